@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from langchain_hybrid_memory.messages import from_langchain as from_langchain
     from langchain_hybrid_memory.messages import to_langchain as to_langchain
     from langchain_hybrid_memory.middleware import HybridMemoryMiddleware as HybridMemoryMiddleware
-    from langchain_hybrid_memory.namespaces import namespace as namespace
-    from langchain_hybrid_memory.namespaces import namespace_ids as namespace_ids
     from langchain_hybrid_memory.store import HybridMemoryStore as HybridMemoryStore
+    from langchain_hybrid_memory.store import namespace as namespace
+    from langchain_hybrid_memory.store import namespace_ids as namespace_ids
     from langchain_hybrid_memory.tools import memory_tools as memory_tools
 
 _HOME = {
@@ -34,8 +34,8 @@ _HOME = {
     "HybridScoreCompressor": "documents",
     "from_langchain": "messages",
     "memory_tools": "tools",
-    "namespace": "namespaces",
-    "namespace_ids": "namespaces",
+    "namespace": "store",
+    "namespace_ids": "store",
     "to_langchain": "messages",
 }
 

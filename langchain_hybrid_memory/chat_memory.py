@@ -57,7 +57,6 @@ class SessionMemory(BaseChatMemory):
 
     @property
     def memory_variables(self) -> list[str]:
-        """The one prompt variable: ``[memory_key]``."""
         return [self.memory_key]
 
     async def _save_context(self, run: Runner, /, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:

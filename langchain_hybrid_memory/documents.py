@@ -125,7 +125,6 @@ class HybridScoreCompressor(BaseDocumentCompressor):
     async def _compress_documents(
         self, run: Runner, /, documents: Sequence[Document], query: str, callbacks: Callbacks = None
     ) -> Sequence[Document]:
-        """The documents that answer the query best, best first."""
         del callbacks
         if not query.strip():
             return list(documents[: self.top_n])
@@ -177,7 +176,6 @@ class HybridDocumentCompressor(BaseDocumentCompressor):
     async def _compress_documents(
         self, run: Runner, /, documents: Sequence[Document], query: str, callbacks: Callbacks = None
     ) -> Sequence[Document]:
-        """What of the documents fits, in their order."""
         del callbacks
         texts = [document.page_content for document in documents]
         asked = query if query.strip() else None

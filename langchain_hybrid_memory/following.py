@@ -27,19 +27,12 @@ CALLER = "caller"
 
 
 class Seen(TypedDict):
-    """How far the log follows the state.
+    """How far the log follows the state."""
 
-    Attributes:
-        last: the id of the newest message that was written; None before the first.
-        known: the ids of events by those of messages, where they differ.
-        began: the id of the first message that the state ever had.
-        blocks: revisions of the blocks that the model was shown last, by label, if it edits them.
-    """
-
-    last: str | None
-    known: dict[str, str]
-    began: NotRequired[str | None]
-    blocks: NotRequired[dict[str, int]]
+    last: str | None  # the id of the newest message that was written
+    known: dict[str, str]  # the ids of events by those of messages, where they differ
+    began: NotRequired[str | None]  # the id of the first message that the state ever had
+    blocks: NotRequired[dict[str, int]]  # revisions of the blocks that the model was shown last, if it edits them
 
 
 class Written:
@@ -53,7 +46,6 @@ class Written:
         return message.id is not None and self._words.get(message.id) == _words(message)
 
     def put(self, messages: Iterable[BaseMessage]) -> None:
-        """These were written."""
         for message in messages:
             if message.id is not None:
                 self._words.put(message.id, _words(message))
@@ -66,29 +58,21 @@ def _words(message: BaseMessage) -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class Follower:
-    """An agent's state, and how far it was written under the name of a middleware.
-
-    Attributes:
-        words: of messages that were written by this process.
-        nested: whether the agent works for another one, whose words are no user's.
-        changed: whether this differs from what the state holds.
-    """
+    """An agent's state, and how far it was written under the name of a middleware."""
 
     state: Mapping[str, Any]
     name: str
     words: Written = field(default_factory=Written)
-    nested: bool = False
-    changed: bool = False
+    nested: bool = False  # the agent works for another one, whose words are no user's
+    changed: bool = False  # this differs from what the state holds
 
     @property
     def messages(self) -> Sequence[BaseMessage]:
-        """Of the state."""
         said: Sequence[BaseMessage] = self.state["messages"]
         return said
 
     @property
     def seen(self) -> Seen:
-        """What was noted at the last write."""
         return self.state.get(STATE, {}).get(self.name) or Seen(last=None, known={})
 
     @property
@@ -111,7 +95,6 @@ class Follower:
 
     @property
     def ids(self) -> list[str]:
-        """Of the events behind the messages."""
         return self._ids(self.messages)
 
     def behind(self, call: str) -> list[str]:
@@ -149,10 +132,6 @@ class Follower:
         last = self.messages[-1].id if self.messages else None
         self.words.put(fresh)
         return self._with({**seen, "last": last, "known": {**seen["known"], **odd}, "began": began})
-
-    def noted(self, ids: Sequence[str | None]) -> dict[str, Any] | None:
-        """The update of the state after `fresh` was written as these events; None if nothing changes."""
-        return self.after(ids).update
 
     def shown(self, blocks: Mapping[str, Block] | None) -> Follower:
         """The follower once the model was shown these blocks."""

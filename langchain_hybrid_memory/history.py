@@ -55,7 +55,6 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
         return [to_langchain(message) for message in self.recent()]
 
     async def aget_messages(self) -> list[BaseMessage]:
-        """Async twin of `messages`."""
         return [to_langchain(message) for message in await self.arecent()]
 
     async def _add_messages(self, run: Runner, /, messages: Sequence[BaseMessage]) -> None:
@@ -74,9 +73,7 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
 
     clear, aclear = faces(_clear)
 
-    async def _recent(  # noqa: D417 - no caller gives the runner
-        self, run: Runner, /, limit: int | None = None, rounds: int = 1
-    ) -> list[Message]:
+    async def _recent(self, run: Runner, /, limit: int | None = None, rounds: int = 1) -> list[Message]:
         """The newest messages since the last `clear`, as the core has them, oldest first.
 
         Args:

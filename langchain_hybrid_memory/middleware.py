@@ -131,7 +131,6 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
 
     @property
     def name(self) -> str:
-        """Of the middleware's nodes in the graph."""
         return self._name
 
     async def _after_agent(
@@ -140,9 +139,9 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         """Write what is new: the answer, or what was said to an agent that was never asked."""
         scoped, follower = self._scoped(runtime), self._follower(state, runtime)
         try:
-            return follower.noted(await run.call(scoped.follow, follower.fresh()))
+            return follower.after(await run.call(scoped.follow, follower.fresh())).update
         except FAILURES as error:
-            _warn(error)
+            _log.warning("the agent goes on without memory: %s", error)
             return None
 
     after_agent, aafter_agent = faces(_after_agent)
@@ -152,7 +151,6 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
     def wrap_model_call(
         self, request: ModelRequest[ContextT], handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]]
     ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
-        """Write what is new, and call the model with the prompt that the memory lays out."""
         request, follower = self._prompt(request)
         return _with_note(follower, handler(request))
 
@@ -161,7 +159,6 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         request: ModelRequest[ContextT],
         handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
     ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
-        """Async twin of `wrap_model_call`."""
         request, follower = await self._aprompt(request)
         return _with_note(follower, await handler(request))
 
@@ -179,7 +176,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             context = await run.call(scoped.assemble, **asked, **written(blocks))
             return self._prompts.laid(plain, context, follower, self._reading), follower.shown(blocks)
         except FAILURES as error:
-            _warn(error)
+            _log.warning("the agent goes on without memory: %s", error)
             return plain, follower
 
     _prompt, _aprompt = faces(_written_prompt)
@@ -187,14 +184,12 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
-        """Run a tool; an agent inside it works in a thread beneath this one."""
         with self._working(request):
             return handler(request)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
-        """Async twin of `wrap_tool_call`."""
         with self._working(request):
             return await handler(request)
 
@@ -243,7 +238,6 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         }
 
     def _budget(self, model: Any = None) -> int:
-        """Tokens of a prompt for this model."""
         return self._max_tokens or budget_for(model, self._memory.compaction)
 
 
@@ -253,7 +247,3 @@ def _with_note(
     """The response, and the note of how far the log follows the state and which blocks the model was shown."""
     update = follower.update
     return response if update is None else ExtendedModelResponse(response, Command(update=update))
-
-
-def _warn(error: Exception) -> None:
-    _log.warning("the agent goes on without memory: %s", error)

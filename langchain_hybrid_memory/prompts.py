@@ -34,8 +34,7 @@ def budget_for(model: Any, config: CompactionConfig) -> int:
     return budget_of(window, answer if isinstance(answer, int) and answer > 0 else None)
 
 
-def can_call(model: Any) -> bool:
-    """Whether tools can be bound to the model."""
+def _can_call(model: Any) -> bool:
     return not isinstance(model, BaseChatModel) or type(model).bind_tools is not BaseChatModel.bind_tools
 
 
@@ -47,7 +46,6 @@ class Prompts:
         self._converted = Conversions()
 
     def schemas(self, tools: Iterable[Any]) -> list[dict[str, Any]]:
-        """The tools as a provider gets them."""
         return [self._schema(tool) for tool in tools]
 
     def laid(
@@ -95,11 +93,7 @@ def _system(own: SystemMessage | None, head: str) -> SystemMessage | None:
 
 
 class Reading:
-    """A reader that is bound to the calls of a model whose prompt names it.
-
-    Args:
-        calls: whose memory the tool reads.
-    """
+    """A reader that is bound to the calls of a model whose prompt names it."""
 
     def __init__(self, calls: Calls) -> None:
         self.tool: BaseTool = as_langchain(FETCH, calls)
@@ -110,7 +104,7 @@ class Reading:
             if (getattr(tool, "metadata", None) or {}).get(OURS) == FETCH.name:
                 return Reader(tool.name)
         names = {getattr(tool, "name", None) for tool in tools}
-        if not can_call(model) or self.tool.name in names:
+        if not _can_call(model) or self.tool.name in names:
             return None
         (schema,) = prompts.schemas([self.tool])
         return Reader(self.tool.name, schema)
@@ -123,15 +117,10 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """How a middleware lets the model page.
-
-    Attributes:
-        config: of the window.
-        begins: texts of the blocks that an owner begins with, beside those of MemGPT.
-    """
+    """How a middleware lets the model page."""
 
     config: PagingConfig
-    begins: Mapping[str, str]
+    begins: Mapping[str, str]  # texts of the blocks that an owner begins with, beside those of MemGPT
 
     @classmethod
     def of(cls, paging: bool | PagingConfig, begins: Mapping[str, str] | None) -> Self | None:

@@ -28,18 +28,12 @@ MAX_NAME_CHARS = 400
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The agent whose tool is running; an agent inside that tool works in a thread beneath it.
-
-    Attributes:
-        memory: that it has.
-        root: the session that the run names; agents inside the tool find it in their configuration too.
-        session: its own; ``thread`` that of an agent inside the tool.
-    """
+    """The agent whose tool is running; an agent inside that tool works in a thread beneath it."""
 
     memory: HybridMemory
-    root: str
-    session: str
-    thread: str
+    root: str  # the session that the run names; agents inside the tool find it in their configuration too
+    session: str  # its own
+    thread: str  # that of an agent inside the tool
 
 
 _CALLER: ContextVar[Caller | None] = ContextVar("hybrid_memory_caller", default=None)

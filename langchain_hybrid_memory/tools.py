@@ -22,19 +22,12 @@ OURS = "hybrid_memory_tool"
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """The calls of tools over one memory.
-
-    Attributes:
-        binding: whose memory they work on.
-        name: of the middleware that lays out the prompts of their agent; None where nobody knows.
-        max_tokens: of those prompts; None where nobody knows.
-        prepares: whether an owner without blocks gets some before the first call.
-    """
+    """The calls of tools over one memory; without a middleware nobody knows its name and the size of its prompts."""
 
     binding: Binding
     name: str | None = None
     max_tokens: Callable[[], int] | None = None
-    prepares: bool = False
+    prepares: bool = False  # an owner without blocks gets some before the first call
 
     async def _run(self, run: Runner, /, tool: MemoryTool, runtime: Any, arguments: Mapping[str, Any]) -> str:
         """What the tool answers in this run; raises `InvalidScopeError`, and `ToolException` if it failed."""
@@ -55,11 +48,7 @@ class Calls:
         return self.binding.scoped(runtime) if caller is None else self.binding.in_session(runtime, caller.session)
 
     def _known(self, runtime: Any) -> dict[str, Any]:
-        """The fields of `hybrid_memory.tools.tool.Call` that are known.
-
-        Args:
-            runtime: LangGraph's ``ToolRuntime``; None outside of a graph.
-        """
+        """The fields of `hybrid_memory.tools.tool.Call` that LangGraph's ``ToolRuntime`` tells, if there is one."""
         known: dict[str, Any] = {"max_tokens": self._answer_tokens}
         state, call = getattr(runtime, "state", None), getattr(runtime, "tool_call_id", None)
         if not isinstance(state, Mapping) or "messages" not in state:
@@ -98,10 +87,7 @@ def memory_tools(
 
     Args:
         memory: an open memory.
-        user: whose it is; what is left out of these four is looked for in the run, see `Binding`.
-        session: the conversation.
-        agent: see ``user``.
-        tenant: see ``user``.
+        user, session, agent, tenant: whose it is; what is left out is looked for in the run, see `Binding`.
         names: only these, such as ``memory_recall``; by default all.
         paging: the functions of `hybrid_memory.apps.agent` instead, by which a model edits its blocks, keeps notes and
             searches the conversation. ``send_message`` ends the run, and its result is what the user reads.

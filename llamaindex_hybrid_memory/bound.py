@@ -73,7 +73,6 @@ class Bound(BaseModel):
             raise InvalidConfigError("; ".join(problems)) from error
 
     def model_post_init(self, context: Any, /) -> None:
-        """Hold on to the memory, if this process has it open."""
         self._memory = held(self.url)
 
     def __reduce__(self) -> tuple[Any, ...]:

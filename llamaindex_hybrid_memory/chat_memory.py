@@ -66,7 +66,6 @@ class HybridChatMemory(SessionBound, BaseMemory):
 
     @classmethod
     def class_name(cls) -> str:
-        """The name under which LlamaIndex serialises it."""
         return cls.__name__
 
     @classmethod
@@ -127,7 +126,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
         shared = {name: getattr(self, name) for name in SessionBound.model_fields}
         return [function_tool(FETCH, ToolOwner(**shared, sized=True))]
 
-    async def _get(  # noqa: D417 - no caller gives the runner
+    async def _get(
         self,
         run: Runner,
         /,
@@ -176,11 +175,6 @@ class HybridChatMemory(SessionBound, BaseMemory):
     get_all, aget_all = faces(_get_all)
 
     async def _put(self, run: Runner, /, message: ChatMessage) -> None:
-        """Write one message.
-
-        Raises:
-            InvalidMessageError: it holds what cannot be stored.
-        """
         await self._put_messages(run, [message])
 
     put, aput = faces(_put)

@@ -13,7 +13,7 @@ from pydantic import PrivateAttr
 from hybrid_memory import Message, Scope
 from hybrid_memory.adapters import TWINS, Runner, faces
 from llamaindex_hybrid_memory.bound import Bound
-from llamaindex_hybrid_memory.keyed_log import KeyedLog, Status
+from llamaindex_hybrid_memory.keyed_log import KeyedLog
 from llamaindex_hybrid_memory.messages import as_chats, as_messages, to_chat_message
 
 
@@ -28,7 +28,6 @@ class KeyedStore(Bound):
 
     @classmethod
     def class_name(cls) -> str:
-        """The name under which LlamaIndex serialises it."""
         return cls.__name__
 
     async def _open(self, run: Runner) -> KeyedLog:
@@ -46,43 +45,36 @@ class HybridBufferStore(KeyedStore, BaseChatStore):
     """
 
     async def _set_messages(self, run: Runner, /, key: str, messages: Sequence[ChatMessage]) -> None:
-        """Let a key have exactly these messages."""
-        await (await self._open(run)).replace(run, key, as_messages(messages), Status.ACTIVE)
+        await (await self._open(run)).replace(run, key, as_messages(messages), MessageStatus.ACTIVE)
 
     set_messages, aset_messages = faces(_set_messages)
 
     async def _get_messages(self, run: Runner, /, key: str) -> list[ChatMessage]:
-        """All messages of a key, oldest first."""
         return as_chats(await (await self._open(run)).read(run, key, None))
 
     get_messages, aget_messages = faces(_get_messages)
 
     async def _add_message(self, run: Runner, /, key: str, message: ChatMessage) -> None:
-        """Write one message."""
-        await (await self._open(run)).add(run, key, as_messages([message]), Status.ACTIVE)
+        await (await self._open(run)).add(run, key, as_messages([message]), MessageStatus.ACTIVE)
 
     add_message, async_add_message = faces(_add_message)
 
     async def _delete_messages(self, run: Runner, /, key: str) -> list[ChatMessage]:
-        """The messages of a key, which are gone now."""
-        return as_chats(await (await self._open(run)).remove(run, key, everything))
+        return as_chats(await (await self._open(run)).remove(run, key, _everything))
 
     delete_messages, adelete_messages = faces(_delete_messages)
 
     async def _delete_message(self, run: Runner, /, key: str, idx: int) -> ChatMessage | None:
-        """The message at this place, from 0, which is gone now; None if there is none."""
-        return only(await (await self._open(run)).remove(run, key, at(idx)))
+        return _only(await (await self._open(run)).remove(run, key, _at(idx)))
 
     delete_message, adelete_message = faces(_delete_message)
 
     async def _delete_last_message(self, run: Runner, /, key: str) -> ChatMessage | None:
-        """The last message, which is gone now; None if there is none."""
-        return only(await (await self._open(run)).remove(run, key, lambda found: found[-1:]))
+        return _only(await (await self._open(run)).remove(run, key, lambda found: found[-1:]))
 
     delete_last_message, adelete_last_message = faces(_delete_last_message)
 
     async def _get_keys(self, run: Runner, /) -> list[str]:
-        """The keys under which this store wrote something that is not gone."""
         return await (await self._open(run)).keys(run)
 
     get_keys, aget_keys = faces(_get_keys)
@@ -111,24 +103,14 @@ class HybridChatStore(KeyedStore, AsyncDBChatStore):
         limit: int | None = None,
         offset: int | None = None,
     ) -> list[ChatMessage]:
-        """The messages of a key, oldest first: of a status, or of both.
-
-        Args:
-            key: the session.
-            status: None is both.
-            limit: how many at most.
-            offset: how many are left out before.
-        """
-        found = await (await self._open(TWINS)).read(TWINS, key, _ours(status))
+        found = await (await self._open(TWINS)).read(TWINS, key, status)
         start = offset or 0
         return as_chats(found[start : None if limit is None else start + limit])
 
     async def count_messages(self, key: str, status: MessageStatus | None = MessageStatus.ACTIVE) -> int:
-        """How many messages of this status, or of both, a key has."""
-        return len(await (await self._open(TWINS)).read(TWINS, key, _ours(status)))
+        return len(await (await self._open(TWINS)).read(TWINS, key, status))
 
     async def add_message(self, key: str, message: ChatMessage, status: MessageStatus = MessageStatus.ACTIVE) -> None:
-        """Write one message."""
         await self.add_messages(key, [message], status)
 
     async def add_messages(
@@ -139,7 +121,7 @@ class HybridChatStore(KeyedStore, AsyncDBChatStore):
         Raises:
             InvalidMessageError: one of them holds what cannot be stored.
         """
-        await (await self._open(TWINS)).add(TWINS, key, as_messages(messages), Status(status.value))
+        await (await self._open(TWINS)).add(TWINS, key, as_messages(messages), status)
 
     async def set_messages(
         self, key: str, messages: Sequence[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
@@ -149,44 +131,32 @@ class HybridChatStore(KeyedStore, AsyncDBChatStore):
         Raises:
             InvalidMessageError: one of them holds what cannot be stored; nothing has changed.
         """
-        await (await self._open(TWINS)).replace(TWINS, key, as_messages(messages), Status(status.value))
+        await (await self._open(TWINS)).replace(TWINS, key, as_messages(messages), status)
 
     async def delete_message(self, key: str, idx: int) -> ChatMessage | None:
-        """The message at this place among all of a key, from 0, which is gone now; None if there is none."""
-        return only(await (await self._open(TWINS)).remove(TWINS, key, at(idx)))
+        return _only(await (await self._open(TWINS)).remove(TWINS, key, _at(idx)))
 
     async def delete_messages(self, key: str, status: MessageStatus | None = None) -> None:
-        """Let all messages of this status, or of both, be gone."""
-        await (await self._open(TWINS)).remove(TWINS, key, everything, _ours(status))
+        await (await self._open(TWINS)).remove(TWINS, key, _everything, status)
 
     async def delete_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
-        """The n oldest active messages, which are gone now."""
         log = await self._open(TWINS)
-        return as_chats(await log.remove(TWINS, key, lambda found: found[: max(n, 0)], Status.ACTIVE))
+        return as_chats(await log.remove(TWINS, key, lambda found: found[: max(n, 0)], MessageStatus.ACTIVE))
 
     async def archive_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
-        """The n oldest active messages, which are archived now."""
         return as_chats(await (await self._open(TWINS)).archive(TWINS, key, n))
 
     async def get_keys(self) -> list[str]:
-        """The keys under which this store wrote something that is not gone."""
         return await (await self._open(TWINS)).keys(TWINS)
 
 
-def _ours(status: MessageStatus | None) -> Status | None:
-    return None if status is None else Status(status.value)
-
-
-def only(gone: Sequence[Message]) -> ChatMessage | None:
-    """The one message, if there is one."""
+def _only(gone: Sequence[Message]) -> ChatMessage | None:
     return to_chat_message(gone[0]) if gone else None
 
 
-def at(place: int) -> Callable[[list[Message]], list[Message]]:
-    """Chooses the message at a place, from 0."""
+def _at(place: int) -> Callable[[list[Message]], list[Message]]:
     return lambda found: found[place : place + 1] if place >= 0 else []
 
 
-def everything(found: list[Message]) -> list[Message]:
-    """Chooses all."""
+def _everything(found: list[Message]) -> list[Message]:
     return found

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from enum import StrEnum
+
+from llama_index.core.storage.chat_store.base_db import MessageStatus
 
 from hybrid_memory import HybridMemory, Message, Scope, ScopedMemory
 from hybrid_memory.adapters import FindItems, GetItem, Item, PutItem, Runner, new_id
@@ -20,23 +21,12 @@ PAGE = 100
 """Messages that are read at first to find the active ones; stock queues are about as long."""
 
 
-class Status(StrEnum):
-    """Of a message that a session shows; the values are LlamaIndex's."""
-
-    ACTIVE = "active"
-    ARCHIVED = "archived"
-
-
 class KeyedLog:
     """The sessions of an owner, by key.
 
     Messages are events of the log, written once and never changed. Gone is what a session was reset without; the log
     keeps it, and it can be recalled. Which messages are archived stands beside the log: ids that only ever grow, so
     that adding and archiving at the same time lose nothing, in any number of processes.
-
-    Args:
-        memory: an open one.
-        owner: whose sessions, without one.
     """
 
     def __init__(self, memory: HybridMemory, owner: Scope) -> None:
@@ -48,32 +38,32 @@ class KeyedLog:
         self._root = hashlib.blake2b(names.encode(), digest_size=16).hexdigest()
         self._known: set[str] = set()
 
-    async def read(self, run: Runner, key: str, status: Status | None) -> list[Message]:
+    async def read(self, run: Runner, key: str, status: MessageStatus | None) -> list[Message]:
         """The messages of a key, oldest first: of one status, or all that are not gone."""
         session = self._session(key)
         if status is None:
             return await run.call(session.conversation)
         swept, single = await self._archived(run, key)
-        limit = PAGE if swept and status is Status.ACTIVE else None
+        limit = PAGE if swept and status is MessageStatus.ACTIVE else None
         shown = await run.call(session.conversation, limit=limit)
         # What stands before a message that was archived with all before it is archived too.
         while limit and len(shown) == limit and swept.isdisjoint(one.id for one in shown):
             limit *= 4
             shown = await run.call(session.conversation, limit=limit)
         archived = swept | single
-        return [one for one in shown if (one.id in archived) == (status is Status.ARCHIVED)]
+        return [one for one in shown if (one.id in archived) == (status is MessageStatus.ARCHIVED)]
 
-    async def add(self, run: Runner, key: str, messages: Sequence[Message], status: Status) -> None:
+    async def add(self, run: Runner, key: str, messages: Sequence[Message], status: MessageStatus) -> None:
         """Write the messages, next to each other and all or none."""
         if not messages:
             return
         await self._register(run, key)
         named = [message.model_copy(update={"id": new_id()}) for message in messages]
-        if status is Status.ARCHIVED:
+        if status is MessageStatus.ARCHIVED:
             await self._archive(run, key, named, oldest=False)
         await run.call(self._session(key).remember, named)
 
-    async def replace(self, run: Runner, key: str, messages: Sequence[Message], status: Status) -> None:
+    async def replace(self, run: Runner, key: str, messages: Sequence[Message], status: MessageStatus) -> None:
         """Let the key have exactly these messages; what its session holds already is not written again."""
         await self._register(run, key)
         marks = await self._found(run, self._root, "archived", key)
@@ -81,12 +71,12 @@ class KeyedLog:
             run, [PutItem(mark.namespace, mark.key, {**mark.value, "ids": []}) for mark in marks if mark.value["ids"]]
         )
         await show(run, self._session(key), messages)
-        if status is Status.ARCHIVED:
-            await self._archive(run, key, await self.read(run, key, Status.ACTIVE))
+        if status is MessageStatus.ARCHIVED:
+            await self._archive(run, key, await self.read(run, key, MessageStatus.ACTIVE))
 
     async def archive(self, run: Runner, key: str, count: int) -> list[Message]:
         """The oldest active messages, which are archived now."""
-        oldest = (await self.read(run, key, Status.ACTIVE))[: max(count, 0)]
+        oldest = (await self.read(run, key, MessageStatus.ACTIVE))[: max(count, 0)]
         await self._archive(run, key, oldest)
         return oldest
 
@@ -95,7 +85,7 @@ class KeyedLog:
         run: Runner,
         key: str,
         chosen: Callable[[list[Message]], Sequence[Message]],
-        status: Status | None = None,
+        status: MessageStatus | None = None,
     ) -> list[Message]:
         """Those of the messages that are chosen, which are gone now."""
         session = self._session(key)

@@ -36,11 +36,9 @@ class MemoryPostprocessor(BaseNodePostprocessor):
 
     @classmethod
     def class_name(cls) -> str:
-        """The name under which LlamaIndex serialises it."""
         return cls.__name__
 
     def model_post_init(self, context: Any, /) -> None:
-        """Hold on to the memory, if it was given or this process has it open."""
         super().model_post_init(context)
         if self.memory is None:
             self.memory = held(self.url)

@@ -34,10 +34,8 @@ class HybridMemoryRetriever(BaseRetriever):
     Args:
         memory: an open memory.
         url: where the store is, instead of an open memory; opened with the first use.
-        user: whose memory it is; at least one of user, tenant and agent.
+        user, tenant, agent: whose memory it is; at least one.
         session: the conversation, for ``within="session"``.
-        tenant: whose, beside or instead of the user's.
-        agent: whose, beside or instead of the user's.
         similarity_top_k: the most nodes.
         within, kinds, categories, since, until, metadata, weights, spaces: as in `ScopedMemory.recall`.
         callback_manager: LlamaIndex's.

@@ -20,15 +20,10 @@ async def show(run: Runner, session: ScopedMemory, wanted: Sequence[Message]) ->
 
 
 class Revision(NamedTuple):
-    """What makes a session show other messages.
+    """What makes a session show other messages."""
 
-    Attributes:
-        fresh: to be written, with their ids.
-        keep: ids of all that the session then shows, in the order of the log; None if it does so without a reset.
-    """
-
-    fresh: list[Message]
-    keep: list[str] | None
+    fresh: list[Message]  # to be written, with their ids
+    keep: list[str] | None  # ids of all that it then shows, in the order of the log; None if no reset is needed
 
 
 def revision(log: Sequence[Message], shown: Sequence[Message], wanted: Sequence[Message]) -> Revision:

@@ -32,10 +32,8 @@ class HybridMemoryToolSpec(BaseToolSpec):
     is opened with the first call.
 
     Args:
-        user: whose memory it is; at least one of user, tenant and agent is needed.
+        user, tenant, agent: whose memory it is; at least one.
         session: the conversation, for handles of a stretch of it.
-        tenant: whose, beside or instead of the user's.
-        agent: whose, beside or instead of the user's.
         url: of the store, or the path of a YAML file; what has the same URL in one process shares it.
         memory: instead of ``url``; the caller closes it.
         paging: give the functions of MemGPT instead: to edit the blocks of working context, which are made if there are
@@ -91,15 +89,10 @@ class HybridMemoryToolSpec(BaseToolSpec):
 
 
 class ToolOwner(SessionBound):
-    """Whose memory tools work on.
-
-    Attributes:
-        paging: whether they page it.
-        sized: whether their answers keep within the share of a prompt that is shown whole.
-    """
+    """Whose memory tools work on."""
 
     paging: bool = False
-    sized: bool = False
+    sized: bool = False  # their answers keep within the share of a prompt that is shown whole
 
     async def _run(self, run: Runner, /, tool: MemoryTool, given: Mapping[str, Any]) -> Answer:
         """What the tool answers."""

@@ -266,12 +266,16 @@ def test_uses_are_noted_by_and_by(opened: Open, monkeypatch: pytest.MonkeyPatch)
     alice.remember("my cat sleeps")
     for _ in range(3):
         alice.recall("cat")
-    wait_until(lambda: memory._runtime.services.state(RecallProjection).uses.counted() == [])
-    memory.flush()
     services = memory._runtime.services
     (said,) = services.truth.read(alice.scope, kinds=(EventKind.MESSAGE,))
-    (record,) = services.index.get([said.position])
-    assert record.uses == 3
+
+    def uses() -> int:
+        memory.flush()
+        (record,) = services.index.get([said.position])
+        return record.uses
+
+    wait_until(lambda: uses() == 3)
+    assert services.state(RecallProjection).uses.counted() == []
 
 
 @pytest.mark.parametrize("by_itself", [False, True])

@@ -31,7 +31,7 @@ from hybrid_memory.facts.rules.bilingual import BilingualRules
 from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.memory.projections import projections
 from hybrid_memory.models.embedders import LocalEmbedder, as_embedder
-from hybrid_memory.recall.ranker import WeightedMean
+from hybrid_memory.recall.ranking import WeightedMean
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import estimate_tokens
 

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from hybrid_memory.context.expand import Payload
     from hybrid_memory.context.request import Host, Reader
     from hybrid_memory.context.summary import Audit, Line, Section, Summary
-    from hybrid_memory.facts.explanation import Explanation
-    from hybrid_memory.facts.fact import Category, Fact, Facts, FactState
+    from hybrid_memory.facts.fact import Category, Explanation, Fact, Facts, FactState
     from hybrid_memory.facts.profile import ProfileEntry, UserProfile
     from hybrid_memory.index.record import Record, RecordKind
     from hybrid_memory.log.event import Event, EventKind, Tier
@@ -73,7 +72,7 @@ _HOME = {
     "Denial": "sharing.grant",
     "Event": "log.event",
     "EventKind": "log.event",
-    "Explanation": "facts.explanation",
+    "Explanation": "facts.fact",
     "Fact": "facts.fact",
     "FactState": "facts.fact",
     "Facts": "facts.fact",

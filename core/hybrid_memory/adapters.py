@@ -30,7 +30,7 @@ from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import InlineRunner, Runner, two_faces
 from hybrid_memory.scope import check_name
-from hybrid_memory.text.small_talk import asks_nothing, is_memory
+from hybrid_memory.text.asking import asks_nothing, is_memory
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.validation import checked_text, instant
 
@@ -78,13 +78,7 @@ async def recollect(
 ) -> list[Hit]:
     """At most k turns that fit a question, best first; none for small talk.
 
-    Args:
-        run: of the method that asks.
-        memory: whose turns.
-        query: the question.
-        k: how many at most.
-        shown: texts, or ids of messages, that stand in the prompt anyway.
-        options: of `ScopedMemory.recall`.
+    ``shown`` are texts, or ids of messages, that stand in the prompt anyway; ``options`` are those of recall.
     """
     if not k or not query or asks_nothing(query):
         return []
@@ -96,14 +90,7 @@ async def recollect(
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """What is put into somebody else's prompt.
-
-    Attributes:
-        query: what was recalled for.
-        profile: text, most important lines first.
-        lines: of the summary, oldest first.
-        hits: best first.
-    """
+    """What is put into somebody else's prompt: hits for the query, a profile, summary lines, oldest first."""
 
     query: str = ""
     profile: str = ""

@@ -1,4 +1,4 @@
-"""What the HTML of a notebook is made of: tables, stacked bars, folds, and texts that stay texts.
+"""What the HTML of a notebook is made of: tables, stacked bars, details, and texts that stay texts.
 
 Colours are translucent and the words take the page's own, so that all of it is legible on light and dark ground and in
 print. Tiers and signals have the hues of Okabe and Ito (https://jfly.uni-koeln.de/color/), which the colour-blind tell
@@ -25,12 +25,12 @@ _CELL = "text-align:left;vertical-align:top;padding:.2em .7em .2em 0;border-bott
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a bar: what it stands for, its share of the whole bar in [0, 1], its hue, and what it tells."""
+    """A stretch of a bar: what it stands for, its share of the whole bar in [0, 1], its hue, and a note."""
 
     label: str
     share: float
     hue: str
-    told: str = ""
+    note: str = ""
 
 
 def counted(number: int, noun: str) -> str:
@@ -39,10 +39,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def text(words: object) -> str:
-    """The words as HTML that shows them all: markup is escaped, and what nobody would see is named.
-
-    Control characters, marks that turn the direction of writing, and other invisible ones read as ``⟨U+202E⟩``.
-    """
+    """The words as HTML that shows all of them: markup escaped, invisible characters named, such as ``⟨U+202E⟩``."""
     return f"<bdi>{escape(''.join(map(_seen, str(words))))}</bdi>"
 
 
@@ -56,26 +53,22 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Rows of cells; the head is text, the cells are HTML."""
     named = "".join(f'<th scope="col" style="{_CELL}">{escape(name)}</th>' for name in head)
     top = f"<thead><tr>{named}</tr></thead>" if head else ""
-    body = "".join(_row(row) for row in rows)
+    cells = ("".join(f'<td style="{_CELL}">{cell}</td>' for cell in row) for row in rows)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
     return f'<table style="{_TABLE}">{top}<tbody>{body}</tbody></table>'
-
-
-def _row(cells: Sequence[str]) -> str:
-    written = "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells)
-    return f"<tr>{written}</tr>"
 
 
 def bar(parts: Iterable[Part], *, width: str = "12em") -> str:
     """The parts side by side, in proportion."""
-    kept = [(part, f"{part.label} {part.told}".strip()) for part in parts if part.share > 0]
-    told = ", ".join(words for _, words in kept)
+    kept = [(part, f"{part.label} {part.note}".strip()) for part in parts if part.share > 0]
+    label = ", ".join(words for _, words in kept)
     drawn = "".join(
         f'<span title="{escape(words)}" style="display:inline-block;height:.9em;width:{100 * part.share:.2f}%;'
         f'background:rgba({part.hue},{STRONG});print-color-adjust:exact"></span>'
         for part, words in kept
     )
     return (
-        f'<span role="img" aria-label="{escape(told)}" style="display:inline-block;width:{width};max-width:100%;'
+        f'<span role="img" aria-label="{escape(label)}" style="display:inline-block;width:{width};max-width:100%;'
         f'line-height:0;white-space:nowrap;border:1px solid rgba(128,128,128,.6)">{drawn}</span>'
     )
 
@@ -85,7 +78,7 @@ def legend(parts: Iterable[Part]) -> str:
     return " ".join(
         f'<span style="white-space:nowrap;margin-right:.8em"><span style="display:inline-block;width:.8em;height:.8em;'
         f'background:rgba({part.hue},{STRONG});print-color-adjust:exact"></span> {escape(part.label)} '
-        f"{escape(part.told)}</span>"
+        f"{escape(part.note)}</span>"
         for part in parts
     )
 
@@ -98,7 +91,7 @@ def under(hue: str, inner: str, label: str) -> str:
     )
 
 
-def fold(summary: str, inner: str) -> str:
+def details(summary: str, inner: str) -> str:
     """HTML that opens at a click."""
     return f"<details><summary>{summary}</summary>{inner}</details>"
 
@@ -114,13 +107,7 @@ Progress = Callable[[int, int], None]
 
 @contextmanager
 def progress_bar(label: str, *, shown: bool | None, unit: str = "turn") -> Iterator[Progress]:
-    """A callback that moves a bar.
-
-    Args:
-        label: what is being done.
-        shown: None shows it when stderr is a terminal.
-        unit: what is counted.
-    """
+    """A callback that moves a bar; ``shown`` None shows it when stderr is a terminal."""
     from tqdm import tqdm  # noqa: PLC0415 - 50 ms that an import of the package need not pay
 
     with tqdm(desc=label, unit=unit, disable=None if shown is None else not shown, leave=False) as bar:

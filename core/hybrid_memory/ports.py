@@ -11,8 +11,7 @@ from __future__ import annotations
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.context.summaries.strategy import Strategy, SummaryJob, SummaryRoom
 from hybrid_memory.display import Progress
-from hybrid_memory.facts.fact import Claim
-from hybrid_memory.facts.port import FactExtractor
+from hybrid_memory.facts.fact import Claim, FactExtractor
 from hybrid_memory.index.port import UNUSED, Entry, IndexEngine, IndexSize, Matches, Query, RecordColumns, Status, Use
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.port import (

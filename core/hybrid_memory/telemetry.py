@@ -46,8 +46,6 @@ def observe(memory: HybridMemory, *, meter_provider: Any = None) -> None:
 
 
 def _kinds(read: Callable[[KindStats], Iterable[tuple[float | None, dict[str, str]]]]) -> Figures:
-    """Figures of each kind of work, without those that are not known yet."""
-
     def figures(work: WorkStats) -> Iterable[tuple[float, dict[str, str]]]:
         for kind, stats in work.kinds.items():
             for value, labels in read(stats):

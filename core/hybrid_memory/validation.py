@@ -1,4 +1,4 @@
-"""Checks on what callers hand over, told in our own errors."""
+"""Checks on what callers hand over, reported in our own errors."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def shown(value: Any) -> str:
 
 
 def instant(value: Any) -> datetime | None:
-    """The time that a datetime or an ISO 8601 text tells, in UTC where it has no zone; None if it tells none."""
+    """The time of a datetime or an ISO 8601 text, in UTC where it has no zone; None if it has none."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -110,7 +110,6 @@ def instant(value: Any) -> datetime | None:
 
 
 def _readable(error: ValidationError) -> str:
-    """The first problems in one line, each with its field and value."""
     problems: dict[str, None] = {}  # in order, each once: the branches of a union often say the same
     for problem in error.errors(include_url=False):
         where = _short(".".join(map(str, problem["loc"]))) or error.title

@@ -113,29 +113,23 @@ class ConversationBufferMemory(MigratedMemory):
 
     @property
     def buffer(self) -> Any:
-        """What `load_memory_variables` gives."""
         return self._view(self.buffer_as_messages)
 
     @property
     def buffer_as_str(self) -> str:
-        """The messages as text."""
         return self._as_text(self.buffer_as_messages)
 
     @property
     def buffer_as_messages(self) -> list[BaseMessage]:
-        """The messages."""
         return self._messages()
 
     async def abuffer(self) -> Any:
-        """Async twin of `buffer`."""
         return self._view(await self._amessages())
 
     async def abuffer_as_str(self) -> str:
-        """Async twin of `buffer_as_str`."""
         return self._as_text(await self._amessages())
 
     async def abuffer_as_messages(self) -> list[BaseMessage]:
-        """Async twin of `buffer_as_messages`."""
         return await self._amessages()
 
     async def _shown(self, run: Runner, /) -> list[BaseMessage]:
@@ -209,11 +203,9 @@ class ConversationSummaryBufferMemory(MigratedMemory, HybridChatMemory):
 
     @property
     def buffer(self) -> Any:
-        """What `load_memory_variables` gives without an input."""
         return self.load_memory_variables({})[self.memory_key]
 
     async def abuffer(self) -> Any:
-        """Async twin of `buffer`."""
         return (await self.aload_memory_variables({}))[self.memory_key]
 
     @property
@@ -243,7 +235,6 @@ class ConversationSummaryMemory(ConversationSummaryBufferMemory):
 
     @property
     def buffer(self) -> str:
-        """The text."""
         loaded = super().buffer
         return loaded if isinstance(loaded, str) else "".join(str(message.content) for message in loaded)
 

@@ -64,7 +64,6 @@ class VectorStoreRetrieverMemory(BaseMemory):
 
     @property
     def memory_variables(self) -> list[str]:
-        """The one prompt variable: ``[memory_key]``."""
         return [self.memory_key]
 
     async def _load_memory_variables(self, run: Runner, /, inputs: dict[str, Any]) -> dict[str, Any]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse, LLMMetadata
+from llama_index.core.llms import CustomLLM
 from llama_index.core.memory import (
     BaseMemory,
     ChatMemoryBuffer,
@@ -17,13 +19,82 @@ from llama_index.core.memory import (
     Memory,
     VectorMemoryBlock,
 )
+from llama_index.core.schema import BaseNode
+from llama_index.core.vector_stores import SimpleVectorStore, VectorStoreQuery, VectorStoreQueryResult
+from pydantic import PrivateAttr
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from hybrid_memory import Message, Role
 from hybrid_memory.apps.evaluation import VERBATIM, Replay, Setting, StockReplay, Writer, embedder_of
-from hybrid_memory.ports import TokenCounter
-from llamaindex_hybrid_memory.evaluation.models import Embedding, TextStore, WritingModel
+from hybrid_memory.ports import Embedder, TokenCounter
 from llamaindex_hybrid_memory.messages import from_chat_message, to_chat_message
+
+EMBEDDED = 1_500
+"""Characters of a text that are embedded, about what the models of LlamaIndex's guides read: 512 tokens.
+The block asks at each prompt, by its last five messages of any length."""
+
+
+class WritingModel(CustomLLM):
+    """An LLM over the writer of a replay."""
+
+    _writer: Writer = PrivateAttr()
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__()
+        self._writer = writer
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(is_chat_model=True, model_name=self._writer.model.name)
+
+    def chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
+        asked = [from_chat_message(message) for message in (messages if self._writer.instructed else messages[-1:])]
+        return ChatResponse(message=ChatMessage(role="assistant", content=self._writer(asked)))
+
+    def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:
+        return CompletionResponse(text=self._writer([Message(content=prompt)]))
+
+    def stream_complete(self, prompt: str, formatted: bool = False, **_: Any) -> Any:
+        raise NotImplementedError
+
+
+class Embedding(BaseEmbedding):
+    """An embedder; of a long query the end is embedded, where the question stands."""
+
+    _embedder: Embedder = PrivateAttr()
+
+    def __init__(self, embedder: Embedder) -> None:
+        super().__init__(model_name=embedder.name)
+        self._embedder = embedder
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return [float(number) for number in self._embedder.embed_query(query[-EMBEDDED:])]
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_query_embedding(query)
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return [float(number) for number in self._embedder.embed_documents([text[:EMBEDDED]])[0]]
+
+
+class TextStore(SimpleVectorStore):
+    """LlamaIndex's store in memory, with the texts that `VectorMemoryBlock` asks of one."""
+
+    stores_text: bool = True
+    _nodes: dict[str, BaseNode] = PrivateAttr(default_factory=dict)
+
+    def add(self, nodes: Sequence[BaseNode], **add_kwargs: Any) -> list[str]:
+        for node in nodes:
+            # The id decides between two that are equally near: a random one would change from run to run.
+            node.node_id = f"{len(self._nodes):06}"
+            self._nodes[node.node_id] = node
+        return super().add(nodes, **add_kwargs)
+
+    def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
+        found = super().query(query, **kwargs)
+        found.nodes = [self._nodes[id_] for id_ in found.ids or ()]
+        return found
+
 
 BUFFER = 0.75
 """Share of the room that is the limit of a buffer; what LlamaIndex takes of a model's window."""

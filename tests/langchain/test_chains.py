@@ -8,7 +8,6 @@ from collections.abc import Callable, Coroutine
 from operator import itemgetter
 from typing import Any
 
-import pytest
 from blockbuster import blockbuster_ctx
 from langchain_classic.chains import ConversationalRetrievalChain, ConversationChain, LLMChain
 from langchain_core.documents import Document
@@ -17,10 +16,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough
-from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from hybrid_memory import HybridMemory
-from langchain_hybrid_memory import HybridChatMemory, HybridChatMessageHistory
+from langchain_hybrid_memory import HybridChatMemory
 from tests.langchain.conftest import ScriptedChat
 
 Open = Callable[..., HybridMemory]
@@ -49,24 +47,6 @@ def on_a_guarded_loop(work: Coroutine[Any, Any, None]) -> None:
     """Run it; a call that blocks the loop raises."""
     with blockbuster_ctx():
         asyncio.run(work)
-
-
-def test_a_conversation_chain_remembers_over_sessions(opened: Open) -> None:
-    with opened() as memory:
-        model = scripted("How nice!", "Of course.")
-        chain = conversation(model, chat(memory, "s1"))
-        assert chain.invoke({"input": "My sister lives in Lisbon."})["response"] == "How nice!"
-        assert chain.invoke({"input": "Can you remember that?"})["response"] == "Of course."
-        assert "Human: My sister lives in Lisbon.\nAI: How nice!\nHuman: Can you" in str(model.prompts[1][0].content)
-    with opened() as memory:
-        model = scripted("In Lisbon.")
-        conversation(model, chat(memory, "s2")).invoke({"input": "Where does my sister live?"})
-        (prompt,) = model.prompts[0]
-        assert "user: My sister lives in Lisbon." in str(prompt.content)
-        assert [message.content for message in memory.scoped(user="alice", session="s2").history()] == [
-            "Where does my sister live?",
-            "In Lisbon.",
-        ]
 
 
 def test_concurrent_chains_of_one_session_keep_question_and_answer_together(opened: Open) -> None:
@@ -175,58 +155,3 @@ def test_a_retrieval_chain_stores_question_and_answer_alone(opened: Open) -> Non
     assert [message.content for message in now.chat_memory.messages] == [
         *("Where is Lisbon?", "In Portugal.", "By the sea?", "In the west."),
     ]
-
-
-def with_history(memory: HybridMemory, model: Runnable[Any, Any]) -> Any:
-    prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("past"), ("human", "{input}")])
-
-    def history(session_id: str) -> HybridChatMessageHistory:
-        return HybridChatMessageHistory(memory, user="alice", session=session_id)
-
-    return deprecated(
-        RunnableWithMessageHistory,
-        prompt | model,
-        history,
-        input_messages_key="input",
-        history_messages_key="past",
-    )
-
-
-def in_session(session: str) -> Any:
-    return {"configurable": {"session_id": session}}
-
-
-@pytest.mark.parametrize("face", ["invoke", "stream", "ainvoke", "astream"])
-def test_a_runnable_with_message_history_remembers_every_word_once(opened: Open, face: str) -> None:
-    def shown(model: ScriptedChat) -> list[list[Any]]:
-        return [[message.content for message in each] for each in model.prompts]
-
-    async def talk(chain: Any, said: str, session: str) -> None:
-        if face == "ainvoke":
-            await chain.ainvoke({"input": said}, in_session(session))
-        else:
-            assert [chunk async for chunk in chain.astream({"input": said}, in_session(session))]
-
-    def ask(chain: Any, said: str, session: str) -> None:
-        if face.startswith("a"):
-            on_a_guarded_loop(talk(chain, said, session))
-        elif face == "stream":
-            assert list(chain.stream({"input": said}, in_session(session)))
-        else:
-            chain.invoke({"input": said}, in_session(session))
-
-    with opened() as memory:
-        model = scripted("How nice!", "Which hives?")
-        chain = with_history(memory, model)
-        ask(chain, "My sister lives in Lisbon.", "s1")
-        ask(chain, "I keep bees.", "s2")
-        assert shown(model) == [["My sister lives in Lisbon."], ["I keep bees."]]
-    with opened() as memory:
-        model = scripted("In Lisbon.")
-        ask(with_history(memory, model), "Where?", "s1")
-        assert shown(model) == [["My sister lives in Lisbon.", "How nice!", "Where?"]]
-        one = HybridChatMessageHistory(memory, user="alice", session="s1")
-        said = ["My sister lives in Lisbon.", "How nice!", "Where?", "In Lisbon."]
-        assert [message.content for message in one.messages] == said
-        hits = memory.scoped(user="alice", session="s3").recall("Where does my sister live?", k=3)
-        assert "My sister lives in Lisbon." in [hit.record.text for hit in hits]

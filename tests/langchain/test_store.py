@@ -28,8 +28,7 @@ from pydantic import BaseModel
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from langchain_hybrid_memory.namespaces import namespace, namespace_ids
-from langchain_hybrid_memory.store import HybridMemoryStore
+from langchain_hybrid_memory.store import HybridMemoryStore, namespace, namespace_ids
 from tests.langchain.conftest import ScriptedChat, calls
 
 Call = Callable[..., Any]

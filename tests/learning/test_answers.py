@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hybrid_memory import Category, Event, EventKind, Message, Role, Scope
 from hybrid_memory.facts.attributes import ATTRIBUTES
 from hybrid_memory.facts.fact import Claim, Stance
-from hybrid_memory.facts.reader.answers import MAX_PER_TURN, read
 from hybrid_memory.facts.reader.asking import Field, Question, question
+from hybrid_memory.facts.reader.extractor import MAX_PER_TURN, read
 from hybrid_memory.facts.reader.grounding import MAX_NAME_CHARS, MAX_VALUE_CHARS
 from hybrid_memory.text.tokenize import terms
 
@@ -130,38 +130,15 @@ def test_a_field_of_the_profile_keeps_its_name_and_holds_one_value_unless_it_is_
 @pytest.mark.parametrize(
     ("given", "turn", "value"),
     [
-        ("Trondheim", 1, "Trondheim"),
-        ("to Trondheim.", 1, "to Trondheim"),
-        (" “trondheim”\n", 1, "Trondheim"),
-        ("the landlord", 4, "landlord"),
-        ("moved to Trondheim", 1, "moved to Trondheim"),
-        ("an apartment in Trondheim", 1, ""),
-        ("Oslo", 1, ""),
-        ("Trondheim in Norway", 1, ""),
-        ("画画", 3, "画画"),
-        ("杭州", 3, "杭州"),
-        ("北京", 3, ""),
-        ("杭州的西湖", 3, ""),
-        ("5pm", 4, "5pm"),
-        (5, 4, "5"),
-        (5.0, 4, "5"),
-        (6, 4, ""),
-        (True, 4, ""),
-        (10**400, 4, ""),
-        (float("nan"), 4, ""),
-        ("it", 1, ""),
-        ("this", 1, ""),
-        ("something", 1, ""),
-        ("unknown", 1, ""),
-        ("这个", 3, ""),
-        ("她", 3, ""),
-        ("", 1, ""),
-        ("…", 1, ""),
-        (None, 1, ""),
-        ({"city": "Trondheim"}, 1, ""),
-        ("Trondheim " * 20, 1, ""),
+        ("Trondheim", 1, "Trondheim"), ("to Trondheim.", 1, "to Trondheim"), (" “trondheim”\n", 1, "Trondheim"),
+        ("the landlord", 4, "landlord"), ("moved to Trondheim", 1, "moved to Trondheim"),
+        ("an apartment in Trondheim", 1, ""), ("Oslo", 1, ""), ("Trondheim in Norway", 1, ""), ("画画", 3, "画画"),
+        ("杭州", 3, "杭州"), ("北京", 3, ""), ("杭州的西湖", 3, ""), ("5pm", 4, "5pm"), (5, 4, "5"), (5.0, 4, "5"),
+        (6, 4, ""), (True, 4, ""), (10**400, 4, ""), (float("nan"), 4, ""), ("it", 1, ""), ("this", 1, ""),
+        ("something", 1, ""), ("unknown", 1, ""), ("这个", 3, ""), ("她", 3, ""), ("", 1, ""), ("…", 1, ""),
+        (None, 1, ""), ({"city": "Trondheim"}, 1, ""), ("Trondheim " * 20, 1, ""),
     ],
-)
+)  # fmt: skip
 def test_values_are_words_of_their_turn(given: Any, turn: int, value: str) -> None:
     near = [text if number == turn else "Hm." for number, text in enumerate(TALK, 1)]
     found = claims(fact(given, "seen", turn), fact(near[turn - 1][:30], "said", turn), of=asked(near))
@@ -186,29 +163,19 @@ def test_values_of_another_kind_than_the_attribute_are_refused(attribute: str, v
 @pytest.mark.parametrize(
     ("attribute", "value", "words"),
     [
-        ("age", "34", "I am 34."),
-        ("age", "thirty-four", "I am thirty-four now."),
-        ("age", "三十四岁", "我今年三十四岁。"),
-        ("birthday", "3 March", "I was born on 3 March."),
+        ("age", "34", "I am 34."), ("age", "thirty-four", "I am thirty-four now."),
+        ("age", "三十四岁", "我今年三十四岁。"), ("birthday", "3 March", "I was born on 3 March."),
         ("birthday", "1990-03-03", "I was born on the 3rd of March 1990."),
-        ("birthday", "5月3日", "我的生日是5月3日。"),
-        ("mother", "Anna", "My mom Anna went out."),
-        ("partner", "Anna", "I married Anna."),
-        ("partner", "小丽", "我老婆小丽去了公园。"),
-        ("pet", "小白", "我家的狗叫小白。"),
-        ("home", "US", "I live in the US."),
-        ("profession", "IT", "I am in IT."),
-        ("likes", "memes", "I really enjoy memes."),
-        ("avoids", "retinol", "My skin is sensitive to retinol."),
-        ("dislikes", "木塞", "木塞最烦人了。"),
-        ("name", "Rachel", "Hello, I’m Rachel."),
-        ("name", "Rachel", "My name is Rachel."),
-        ("nickname", "Rach", 'Just call me "Rach".'),
-        ("name", "小丽", "我叫小丽。"),
-        ("name", "小丽", "我的名字是小丽。"),
-        ("blood_type", "A+", "My blood type is A+."),
+        ("birthday", "5月3日", "我的生日是5月3日。"), ("mother", "Anna", "My mom Anna went out."),
+        ("partner", "Anna", "I married Anna."), ("partner", "小丽", "我老婆小丽去了公园。"),
+        ("pet", "小白", "我家的狗叫小白。"), ("home", "US", "I live in the US."),
+        ("profession", "IT", "I am in IT."), ("likes", "memes", "I really enjoy memes."),
+        ("avoids", "retinol", "My skin is sensitive to retinol."), ("dislikes", "木塞", "木塞最烦人了。"),
+        ("name", "Rachel", "Hello, I’m Rachel."), ("name", "Rachel", "My name is Rachel."),
+        ("nickname", "Rach", 'Just call me "Rach".'), ("name", "小丽", "我叫小丽。"),
+        ("name", "小丽", "我的名字是小丽。"), ("blood_type", "A+", "My blood type is A+."),
     ],
-)
+)  # fmt: skip
 def test_values_of_the_right_kind_are_taken(attribute: str, value: str, words: str) -> None:
     claim = only(fact(value, attribute), of=asked([words]))
     assert (claim.attribute, claim.value) == (attribute, value)
@@ -382,16 +349,12 @@ def test_a_list_of_values_is_as_many_claims() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        {"facts": [fact("tea")]},
-        {"facts": fact("tea")},
-        fact("tea"),
-        [fact("tea")],
-        {"type": "object", "properties": {"facts": [fact("tea")], "wrong": []}},
-        {"facts": {"1": [fact("tea")]}},
+        {"facts": [fact("tea")]}, {"facts": fact("tea")}, fact("tea"), [fact("tea")],
+        {"type": "object", "properties": {"facts": [fact("tea")], "wrong": []}}, {"facts": {"1": [fact("tea")]}},
         {"facts": {"type": "array", "items": [fact("tea"), "and so on"]}, "wrong": "none"},
         {"facts": [None, 3, "tea", {"value": "coffee"}, {"attribute": "home"}, fact("tea"), fact("gin")]},
     ],
-)
+)  # fmt: skip
 def test_facts_are_found_however_they_are_wrapped(answer: Any) -> None:
     found = read(answer, asked(["I love tea."]), "model m")
     assert [(claim.attribute, claim.value) for claim in found] == [("likes", "tea")]

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from hybrid_memory import Category, Event, EventKind, Message, Role, Scope
 from hybrid_memory.facts.attributes import ATTRIBUTES
 from hybrid_memory.facts.fact import Claim
-from hybrid_memory.facts.reader.answers import read
 from hybrid_memory.facts.reader.asking import (
     CONTEXT_CHARS,
     CONTEXT_TURNS,
@@ -24,6 +23,7 @@ from hybrid_memory.facts.reader.asking import (
     schema,
     spans,
 )
+from hybrid_memory.facts.reader.extractor import read
 from hybrid_memory.text.tokens import estimate_tokens
 
 MONDAY = datetime(2024, 5, 6, 9, 30, tzinfo=UTC)

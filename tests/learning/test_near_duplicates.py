@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.facts.near_duplicates import ALIKE, near_key, says_the_same, united
+from hybrid_memory.facts.values import ALIKE, near_key, says_the_same, united
 
 SAME = [
     ("Jazz", "jazz"), ("ＪＡＺＺ", "jazz"), ("the sea", "sea"), ("cat", "cats"), ("movie", "movies"),

@@ -21,7 +21,7 @@ KINDS: list[type[Bound]] = [HybridChatMemory, HybridChatStore, HybridBufferStore
 
 def made(kind: type[Bound], **whose: Any) -> Any:
     session: dict[str, Any] = {"session": "s1"} if kind is HybridChatMemory else {}
-    return kind.from_defaults(**session, **({"user": "alice"} | whose))
+    return kind.from_defaults(**{"user": "alice", **session, **whose})
 
 
 async def put(one: Any, text: str) -> None:

@@ -25,7 +25,6 @@ from workflows.context import PickleSerializer
 
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
 from hybrid_memory.config.compaction import DEFAULT_TOKENS
-from hybrid_memory.context.layout import SUMMARY_HEADINGS
 from hybrid_memory.errors import InvalidConfigError, InvalidMessageError, MemoryClosedError
 from hybrid_memory.recall import recall
 from hybrid_memory.text.tokens import estimate_tokens
@@ -93,40 +92,6 @@ def test_nothing_put_shows_nothing(chat: HybridChatMemory, run: Run) -> None:
     assert run(chat, "get", input="hi") == []
     assert run(chat, "get_all") == []
     assert bool(chat)
-
-
-def test_a_long_session_fits_its_token_limit(store: HybridMemory, run: Run) -> None:
-    chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, token_limit=400)
-    run(chat, "put_messages", [user("My cat is called Pixel."), assistant("A nice name for a cat.")])
-    for number in range(40):
-        run(chat, "put_messages", [user(f"What is {number} plus one?"), assistant(f"It is {number + 1}.")])
-
-    *recent, note = run(chat, "get", input="what was my cat called again?")
-
-    everything = run(chat, "get_all")
-    assert len(everything) == 82
-    assert tokens([*recent, note]) <= 400 < tokens(everything)
-    profile, _, summary = recalled(recent[0]).partition("</user_profile>\n\n")
-    assert profile.endswith("\nfamily and pets: pet cat Pixel\n")
-    assert summary.startswith(f"<summary>\n{SUMMARY_HEADINGS['en']}")
-    assert note.role is MessageRole.USER
-    assert recalled(note) == note.content, "it never poses as the user's words"
-    assert "My cat is called Pixel." in f"{recent[0].content}{note.content}"
-    assert len(recent) > 4
-    assert spoken(recent) == everything[-len(recent) :]
-
-
-def test_without_input_the_users_last_message_is_the_question(
-    chat: HybridChatMemory, store: HybridMemory, run: Run
-) -> None:
-    earlier(store, run, "My cat is called Pixel.")
-    run(chat, "put", user("what was my cat called again?"))
-
-    (shown,) = run(chat, "get", input=None)
-
-    assert "My cat is called Pixel." in recalled(shown)
-    assert "called again" not in recalled(shown)
-    assert spoken([shown]) == [user("what was my cat called again?")]
 
 
 def test_what_was_recalled_stays_where_it_stood(chat: HybridChatMemory, store: HybridMemory, run: Run) -> None:
@@ -467,15 +432,6 @@ class TestTravel:
 
 
 class TestStores:
-    def test_it_persists(self, config: str, run: Run) -> None:
-        run(HybridChatMemory.from_defaults(user="alice", session="s1", url=config), "put", user("My cat is Pixel."))
-        close_all()
-
-        again = HybridChatMemory.from_defaults(user="alice", session="s1", url=config)
-        assert run(again, "get_all") == [user("My cat is Pixel.")]
-        new = HybridChatMemory.from_defaults(user="alice", session="s2", url=config)
-        assert "Pixel" in run(new, "get", input="what is my cat called?")[0].content
-
     def test_a_closed_memory_of_the_caller_is_not_found_again(self, tmp_path: Path, run: Run) -> None:
         settings = MemoryConfig(url=f"sqlite:///{tmp_path / 'm.db'}", embedder="hashing")
         with open_memory(settings) as store:

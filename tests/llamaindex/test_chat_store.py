@@ -9,7 +9,7 @@ import pytest
 from blockbuster import blockbuster_ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
+from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import ChatMemoryBuffer, Memory
 from llama_index.core.storage.chat_store import BaseChatStore, SimpleChatStore
 from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
@@ -97,18 +97,6 @@ class TestAsTheStockStore:
 
 
 class TestMessages:
-    async def test_every_message_comes_back_as_it_was(self, chats: HybridChatStore) -> None:
-        call = ToolCallBlock(tool_call_id="c", tool_name="weather", tool_kwargs={"city": "Bern"})
-        messages = [
-            ChatMessage(role="system", content="Be kind."),
-            ChatMessage(role="user", content=""),
-            ChatMessage(role="assistant", blocks=[call], additional_kwargs={"n": [1]}),
-            ChatMessage(role="tool", content="rain", additional_kwargs={"tool_call_id": "c"}),
-        ]
-        await chats.add_messages("k", messages)
-
-        assert await chats.get_messages("k") == messages
-
     async def test_what_is_returned_can_be_changed_without_harm(self, chats: HybridChatStore) -> None:
         await chats.add_message("k", ChatMessage(role="user", content="hi", additional_kwargs={"list": [1]}))
         for found in (await chats.get_messages("k"), await chats.archive_oldest_messages("k", 1)):

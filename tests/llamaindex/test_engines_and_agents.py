@@ -13,12 +13,11 @@ from llama_index.core.base.llms.types import (
     TextBlock,
     ToolCallBlock,
 )
-from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
+from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.tools import FunctionTool
 
-from hybrid_memory import HybridMemory, Role
+from hybrid_memory import HybridMemory
 from llamaindex_hybrid_memory import HybridChatMemory
-from tests.llamaindex.conftest import OneNode
 
 Scripted = Callable[..., Any]
 
@@ -68,34 +67,6 @@ async def test_simple_chat_engine(face: str, store: HybridMemory, chat: HybridCh
     assert texts(engine.chat_history) == [*said, ("assistant", "Yes.")]
     engine.reset()
     assert engine.chat_history == []
-
-
-@pytest.mark.parametrize("face", ["chat", "achat"])
-@pytest.mark.parametrize("engine_class", [ContextChatEngine, CondensePlusContextChatEngine])
-async def test_engines_that_ask_before_they_put(
-    engine_class: type[Any], face: str, store: HybridMemory, chat: HybridChatMemory, scripted: Scripted
-) -> None:
-    about_the_cat(store)
-    llm = scripted("It is Pixel.")
-    engine = engine_class.from_defaults(retriever=OneNode(), llm=llm, memory=chat, system_prompt="Be kind.")
-
-    for question in ("What is my cat called?", "When do you open?"):
-        _ = engine.chat(question) if face == "chat" else await engine.achat(question)
-
-    shown = "\n".join(str(message) for message in llm.seen[-1])
-    assert "Be kind." in shown
-    assert "nine to five" in shown
-    assert "My cat is called Pixel." in "\n".join(str(message) for message in llm.seen[0])
-    assert texts(llm.seen[-1])[-1] == ("user", "When do you open?")
-    assert sum(text == "When do you open?" for _, text in spoken(llm.seen[-1])) == 1
-    assert texts(engine.chat_history) == [
-        ("user", "What is my cat called?"),
-        ("assistant", "It is Pixel."),
-        ("user", "When do you open?"),
-        ("assistant", "It is Pixel."),
-    ]
-    written = store.scoped(user="alice", session="s1").history()
-    assert [message.role for message in written] == [Role.USER, Role.ASSISTANT] * 2
 
 
 def test_a_history_given_to_an_engine_replaces_what_it_shows(

@@ -20,7 +20,7 @@ from hybrid_memory.context.layout import MEMORY_HEADINGS
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatStore, HybridMemoryBlock, from_chat_message
-from llamaindex_hybrid_memory.flushes import fresh
+from llamaindex_hybrid_memory.memory_block import fresh
 from tests.llamaindex.conftest import assistant, user
 
 HEADING = MEMORY_HEADINGS["en"]

@@ -11,7 +11,7 @@ import pytest
 
 from hybrid_memory import Message, Role
 from hybrid_memory.errors import ModelError
-from hybrid_memory.models.measured import MeasuredModel
+from hybrid_memory.models.language import MeasuredModel
 from hybrid_memory.runtime.statistics import Statistics
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.recall.entities import MAX_ENTITIES, MAX_QUOTED_CHARS, EntityKind, entities, folded
+from hybrid_memory.recall.plan import MAX_ENTITIES, MAX_QUOTED_CHARS, EntityKind, entities, folded
 
 MARKS = "\"'“”「」『』《》`«»‘’ \n\t.,/\\#-_@:。，"
 WORDS = "Ann of Dr. 王 小 明 欧阳 src/a.py E-17 I A The x 's".split()

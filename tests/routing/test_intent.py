@@ -13,21 +13,15 @@ from hybrid_memory.recall.plan import CUES, DEFAULT, intent
 @pytest.mark.parametrize(
     ("query", "kind", "cue"),
     [
-        ("Who is Ann?", Intent.FACT, "Who"),
-        ("WHERE is my key", Intent.FACT, "WHERE"),
-        ("How many cats are there", Intent.FACT, "How many"),
-        ("他是谁", Intent.FACT, "是谁"),
-        ("会议几点开始", Intent.FACT, "几点"),
-        ("Why is the sky blue?", Intent.REASONING, "Why"),
+        ("Who is Ann?", Intent.FACT, "Who"), ("WHERE is my key", Intent.FACT, "WHERE"),
+        ("How many cats are there", Intent.FACT, "How many"), ("他是谁", Intent.FACT, "是谁"),
+        ("会议几点开始", Intent.FACT, "几点"), ("Why is the sky blue?", Intent.REASONING, "Why"),
         ("Which is better, compare tea and coffee", Intent.REASONING, "compare"),
-        ("How do I get there", Intent.REASONING, "How do"),
-        ("为什么迟到", Intent.REASONING, "为什么"),
-        ("这两个有什么区别", Intent.REASONING, "区别"),
-        ("Do you remember Ann?", Intent.CONTEXTUAL, "remember"),
-        ("the other day", Intent.CONTEXTUAL, "the other day"),
-        ("上次去的餐厅", Intent.CONTEXTUAL, "上次"),
+        ("How do I get there", Intent.REASONING, "How do"), ("为什么迟到", Intent.REASONING, "为什么"),
+        ("这两个有什么区别", Intent.REASONING, "区别"), ("Do you remember Ann?", Intent.CONTEXTUAL, "remember"),
+        ("the other day", Intent.CONTEXTUAL, "the other day"), ("上次去的餐厅", Intent.CONTEXTUAL, "上次"),
     ],
-)
+)  # fmt: skip
 def test_a_cue_word_tells_the_intent(query: str, kind: Intent, cue: str) -> None:
     assert intent(query) == (kind, cue)
 

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from hybrid_memory import MemoryConfig, RecallConfig, ScopedMemory, Weights, open_memory
 from hybrid_memory.arrays import Array
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.recall.ranker import diverse, newest_first, weighted_mean
+from hybrid_memory.recall.ranking import diverse, newest_first, weighted_mean
 
 NAMES = [field.name for field in fields(Weights)]
 weights = st.lists(st.floats(0, 2, width=16), min_size=len(NAMES), max_size=len(NAMES)).filter(any)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hybrid_memory import Event, EventKind, Scope
 from hybrid_memory.engines.in_memory import InMemoryArchive, InMemoryLog
 from hybrid_memory.engines.sqlite import Database, SqliteLog
-from hybrid_memory.errors import IdConflictError, MemoryClosedError, StoreUnavailableError
+from hybrid_memory.errors import MemoryClosedError, StoreUnavailableError
 from hybrid_memory.log.archived import ArchivedLog
 from hybrid_memory.ports import EventLog
 from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, assert_readings_agree, draft
@@ -176,17 +176,6 @@ def test_the_last_event_stays_hot() -> None:
     assert log.expire(ALICE, EVER) == 2
     assert hot.heads() == log.heads(ALICE) == {ALICE: at[-1]}
     assert [event.id for event in hot.read(ALICE)] == ["e2"]
-
-
-def test_a_message_can_be_said_again_after_it_has_expired() -> None:
-    log = ArchivedLog(InMemoryLog(), InMemoryArchive())
-    at = fill(log, 4)
-    log.expire(ALICE, EVER)
-    (again,) = log.append(ALICE, [draft(1)])
-    assert (again.position, again.fresh) == (at[1], False)
-    with pytest.raises(IdConflictError):
-        log.append(ALICE, [draft(1, payload={"content": "other"})])
-    assert log.count(ALICE) == 4
 
 
 def test_what_is_erased_leaves_both_parts_and_its_id_is_free() -> None:

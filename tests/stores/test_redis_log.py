@@ -1,18 +1,15 @@
 from __future__ import annotations
 
 import logging
-import select
-import socket
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from redis.exceptions import ConnectionError as LostConnectionError
 
 from hybrid_memory import EventKind, Scope
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
@@ -108,81 +105,51 @@ def test_positions_go_on_when_the_counter_was_set_back(log: RedisLog) -> None:
     assert [event.position for event in log.read(ALICE)] == [1, 2, 3, 4, 5, appended.position]
 
 
-class Lossy:
-    """A way to the server that may lose an answer: the server has done its work, and the client hears nothing."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        self.lose = b""
-        self.lost = 0
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                threading.Thread(target=self._carry, args=(client,), daemon=True).start()
-
-    def _carry(self, client: socket.socket) -> None:
-        with suppress(OSError), client, socket.create_connection(("127.0.0.1", self._port)) as server:
-            while True:
-                ready, _, _ = select.select([client, server], [], [])
-                for end in ready:
-                    told = end.recv(1 << 20)
-                    if not told:
-                        return
-                    if end is client and self.lose and self.lose in told:
-                        self.lose = b""
-                        server.sendall(told)
-                        server.recv(1 << 20)
-                        self.lost += 1
-                        return
-                    (server if end is client else client).sendall(told)
-
-    def close(self) -> None:
-        self._listener.close()
-
-
 @pytest.fixture
-def lossy(plain_redis: RedisServer) -> Iterator[Lossy]:
-    lossy = Lossy(plain_redis.port)
-    yield lossy
-    lossy.close()
-
-
-@pytest.fixture
-def behind(lossy: Lossy) -> Iterator[RedisLog]:
-    """A log whose answers may be lost, and that has used its scripts before."""
-    log = RedisLog(RedisConnection(f"redis://127.0.0.1:{lossy.port}?prefix=lossy-{next(NUMBERS)}"))
+def lose(log: RedisLog, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
+    """Has the server do its next work without the client's hearing of it; the list counts how often."""
+    run = log._connection._client.evalsha
     log.append(ALICE, [draft(1)])
-    log.erase(ALICE, [99], {}, draft(2, kind=EventKind.ERASED))
-    yield log
-    log.close()
+    log.erase(ALICE, [99], {}, draft(2, kind=EventKind.ERASED))  # the server has the scripts now
+
+    def lose() -> list[int]:
+        lost: list[int] = []
+
+        def deaf(*command: object) -> object:
+            monkeypatch.setattr(log._connection._client, "evalsha", run)
+            run(*command)
+            lost.append(1)
+            raise LostConnectionError("the answer was lost")
+
+        monkeypatch.setattr(log._connection._client, "evalsha", deaf)
+        return lost
+
+    return lose
 
 
 @pytest.mark.parametrize("fixed", [True, False])
-def test_an_append_whose_answer_was_lost_is_there_once(behind: RedisLog, lossy: Lossy, fixed: bool) -> None:
+def test_an_append_whose_answer_was_lost_is_there_once(
+    log: RedisLog, lose: Callable[[], list[int]], fixed: bool
+) -> None:
     drafts = [draft(number, fixed=fixed) for number in range(10, 15)]
-    lossy.lose = b"EVALSHA"
-    appended = behind.append(ALICE, drafts if not fixed else [*drafts, drafts[0], draft(1)])
-    assert lossy.lost == 1
+    lost = lose()
+    appended = log.append(ALICE, drafts if not fixed else [*drafts, drafts[0], draft(1)])
+    assert lost == [1]
     assert [one.fresh for one in appended] == [True] * 5 + ([False, False] if fixed else [])
-    events = behind.read(ALICE)
+    events = log.read(ALICE)
     assert [event.id for event in events] == ["e1", "e2", *(one.id for one in drafts)]
     assert [event.position for event in events[2:]] == [one.position for one in appended[:5]]
     if not fixed:
         with pytest.raises(IdConflictError):
-            behind.append(ALICE, drafts[:1])
+            log.append(ALICE, drafts[:1])
 
 
-def test_an_erasure_whose_answer_was_lost_is_done_once(behind: RedisLog, lossy: Lossy) -> None:
-    at = behind.append(ALICE, [draft(10), draft(11)])[0].position
-    lossy.lose = b"EVALSHA"
-    note = behind.erase(ALICE, [at], {}, draft(20, fixed=False, kind=EventKind.ERASED))
-    assert (lossy.lost, note.fresh) == (1, True)
-    assert [event.id for event in behind.read(ALICE)] == ["e1", "e2", "e11", "e20"]
+def test_an_erasure_whose_answer_was_lost_is_done_once(log: RedisLog, lose: Callable[[], list[int]]) -> None:
+    at = log.append(ALICE, [draft(10), draft(11)])[0].position
+    lost = lose()
+    note = log.erase(ALICE, [at], {}, draft(20, fixed=False, kind=EventKind.ERASED))
+    assert (lost, note.fresh) == ([1], True)
+    assert [event.id for event in log.read(ALICE)] == ["e1", "e2", "e11", "e20"]
 
 
 def test_pages_make_one_reading(log: RedisLog, monkeypatch: pytest.MonkeyPatch) -> None:

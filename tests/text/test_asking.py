@@ -66,20 +66,14 @@ def test_a_question_without_content_asks_nothing(text: str) -> None:
 @pytest.mark.parametrize(
     ("query", "now", "past"),
     [
-        ("Where do I live now?", True, False),
-        ("How many cups of coffee do I drink a day?", True, False),
-        ("What is the current rule for names?", True, False),
-        ("我现在住在哪里？", True, False),
-        ("我喜欢什么音乐？", True, False),
-        ("Where did I live before Berlin?", False, True),
-        ("What was my previous record?", False, True),
-        ("我以前住在哪里？", False, True),
-        ("Which book did you recommend to me?", False, False),
-        ("你给我推荐过哪些书？", False, False),
-        ("我5月3号看了什么电影？", False, False),
-        ("Where does Nora live?", False, False),
+        ("Where do I live now?", True, False), ("How many cups of coffee do I drink a day?", True, False),
+        ("What is the current rule for names?", True, False), ("我现在住在哪里？", True, False),
+        ("我喜欢什么音乐？", True, False), ("Where did I live before Berlin?", False, True),
+        ("What was my previous record?", False, True), ("我以前住在哪里？", False, True),
+        ("Which book did you recommend to me?", False, False), ("你给我推荐过哪些书？", False, False),
+        ("我5月3号看了什么电影？", False, False), ("Where does Nora live?", False, False),
         ("What was it before, and what is it now?", True, False),
     ],
-)
+)  # fmt: skip
 def test_a_question_about_now_is_told_from_one_about_the_past(query: str, now: bool, past: bool) -> None:
     assert (about_now(query), about_the_past(query)) == (now, past)

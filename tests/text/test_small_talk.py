@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.text.small_talk import MAX_CHARS, MAX_TALK_CHARS, asks_nothing, is_memory
+from hybrid_memory.text.asking import MAX_CHARS, MAX_TALK_CHARS, asks_nothing, is_memory
 from tests.doubles import assert_linear
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.text.spelling import allowed_edits, close_terms
+from hybrid_memory.text.tokenize import allowed_edits, close_terms
 
 words = st.text("abcde", min_size=1, max_size=9)
 

@@ -156,7 +156,7 @@ class FileBook:
         if moved and self.key(target) != key:
             copied.moved_from = spelled
 
-    def _sweep(self, sweep: Sweep, settled: frozenset[str] = frozenset()) -> None:
+    def _sweep(self, sweep: Sweep, known: frozenset[str] = frozenset()) -> None:
         if sweep.kind is SweepKind.RUN:
             script = self.scripts.get(sweep.pattern)
             for effect in script or ():
@@ -164,7 +164,7 @@ class FileBook:
         if sweep.kind is not SweepKind.RUN or script is None:
             self._sweeps = [*self._sweeps, sweep][-MAX_SWEEPS:]
         for key, file in list(self._files.items()):
-            if sweep.kind is not SweepKind.MOVE or key not in settled:
+            if sweep.kind is not SweepKind.MOVE or key not in known:
                 self._swept(sweep, key, file)
 
     def _swept(self, sweep: Sweep, key: str, file: _File) -> None:
@@ -216,12 +216,12 @@ class FileBook:
         files = list(files)
         carried = {self.key(state.moved_from) for state in files if state.moved_from}
         # What the newer ledger followed itself, and saw no folder carry away, did not move with it.
-        settled = frozenset(self.key(state.path) for state in files) - carried
+        known = frozenset(self.key(state.path) for state in files) - carried
         moved = set()
         for sweep in sweeps:
             if sweep.kind is SweepKind.MOVE and any(key.startswith(sweep.pattern + "/") for key in self._files):
                 moved |= {sweep.pattern, sweep.target}
-            self._sweep(sweep, settled)
+            self._sweep(sweep, known)
         for state in files:
             if self.key(state.path) in moved and state.operation is not Operation.READ:
                 continue  # the newer ledger took a folder for a file

@@ -19,6 +19,8 @@ _KEEPING = "modified renamed created deleted restored tests errors ids urls read
 MAX_SOURCES = 8
 """Message ids that an entry names: the first, and the newest after it."""
 
+_CHANGES = "created modified renamed deleted".split()
+
 LIMITS = {"errors": 40, "ids": 300, "urls": 60, "commands": 40, "mentioned": 100}
 """The newest literal strings of each kind that a ledger keeps."""
 
@@ -200,7 +202,7 @@ def _groups(ledger: Ledger) -> list[_Group]:
     named = {state.path for state in ledger.files}
     tests = [run.outcome + (f" ({', '.join(run.failing)})" if run.failing else "") for run in ledger.tests]
     return [
-        *(_Group(str(operation), paths[operation]) for operation in _CHANGES),
+        *(_Group(change, paths[Operation(change)]) for change in _CHANGES),
         _Group("restored", restored),
         _Group("tests", tests[-SHOWN_TESTS:], "; "),
         _Group("errors", _texts(ledger.errors), "; "),
@@ -210,9 +212,6 @@ def _groups(ledger: Ledger) -> list[_Group]:
         _Group("mentioned", [text for text in _texts(ledger.mentioned) if text not in named]),
         _Group("commands", _texts(ledger.commands), "; "),
     ]
-
-
-_CHANGES = (Operation.CREATED, Operation.MODIFIED, Operation.RENAMED, Operation.DELETED)
 
 
 def _texts(mentions: Sequence[Mention]) -> list[str]:
@@ -250,11 +249,8 @@ def newest(found: Iterable[Mention], limit: int) -> tuple[Mention, ...]:
     merged: dict[str, Mention] = {}
     for mention in found:
         known = merged.get(mention.text)
-        merged[mention.text] = (
-            mention
-            if known is None
-            else Mention(text=mention.text, sources=bounded((*known.sources, *mention.sources)))
-        )
+        sources = mention.sources if known is None else bounded((*known.sources, *mention.sources))
+        merged[mention.text] = Mention(text=mention.text, sources=sources)
     excess = len(merged) - limit
     if excess > 0:
         rare = [text for text, mention in merged.items() if len(mention.sources) < 2]  # noqa: PLR2004 - again

@@ -37,16 +37,12 @@ _REFUSED = re.compile(
     r"|(?:no replacement was performed|did not appear verbatim|string to replace not found|old_str(?:ing)? not found)",
     re.IGNORECASE,
 )
-
-
 _SYNTAX = re.compile(r"^\S*sh: (?:-c: )?(?:line \d+: )?(?:syntax error|unexpected EOF)")
-
 _ERROR_LINE = re.compile(
     r"^(?:E\s+|!+\s*)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure|Interrupt|Exit|Panic))\b"
     r"(?::[ \t]*(\S.*))?\r?$",
     re.MULTILINE,
 )
-
 _CODES = (
     ("error[E", re.compile(r"error\[(E\d{4})\]")),
     ("TS", re.compile(r"\b(TS\d{4,5})\b", re.ASCII)),
@@ -65,36 +61,27 @@ _CODES = (
         ),
     ),
 )
-
 _NOT_FOUND = re.compile(
     r"^.{0,80}?: (?:command not found|No such file or directory)\r?$|^(?:fatal|error): .{3,}$", re.MULTILINE
 )
 
 MAX_FAILING = 60
 """How many failing tests of a run are named."""
-
 _PYTEST = re.compile(
     r"^=*\s?(\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b[^=\n]*?) in [\d.]+ ?s",
     re.MULTILINE,
 )
-
 _UNITTEST = re.compile(r"^Ran (\d+) tests? in [^\n]*\n\s*(OK[^\n]*|FAILED[^\n]*|NO TESTS RAN)", re.MULTILINE)
-
 _JEST = re.compile(r"^Tests:\s+(.*\d+ total)", re.MULTILINE)
-
 _CARGO = re.compile(r"^test result: (.*?)(?:;\s*finished.*)?$", re.MULTILINE)
-
 _GO = re.compile(r"^(ok|FAIL)\s+(\S+)\s+(?:[\d.]+s|\(cached\)|\[build failed\])", re.MULTILINE)
-
 _MOCHA = re.compile(r"^[ \t]+(\d+ (?:passing|failing))\b", re.MULTILINE)
-
 _FAILING = re.compile(
     r"^(?:FAILED|ERROR) (\S+::.*?|\S+\.py)(?: - .*)?$|^(?:FAIL|ERROR): (\w+ \([\w.]+\)|\w[\w.]*\b(?= \())"
     r"|^[ \t]*--- FAIL: (\S+)|^test (\S+) \.\.\. FAILED|^[ \t]+[✕×✗] (.+?)(?: \(\d+ ?m?s\))?$"
     r"|^[ \t]*● (.+ › .+)$|^FAIL (\S+\.\w+)",
     re.MULTILINE,
 )
-
 _BROKEN = re.compile(
     r"^(ERROR (?:\S+::.*|\S+\.py\b.*))$|^(ERROR: \w+ \([\w.]+\))"
     r"|^_+ (ERROR (?:collecting|at (?:setup|teardown) of) \S+) _+$"
@@ -103,9 +90,7 @@ _BROKEN = re.compile(
     re.MULTILINE,
 )
 """What kept a test from running or broke it, beside tests that failed."""
-
 _COUNTED = re.compile(r"\b([1-9]\d*) errors?\b(?=.* in [\d.]+ ?s)|^FAILED \(.*?\berrors=(\d+)", re.MULTILINE)
-
 _RUNNERS = (
     (" in ", _PYTEST, "{}"),
     ("Ran ", _UNITTEST, "{} tests, {}"),

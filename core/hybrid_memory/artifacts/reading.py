@@ -70,7 +70,7 @@ class _Reader:
         source = message.id or ""
         text = _scanned(message)
         if message.role is Role.ASSISTANT:
-            self._settle_all()
+            self._conclude_all()
             self.pending = actions(message)
             prose = text.split("```", 1)[0] if self.pending else text
             self._prose(prose, source)
@@ -81,13 +81,13 @@ class _Reader:
             self._result(message, text, source)
         else:
             self.pending = [action for action in self.pending if not action.fenced]
-            self._settle_all()
+            self._conclude_all()
             self._prose(text, source)
             self.found["ids"].add(mentions.ids(text), source)
             self.found["errors"].add(errors(Outcome(text, None)), source)
 
     def finish(self) -> Ledger:
-        self._settle_all()
+        self._conclude_all()
         return self.book.ledger(self.tests, {kind: strings.mentions() for kind, strings in self.found.items()})
 
     def _prose(self, text: str, source: str) -> None:
@@ -100,7 +100,7 @@ class _Reader:
         action = self._answered(message.tool_call_id)
         if action is not None:
             self.runs_fences |= action.fenced
-            self._settle(action, result)
+            self._conclude(action, result)
         self.found["errors"].add(errors(result), source)
         self.found["ids"].add(mentions.ids(text), source)
         self.found["urls"].add(mentions.urls(text), source)
@@ -122,13 +122,13 @@ class _Reader:
                 return action
         return None
 
-    def _settle_all(self) -> None:
+    def _conclude_all(self) -> None:
         for action in self.pending:
             if not action.fenced or self.runs_fences:
-                self._settle(action, None)
+                self._conclude(action, None)
         self.pending = []
 
-    def _settle(self, action: Action, result: Outcome | None) -> None:
+    def _conclude(self, action: Action, result: Outcome | None) -> None:
         """Let happen what an action asked for, as far as its result does not say otherwise."""
         if action.command is None:
             if result is None or not refused(result):

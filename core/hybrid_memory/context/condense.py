@@ -24,6 +24,7 @@ from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.models.port import TextCompressor
 from hybrid_memory.recall import score
+from hybrid_memory.recall.request import checked_query
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
@@ -127,7 +128,7 @@ class CondenseRequest:
             given=texts,
             texts=score.checked_texts([text.text if isinstance(text, Message) else text for text in texts]),
             heads=[f"{text.speaker}: " if isinstance(text, Message) else "" for text in texts],
-            query=None if query is None else score.checked_query(query),
+            query=None if query is None else checked_query(query),
             max_tokens=checked_count("max_tokens", max_tokens, least=1),
             how=how,
             weights=WORDS if weights is None else weights,

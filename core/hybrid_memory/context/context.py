@@ -167,14 +167,14 @@ class Context:
             f"{self.tokens:,} of {self.max_tokens:,} tokens",
             f"<div>{display.bar(sections, width='40em')}</div><small>{display.legend(sections)}</small>"
             + parts
-            + (display.fold(f"plan: {display.counted(len(self.plan), 'part')}{lost}", plan) if self.plan else "")
+            + (display.details(f"plan: {display.counted(len(self.plan), 'part')}{lost}", plan) if self.plan else "")
             + (f"<small>compacted: {display.text(self.compacted)}</small>" if self.compacted else ""),
         )
 
     def _opened(self, name: str, words: str) -> str:
         hue = TIERS.get(name, display.PLAIN)
         head = f"{display.text(name)} <small>{self.section_tokens.get(name, 0):,} tokens</small>"
-        return display.fold(head, display.under(hue, display.text(words), _TOLD[hue]))
+        return display.details(head, display.under(hue, display.text(words), _TOLD[hue]))
 
 
 def _as_dict(message: Message, marked: bool) -> dict[str, Any]:

@@ -22,9 +22,8 @@ from hybrid_memory.recall.request import Request as RecallRequest
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
-from hybrid_memory.text.asking import asking_share
+from hybrid_memory.text.asking import asking_share, asks_nothing, is_memory
 from hybrid_memory.text.sentences import excerpt
-from hybrid_memory.text.small_talk import asks_nothing, is_memory
 from hybrid_memory.text.tokenize import terms
 
 IN_SIGHT = 100

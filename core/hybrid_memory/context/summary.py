@@ -167,7 +167,7 @@ class Summary:
         artifacts = self.text[len(written(self.lines)) :].strip()
         if artifacts:
             opened = display.under(display.EPISODIC, display.text(artifacts), "files, commands, tests, ids")
-            parts.append(display.fold("artifacts", opened))
+            parts.append(display.details("artifacts", opened))
         audit = self.audit
         return display.card(
             self._told,
@@ -185,8 +185,10 @@ class Summary:
             for source in line.sources
             if (turn := self.said.get(source)) is not None
         )
-        told = f"importance {line.importance:.2f}, {line.closeness:.0%} in the words of the turns"
-        return display.fold(f"{display.text(line.text)} <small>{line.handle}</small>", f"{words}<small>{told}</small>")
+        why = f"importance {line.importance:.2f}, {line.closeness:.0%} in the words of the turns"
+        return display.details(
+            f"{display.text(line.text)} <small>{line.handle}</small>", f"{words}<small>{why}</small>"
+        )
 
 
 CHINESE_SECTIONS = {

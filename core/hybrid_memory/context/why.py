@@ -7,9 +7,8 @@ from typing import Any
 
 from hybrid_memory.context.summary import Line
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.facts.explanation import Explanation
-from hybrid_memory.facts.fact import Fact
-from hybrid_memory.facts.facts import FactsProjection, facts, resolved
+from hybrid_memory.facts.fact import Explanation, Fact
+from hybrid_memory.facts.facts import FactsProjection, facts, knowledge
 from hybrid_memory.facts.portrait import profile
 from hybrid_memory.index.record import RecordKind
 from hybrid_memory.log.event import EventKind, handle
@@ -80,7 +79,7 @@ def _described(fact: Fact) -> str:
 async def _of_hit(run: Runner, services: Services, scope: Scope, hit: Hit) -> Explanation:
     home = await origin(run, services, scope, hit.record.scope, "why")
     view = await in_view(run, services, home)
-    known = await resolved(run, view)
+    known = (await knowledge(run, view)).facts
     place = hit.record.turn if hit.record.kind is RecordKind.MEDIA else hit.record.id
     behind = [
         fact

@@ -10,7 +10,7 @@ import numpy as np
 
 from hybrid_memory.context.expand import behind
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.facts.explanation import Explanation
+from hybrid_memory.facts.fact import Explanation
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.log.event import EventKind, handle
 from hybrid_memory.recall.candidates import centred, narrowed, query_vector

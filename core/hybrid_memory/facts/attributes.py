@@ -30,10 +30,9 @@ class Attribute:
     """What a fact may be about.
 
     Attributes:
-        name: in snake case.
+        name: in snake case; english, chinese: as a reader sees it.
         single: it holds one value at a time.
         importance: in [0, 1].
-        english, chinese: as a reader is told.
         aliases: names of profile fields that mean the same.
     """
 
@@ -46,8 +45,7 @@ class Attribute:
     aliases: tuple[str, ...] = ()
 
 
-_KNOWLEDGE, _RELATION = Category.KNOWLEDGE, Category.RELATION
-_PREFERENCE, _TASK = Category.PREFERENCE, Category.TASK
+_PREFERENCE, _TASK, _KNOWLEDGE, _RELATION = Category
 
 ATTRIBUTES: dict[str, Attribute] = {
     attribute.name: attribute
@@ -116,12 +114,12 @@ def attribute(name: str, *, single: bool = False) -> Attribute:
     if name.startswith(RULE):
         about = name.removeprefix(RULE)
         return Attribute(name, Category.PREFERENCE, True, 0.8, f"rule for {about}", f"{about}的规则")
-    spoken = name.replace("_", " ")
+    words = name.replace("_", " ")
     if name.startswith(FAVOURITES):
         kind = name.removeprefix(FAVOURITES[0])
-        chinese = next((f"{FAVOURITES[1]}{known}" for known, english in KINDS.items() if english == kind), spoken)
-        return Attribute(name, Category.PREFERENCE, True, 0.6, spoken, chinese)
-    return Attribute(name, Category.KNOWLEDGE, single, 0.5, spoken, spoken)
+        chinese = next((f"{FAVOURITES[1]}{known}" for known, english in KINDS.items() if english == kind), words)
+        return Attribute(name, Category.PREFERENCE, True, 0.6, words, chinese)
+    return Attribute(name, Category.KNOWLEDGE, single, 0.5, words, words)
 
 
 _WORDED = {
@@ -132,13 +130,13 @@ _WORDED = {
 """How a list of several attributes words a value, where its name before it would not do."""
 
 
-def told_of(name: str, value: str, *, chinese: bool) -> str:
+def worded(name: str, value: str, *, chinese: bool) -> str:
     """A value with what it is, as it stands in a list of several attributes."""
     about = attribute(name)
     colon = name.startswith((RULE, *FAVOURITES))
     english = f"{about.english}: {{}}" if colon else f"{about.english} {{}}"
-    worded = _WORDED.get(name, (english, f"{about.chinese}：{{}}" if colon else f"{about.chinese}{{}}"))
-    return worded[chinese].format(value)
+    forms = _WORDED.get(name, (english, f"{about.chinese}：{{}}" if colon else f"{about.chinese}{{}}"))
+    return forms[chinese].format(value)
 
 
 def statement(claim: Claim) -> str:

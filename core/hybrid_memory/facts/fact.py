@@ -1,13 +1,16 @@
-"""What was learned: claims that single turns make, and the facts that follow from all of them."""
+"""What was learned: claims that single turns make, the facts that follow from all of them, and where they come from."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from hybrid_memory import display
+from hybrid_memory.log.event import Event
+from hybrid_memory.log.message import Message
 
 USER = "user"
 """The subject of what the owner says about themselves."""
@@ -58,13 +61,13 @@ class Claim:
     """What one turn says about something.
 
     Attributes:
-        subject: ``user``, or a name as it was said.
+        subject: ``user``, or a name as it was written.
         attribute: in snake case, from `hybrid_memory.facts.attributes` where it has the thing.
         value: in the words of the turn; empty with a stance other than ``holds`` means any value.
         source: position of the turn.
         single: a newer value takes the place of the older one.
         confidence, importance: in [0, 1].
-        since, until: when it began or ended, where the turn tells; None: when it was said, and open.
+        since, until: when it began or ended, where the turn says so; None: at the turn, and open.
         due: when a task is to be done.
         by: the rule or the model that read it.
     """
@@ -93,7 +96,7 @@ class Claim:
     def of(cls, payload: dict[str, Any]) -> Self:
         """The claim that `as_payload` wrote."""
         values = {**payload, "category": Category(payload["category"]), "stance": Stance(payload["stance"])}
-        values.pop("text", None)  # the words that recall shows
+        values.pop("text", None)  # only for recall
         values |= {name: datetime.fromisoformat(values[name]) for name in ("since", "until", "due") if name in values}
         return cls(**values)
 
@@ -168,3 +171,61 @@ class Facts(list[Fact]):
         ]
         head = ("about", "what", "value", "state", "when", "confidence", "turns")
         return display.card(display.counted(len(self), "fact"), display.table(head, rows))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation:
+    """The chain behind a fact, a profile field, a summary line or a hit; printed, it is text to be read.
+
+    Attributes:
+        about: what is explained, in one line.
+        steps: how it came about, one line each.
+        turns: the words that it comes from, oldest first, each with its handle.
+        facts: that it rests on, with those that they replaced.
+    """
+
+    about: str
+    steps: tuple[str, ...] = ()
+    turns: tuple[tuple[str, Message], ...] = ()
+    facts: tuple[Fact, ...] = ()
+
+    def __str__(self) -> str:
+        turns = [
+            f"  [{name}] {'' if turn.at is None else f'{turn.at:%Y-%m-%d %H:%M} '}{turn.speaker}: {turn.text}"
+            for name, turn in self.turns
+        ]
+        return "\n".join([self.about, *(f"  {step}" for step in self.steps), *turns])
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.about}: {len(self.turns)} turns, {len(self.facts)} facts>"
+
+    def _repr_html_(self) -> str:
+        steps = "".join(f"<li>{display.text(step)}</li>" for step in self.steps)
+        turns = "".join(
+            display.under(
+                display.EPISODIC,
+                display.text(turn.text),
+                f"{name} {'' if turn.at is None else f'{turn.at:%Y-%m-%d %H:%M}'} {display.text(turn.speaker)}",
+            )
+            for name, turn in self.turns
+        )
+        return display.card(display.text(self.about), f"<ul>{steps}</ul>{turns}")
+
+
+class FactExtractor(Protocol):
+    """Reads claims from turns."""
+
+    @property
+    def name(self) -> str:
+        """Of the extractor; how far it has read is kept by this name."""
+        ...
+
+    def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
+        """What these turns claim, by position; ``before`` are the turns that came before them, oldest first.
+
+        The claims of a turn depend on the turn and those before it, not on how turns are cut into calls.
+
+        Raises:
+            ModelError: a model failed; the turns will be given again.
+        """
+        ...

@@ -38,11 +38,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """What recall should not put first.
+    """What recall should not put first: records of facts that no longer stand, and turns that say such a thing.
 
-    Attributes:
-        facts: records of facts that no longer stand.
-        turns: turns that say such a thing, each with the records and turns that say what is so instead.
+    A turn has the records and turns that say what is so instead.
     """
 
     facts: frozenset[int] = frozenset()
@@ -59,7 +57,7 @@ class Outdated:
                 continue
             gone.update(fact.records)
             successor = by_id.get(fact.superseded_by or 0)
-            # What takes a thing back is the last that is said of it.
+            # What takes a thing back is the last turn about it.
             instead = {*successor.positions, *successor.records} if successor else set(fact.positions[-1:])
             for position in fact.positions:
                 if position not in instead:
@@ -68,9 +66,9 @@ class Outdated:
 
     def among(self, ids: Collection[int]) -> set[int]:
         """Those of the records that are out of date; a turn only where what replaces it is among them too."""
-        there = set(ids)
-        turns = {place for place in there if place in self.turns and not there.isdisjoint(self.turns[place])}
-        return turns | (self.facts & there)
+        wanted = set(ids)
+        turns = {turn for turn in wanted if turn in self.turns and not wanted.isdisjoint(self.turns[turn])}
+        return turns | (self.facts & wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ class Knowledge:
 
     Attributes:
         mark: the last events that it follows from.
-        turns: position of each claim's turn, ascending, with its session; a claim that resolves a dispute is of none.
+        turns: position of each claim's turn, ascending, with its session; empty for a claim that resolves a dispute.
     """
 
     mark: tuple[int, ...]
@@ -89,15 +87,7 @@ class Knowledge:
 
 
 class FactsProjection(Projection):
-    """The facts of each owner, and what was read of the turns so far.
-
-    Args:
-        profile: what is to be known of a user.
-
-    Attributes:
-        known: the facts, by owner and view.
-        portraits: profiles as prompts show them, and what users are called.
-    """
+    """The facts of each owner and view, profiles as prompts show them, users' names, and what was read so far."""
 
     kinds = frozenset({EventKind.CLAIM, EventKind.LEARNED})
     repeats = frozenset({EventKind.CLAIM})
@@ -108,7 +98,7 @@ class FactsProjection(Projection):
         self.portraits: LruCache[tuple[Any, ...], str] = LruCache(CACHED)
 
     def clear(self) -> None:
-        """Drop facts and profiles."""
+        """Drop facts and profiles; they follow from the log again."""
         self.known.clear()
         self.portraits.clear()
 
@@ -152,7 +142,7 @@ async def facts(
     await learn(run, services, scope)
     return [
         fact
-        for fact in await resolved(run, await in_view(run, services, scope))
+        for fact in (await knowledge(run, await in_view(run, services, scope))).facts
         if (history or fact.current)
         and (subject is None or normalised(fact.subject) == normalised(subject))
         and (attribute is None or fact.attribute == attribute)
@@ -167,16 +157,6 @@ def _category(category: Any) -> Category:
         raise InvalidInputError(f"no category {shown(category)}: choose one of {', '.join(Category)}") from None
 
 
-async def outdated(run: Runner, view: View) -> Outdated:
-    """What the facts that were learned so far say is no longer so."""
-    return (await knowledge(run, view)).outdated
-
-
-async def resolved(run: Runner, view: View) -> list[Fact]:
-    """All facts of the owner with their history, as far as the turns were read."""
-    return (await knowledge(run, view)).facts
-
-
 async def knowledge(run: Runner, view: View) -> Knowledge:
     """What the claims in view come to; from the cache, as long as nothing changes it."""
     mark = await _mark(run, view)
@@ -189,7 +169,7 @@ async def knowledge(run: Runner, view: View) -> Knowledge:
     claims = await claims_in(run, view)
     trusted = await trust(run, view, view.owner)
     resolved_facts = resolve(claims, rule=view.config.learning.conflicts, trust=trusted)
-    turns = sorted((turn_of(event), "" if _settles(event) else event.scope.session or "") for event in claims)
+    turns = sorted((turn_of(event), "" if _resolves_dispute(event) else event.scope.session or "") for event in claims)
     known = Knowledge(mark, resolved_facts, Outdated.of(resolved_facts), tuple(turns))
     cache.put(key, known)
     return known
@@ -207,15 +187,14 @@ async def claims_in(run: Runner, view: View) -> list[Event]:
 
 def turn_of(event: Event) -> int:
     """Position of the turn that a claim belongs to; of one that resolves a dispute its own."""
-    return event.position if _settles(event) else int(event.payload["source"])
+    return event.position if _resolves_dispute(event) else int(event.payload["source"])
 
 
-def _settles(event: Event) -> bool:
+def _resolves_dispute(event: Event) -> bool:
     return bool(event.payload["by"] == SETTLED)
 
 
 async def _mark(run: Runner, view: View) -> tuple[int, ...]:
-    """The last positions of the events that facts depend on; 0 where there is none."""
     # In a space it also counts who is trusted how much.
     kinds = MARKS if view.owner.space is None else (*MARKS, EventKind.GRANT)
     newest = [await run.call(view.truth.read, view.owner, kinds=(kind,), limit=1, newest=True) for kind in kinds]
@@ -241,11 +220,7 @@ async def settle(run: Runner, services: Services, scope: Scope, fact: Any) -> Re
         by=SETTLED,
     )
     draft = services.draft(
-        EventKind.CLAIM,
-        claim.as_payload(),
-        session=scope.session,
-        sources=(fact.sources[-1],),
-        author=services.author,
+        EventKind.CLAIM, claim.as_payload(), session=scope.session, sources=(fact.sources[-1],), author=services.author
     )
     (appended,) = await run.call(services.truth.append, scope.owner, [draft])
     return Receipt(ids=(appended.id,), positions=(appended.position,), learned=1)

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.attributes import statement
-from hybrid_memory.facts.fact import USER, Claim, Stance
-from hybrid_memory.facts.port import FactExtractor
+from hybrid_memory.facts.fact import USER, Claim, FactExtractor, Stance
 from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.message import RESERVED
 from hybrid_memory.log.port import Draft
@@ -43,12 +42,11 @@ async def learn(
 ) -> int:
     """Read the turns of this owner that were not read yet; returns how many claims they made.
 
-    Raises:
-        ModelError: the model failed; what the rules found is kept, and the model is given the turns again next time.
+    On `ModelError` what the rules found is kept, and the model is given the turns again next time.
     """
-    count = 0
     if services.read_only:
-        return count
+        return 0
+    count = 0
     extractors = services.state(Extractors)
     if extractors.rules is not None:
         count += await _catch_up(run, services, owner.owner, extractors.rules, progress)
@@ -122,7 +120,7 @@ async def _claims(
             limit=BEFORE,
             newest=True,
         )
-        # A handle without a session writes to none, but reads all: those of others are no context.
+        # A scope without a session reads all sessions: the turns of others are no context.
         before = [turn for turn in before if turn.scope == session[0].scope]
         try:
             claims += await run.call(extractor.extract, learnt(services, session), learnt(services, before))
@@ -141,7 +139,7 @@ def _drafts(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:
             session=turn.scope.session,
             kind=EventKind.CLAIM,
             at=turn.at,
-            payload=as_payload(_named(claim, turn)),
+            payload=_payload(_named(claim, turn)),
             sources=(turn.id,),
             author=turn.author,
         )
@@ -159,7 +157,6 @@ def _named(claim: Claim, turn: Event) -> Claim:
     return claim
 
 
-def as_payload(claim: Claim) -> dict[str, object]:
-    """A claim as JSON; one that states something has the words that recall shows."""
+def _payload(claim: Claim) -> dict[str, object]:
     payload = claim.as_payload()
     return {**payload, "text": statement(claim)} if claim.stance is Stance.HOLDS else payload

@@ -49,7 +49,7 @@ async def profile(
 
 
 async def _called(run: Runner, view: View, known: Knowledge) -> list[str]:
-    """What the user is called in facts: their id, and the one name under which they speak; of several names none.
+    """What the user is called in facts: their id, and the name under which they speak, if it is one.
 
     It is read off the first and the last turn behind the subjects of which most is known, so the cost is flat.
     """
@@ -79,7 +79,7 @@ async def portrait(run: Runner, services: Services, scope: Scope, cursor: int, m
     """The profile as text, as a prompt of this session shows it.
 
     It is that of the log where the queue of the session begins, and stays so while nothing but the session itself
-    tells more, for its turns stand in the prompt: a provider's prompt cache keeps working. What another session adds
+    adds to it, for its turns stand in the prompt: a provider's prompt cache keeps working. What another session adds
     since, a value that is no longer so, and an erasure renew it, up to the turn that did so. The queue begins behind
     the ``cursor``; 0 at the first turn.
     """
@@ -110,11 +110,13 @@ async def _begin(run: Runner, view: View, scope: Scope) -> int:
     """The position before the first turn of the session, or where the log ends."""
     first = await run.call(view.log.read, scope, kinds=(EventKind.MESSAGE,), limit=1)
     last = [] if first else await run.call(view.log.read, scope.owner, limit=1, newest=True)
-    return first[0].position - 1 if first else last[0].position if last else 0
+    if first:
+        return first[0].position - 1
+    return last[0].position if last else 0
 
 
 def _renewed(known: Knowledge, begin: int, scope: Scope, mine: Iterable[Fact], schema: type[UserProfile]) -> int:
-    """The position from which on nothing but this session told more, and all that was so then is so now."""
+    """The position from which on nothing but this session added facts, and all that held then holds now."""
     elsewhere = (place for place, session in reversed(known.turns) if session != scope.session)
     upto = max(begin, next(elsewhere, 0) if scope.session else 0)
     by_id = {fact.id: fact for fact in known.facts}

@@ -18,7 +18,7 @@ from hybrid_memory.facts.fact import FactState
 from hybrid_memory.validation import CheckedModel, shown
 
 MAX_REPR_CHARS = 120
-UNTOLD_IMPORTANCE = 0.5
+NO_FACT_IMPORTANCE = 0.5
 """Of a value that no fact stands behind."""
 
 LATIN_WORDS = 3
@@ -32,7 +32,7 @@ _FAMILY = "partner, marital_status, child, mother, father, parent, sibling, rela
 _PEOPLE = "friend, colleague, boss, roommate, neighbour"
 _NEEDS = "allergy, diet, condition, medicine, accessibility"
 
-_HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
+HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class ProfileEntry:
 
     def __repr__(self) -> str:
         until = "" if self.valid_to is None else f" to {self.valid_to:%Y-%m-%d}"
-        told = f"{self.state}, {self.confidence:.2f}, from {self.valid_from:%Y-%m-%d}{until}"
-        return f"<ProfileEntry {shown(self.value)} ({told}, {display.counted(len(self.sources), 'turn')})>"
+        state = f"{self.state}, {self.confidence:.2f}, from {self.valid_from:%Y-%m-%d}{until}"
+        return f"<ProfileEntry {shown(self.value)} ({state}, {display.counted(len(self.sources), 'turn')})>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +78,11 @@ class _Item:
 
 
 def _text(about: str, chinese: str, *, importance: float = 0.0, title: str | None = None) -> Any:
-    """A field that holds one text."""
     extra: dict[str, Any] = {"chinese": chinese, "importance": importance}
     return Field(default=None, description=about, title=title, json_schema_extra=extra)
 
 
 def _list(about: str, chinese: str, attributes: str, *, importance: float = 0.0, title: str | None = None) -> Any:
-    """A field that holds several texts, of facts with these attributes."""
     extra: dict[str, Any] = {"chinese": chinese, "attributes": attributes.split(", "), "importance": importance}
     return Field(default_factory=list, description=about, title=title, json_schema_extra=extra)
 
@@ -141,12 +139,11 @@ class UserProfile(CheckedModel):
     @property
     def sources(self) -> dict[str, tuple[ProfileEntry, ...]]:
         """By field its values in order, each with its facts and turns; a value set by hand has none."""
-        found = {}
+        kept = {}
         for name, entries in self._origins.standing.items():
             values = frozenset(self._values(name))
-            if kept := tuple(entry for entry in entries if entry.value in values):
-                found[name] = kept
-        return found
+            kept[name] = tuple(entry for entry in entries if entry.value in values)
+        return {name: entries for name, entries in kept.items() if entries}
 
     def history(self, field: str) -> tuple[ProfileEntry, ...]:
         """All that the field ever held, oldest first, an entry for each fact; what stands is among it.
@@ -205,12 +202,12 @@ class UserProfile(CheckedModel):
         """A row for each value; beside the first stands what the field held before."""
         entries = self.sources.get(name, ())
         former = [entry for entry in self.history(name) if not entry.state.standing]
-        before = "<br>".join(display.text(_told(entry, chinese)) for entry in former)
+        before = "<br>".join(display.text(_former(entry, chinese)) for entry in former)
         label = self._label(name, chinese)
         for value in self._values(name) or ([""] if before else []):
             entry = next((entry for entry in entries if entry.value == value), None)
             since, turns = (f"{entry.valid_from:%Y&#8209;%m&#8209;%d}", ", ".join(entry.sources)) if entry else ("", "")
-            opened = display.fold(f"{len(entry.sources)}", display.text(turns)) if entry else ""
+            opened = display.details(f"{len(entry.sources)}", display.text(turns)) if entry else ""
             yield [display.text(label), display.text(_shown(value, chinese)), since, opened, before]
             label = before = ""
 
@@ -240,7 +237,7 @@ class UserProfile(CheckedModel):
                 if name in TASTES and text.casefold() in tastes:
                     continue
                 tastes.update([text.casefold()] if name in TASTES else [])
-                items.append(_Item(label, text, max(least, known.get(value, UNTOLD_IMPORTANCE))))
+                items.append(_Item(label, text, max(least, known.get(value, NO_FACT_IMPORTANCE))))
         return items
 
     def _label(self, name: str, chinese: bool) -> str:
@@ -264,8 +261,8 @@ def is_chinese(values: Iterable[str]) -> bool:
     A single Latin word says little: names of tools and places are Latin in a Chinese profile too.
     """
     words = [value.strip() for value in values if any(map(str.isalpha, value))]
-    chinese = sum(_HAN.search(value) is not None for value in words)
-    phrases = sum(" " in value and _HAN.search(value) is None for value in words)
+    chinese = sum(HAN.search(value) is not None for value in words)
+    phrases = sum(" " in value and HAN.search(value) is None for value in words)
     return chinese > 0 and phrases + (len(words) - chinese - phrases) / LATIN_WORDS <= chinese
 
 
@@ -277,7 +274,6 @@ def _written(items: Iterable[_Item]) -> str:
 
 
 def _shown(value: Any, chinese: bool) -> str:
-    """A value in one line."""
     if isinstance(value, Enum):
         value = value.value
     if isinstance(value, bool):
@@ -287,8 +283,7 @@ def _shown(value: Any, chinese: bool) -> str:
     return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
 
 
-def _told(entry: ProfileEntry, chinese: bool) -> str:
-    """A former value in one line."""
+def _former(entry: ProfileEntry, chinese: bool) -> str:
     until = "" if entry.valid_to is None else f" to {entry.valid_to:%Y-%m-%d}"
     when = f"{entry.valid_from:%Y-%m-%d}{until}"
     return f"{_shown(entry.value, chinese)} ({entry.state}, {when}; {', '.join(entry.sources)})"

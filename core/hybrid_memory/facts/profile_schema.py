@@ -38,11 +38,10 @@ class ProfileField:
 
     Attributes:
         attributes: of the facts that it takes; what ends in ``*`` stands for all that begin so.
-        own: it is not one that every profile has, or takes other facts than that.
-        many: whether it is a list, a tuple or a set.
-        kind: its type in words, which begin with "list" where it holds several.
+        many: it is a list, a tuple or a set; kind: its type in words, which then begin with "list".
         options: what a value stands for, by its text in lower case, where the type has names for its values.
-        chinese: what it is called in Chinese; empty if that is not known.
+        chinese: what it is called in Chinese, or empty.
+        own: it is not one that every profile has, or takes other facts than that.
     """
 
     name: str
@@ -70,11 +69,9 @@ def _means(name: str, attribute: str) -> bool:
 
 
 def check_profile_type(schema: type[UserProfile]) -> None:
-    """Whether profiles of this type can be filled with facts.
+    """Raise `InvalidConfigError` unless profiles of this type can be filled with facts.
 
-    Raises:
-        InvalidConfigError: it is no `UserProfile`, a field has no default, a type that facts cannot fill, or the name
-            of something that every profile has.
+    Every field needs a default, a type that facts can fill, and a name that a profile does not use otherwise.
     """
     given: object = schema  # callers are not all type checked
     if not (isinstance(given, type) and issubclass(given, UserProfile)):
@@ -99,7 +96,7 @@ def profile_fields(schema: type[UserProfile]) -> tuple[ProfileField, ...]:
 
 
 def field_guide(schema: type[UserProfile]) -> list[tuple[str, str, str]]:
-    """Name, type in words and description of each field, as a language model is told."""
+    """Name, type in words and description of each field, for a language model."""
     return [(field.name, field.kind, field.description) for field in profile_fields(schema)]
 
 

@@ -12,25 +12,22 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.facts.attributes import ATTRIBUTES, FAVOURITES, RULE, told_of
+from hybrid_memory.facts.attributes import ATTRIBUTES, FAVOURITES, RULE, worded
 from hybrid_memory.facts.fact import USER, Fact
-from hybrid_memory.facts.near_duplicates import Likeness, united
-from hybrid_memory.facts.profile import ProfileEntry, UserProfile, is_chinese
+from hybrid_memory.facts.profile import HAN, ProfileEntry, UserProfile, is_chinese
 from hybrid_memory.facts.profile_schema import ProfileField, profile_fields
-from hybrid_memory.facts.values import NOT_SAID
+from hybrid_memory.facts.values import NOT_SAID, Likeness, united
 
 P = TypeVar("P", bound=UserProfile)
 
 _AGAINST = frozenset(("dislikes", "avoids"))
 _PLAIN = frozenset(("likes", "prefers", "interest"))
-_HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +45,16 @@ class _Reading:
 
 
 def own_facts(facts: Iterable[Fact], names: Iterable[str] = ()) -> list[Fact]:
-    """The facts about the user, who may go by these names; of people around them ("user's wife") none."""
+    """The facts about the user, who may go by these names, and of nobody around them ("user's wife")."""
     own = {USER, *(name.strip().casefold() for name in names)}
     return [fact for fact in facts if fact.subject.strip().casefold() in own]
 
 
 def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None = None) -> P:
-    """The profile that follows from one person's facts; their order does not matter.
+    """The profile that follows from one person's facts, of every state, in any order.
 
-    Args:
-        facts: of one subject, in every state; those that do not stand give the history.
-        schema: of the profile; a value that its field refuses is left out, and stays a fact.
-        alike: cosine of two values, for lists; without it only wordings that differ in case, plural and signs are one.
+    A value that its field refuses is left out. ``alike`` is the cosine of two values, for lists; without it only
+    wordings that differ in case, plural and signs are one.
     """
     by_attribute: dict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
@@ -68,9 +63,9 @@ def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None
     fields = profile_fields(schema)
     chinese = is_chinese(
         fact.value
-        for attribute, told in by_attribute.items()
+        for attribute, held in by_attribute.items()
         if any(field.takes(attribute) for field in fields)
-        for fact in told
+        for fact in held
         if fact.state.standing
     )
     values: dict[str, Any] = {}
@@ -78,7 +73,7 @@ def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None
     history: dict[str, tuple[ProfileEntry, ...]] = {}
     for field in fields:
         before = [] if field.own else [other for other in fields if other.own]
-        taken = [fact for attribute, told in by_attribute.items() if field.takes(attribute) for fact in told]
+        taken = [fact for attribute, held in by_attribute.items() if field.takes(attribute) for fact in held]
         read = [
             reading
             for fact in taken
@@ -100,32 +95,19 @@ def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None
 def _groups(read: Sequence[_Reading], alike: Likeness | None) -> list[list[_Reading]]:
     standing = [reading for reading in read if reading.fact.state.standing]
     texts = all(isinstance(reading.value, str) for reading in standing)
-    return united(
-        standing,
-        words=lambda reading: reading.words,
-        kind=lambda reading: reading.kind,
-        alike=alike if texts else None,
-    )
+    return united(standing, words=lambda each: each.words, kind=lambda each: each.kind, alike=alike if texts else None)
 
 
 def _support(fact: Fact) -> tuple[Any, ...]:
     """Best supported last; facts of several spaces may share an id."""
-    return (
-        fact.confidence,
-        len(fact.sources),
-        fact.valid_from,
-        max(fact.positions, default=0),
-        fact.id,
-        fact.author,
-        fact.attribute,
-        fact.value,
-    )
+    turns = len(fact.sources), fact.valid_from, max(fact.positions, default=0)
+    return fact.confidence, *turns, fact.id, fact.author, fact.attribute, fact.value
 
 
 def _read(fact: Fact, field: ProfileField, schema: type[UserProfile], chinese: bool) -> _Reading | None:
     plain = fact.value.strip()
     if _needs_words(fact, field):
-        words = told_of(fact.attribute, plain, chinese=_HAN.search(plain) is not None or (chinese and " " not in plain))
+        words = worded(fact.attribute, plain, chinese=HAN.search(plain) is not None or (chinese and " " not in plain))
         value = _validated(words, field, schema)
         if value is not None:
             return _Reading(fact, value, "" if words == plain else fact.attribute)
@@ -145,7 +127,6 @@ def _needs_words(fact: Fact, field: ProfileField) -> bool:
 
 
 def _validated(value: Any, field: ProfileField, schema: type[UserProfile]) -> Any:
-    """The value as the field holds it; None if it refuses it."""
     try:
         held = getattr(schema.of({field.name: [value] if field.many else value}), field.name)
     except InvalidInputError:
@@ -156,7 +137,6 @@ def _validated(value: Any, field: ProfileField, schema: type[UserProfile]) -> An
 
 
 def _entry(group: Sequence[_Reading]) -> ProfileEntry:
-    """One value for readings that say the same, the best supported first."""
     facts = [reading.fact for reading in group]
     turns = {turn: position for fact in facts for position, turn in zip(fact.positions, fact.sources, strict=True)}
     return ProfileEntry(

@@ -1,4 +1,4 @@
-"""From claims to facts: what stands, what was replaced, taken back, corrected or done; a pure fold over the log.
+"""From claims to facts: what stands, what was replaced, taken back, corrected or done; a pure function of the log.
 
 The claims of any prefix of a conversation, in any order, give the facts as they were then.
 """
@@ -48,13 +48,11 @@ _OPPOSITE: dict[str, tuple[str, ...]] = {
 """Of which a thing can have one only."""
 
 _GROWS = frozenset(("name", "home", "hometown", "address", "employer", "school"))
-"""Attributes whose value is the same one when more of it is told: Berlin, then Berlin in Germany."""
+"""Attributes whose value stays the same when more of it is given: Berlin, then Berlin in Germany."""
 
 
 @dataclass(slots=True)
 class _Standing:
-    """A fact in the making."""
-
     id: int
     claim: Claim
     key: str
@@ -87,7 +85,6 @@ class _Standing:
         self.back(claim, event)
 
     def back(self, claim: Claim, event: Event) -> None:
-        """Name a claim among those that it follows from."""
         self.sources[claim.source] = event.sources[0] if event.sources else event.id
         self.by[claim.by] = None
         if claim.stance is Stance.HOLDS:
@@ -95,7 +92,6 @@ class _Standing:
 
     @classmethod
     def of(cls, claim: Claim, event: Event, state: FactState) -> _Standing:
-        """The fact that one claim makes."""
         begin = claim.since or event.at
         fact = cls(
             event.position, claim, value_key(claim), event.at, state, begin, event.author, event.at,
@@ -107,11 +103,9 @@ class _Standing:
         return fact
 
     def end(self, state: FactState, at: datetime) -> None:
-        """Let it end then, but not before it began."""
         self.state, self.valid_to = state, max(at, self.valid_from)
 
     def as_fact(self) -> Fact:
-        """The value that callers get."""
         places = sorted(self.sources)
         return Fact(
             id=self.id,
@@ -139,39 +133,37 @@ class _Standing:
 def resolve(
     claims: Iterable[Event], *, rule: ConflictRule = "newest", trust: Callable[[str], float] = lambda _: 1.0
 ) -> list[Fact]:
-    """The facts that follow from these claim events, oldest first.
+    """The facts that follow from these claim events, oldest first; the time of their turns counts, not their order.
 
-    Args:
-        claims: in any order; what counts is when their turns were said.
-        rule: who wins where two authors disagree; the same author's newer word always wins.
-        trust: of an author, in [0, 1].
+    The rule says who wins where two authors disagree, ``trust`` is of an author in [0, 1]; the same author's newer word
+    always wins.
     """
-    told = sorted(((event, Claim.of(event.payload)) for event in claims), key=_moment)
-    fold = _Fold(rule, trust)
-    void = _corrected(told)
-    for number, (event, claim) in enumerate(told):
+    pairs = sorted(((event, Claim.of(event.payload)) for event in claims), key=_moment)
+    resolution = _Resolution(rule, trust)
+    void = _corrected(pairs)
+    for number, (event, claim) in enumerate(pairs):
         if number in void:
-            fold.discard(claim, event, void[number])
+            resolution.discard(claim, event, void[number])
         else:
-            fold.take(claim, event)
-    return [fact.as_fact() for fact in sorted(fold.facts, key=lambda fact: (fact.at, fact.id))]
+            resolution.take(claim, event)
+    return [fact.as_fact() for fact in sorted(resolution.facts, key=lambda fact: (fact.at, fact.id))]
 
 
-def _moment(told: tuple[Event, Claim]) -> tuple[datetime, int, bool, int]:
-    """By the time of the turn; in a turn what ends comes before what begins."""
-    event, claim = told
+def _moment(pair: tuple[Event, Claim]) -> tuple[datetime, int, bool, int]:
+    """The order of claims: by the time of the turn; in a turn what ends comes before what begins."""
+    event, claim = pair
     return event.at, claim.source, claim.stance is Stance.HOLDS, event.position
 
 
-def _corrected(told: Sequence[tuple[Event, Claim]]) -> dict[int, tuple[Event, Claim]]:
+def _corrected(pairs: Sequence[tuple[Event, Claim]]) -> dict[int, tuple[Event, Claim]]:
     """Places of the claims that a later one calls wrong, with that; of the same turn those that were read before it."""
     wrong: dict[tuple[str, str], list[tuple[Event, Claim]]] = defaultdict(list)
-    for event, claim in told:
+    for event, claim in pairs:
         if claim.stance is Stance.WRONG:
             wrong[normalised(claim.subject), claim.attribute].append((event, claim))
     return {
         place: (later, other)
-        for place, (event, claim) in enumerate(told)
+        for place, (event, claim) in enumerate(pairs)
         if claim.stance is not Stance.WRONG
         for later, other in reversed(wrong.get((normalised(claim.subject), claim.attribute), ()))
         if _corrects(later, other, event, claim)
@@ -185,7 +177,7 @@ def _corrects(later: Event, wrong: Claim, event: Event, claim: Claim) -> bool:
     return after and (not wrong.value or normalised(wrong.value) == normalised(claim.value))
 
 
-class _Fold:
+class _Resolution:
     def __init__(self, rule: ConflictRule, trust: Callable[[str], float]) -> None:
         self.facts: list[_Standing] = []
         self._rule = rule
@@ -201,7 +193,6 @@ class _Fold:
             self.facts.append(fact)
 
     def take(self, claim: Claim, event: Event) -> None:
-        """What one more claim changes."""
         if claim.stance is Stance.HOLDS:
             if normalised(claim.value) not in NOT_SAID:
                 self._hold(claim, event)
@@ -222,7 +213,7 @@ class _Fold:
             if len(claim.value) > len(same.value) and claim.attribute in _GROWS:
                 same.value, same.key = claim.value, key
             if event.at - same.at > AT_ONCE or claim.by == SETTLED:
-                self._settle(same, standing)
+                self._decide(same, standing)
             return
         fact = _Standing.of(claim, event, FactState.OPEN if claim.category is Category.TASK else FactState.CURRENT)
         self.facts.append(fact)
@@ -237,9 +228,8 @@ class _Fold:
             standing.append(fact)
 
     def _contradict(self, new: _Standing, old: _Standing, standing: list[_Standing]) -> None:
-        """Decide between two values of an attribute that holds one."""
-        settled = new.claim.by == SETTLED
-        if new.author != old.author and not settled:
+        decided = new.claim.by == SETTLED
+        if new.author != old.author and not decided:
             at_once = abs(new.at - old.seen) <= AT_ONCE
             more, less = self._trust(new.author), self._trust(old.author)
             if self._rule == "trusted" and more < less:
@@ -259,8 +249,8 @@ class _Fold:
         old.superseded_by, new.supersedes = new.id, old.id
         standing.remove(old)
 
-    def _settle(self, fact: _Standing, standing: list[_Standing]) -> None:
-        """What is said again later stands against what it was disputed with."""
+    def _decide(self, fact: _Standing, standing: list[_Standing]) -> None:
+        """A claim repeated later stands against what it was disputed with."""
         for rival in [other for other in standing if other.id in fact.rivals]:
             if self._rule != "ask" or SETTLED in fact.by:
                 rival.end(FactState.SUPERSEDED, fact.seen)

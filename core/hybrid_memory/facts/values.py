@@ -1,9 +1,12 @@
-"""When two values say the same."""
+"""When two values say the same: by their wording, and for lists by words and meaning."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TypeVar
 
 from hybrid_memory.facts.fact import Claim
 from hybrid_memory.text.tokenize import terms
@@ -35,3 +38,89 @@ def overlap(one: str, other: str) -> float:
     """``|A & B| / min(|A|, |B|)`` over the terms; 0 without any."""
     mine, theirs = set(terms(one)), set(terms(other))
     return len(mine & theirs) / min(len(mine), len(theirs)) if mine and theirs else 0.0
+
+
+Likeness = Callable[[str, str], float]
+"""Cosine of two values."""
+
+ALIKE = 0.96
+"""From this cosine on, two values are the same if the one has all words of the other.
+
+The cosine alone cannot tell: to the local model "buy a house" and "sell a house" are more alike (.974) than 爬山 and
+登山, which both are hiking (.943). Of 46 pairs of both languages that mean the same this rule unites 23; of 99 that do
+not, one: music and classical music.
+"""
+
+MIN_PLURAL_CHARS = 4
+
+_PLURAL = re.compile(r"(?<![suij])s$")
+_ENDING = re.compile(r"(?<=[xo])e$|(?<=ss|ch|sh)e$")
+_TURNING = re.compile(
+    r"\b(?:not?|never|without|stop\w*|quit\w*|less|former|ex|half)\b|n['’]t\b|[不没無无非未别戒少微半前]", re.IGNORECASE
+)
+_CJK = "\u2e80"
+
+T = TypeVar("T")
+
+
+@lru_cache(maxsize=8192)
+def near_key(value: str) -> str:
+    """A value without case, width, articles, plurals, blanks and marks, but for + # % and those between digits."""
+    plain = " ".join(map(_singular, normalised(value).split()))
+    kept = [
+        sign
+        for place, sign in enumerate(plain)
+        if sign in "+#%" or unicodedata.category(sign)[0] not in "PZC" or _within_number(plain, place)
+    ]
+    return "".join(kept) or value.casefold()
+
+
+def united(
+    items: Sequence[T], words: Callable[[T], str], kind: Callable[[T], str], alike: Likeness | None
+) -> list[list[T]]:
+    """The items, best first, in groups that say the same and are of one kind, each behind the first of its group.
+
+    ``alike`` is the cosine of the words of two items; without it they must have the same `near_key`.
+    """
+    groups: dict[tuple[str, str], list[T]] = {}
+    for item in items:
+        key = kind(item), near_key(words(item))
+        group = groups.get(key)
+        if group is None and alike is not None:
+            standing = (group for (other, _), group in groups.items() if other == key[0])
+            group = next((one for one in standing if says_the_same(words(item), words(one[0]), alike)), None)
+        if group is None:
+            group = groups[key] = []
+        group.append(item)
+    return list(groups.values())
+
+
+def says_the_same(one: str, other: str, alike: Likeness) -> bool:
+    """Whether the one has all words of the other, nothing that turns its meaning, and they are `ALIKE`."""
+    mine, theirs = _words(one), _words(other)
+    if not mine or not theirs or not (mine <= theirs or theirs <= mine):
+        return False
+    if any(any(map(str.isdigit, word)) for word in mine ^ theirs) or _turns(one) != _turns(other):
+        return False
+    return alike(one, other) >= ALIKE
+
+
+@lru_cache(maxsize=8192)
+def _words(value: str) -> frozenset[str]:
+    return frozenset(word for word in terms(value) if word < _CJK or len(word) == 1)
+
+
+def _turns(value: str) -> list[str]:
+    return sorted(found.casefold() for found in _TURNING.findall(value))
+
+
+def _singular(word: str) -> str:
+    """What a word and its regular plural have in common: box for boxes, movy for movie and movies."""
+    if len(word) < MIN_PLURAL_CHARS or not word.isascii() or not word.isalpha():
+        return word
+    stem = _ENDING.sub("", _PLURAL.sub("", word))
+    return f"{stem[:-2]}y" if stem.endswith("ie") else stem
+
+
+def _within_number(text: str, place: int) -> bool:
+    return text[place] in ".:-/" and text[place - 1 : place].isdigit() and text[place + 1 : place + 2].isdigit()

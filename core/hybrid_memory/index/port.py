@@ -201,7 +201,7 @@ class IndexEngine(Protocol):
         """How many of the owner's records have each of the wanted terms; those that none has are left out.
 
         Given ``near``, of the terms that may be misspelt so, or more: those with the same first letter whose length
-        differs by at most `hybrid_memory.text.spelling.allowed_edits`; the counts of these may be wrong. An engine that
+        differs by at most `hybrid_memory.text.tokenize.allowed_edits`; the counts of these may be wrong. An engine that
         knows the counts over all owners only may give those.
         """
         ...

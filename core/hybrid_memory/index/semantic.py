@@ -12,7 +12,7 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.index.port import IndexEngine, IndexSize, Matches
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.scope import Scope
-from hybrid_memory.text.spelling import allowed_edits, close_terms
+from hybrid_memory.text.tokenize import allowed_edits, close_terms
 
 RANKED_TERMS = 12
 """Where frequent terms are left out, at most so many remain: each is counted over the whole store, 50 us of work."""
@@ -94,7 +94,7 @@ class SemanticIndex(IndexEngine):
     def spellings(self, term: str, owner: Scope, k: int) -> list[str]:
         """At most k terms of the owner's records that differ from this one by a misspelling or two, nearest first.
 
-        As `hybrid_memory.text.spelling.close_terms` has it: none if the owner has the term itself.
+        As `hybrid_memory.text.tokenize.close_terms` has it: none if the owner has the term itself.
         """
         if not allowed_edits(term) or self.terms(owner, [term]):
             return []

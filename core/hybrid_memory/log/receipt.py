@@ -52,7 +52,7 @@ class Receipt:
 
     def _repr_html_(self) -> str:
         rows = [(display.text(told),) for told in self._told()] or [("nothing was done",)]
-        ids = display.fold(f"{len(self.ids)} ids", display.text(", ".join(self.ids))) if self.ids else ""
+        ids = display.details(f"{len(self.ids)} ids", display.text(", ".join(self.ids))) if self.ids else ""
         return display.card("receipt of a dry run" if self.dry_run else "receipt", display.table((), rows) + ids)
 
     def _told(self) -> list[str]:

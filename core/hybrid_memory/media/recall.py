@@ -19,7 +19,7 @@ from hybrid_memory.log.media import Media, media_in, media_of
 from hybrid_memory.media.media import MediaIndex, media_key, ready
 from hybrid_memory.models.port import MediaEmbedder
 from hybrid_memory.recall import plan as planning
-from hybrid_memory.recall import ranker, signals
+from hybrid_memory.recall import ranking
 from hybrid_memory.recall import request as requests
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.recall.candidates import Asked, candidates
@@ -166,9 +166,9 @@ async def _ranked(run: Runner, view: View, request: MediaRequest, asked: Asked, 
     found = await candidates(run, view, where, asked)
     weights = _weights(request, asked)
     columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(found.places.ids)))
-    columns["vector"] = signals.vector_signal(found.similarity, found.average)
-    columns["text"] = signals.text_signal(found.bm25)
-    scores = ranker.weighted_mean(columns, weights)
+    columns["vector"] = ranking.vector_signal(found.similarity, found.average)
+    columns["text"] = ranking.text_signal(found.bm25)
+    scores = ranking.weighted_mean(columns, weights)
     best = np.lexsort((-found.places.ids, -scores))[: request.k]
     row_of = {number: row for row, number in enumerate(found.places.ids.tolist())}
     plan: Plan | None = None if request.example else replace(asked.plan, corrected=found.corrected)

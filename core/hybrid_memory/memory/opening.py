@@ -15,8 +15,8 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.errors import EmbedderMismatchError, InvalidConfigError, MissingDependencyError, TextOnlyWarning
+from hybrid_memory.facts.fact import FactExtractor
 from hybrid_memory.facts.learn import Extractors
-from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
 from hybrid_memory.index.semantic import SemanticIndex
@@ -46,7 +46,7 @@ OURS = {"auto", "local", "none", "hashing"}
 """Embedders of this library by name."""
 
 EXTRACTORS = {"rules": "hybrid_memory.facts.rules.bilingual:BilingualRules"}
-RANKERS = {"weighted-mean": "hybrid_memory.recall.ranker:WeightedMean"}
+RANKERS = {"weighted-mean": "hybrid_memory.recall.ranking:WeightedMean"}
 
 COUNTED_TEXTS = 10_000
 """Texts whose tokens are remembered."""

@@ -14,8 +14,7 @@ from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.facts import facts as knowing
 from hybrid_memory.facts import learn as learning
-from hybrid_memory.facts.explanation import Explanation
-from hybrid_memory.facts.fact import Category, Fact, Facts
+from hybrid_memory.facts.fact import Category, Explanation, Fact, Facts
 from hybrid_memory.facts.portrait import profile as profile_of_user
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.index.record import Record

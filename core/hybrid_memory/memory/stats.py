@@ -73,7 +73,7 @@ class Stats:
             told.append((display.CONTEXT, "folded", repr(self.compactions)[1:-1]))
         rows = [(display.legend([display.Part(name, 0, hue)]), display.text(words)) for hue, name, words in told]
         return display.card(
-            display.text(self.url), display.table((), rows) + display.fold("work", self.work._repr_html_())
+            display.text(self.url), display.table((), rows) + display.details("work", self.work._repr_html_())
         )
 
 

@@ -14,8 +14,8 @@ from hybrid_memory.config import CompactionConfig, MemoryConfig
 from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError, InvalidConfigError
+from hybrid_memory.facts.fact import FactExtractor
 from hybrid_memory.facts.learn import Extractors
-from hybrid_memory.facts.port import FactExtractor
 from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.port import Key
 from hybrid_memory.log.receipt import Receipt
@@ -118,8 +118,7 @@ class HybridMemory(Texts):
         services = self._services
         if model is None:
             return services.language_model
-        from hybrid_memory.models.language import as_language_model  # noqa: PLC0415 - only who has a model pays for it
-        from hybrid_memory.models.measured import MeasuredModel  # noqa: PLC0415 - only who has a model pays for it
+        from hybrid_memory.models.language import MeasuredModel, as_language_model  # noqa: PLC0415 - only with a model
 
         limit = services.config.compaction.model_timeout if timeout is None else timeout
         return MeasuredModel(as_language_model(model, timeout=limit), services.statistics, services.count)

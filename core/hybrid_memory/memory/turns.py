@@ -9,7 +9,7 @@ from typing import Any, Literal
 from hybrid_memory.config.weights import Weights
 from hybrid_memory.context import conversation as following
 from hybrid_memory.context import why_not as missing
-from hybrid_memory.facts.explanation import Explanation
+from hybrid_memory.facts.fact import Explanation
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message, Role

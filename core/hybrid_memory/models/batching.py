@@ -30,14 +30,7 @@ Lane: TypeAlias = tuple[bool, bool]
 
 
 class _Text:
-    """A text whose vector is wanted, until it has one or an error.
-
-    Attributes:
-        priority: the highest that it was asked for with.
-        due: until when it may wait for others to fill its batch.
-        calls: who wants it.
-        queued: whether it is in no batch.
-    """
+    """A text whose vector is wanted, until it has one or an error; it may wait until ``due`` for a fuller batch."""
 
     __slots__ = ("calls", "due", "error", "key", "priority", "queued", "row")
 

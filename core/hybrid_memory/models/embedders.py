@@ -152,11 +152,9 @@ class WrappedEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Unit rows of shape (n, dim); raises `ModelError` when the model fails or answers another shape."""
-        return (
-            self._checked(self._documents(list(texts)), len(texts))
-            if texts
-            else np.empty((0, self.dim), dtype=np.float32)
-        )
+        if not texts:
+            return np.empty((0, self.dim), dtype=np.float32)
+        return self._checked(self._documents(list(texts)), len(texts))
 
     def embed_query(self, text: str) -> Floats:
         """A unit vector of shape (dim,)."""
@@ -168,11 +166,7 @@ class WrappedEmbedder:
 
 
 def checked_rows(rows: Any, count: int, dim: int | None, name: str) -> Floats:
-    """The rows as float32 of unit length.
-
-    Raises:
-        ModelError: not numbers, not ``count`` rows, another width than ``dim`` (None: any), or not finite.
-    """
+    """The rows as float32 of unit length; `ModelError` for no finite numbers of shape (count, dim), None: any dim."""
     try:
         table = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:

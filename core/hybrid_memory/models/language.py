@@ -1,4 +1,4 @@
-"""Language models: what the caller has, as a `LanguageModel` with a time limit."""
+"""Language models: what the caller has, as a `LanguageModel` with a time limit, and one whose calls are counted."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.models.port import LanguageModel
+from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.time_limits import NoResultError, TimeLimit
 from hybrid_memory.text.structured import parse_object, without_thoughts
+from hybrid_memory.text.tokens import TokenCounter
 
 _UNSEEN = {"tags": ["nostream"]}
 """LangChain's settings of a call whose tokens LangGraph leaves out of the stream of messages."""
@@ -30,7 +32,7 @@ def as_language_model(model: Any, *, timeout: timedelta = timedelta(seconds=30))
 
     Accepts a LangChain chat model or LLM, a LlamaIndex ``LLM``, a `LanguageModel`, and any callable that returns text:
     one whose parameter is called ``messages``, or is annotated as something else than ``str``, gets a list of
-    ``{"role": ..., "content": ...}``, any other the conversation as one text. What a tool said is sent as the user's.
+    ``{"role": ..., "content": ...}``, any other the conversation as one text. What tools return is sent as the user's.
 
     Calls of a LangChain model carry the tag ``nostream``, so that inside a LangGraph run the user's message stream does
     not show them. Callbacks of that run are kept: its trace and its count of tokens are to know of these calls too.
@@ -267,3 +269,34 @@ def _name_of(model: Any) -> str:
         if isinstance(variant := getattr(holder, field, None), str):
             return f"{kind}/{variant}"
     return str(kind)
+
+
+class MeasuredModel:
+    """Another language model, whose calls are counted and timed as ``reasoning``, with their tokens."""
+
+    def __init__(self, model: LanguageModel, statistics: Statistics, count: TokenCounter) -> None:
+        self._model = model
+        self._statistics = statistics
+        self._count = count
+
+    @property
+    def name(self) -> str:
+        """Of the model."""
+        return self._model.name
+
+    def complete(self, messages: Sequence[Message]) -> str:
+        """See `LanguageModel.complete`."""
+        with self._statistics.timed("reasoning"):
+            answer = self._model.complete(messages)
+        self._counted(messages, answer)
+        return answer
+
+    def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
+        """See `LanguageModel.structured`."""
+        with self._statistics.timed("reasoning"):
+            answer = self._model.structured(messages, schema)
+        self._counted(messages, json.dumps(schema, ensure_ascii=False), json.dumps(answer, ensure_ascii=False))
+        return answer
+
+    def _counted(self, messages: Sequence[Message], *others: str) -> None:
+        self._statistics.model_call(sum(map(self._count, (*(message.text for message in messages), *others))))

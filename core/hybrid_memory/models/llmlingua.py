@@ -147,10 +147,9 @@ def _joinable(result: str, before: str, core: str, after: str) -> str:
 
 
 def _loaded(model: str, device: str, *, llmlingua2: bool) -> Any:
-    """The library's compressor.
+    """The library's compressor, without its constructor.
 
-    Its own constructor fetches a table of tokens from the network, seeds the process's random numbers, and runs code
-    that comes with the model, so it is left out, and what it would have set is set here.
+    That fetches a table of tokens from the network, seeds the process's random numbers, and runs code of the model.
     """
     try:
         from llmlingua import PromptCompressor  # noqa: PLC0415 - optional
@@ -206,10 +205,7 @@ class _Counter:
 
 
 def _by_characters(losses: Callable[..., Any], tokenizer: Any) -> Callable[..., Any]:
-    """The library's losses of tokens, made equal within a character of several tokens, so that it stays or goes whole.
-
-    Rare Chinese characters are of several tokens, and for a model that learned English most of them are.
-    """
+    """The library's losses of tokens, equal within a character of several tokens, as rare Chinese ones are."""
     is_part = lru_cache(maxsize=None)(lambda token: "\ufffd" in tokenizer.decode([token]))
 
     def call(

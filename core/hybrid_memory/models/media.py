@@ -28,13 +28,8 @@ _QUERIES = ("embed_image_query", "embed_query", "get_query_embedding")
 class WrappedMediaEmbedder:
     """A model that embeds images or sounds; its vectors are checked and brought to unit length.
 
-    Where it fails on several media, or on one, a medium that is certainly in order tells whether the model is down or
-    the media are at fault: an odd file format must not hold up all media after it.
-
-    Args:
-        model: see `as_media_embedder`.
-        methods: by kind, what embeds media of it.
-        query: embeds a text in the same space.
+    Where it fails, a medium that is certainly in order tells whether the model is down or the media are at fault: an
+    odd file format must not hold up all media after it.
     """
 
     def __init__(self, model: Any, methods: dict[str, Method], query: Callable[[str], Any]) -> None:
@@ -114,7 +109,6 @@ def as_media_embedder(model: Any) -> MediaEmbedder | None:
 
 
 def _grey_png() -> bytes:
-    """A picture that every model can read."""
     header = struct.pack(">IIBBBBB", PROBE_SIDE, PROBE_SIDE, 8, 2, 0, 0, 0)
     rows = (b"\x00" + bytes(range(0, 96, 3)) * 3) * PROBE_SIDE
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
@@ -124,7 +118,6 @@ def _grey_png() -> bytes:
 
 
 def _short_wav() -> bytes:
-    """A tenth of a second that every model can read."""
     stream = io.BytesIO()
     with wave.open(stream, "wb") as sound:
         sound.setparams((1, 2, PROBE_RATE, 0, "NONE", ""))

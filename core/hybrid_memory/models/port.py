@@ -99,11 +99,7 @@ class Ranker(Protocol):
         ...
 
     def score(
-        self,
-        query: str,
-        signals: Mapping[str, Array],
-        weights: Weights,
-        texts: Callable[[Sequence[int]], list[str]],
+        self, query: str, signals: Mapping[str, Array], weights: Weights, texts: Callable[[Sequence[int]], list[str]]
     ) -> Array:
         """The score of each candidate: shape (n,), in [0, 1], higher is better; equal ones go by age.
 

@@ -23,7 +23,7 @@ SLICE_CHARS = 100_000
 """Longer texts are counted in slices, as tiktoken panics at a million blanks in a row; each cut may add a token."""
 
 SHORT_CHARS = 500
-"""Counts of texts up to this length are kept: a new one of 150 takes 8 us, a remembered one less than 1."""
+"""Counts of texts up to this length are kept: a new one of 150 takes 8 us, a cached one less than 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,7 @@ def token_counter(encoding: str = "cl100k_base") -> TokenCounter:
 
 
 def resolve_counter(wanted: TokenCounter | str | None) -> TokenCounter:
-    """The counter itself, or the one of this name among ours and the installed packages'; the usual one for None.
-
-    Raises:
-        InvalidConfigError: nobody offers the name.
-    """
+    """The counter itself, or the one of this name, cl100k_base for None; raises `InvalidConfigError`."""
     if wanted is None or (isinstance(wanted, str) and wanted in _TABLES):
         return token_counter(wanted or "cl100k_base")
     if not isinstance(wanted, str):
@@ -121,8 +117,8 @@ def _exact(encoding: str, table: Path) -> Callable[[str], int] | None:
         slices = (text[start : start + SLICE_CHARS] for start in range(0, len(text), SLICE_CHARS))
         return sum(len(tokenizer.encode_ordinary(part)) for part in slices)
 
-    remembered = lru_cache(maxsize=4096)(count)
-    return lambda text: remembered(text) if len(text) <= SHORT_CHARS else count(text)
+    cached = lru_cache(maxsize=4096)(count)
+    return lambda text: cached(text) if len(text) <= SHORT_CHARS else count(text)
 
 
 def _table_file(encoding: str) -> Path | None:

@@ -23,11 +23,11 @@ from hybrid_memory.store.services import Services
 ANSWERS_CACHE = 1024
 PASSAGES_CACHE = 2048
 
-NOTES = frozenset(
+RECORDS = frozenset(
     {EventKind.USED, EventKind.RECALLED, EventKind.COMPACTION, EventKind.LEARNED, EventKind.BLOCK, EventKind.STEP}
 )
-WRITES = tuple(kind for kind in EventKind if kind not in NOTES)
-"""What makes an answer old: all but what a memory notes of its own doings."""
+WRITES = tuple(kind for kind in EventKind if kind not in RECORDS)
+"""What makes an answer old: all but what a memory records of its own work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,7 @@ class Answer:
 
 
 class RecallProjection(Projection):
-    """What recall keeps between two questions.
-
-    Attributes:
-        answers: what it found lately; passages: vectors of texts that are no memories, by embedder and text.
-        uses: which records it found since this was written last, by owner.
-    """
+    """What recall keeps: recent answers, vectors of texts that are no memories, and uses that were not written yet."""
 
     kinds = frozenset({EventKind.USED})
 
@@ -55,7 +50,7 @@ class RecallProjection(Projection):
         self.uses: Counts[Scope] = Counts()
 
     def clear(self) -> None:
-        """Drop the answers."""
+        """Drop the answers, but not the vectors."""
         self.answers.clear()
 
     def sources(self, item: object) -> Sequence[str] | None:
@@ -76,10 +71,10 @@ def question(where: Where, *rest: Hashable) -> Hashable:
 
 async def heads(run: Runner, services: Services, owners: Sequence[Scope]) -> dict[Scope, int]:
     """How far the log of each owner goes."""
-    there: dict[Scope, int] = {}
+    positions: dict[Scope, int] = {}
     for owner in owners:
-        there |= await run.call(services.truth.heads, owner)
-    return there
+        positions |= await run.call(services.truth.heads, owner)
+    return positions
 
 
 async def lookup(run: Runner, services: Services, key: Hashable, now: dict[Scope, int]) -> list[Hit] | None:
@@ -94,11 +89,8 @@ async def lookup(run: Runner, services: Services, key: Hashable, now: dict[Scope
 
 
 async def _stands(run: Runner, services: Services, entry: Answer, now: dict[Scope, int]) -> bool:
-    age = services.clock() - entry.at
-    if (
-        not -services.config.recall.cache_ttl < age < services.config.recall.cache_ttl
-        or entry.heads.keys() != now.keys()
-    ):
+    ttl = services.config.recall.cache_ttl
+    if not -ttl < services.clock() - entry.at < ttl or entry.heads.keys() != now.keys():
         return False
     for owner, head in now.items():
         after = entry.heads[owner]
@@ -110,10 +102,7 @@ async def _stands(run: Runner, services: Services, entry: Answer, now: dict[Scop
 
 
 def keep(services: Services, key: Hashable, hits: list[Hit], heads: dict[Scope, int], *, since: int) -> None:
-    """Keep an answer for the next time, unless all answers were dropped while it was made.
-
-    Not where records are hidden by their age: that changes without a write.
-    """
+    """Keep an answer, unless all were dropped meanwhile or records are hidden by age, which changes without a write."""
     if not services.config.retention.ttl:
         services.state(RecallProjection).answers.put(key, Answer(_copies(hits), heads, services.clock()), since=since)
 
@@ -124,10 +113,7 @@ def _copies(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def count_uses(services: Services, owner: Scope, hits: Sequence[Hit]) -> bool:
-    """Whether there is something to note of what the owner was shown; nothing is written yet.
-
-    Hits of shared spaces do not count, nor does a look into the past.
-    """
+    """Whether there is a use to record; hits of shared spaces do not count, nor does a look into the past."""
     if services.horizon is not None or services.read_only or not services.config.recall.count_uses:
         return False
     mine = [hit.record.id for hit in hits if hit.record.scope.owner == owner]

@@ -13,20 +13,18 @@ import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Floats, Ids, Numbers
 from hybrid_memory.errors import EmbedderMismatchError, ModelError
-from hybrid_memory.facts.facts import outdated
+from hybrid_memory.facts.facts import knowledge
 from hybrid_memory.index.port import Matches, RecordColumns
-from hybrid_memory.index.record import Record, Where
-from hybrid_memory.recall import signals
-from hybrid_memory.recall.entities import folded
-from hybrid_memory.recall.plan import Plan
+from hybrid_memory.index.record import Where
+from hybrid_memory.recall import ranking
+from hybrid_memory.recall.plan import Plan, folded
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.retention import retained
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View
-from hybrid_memory.text.dates.rules import TimeSpan
-from hybrid_memory.text.spelling import allowed_edits
-from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.dates.calendar import TimeSpan
+from hybrid_memory.text.tokenize import allowed_edits, terms
 
 NEIGHBOURS = 2
 SPELT_WORDS = 8
@@ -43,11 +41,9 @@ class Found:
     """Candidates, columns of shape (n,).
 
     Attributes:
-        similarity: inner product with the query, NaN without a vector; average: of the records of the same owner.
+        similarity: inner product with the query, NaN without a vector; average: of all records of the same owner.
         same: inner product of the query with itself; count: of the owner's vectors.
-        bm25: 0 without a common word.
         current: False where a newer one among them says otherwise.
-        exact: see `Signals`.
         corrected: words of the query that the owner never used, and the one that was looked for instead.
     """
 
@@ -63,34 +59,23 @@ class Found:
 
     def rows(self, keep: npt.NDArray[np.bool_]) -> Found:
         """Some of them."""
-        return Found(
-            places=self.places.rows(keep),
-            similarity=self.similarity[keep],
-            average=self.average[keep],
-            same=self.same[keep],
-            count=self.count[keep],
-            bm25=self.bm25[keep],
-            current=self.current[keep],
-            exact=self.exact[keep],
-            corrected=self.corrected,
-        )
+        return replace(self, places=self.places.rows(keep), **{name: getattr(self, name)[keep] for name in _COLUMNS})
 
     @classmethod
     def joined(cls, several: Sequence[Found]) -> Found:
         """Those of several owners."""
         if len(several) == 1:
             return several[0]
+        columns = {name: np.concatenate([getattr(found, name) for found in several]) for name in _COLUMNS}
         return cls(
             places=RecordColumns.joined([found.places for found in several]),
-            similarity=np.concatenate([found.similarity for found in several]),
-            average=np.concatenate([found.average for found in several]),
-            same=np.concatenate([found.same for found in several]),
-            count=np.concatenate([found.count for found in several]),
-            bm25=np.concatenate([found.bm25 for found in several]),
-            current=np.concatenate([found.current for found in several]),
-            exact=np.concatenate([found.exact for found in several]),
             corrected={wrong: right for found in several for wrong, right in found.corrected.items()},
+            **columns,
         )
+
+
+_COLUMNS = ("similarity", "average", "same", "count", "bm25", "current", "exact")
+"""Fields of `Found` with a value for each candidate."""
 
 
 async def query_vector(run: Runner, services: Services, query: str) -> tuple[Floats | None, str]:
@@ -103,20 +88,15 @@ async def query_vector(run: Runner, services: Services, query: str) -> tuple[Flo
     except ModelError as error:
         _log.warning("%s; recalling by words alone", error)
         return None, f"words alone, {error}"
-    there = await run.call(services.index.embedder)
-    if there is not None and there != (embedder.name, len(vector)):
-        raise EmbedderMismatchError(there, (embedder.name, len(vector)))
+    stored = await run.call(services.index.embedder)
+    if stored is not None and stored != (embedder.name, len(vector)):
+        raise EmbedderMismatchError(stored, (embedder.name, len(vector)))
     return vector, ""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What to look for.
-
-    Attributes:
-        vector: the unit vector of the query, None where it is to be found by words alone.
-        plan: the paths that run.
-    """
+    """What to look for; without a vector by words alone."""
 
     query: str
     vector: Floats | None
@@ -135,7 +115,7 @@ async def candidates(run: Runner, services: View, where: Where, asked: Asked) ->
     similarity = np.full(len(places.ids), np.nan)
     if vector is not None:
         similarity = (await run.call(index.similar, vector, where.scope.owner, places.ids)).astype(np.float64)
-    stale = (await outdated(run, services)).among(places.ids.tolist())
+    stale = (await knowledge(run, services)).outdated.among(places.ids.tolist())
     found = Found(
         places=places,
         similarity=similarity,
@@ -196,7 +176,7 @@ async def centred(
     if not number:
         return None, 0.0, 0
     middle = centroid.astype(np.float64)
-    compared = signals.centred(vector.astype(np.float64), middle, number)
+    compared = ranking.centred(vector.astype(np.float64), middle, number)
     return compared.astype(np.float32), float(compared @ middle), number
 
 
@@ -209,14 +189,11 @@ async def _words(run: Runner, services: Services, where: Where, asked: Asked) ->
     for word in sorted(doubtful, key=len, reverse=True)[:SPELT_WORDS]:
         if meant := await run.call(services.index.spellings, word, where.scope.owner, 1):
             corrected[word] = meant[0]
-    words = [corrected.get(word, word) for word in words]
-    return words + [
-        term for others in asked.plan.synonyms.values() for other in others for term in terms(other)
-    ], corrected
+    synonyms = [term for others in asked.plan.synonyms.values() for other in others for term in terms(other)]
+    return [corrected.get(word, word) for word in words] + synonyms, corrected
 
 
 def _spans(where: Where, times: Sequence[TimeSpan]) -> list[Where]:
-    """The same search within each of these times."""
     return [
         replace(
             where,
@@ -232,8 +209,8 @@ def _scores(places: RecordColumns, several: Sequence[Matches]) -> Array:
     bm25 = np.zeros(len(places.ids))
     for matches in several:
         row = np.searchsorted(places.ids, matches.ids)
-        there = np.isin(matches.ids, places.ids)
-        bm25[row[there]] = matches.scores[there]
+        kept = np.isin(matches.ids, places.ids)
+        bm25[row[kept]] = matches.scores[kept]
     return bm25
 
 
@@ -246,13 +223,9 @@ async def _exact(run: Runner, services: Services, places: RecordColumns, plan: P
     names = [folded(entity.text) for entity in plan.entities if entity.verbatim]
     for record in await run.call(services.index.get, seeds.tolist()):
         if record.id in row_of:
-            text = _folded(record)
+            text = folded(f"{record.speaker}: {record.text}")
             share[row_of[record.id]] = sum(name in text for name in names) / len(names)
     return share
-
-
-def _folded(record: Record) -> str:
-    return folded(f"{record.speaker}: {record.text}")
 
 
 def narrowed(services: View, where: Where) -> Where:

@@ -39,7 +39,7 @@ class Signals:
         use: how often it was used.
         current: 1, or 0 where a newer record among those that were found says otherwise.
         exact: the share of what the query quotes, of its paths and ids, that the record has word for word.
-        temporal: 1 in the time that the query names, less the further away; see `scoring.signals.temporal_signal`.
+        temporal: 1 in the time that the query names, less the further away.
     """
 
     vector: float = 0.0
@@ -90,7 +90,7 @@ class Hit:
         space also ``space`` and ``author``.
         """
         record = self.record
-        told = {
+        ours = {
             "score": self.score,
             "why": self.why(),
             "signals": asdict(self.signals),
@@ -101,18 +101,17 @@ class Hit:
             "session": record.scope.session,
         }
         if record.scope.space is not None:
-            told |= {"space": record.scope.space, "author": record.author}
-        return deepcopy(record.metadata) | told
+            ours |= {"space": record.scope.space, "author": record.author}
+        return deepcopy(record.metadata) | ours
 
     @property
     def arithmetic(self) -> str:
         """The score as the sum that it is, strongest share first; or the ranker that gave it, and the signals' sum."""
         if not self.ranker:
-            return _arithmetic(self.score, self.signals, self.weights)
-        shares = ((getattr(self.weights, part.name), getattr(self.signals, part.name)) for part in fields(Weights))
-        total = sum(getattr(self.weights, part.name) for part in fields(Weights))
-        mean = sum(weight * signal for weight, signal in shares) / total
-        return f"{self.score:.3f} by {self.ranker}; signals {_arithmetic(mean, self.signals, self.weights)}"
+            return _arithmetic(self, self.score)
+        shares = _shares(self)
+        mean = sum(weight * signal for _, weight, signal in shares) / sum(weight for _, weight, _ in shares)
+        return f"{self.score:.3f} by {self.ranker}; signals {_arithmetic(self, mean)}"
 
     def why(self) -> str:
         """The arithmetic of the score in one line, the events behind it, and the plan."""
@@ -165,29 +164,30 @@ class Scored:
 
     def why(self) -> str:
         """The arithmetic of the score in one line, strongest share first."""
-        return _arithmetic(self.score, self.signals, self.weights) + (f"; {self.note}" if self.note else "")
+        return _arithmetic(self, self.score) + (f"; {self.note}" if self.note else "")
 
 
-def _arithmetic(score: float, signals: Signals, weights: Weights) -> str:
-    total = sum(getattr(weights, part.name) for part in fields(Weights))
-    shares = [
-        (getattr(weights, part.name), getattr(signals, part.name), part.name)
-        for part in fields(Weights)
-        if getattr(weights, part.name)
-    ]
-    shares.sort(key=lambda share: share[0] * share[1], reverse=True)
-    terms = " + ".join(f"{weight:g}*{signal:.2f} {name}" for weight, signal, name in shares)
+def _shares(hit: Hit | Scored) -> list[tuple[str, float, float]]:
+    named = [(part.name, getattr(hit.weights, part.name), getattr(hit.signals, part.name)) for part in fields(Weights)]
+    return [share for share in named if share[1]]
+
+
+def _arithmetic(hit: Hit | Scored, score: float) -> str:
+    shares = sorted(_shares(hit), key=lambda share: share[1] * share[2], reverse=True)
+    total = sum(weight for _, weight, _ in shares)
+    terms = " + ".join(f"{weight:g}*{signal:.2f} {name}" for name, weight, signal in shares)
     arithmetic = terms if abs(total - 1) < 1e-9 else f"({terms}) / {total:g}"  # noqa: PLR2004 - float noise
     return f"{score:.3f} = {arithmetic}"
 
 
 def parts(hit: Hit | Scored) -> list[display.Part]:
     """What each signal brings to the score, largest first, `current` last; the shares add up to the score."""
-    total = sum(getattr(hit.weights, part.name) for part in fields(Weights))
+    shares = _shares(hit)
+    total = sum(weight for _, weight, _ in shares)
     made = [
         display.Part(name, weight * signal / total, HUES[name], f"{weight:g}*{signal:.2f}")
-        for name in HUES
-        if (weight := getattr(hit.weights, name)) and (signal := getattr(hit.signals, name))
+        for name, weight, signal in shares
+        if signal
     ]
     # What no longer holds has less of it; of all others it says the same.
     return sorted(made, key=lambda part: (part.label == "current", -part.share))
@@ -198,7 +198,7 @@ def _drawn(hits: Sequence[Hit]) -> str:
         (
             f"{hit.score:.3f}<br>{display.bar(parts(hit))}",
             f"{hit.record.at:%Y&#8209;%m&#8209;%d}<br>{display.text(hit.record.speaker)}",
-            display.text(hit.record.text) + display.fold("why", f"<small>{display.text(hit.why())}</small>"),
+            display.text(hit.record.text) + display.details("why", f"<small>{display.text(hit.why())}</small>"),
         )
         for hit in hits
     ]

@@ -1,23 +1,24 @@
-"""What a recall sets out to do, made from the words of the query."""
+"""What a recall sets out to do: intent, names and times, by rules over the words of the query."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from hybrid_memory.recall.entities import Entity, entities, folded
 from hybrid_memory.text.dates import find_times
-from hybrid_memory.text.dates.rules import TimeSpan
-from hybrid_memory.text.tokenize import LETTER
+from hybrid_memory.text.dates.calendar import TimeSpan
+from hybrid_memory.text.speakers import COMPOUND_SURNAMES, SURNAMES
+from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, LETTER
 
 
 class Intent(StrEnum):
     """What kind of answer is wanted.
 
-    A fact is a value: who, what, when, where. Contextual goes back to something that was said or happened before.
+    A fact is a value: who, what, when, where. Contextual goes back to something that was discussed or happened before.
     Reasoning weighs several things: why, how, compare. Auto is decided from the words.
     """
 
@@ -32,7 +33,7 @@ class Plan:
     """What a recall sets out to do; `Hit.why` shows it.
 
     Attributes:
-        intent: never ``auto``; cue: the word that told it, empty where none did.
+        intent: never ``auto``; cue: the word that shows it, empty where none did.
         entities: what the query names; times: the stretches of time it names that have begun.
         vector, text, exact, temporal: how many candidates each path brings in at most; 0 where it does not run.
         corrected: words that nobody used here, and what was looked for beside them.
@@ -100,25 +101,14 @@ DEFAULT = Intent.FACT
 
 
 def plan(
-    query: str,
-    *,
-    now: datetime,
-    candidates: int,
-    wanted: Intent = Intent.AUTO,
-    synonyms: Sequence[Sequence[str]] = (),
+    query: str, *, now: datetime, candidates: int, wanted: Intent = Intent.AUTO, synonyms: Sequence[Sequence[str]] = ()
 ) -> Plan:
     """Which paths run, and with which limits.
 
     Vector and text run for every intent: on labelled sets neither did better with fewer candidates. A question that
     weighs things takes half as many again by meaning. What is named verbatim brings in the exact path; a time, or a
-    question that goes back to what was before, the temporal one.
-
-    Args:
-        query: as it was asked.
-        now: aware; times of the query count from it, in its time zone. What has not begun then is left out.
-        candidates: of the vector and the text path.
-        wanted: the caller's intent; ``auto`` reads it from the words.
-        synonyms: groups of words that mean the same.
+    question that goes back to what was before, the temporal one. Times count from ``now``; those that have not
+    begun are left out.
     """
     kind, cue = intent(query) if wanted is Intent.AUTO else (wanted, "")
     named = entities(query)
@@ -138,26 +128,175 @@ def plan(
 
 def _synonyms(query: str, groups: Sequence[Sequence[str]]) -> dict[str, tuple[str, ...]]:
     """The members of groups that the query has, each with the others of its group."""
-    said = folded(query)
+    folded_query = folded(query)
     found: dict[str, tuple[str, ...]] = {}
     for group in groups:
-        word = next((word for word in group if _has(said, folded(word))), None)
+        word = next((word for word in group if _has(folded_query, folded(word))), None)
         if word is not None:
-            others = (other for other in group if not _has(said, folded(other)))
+            others = (other for other in group if not _has(folded_query, folded(other)))
             found[word] = tuple(dict.fromkeys((*found.get(word, ()), *others)))
     return {word: others for word, others in found.items() if others}
 
 
-def _has(said: str, word: str) -> bool:
-    """Whether the word is said; as a whole word, where its script has spaces between words."""
+def _has(text: str, word: str) -> bool:
+    """Whether the text has the word, as a whole word, where its script has spaces between words."""
     before = rf"(?<!{LETTER})" if re.match(LETTER, word) else ""
     after = rf"(?!{LETTER})" if re.match(LETTER, word[-1:]) else ""
-    return re.search(f"{before}{re.escape(word)}{after}", said) is not None
+    return re.search(f"{before}{re.escape(word)}{after}", text) is not None
 
 
 def intent(query: str) -> tuple[Intent, str]:
-    """The intent, and the word that told it; empty where none did and the intent is the default."""
+    """The intent, and the word that shows it; empty where none did and the intent is the default."""
     for kind, pattern in _PATTERNS.items():
         if found := pattern.search(query):
             return kind, found[0]
     return DEFAULT, ""
+
+
+MAX_ENTITIES = 8
+MAX_QUOTED_CHARS = 200
+
+_QUOTED = re.compile(
+    r"\"([^\"\n]+)\"|“([^”\n]+)”|「([^」\n]+)」|『([^』\n]+)』|《([^》\n]+)》|`([^`\n]+)`|«([^»\n]+)»"
+    r"|(?<![\w'])'([^'\n]+)'(?![\w'])|‘([^’\n]+)’(?!\w)"
+)
+_PATH = re.compile(
+    r"(?<![\w/])(?:https?://[!-;=?-~]+[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:[A-Za-z]:\\|~?/|\.{1,2}/)[\w.\-/\\]*\w"
+    r"|(?:[\w.-]+/)+[\w-]*[A-Za-z][\w-]*\.[A-Za-z]\w{0,4}|(?:[\w.-]*[A-Za-z][\w.-]*/){2,}[\w.-]*\w"
+    r"|[A-Za-z_][\w-]+\.[A-Za-z][A-Za-z0-9]{0,4})(?![\w/])",
+    re.ASCII,
+)
+_ID = re.compile(
+    r"(?<![\w-])(?=[A-Za-z0-9_.#-]*\d)(?=[A-Za-z0-9_.#-]*[A-Za-z_#-])[A-Za-z0-9#](?:[A-Za-z0-9_.#-]*[A-Za-z0-9])(?![\w-])"
+    r"|(?<![\w.-])\d{5,}(?![\w.-])",
+    re.ASCII,
+)
+_NO_ID = re.compile(
+    r"\d+(?:st|nd|rd|th|s|am|pm|k|km|kg|cm|mm|m|h|min)(?:[-/.]\d+)*|\d{1,4}(?:[-/.]\d{1,4}){0,2}", re.IGNORECASE
+)
+"""An ordinal, a size, a time, a date."""
+
+_WORD = r"(?:Dr|Mr|Mrs|Ms|Prof|St)\.|[A-Z][\w’'-]*[\w]|[A-Z]"
+_NAME = re.compile(rf"(?<![\w’'])(?:{_WORD})(?:[ \t]+(?:(?:of|de|van|von|the|la|del|da) )?(?:{_WORD}))*")
+_SENTENCE = re.compile(r"(?:^|[.!?。！？;；:\n]\s*)[\"'“‘(]*$")
+_CALENDAR = frozenset(
+    """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
+    september october november december today tomorrow yesterday""".split()
+)
+_GIVEN = r"[\u4e00-\u9fff]"
+_END = (
+    r"(?=[的是在和跟与同给对把被让向从说讲问想爱喜有没去来到住做当会能要写买吃看玩过了吗呢吧这那上下最为怎哪谁几多"
+    r"]|什么|[今昨明前后][天年晚]|[^\u4e00-\u9fff]|$)"
+)
+_CHINESE_NAME = re.compile(
+    rf"(?:{'|'.join(COMPOUND_SURNAMES)}|[{SURNAMES}]){_GIVEN}{{1,2}}?{_END}|[小阿老][{SURNAMES}]{_END}"
+)
+_NO_NAME = frozenset(
+    """高兴 方便 方法 方向 方面 方案 周末 周一 周二 周三 周四 周五 周六 周日 周年 周围 时候 时间 马上 白天 金融 金钱
+    安全 安排 安装 常常 万一 水果 黄色 石头 程序 程度 任务 任何 成功 成为 成员 成绩 单位 单词 关于 关系 关注 文件 文章
+    文化 文字 文档 温度 路上 路线 常见 计划 计算 许多 白色 雷雨 雪山 梅花 钱包 钱数 孔子 孟子 牛奶 牛肉 熊猫 马路 龙虾
+    汤面 游戏 游泳 游客 苗条 谷歌 成都 江苏 江西 云南 温州 金华 范围 贺卡 毛衣 毛病 史上 顾客 向导 向来 施工 左边 右边
+    解决
+    解释 易怒 项目 祝福 祝你 包括 包子 包裹 连接 连续 童年 纪念 纪录 舒服 何时 何地 何处 左右 余下 丁点 康复 武术 戴着
+    万里 严重 毕业 季节 盛大 凌晨 曲子 蓝色 应该 陆续 梁上 唐诗 宋词 汉语 杨树 叶子 田野 苏打 沈阳 钟头 章节 宁愿 尚未
+    符合 华为 胡子 高中 高考 高铁 高度 高级 林业 罗列 谢谢 许可 邓小 于是 段落 车票 侯车 陶瓷 黎明 郝然 齐全 景点 朱古
+    阮囊 尹始 向上 向下 向前 向后 江边 石油 金色 金额 程式 夏天 秋天 冬天 春天 贾岛 付款 付钱 姚黄 汪洋 姜汤 白酒 邱比
+    陈述 陈列 张开 王国 王子 王后 李子 杜绝 彭湃 郑重 冯唐 曹操 吕布 刘海 孙子 孙女 徐徐 吴语 赵云""".split()
+)
+
+
+def entities(query: str) -> tuple[Entity, ...]:
+    """What the query names, in order, each once, at most `MAX_ENTITIES`.
+
+    Quoted words first claim their place, then paths, ids and names. An English name is a run of capitalised words; the
+    first word of a sentence alone is none, nor is a day or a month. A Chinese name is a surname with one or two
+    characters up to a particle, a verb or the end.
+    """
+    taken: list[tuple[int, int, Entity]] = []
+    for kind, found in (
+        (EntityKind.QUOTED, _quoted(query)),
+        (EntityKind.PATH, _matches(_PATH, query)),
+        (EntityKind.ID, _ids(query)),
+        (EntityKind.NAME, _names(query)),
+        (EntityKind.NAME, _chinese_names(query)),
+    ):
+        for start, end in found:
+            if all(end <= first or start >= last for first, last, _ in taken):
+                taken.append((start, end, Entity(query[start:end], kind)))
+    ordered = [entity for _, _, entity in sorted(taken, key=lambda each: each[:2])]
+    unique = {folded(entity.text): entity for entity in reversed(ordered)}
+    return tuple(entity for entity in ordered if unique[folded(entity.text)] is entity)[:MAX_ENTITIES]
+
+
+def folded(text: str) -> str:
+    """The text as it is compared: without differences of width, case and spacing."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().replace("’", "'").split())
+
+
+def _matches(pattern: re.Pattern[str], query: str) -> Iterator[tuple[int, int]]:
+    return (match.span() for match in pattern.finditer(query))
+
+
+def _quoted(query: str) -> Iterator[tuple[int, int]]:
+    for match in _QUOTED.finditer(query):
+        start, end = match.span(match.lastindex or 0)
+        if query[start:end].strip() and end - start <= MAX_QUOTED_CHARS:
+            yield start, end
+
+
+def _ids(query: str) -> Iterator[tuple[int, int]]:
+    return ((start, end) for start, end in _matches(_ID, query) if not _NO_ID.fullmatch(query[start:end]))
+
+
+def _names(query: str) -> Iterator[tuple[int, int]]:
+    for match in _NAME.finditer(query):
+        start, end = match.span()
+        words = query[start:end].split()
+        # "Did Ann", "What is Ann", "I": what opens a sentence or is said anyway belongs to no name.
+        while words and _common(words[0]):
+            start += len(words[0])
+            start += len(query[start:end]) - len(query[start:end].lstrip())
+            words = words[1:]
+        while words and _common(words[-1]):
+            end = start + len(query[start:end].rstrip()) - len(words[-1])
+            words = words[:-1]
+        text = query[start:end].rstrip()
+        text = re.sub(r"[’']s?$", "", text)
+        opens = _SENTENCE.search(query[:start]) is not None
+        possessive = query[start + len(text) : start + len(text) + 2] in {"'s", "’s"}
+        if words and (not opens or len(words) > 1 or possessive):
+            yield start, start + len(text)
+
+
+def _common(word: str) -> bool:
+    plain = word.lower().split("'")[0].split("’")[0]
+    return plain in ENGLISH_STOP_WORDS or plain in _CALENDAR
+
+
+def _chinese_names(query: str) -> Iterator[tuple[int, int]]:
+    for match in _CHINESE_NAME.finditer(query):
+        text = match[0]
+        if text[:2] not in _NO_NAME and text not in CHINESE_STOP_WORDS:
+            yield match.span()
+
+
+class EntityKind(StrEnum):
+    """What makes words of a query stand for one thing."""
+
+    QUOTED = "quoted"
+    PATH = "path"
+    ID = "id"
+    NAME = "name"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Words of a query that stand for one thing, as they are written there."""
+
+    text: str
+    kind: EntityKind
+
+    @property
+    def verbatim(self) -> bool:
+        """Whether it is looked for word for word: all but names, which half of a chat's turns have."""
+        return self.kind is not EntityKind.NAME

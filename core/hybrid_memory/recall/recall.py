@@ -11,18 +11,20 @@ import numpy as np
 from hybrid_memory.arrays import Array, Ids
 from hybrid_memory.config.weights import Weights
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.index.derive import SEGMENT_PAUSE
+from hybrid_memory.index.derive import SEGMENT_PAUSE, derive
 from hybrid_memory.index.record import Record, RecordKind
-from hybrid_memory.recall import cache as remembered
+from hybrid_memory.log.event import EventKind
+from hybrid_memory.recall import cache, ranking
 from hybrid_memory.recall import plan as planning
-from hybrid_memory.recall import ranker, signals
-from hybrid_memory.recall.candidates import Asked, Found, candidates, query_vector
-from hybrid_memory.recall.degraded import from_log
+from hybrid_memory.recall.candidates import Asked, Found, candidates, narrowed, query_vector
 from hybrid_memory.recall.hit import Hit, Signals
 from hybrid_memory.recall.plan import Plan
 from hybrid_memory.recall.request import Request
+from hybrid_memory.recall.score import by_words
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.remember import learnt
+from hybrid_memory.store.retention import kept
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.text_index import TextIndex
 from hybrid_memory.store.view import in_view
@@ -47,19 +49,19 @@ async def recall(run: Runner, services: Services, request: Request, spaces: Sequ
     found lately is found again at once, as long as nothing was written. Without an index the log is looked through.
     """
     where, weights = request.where, request.weights or services.config.recall.weights
-    key = remembered.question(where, request.query, request.k, weights, request.intent, tuple(spaces), services.horizon)
-    now = await remembered.heads(run, services, [where.scope, *spaces])
-    hits = await remembered.lookup(run, services, key, now)
+    key = cache.question(where, request.query, request.k, weights, request.intent, tuple(spaces), services.horizon)
+    now = await cache.heads(run, services, [where.scope, *spaces])
+    hits = await cache.lookup(run, services, key, now)
     if hits is not None:
         return hits
-    since = services.state(remembered.RecallProjection).answers.cleared
+    since = services.state(cache.RecallProjection).answers.cleared
     try:
         hits, failed = await _found(run, services, request, spaces)
     except StoreUnavailableError as error:
         _log.warning("%s; recalling from the log alone", error)
         return await from_log(run, services, request, spaces, str(error))
     if not failed:
-        remembered.keep(services, key, hits, now, since=since)
+        cache.keep(services, key, hits, now, since=since)
     return hits
 
 
@@ -111,7 +113,7 @@ async def _found(run: Runner, services: Services, request: Request, spaces: Sequ
         )
         for record in records
     ]
-    return [_noted(hit, hits[row + 1 :]) for row, hit in enumerate(hits)], failed or bool(unranked)
+    return [_explained(hit, hits[row + 1 :]) for row, hit in enumerate(hits)], failed or bool(unranked)
 
 
 async def _scores(
@@ -127,26 +129,26 @@ async def _scores(
         scores = await run.call(services.ranker.score, query, columns, weights, texts)
     except ModelError as error:
         _log.warning("%s; ranking by the signals alone", error)
-        return ranker.weighted_mean(columns, weights), f"ranked by the signals alone, {error}"
+        return ranking.weighted_mean(columns, weights), f"ranked by the signals alone, {error}"
     if np.shape(scores) != ids.shape or not np.isfinite(scores).all() or np.min(scores) < 0 or np.max(scores) > 1:
         reason = f"{services.ranker.name or services.ranker!r} gave no {len(ids)} scores in 0 to 1"
         _log.warning("%s; ranking by the signals alone", reason)
-        return ranker.weighted_mean(columns, weights), f"ranked by the signals alone, {reason}"
+        return ranking.weighted_mean(columns, weights), f"ranked by the signals alone, {reason}"
     return scores, ""
 
 
 def _closeness(found: Found, asked: Sequence[int]) -> Array:
-    """How near each candidate is to the query by itself; the query's own words, said before, count for no average."""
+    """How near each candidate is to the query by itself; an earlier turn in the same words counts for no average."""
     average, count = found.average.copy(), found.count.copy()
     for row in asked:
         if np.isfinite(found.similarity[row]):
             owner = (found.average == found.average[row]) & (found.count == found.count[row]) & (count > 1)
             average[owner] = (average[owner] * count[owner] - found.similarity[row]) / (count[owner] - 1)
             count[owner] -= 1
-    return signals.closeness(found.similarity, average, found.same, count)
+    return ranking.closeness(found.similarity, average, found.same, count)
 
 
-def _noted(hit: Hit, behind: Sequence[Hit]) -> Hit:
+def _explained(hit: Hit, behind: Sequence[Hit]) -> Hit:
     """The hit, with a word on why better ones stand behind it."""
     if not behind or hit.score >= max(other.score for other in behind) - 10**-SCORE_DIGITS:
         return hit
@@ -155,10 +157,9 @@ def _noted(hit: Hit, behind: Sequence[Hit]) -> Hit:
 
 
 def _columns(services: Services, found: Found, weights: Weights, plan: Plan) -> dict[str, Array]:
-    """Every signal of every candidate, under its field name."""
     places = found.places
-    by_meaning = signals.vector_signal(found.similarity, found.average)
-    by_words = signals.text_signal(found.bm25)
+    by_meaning = ranking.vector_signal(found.similarity, found.average)
+    by_words = ranking.text_signal(found.bm25)
     share = weights.vector + weights.text
     vector, text = (weights.vector / share, weights.text / share) if share else (0.0, 0.0)
     relevance = vector * by_meaning + text * by_words
@@ -166,14 +167,14 @@ def _columns(services: Services, found: Found, weights: Weights, plan: Plan) -> 
     return {
         "vector": by_meaning,
         "text": by_words,
-        "neighbours": signals.neighbour_signal(relevance, places.segments, places.ordinals, average=0.5 * vector),
-        "segment": signals.segment_signal(relevance, places.segments),
-        "recency": signals.recency_signal(now - places.at, half_life),
+        "neighbours": ranking.neighbour_signal(relevance, places.segments, places.ordinals, average=0.5 * vector),
+        "segment": ranking.segment_signal(relevance, places.segments),
+        "recency": ranking.recency_signal(now - places.at, half_life),
         "importance": places.importance.astype(np.float64),
-        "use": signals.use_signal(places.uses, now - places.last_used, half_life),
+        "use": ranking.use_signal(places.uses, now - places.last_used, half_life),
         "current": found.current.astype(np.float64),
         "exact": found.exact,
-        "temporal": signals.temporal_signal(
+        "temporal": ranking.temporal_signal(
             places.at, [(span.since.timestamp(), span.until.timestamp()) for span in plan.times]
         ),
     }
@@ -189,7 +190,7 @@ async def _best(
         pool = best[: max(DIVERSE_POOL, k)]
         # Records of different owners are not compared: 0.
         likeness = np.sum([await run.call(services.index.likeness, scope.owner, ids[pool]) for scope in scopes], axis=0)
-        best = pool[ranker.diverse(scores[pool], likeness, len(pool), diversity)]
+        best = pool[ranking.diverse(scores[pool], likeness, len(pool), diversity)]
     chosen: dict[int, Record] = {}
     for start in range(0, len(best), k):
         for record in await run.call(services.index.get, ids[best[start : start + k]].tolist()):
@@ -213,7 +214,7 @@ async def _newest_first(
     # The mean over all pairs of different records, from that over all pairs.
     average = (number * float(centroid @ centroid) - 1) / (number - 1)
     by_age = sorted(range(len(head)), key=lambda row: (head[row].at, head[row].turn), reverse=True)
-    order = ranker.newest_first(
+    order = ranking.newest_first(
         await run.call(services.index.likeness, owner, ids),
         scores[:HEAD],
         np.argsort(by_age).astype(np.float64),
@@ -224,29 +225,67 @@ async def _newest_first(
 
 
 def _apart(one: Record, other: Record) -> bool:
-    """Whether two records can tell of a change: said on two occasions, and if both are facts, of the same subject."""
-    facts = one.kind is other.kind is RecordKind.FACT
-    if facts and one.speaker != other.speaker:
+    """Whether two records can tell of a change: of two occasions, and if both are facts, of the same subject."""
+    if one.kind is other.kind is RecordKind.FACT and one.speaker != other.speaker:
         return False
     return one.scope != other.scope or abs(one.at - other.at) > SEGMENT_PAUSE
 
 
 def _applied(weights: Weights, found: Found, query: str, plan: Plan, *, meaning: bool) -> Weights:
-    """The weights for these candidates: without vectors the text takes the weight of both.
-
-    What the query does not ask for has no share: the exact one where it names nothing, the temporal one without a time.
-    """
+    """The weights as this query applies them: without vectors the text takes the weight of both."""
     if not meaning:
         weights = replace(weights, vector=0.0, text=weights.vector + weights.text)
-    brevity = signals.brevity(found.places.lengths)
-    told = found.current.all() or about_the_past(query)
+    brevity = ranking.brevity(found.places.lengths)
+    stale_wanted = found.current.all() or about_the_past(query)
     applied = asdict(weights) | {
         "neighbours": weights.neighbours * brevity,
         "segment": weights.segment * brevity,
         "importance": weights.importance * brevity,
-        "current": 0.0 if told else weights.current,
+        "current": 0.0 if stale_wanted else weights.current,
         "exact": weights.exact if plan.exact else 0.0,
         "temporal": weights.temporal if plan.times else 0.0,
     }
     # Where nothing is left to judge by, all scores are 0 with any weights.
     return Weights(**applied) if any(applied.values()) else weights
+
+
+NEWEST = 1000
+"""Turns of each owner that are looked through."""
+
+WEIGHTS = replace(Weights.plain(), vector=0.0, text=0.9, recency=0.1)
+"""Without a common word the newest comes first."""
+
+
+async def from_log(
+    run: Runner, services: Services, request: Request, spaces: Sequence[Scope], failure: str
+) -> list[Hit]:
+    """The hits that the newest turns of the log give, with a note of what failed."""
+    records: list[Record] = []
+    for scope in (request.where.scope, *spaces):
+        view = await in_view(run, services, scope)
+        allowed = narrowed(view, replace(request.where, scope=scope))
+        events = await run.call(view.log.read, scope, kinds=(EventKind.MESSAGE,), limit=NEWEST, newest=True)
+        records += [item.record for item in derive(learnt(services, events), {}) if allowed.allows(item.record)]
+    importance = np.array([record.importance for record in records])
+    times = np.array([record.at.timestamp() for record in records])
+    known = kept(services, times, importance, np.zeros(len(records), dtype=np.int64))
+    records = [record for record, stays in zip(records, known, strict=True) if stays]
+    if not records:
+        return []
+    age = services.clock().timestamp() - np.array([record.at.timestamp() for record in records])
+    columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(records)))
+    columns["text"] = by_words(request.query, [record.text for record in records])
+    columns["recency"] = ranking.recency_signal(age, services.config.recall.half_life.total_seconds())
+    scores = ranking.weighted_mean(columns, WEIGHTS)
+    best = np.lexsort((-np.array([record.id for record in records]), -scores))[: request.k]
+    note = f"the index cannot be reached, so this is by words alone over the newest {NEWEST:,} turns: {failure}"
+    return [
+        Hit(
+            record=records[row],
+            score=float(scores[row]),
+            signals=Signals(text=float(columns["text"][row]), recency=float(columns["recency"][row])),
+            weights=WEIGHTS,
+            note=note,
+        )
+        for row in best.tolist()
+    ]

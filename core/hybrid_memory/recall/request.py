@@ -46,10 +46,7 @@ class Request:
         spaces: Collection[str] = (),
     ) -> Self:
         """The request, if its parts are in order; raises `InvalidInputError`."""
-        if not isinstance(query, str):
-            raise InvalidInputError(f"the query must be text, got {shown(query)}")
-        if not query.strip():
-            raise InvalidInputError("the query is empty: ask for something")
+        query = checked_query(query)
         number = checked_count("k", k, least=1)
         if within not in ("user", "session"):
             raise InvalidInputError(f"within must be 'user' or 'session', got {within!r}")
@@ -70,7 +67,16 @@ class Request:
             until=until,
             metadata={} if metadata is None else _scalars(metadata),
         )
-        return cls(query[:MAX_QUERY_CHARS], number, where, weights, _intent(intent), spaces)
+        return cls(query, number, where, weights, _intent(intent), spaces)
+
+
+def checked_query(query: Any) -> str:
+    """The first `MAX_QUERY_CHARS` of the query; raises `InvalidInputError` if there is nothing in it."""
+    if not isinstance(query, str):
+        raise InvalidInputError(f"the query must be text, got {shown(query)}")
+    if not query.strip():
+        raise InvalidInputError("the query is empty: ask for something")
+    return query[:MAX_QUERY_CHARS]
 
 
 def _intent(intent: Intent | str) -> Intent:

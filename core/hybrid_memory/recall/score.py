@@ -9,18 +9,17 @@ from datetime import datetime
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.config.weights import Weights
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.index.bm25 import matches
 from hybrid_memory.models.port import Embedder
-from hybrid_memory.recall import ranker, signals
+from hybrid_memory.recall import ranking
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.recall.candidates import query_vector
 from hybrid_memory.recall.hit import Scored, Signals
-from hybrid_memory.recall.request import MAX_QUERY_CHARS
+from hybrid_memory.recall.request import checked_query
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.indexing import content_key, embedding
 from hybrid_memory.store.services import Services
@@ -32,12 +31,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A checked call of score.
-
-    Attributes:
-        vectors: unit rows where they were given.
-        at: seconds since the epoch, NaN where they are not known; None if no time counts.
-    """
+    """A checked call of score; ``vectors`` are unit rows, ``at`` is seconds since 1970, NaN where not known."""
 
     query: str
     texts: Sequence[str]
@@ -60,8 +54,7 @@ class Request:
         diversity: float | None = None,
     ) -> Self:
         """The request, if its parts are in order; raises `InvalidInputError`."""
-        texts = checked_texts(texts)
-        checked_query(query)
+        texts, query = checked_texts(texts), checked_query(query)
         if not isinstance(weights, Weights | None):
             raise InvalidInputError(f"weights must be Weights(...), got {shown(weights)}")
         if diversity is not None and not 0 <= diversity <= 1:
@@ -70,11 +63,11 @@ class Request:
             if given is not None and len(given) != len(texts):
                 raise InvalidInputError(f"{name} must have one entry a text: {len(texts)}, got {len(given)}")
         return cls(
-            query=query[:MAX_QUERY_CHARS],
+            query=query,
             texts=texts,
-            vectors=[None] * len(texts)
-            if vectors is None
-            else [_unit(row, given) for row, given in enumerate(vectors)],
+            vectors=[
+                _unit(row, given) for row, given in enumerate([None] * len(texts) if vectors is None else vectors)
+            ],
             at=None if at is None else np.array([_seconds(instant) for instant in at], dtype=np.float64),
             weights=weights,
             k=len(texts) if k is None else checked_count("k", k, least=1),
@@ -87,15 +80,6 @@ def checked_texts(texts: Any) -> list[str]:
     if isinstance(texts, str) or not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
         raise InvalidInputError(f"texts must be a list of texts, got {shown(texts)}")
     return list(texts)
-
-
-def checked_query(query: Any) -> str:
-    """The query; raises `InvalidInputError` if there is nothing in it."""
-    if not isinstance(query, str):
-        raise InvalidInputError(f"the query must be text, got {shown(query)}")
-    if not query.strip():
-        raise InvalidInputError("the query is empty: ask for something")
-    return query
 
 
 def _unit(row: int, given: Any) -> Floats | None:
@@ -128,7 +112,7 @@ async def score(run: Runner, services: Services, request: Request) -> list[Score
     diversity = services.config.recall.diversity if request.diversity is None else request.diversity
     if diversity:
         likeness = _likeness(found.vectors, len(order))[np.ix_(order, order)]
-        order = order[ranker.diverse(found.scores[order], likeness, request.k, diversity)]
+        order = order[ranking.diverse(found.scores[order], likeness, request.k, diversity)]
     return [
         Scored(
             row=row,
@@ -167,9 +151,9 @@ async def measured(run: Runner, services: Services, request: Request) -> Measure
     }
     if request.at is not None:
         ages = services.clock().timestamp() - request.at
-        known = signals.recency_signal(ages, services.config.recall.half_life.total_seconds())
+        known = ranking.recency_signal(ages, services.config.recall.half_life.total_seconds())
         columns["recency"] = np.nan_to_num(known, nan=0.0)
-    return Measured(columns, ranker.weighted_mean(columns, weights), weights, vectors, note)
+    return Measured(columns, ranking.weighted_mean(columns, weights), weights, vectors, note)
 
 
 def _applied(weights: Weights, *, timed: bool) -> Weights:
@@ -221,27 +205,19 @@ def _likeness(vectors: Floats | None, count: int) -> Array:
     return np.asarray(rows @ rows.T)
 
 
-Rows = npt.NDArray[np.float32]
-
-
 def by_words(query: str, texts: Sequence[str]) -> Array:
     """The text signal of each text, of shape (n,)."""
-    return signals.text_signal(matches(terms(query), [terms(text) for text in texts]))
+    return ranking.text_signal(matches(terms(query), [terms(text) for text in texts]))
 
 
-def by_meaning(query: Rows, vectors: Rows) -> Array:
-    """The vector signal of each text, of shape (n,); 0 for a row with NaN.
-
-    Args:
-        query: a unit vector of shape (dim,).
-        vectors: unit rows of shape (n, dim); NaN where a text has no vector.
-    """
+def by_meaning(query: Floats, vectors: Floats) -> Array:
+    """The vector signal of each text, of shape (n,): of unit rows (n, dim), 0 for a row with NaN."""
     known = np.isfinite(vectors).all(axis=1)
     if not known.any():
         return np.zeros(len(vectors))
     rows = vectors[known].astype(np.float64)
     middle = rows.mean(axis=0)
-    asked = signals.centred(query.astype(np.float64), middle, len(rows))
+    asked = ranking.centred(query.astype(np.float64), middle, len(rows))
     similarity = np.full(len(vectors), np.nan)
     similarity[known] = rows @ asked
-    return signals.vector_signal(similarity, float(asked @ middle))
+    return ranking.vector_signal(similarity, float(asked @ middle))

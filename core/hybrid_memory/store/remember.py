@@ -177,7 +177,7 @@ def stored(services: Services, message: Message) -> Message:
 def stored_text(services: Services, text: str) -> str:
     """Another text as the log takes it, likewise."""
     policy = services.config.redaction
-    return text if not policy.kinds or policy.keep_original else redact(text, policy.kinds).text
+    return text if not policy.kinds or policy.keep_original else redact(text, policy.kinds)
 
 
 def learnt(services: Services, events: Sequence[Event]) -> list[Event]:
@@ -205,7 +205,7 @@ def _redacted(message: Message, kinds: Sequence[str]) -> Message:
 def _without(value: Any, kinds: Sequence[str]) -> Any:
     """JSON with every text in it redacted."""
     if isinstance(value, str):
-        return redact(value, kinds).text
+        return redact(value, kinds)
     if isinstance(value, list):
         return [_without(item, kinds) for item in value]
     if isinstance(value, dict) and is_media(value):

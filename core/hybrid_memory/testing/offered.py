@@ -10,7 +10,7 @@ import pytest
 
 from hybrid_memory.config.weights import Weights
 from hybrid_memory.context.summaries.strategy import Strategy, SummaryJob, SummaryRoom, resolve_strategy
-from hybrid_memory.facts.port import FactExtractor
+from hybrid_memory.facts.fact import FactExtractor
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.models.port import Ranker
 from hybrid_memory.recall.hit import Signals

@@ -1,12 +1,13 @@
-"""How much of a turn asks for something that memory may know, and of which time; by the cue words of each language."""
+"""What a turn asks of memory or tells it, and of which time: by cue words and set phrases of both languages."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 
 from hybrid_memory.text.sentences import sentences
-from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.tokenize import ENGLISH_STOP_WORDS, LETTER, terms
 
 MAX_CHARS = 4_000
 
@@ -69,8 +70,7 @@ _OVER = _pattern(*(language.over for language in LANGUAGES))
 def asking_share(text: str) -> float:
     """The share of a turn's characters that stand in sentences which ask for something, in [0, 1].
 
-    A question without a word of content, such as "How are you?", asks nothing that could be looked up, unless it is
-    about the speaker: "Who am I?".
+    A question without a word of content ("How are you?") asks nothing, unless about the speaker ("Who am I?").
     """
     parts = sentences(text[:MAX_CHARS])
     total = sum(map(len, parts))
@@ -89,3 +89,145 @@ def about_now(query: str) -> bool:
         return True
     own = _OWN.search(query) is not None and _PRESENT.search(query) is not None
     return own and _PAST.search(query) is None and _OVER.search(query) is None
+
+
+MAX_TALK_CHARS = 300
+"""What is longer has something to say."""
+
+_PRAISE = (
+    "great|good|nice|cool|fine|perfect|awesome|amazing|wonderful|fantastic|excellent|lovely|brilliant|super|sweet|"
+    "impressive|incredible|interesting|exciting|fun|beautiful|funny|hilarious|true|exactly|right|correct|"
+    "fair enough|helpful"
+)
+_DAYTIME = "morning|afternoon|evening|night|day"
+_KINDNESS = (
+    "(?:(?:(?:all )?(?:your|the) )?(?:help|time|advice|answer|explanation|patience|support|info|information|tips?)"
+    "|helping|asking|(?:letting|telling) me(?: know)?|sharing|everything)"
+)
+_NOTE = "(?:remember(?:ed)?|keep|kept|noted?|saved?|record(?:ed)?|updated?|made? a note of|written|wrote|write)"
+_MORE = "(?:any|anything|some|more|other|further|help|questions?|else|to know|i can|do|help|you|with)"
+_ENGLISH = rf"""
+(?:i hope you )?have an? (?:(?:{_PRAISE}|safe) )?(?:rest of your )?(?:{_DAYTIME}|week|weekend|time|trip|one)
+(?:{_PRAISE}|happy) (?:{_DAYTIME}|night's sleep|weekend|job|work|idea|point|question|to know|for you|one)
+how(?: (?:are|have|is|was)|'?s) (?:you|things|life|everything|it)(?: (?:all|both))?(?: been| doing| going)?
+how(?:'s| is| was) your (?:day|morning|evening|weekend|week)(?: going| been| so far)?
+how do you do|what(?:'s| is) (?:up|new|going on|happening)|what have you been up to|anything new|any news
+long time no see|(?:nice|great|good|lovely|pleased) to (?:meet|see|hear from|talk to) you
+(?:many )?thank(?:s| you)(?: (?:so|very) much| a (?:lot|million|bunch|ton)| again)?(?: for {_KINDNESS})?
+(?:i )?(?:really )?appreciate (?:it|that|this|(?:your|the) (?:help|time))
+(?:that |this |it )?(?:really )?helps?(?: a lot)?
+(?:that |this |it )?(?:sounds|looks|seems)(?: like)?(?: a)?(?: (?:so|very|really))?(?: (?:{_PRAISE}|plan))?
+(?:i )?(?:got (?:it|that|you)|see|understand|agree|know|guess so|think so|hope so)|understood|noted|makes sense
+(?:i(?:'ll| will|'ve| have)? )?(?:duly )?{_NOTE} (?:that|this|it)(?: (?:in mind|down|for (?:you|later|next time)))?
+i(?:'?m| am) (?:doing |so |very |really |all )?(?:fine|good|great|well|ok(?:ay)?|alright|back|here|glad|sorry)
+(?:i(?:'m| am) )?(?:glad|happy) (?:i could|to) (?:help|hear (?:it|that|this))
+you(?:'re| are) (?:very |so |most )?(?:welcome|right|kind)|my pleasure|any ?time|will do
+no (?:problem|worries|thanks?|way)|why not|for sure|of course|go (?:on|ahead)|let's go
+let me know if (?:there(?:'s| is)|you (?:need|want|have))(?: {_MORE}){{0,6}}
+(?:is there )?anything else(?: (?:that )?i can (?:do|help)(?: (?:for )?you)?(?: with)?)?
+(?:how|what) (?:can|may) i (?:do|help|assist)(?: (?:for )?you)?(?: with)?
+see you(?: (?:later|soon|tomorrow|around|then|next (?:time|week)))?|talk to you (?:later|soon)|take care|good ?bye|bye
+(?:not|nothing) much|same here|me too|oh my|my (?:god|goodness)|welcome|cheers|congrat(?:s|ulations)|sorry|please
+hello|hi+|hey+|hiya|howdy|yo|greetings|thx|ty|yes|yeah|yep|yup|ya|no|nope|nah|ok(?:ay|ey|ie)?|k|kk|alright|sure
+absolutely|definitely|certainly|indeed|done|agreed|wow|whoa|oh+|ah+|u+h+|um+|h+m+|m+h+m+|aw+|yay|lol|lmao|rofl|xd|omg
+oops|(?:ha|he|hi)(?:ha|he|hi)+h?|well|maybe|perhaps|really|seriously|again|there|everyone|everybody|guys|folks|buddy
+friend|dear|bro|dude|assistant|today|tonight|later|tomorrow|{_PRAISE}
+"""
+_CHINESE = r"""
+(?:早上|上午|中午|下午|晚上|大家|你们|您|你)好[吗嘛]?|早安|晚安|早[啊呀]?|嗨|嘿+|哈[喽啰罗]|哈+|呵+|嘻+|喂|在吗
+在不在|好久不见|很?高兴(?:认识|见到)[你您]|初次见面|请?多多?关照|有什么新(?:鲜事|消息|闻)|吃了吗|怎么啦?
+(?:你|您|最近|今天|近来|过得|一切|都|还|工作|身体){0,6}(?:怎么样|怎样|好不好|好吗|如何)|在(?:干嘛|干什么|做什么|忙什么)
+(?:非常|十分|太|真|万分|很|多){0,4}(?:感谢|谢){1,4}(?:[你您](?:的(?:帮助|建议|回答|解答|耐心|分享|时间))?)?
+辛苦[你您]?|麻烦[你您]|不(?:用|必)?(?:客气|谢)|别客气|应该的|没(?:事|关系|问题)|不要紧
+(?:我|已经?|都|会|帮[你您]){0,6}(?:记住|记下来?|记录|保存|更新|知道|明白|清楚|了解|收到|理解|懂)(?:好|下来)?(?:这一点|这件事)?
+再见|拜+|回头见|明天见|下次见|回聊|下次再?聊|祝[你您](?:愉快|周末愉快|今天愉快|好运)|周末愉快
+还?有(?:什么|其他|别的|任何){0,3}(?:问题|需要|能|可以){0,3}我?(?:能|可以)?帮(?:到|助|忙)?[你您]?的?
+请?随时(?:告诉我|问我|联系我)|(?:很?高兴|乐意)(?:能|为)?(?:帮到?[你您]|[你您](?:效劳|服务))|继续|请(?:说|讲|继续)
+我(?:也|很|挺|都|还|真的){0,4}(?:好|不错|是|一样|(?:这么|这样)(?:想|觉得)|没事)|(?:[你您]?能)?帮帮?我(?:一下|个忙)?[吗吧]?
+(?:太|真|很|好|挺|非常){0,4}(?:棒|厉害|赞|不错|有意思|有趣|美|酷|开心|可爱|逗)|(?:太|真|很|挺|非常){1,4}好|加油|恭喜
+抱歉|对不起|不好意思|打扰|好(?:的|吧|啊|呀|嘞|滴|哒)?|行|可以|没错|对|是的?|嗯+|哦+|噢+|喔+|唔+|额|呃|哇+|天[哪啊]
+当然|同意|确实|真的|不(?:是|了|用|要)?|没有|算了|随便
+"""
+_PHRASES = re.compile(
+    rf"(?<!{LETTER})(?:{'|'.join(_ENGLISH.split(chr(10))[1:-1])})(?!{LETTER})|{'|'.join(_CHINESE.split())}"
+)
+_HAILED = rf"hi|hello|hey|dear|thanks|thank you|bye|goodbye|welcome|good (?:{_DAYTIME})"
+_TITLE = "老师|医生|先生|女士|小姐|[哥姐总叔]|阿姨|经理"
+_TO_A_NAME = re.compile(
+    rf"(?i:\b(?:{_HAILED})),? [A-Z]\w+(?=\s*(?:[^\w\s]|$))"
+    rf"|(?:[你您早晚]上?好|谢谢|再见)[，, ]?(?:[小老阿]\w|\w{{1,2}}(?:{_TITLE}))(?=\W|$)"
+)
+_FACES = re.compile(r"[:;=]-?[dpo3]\b", re.IGNORECASE)
+_TALK_WORD = re.compile(rf"{LETTER}+(?:'{LETTER}+)?|\w")
+_PARTICLES = frozenset("啊呀啦呢吧哦哟嘛喔了的吗你您也都就那这还真很太们又再先么哈呐噢诶欸")
+_OWN_WORDS = frozenset("i me my mine myself we us our ours".split())
+_IDLE = ENGLISH_STOP_WORDS - _OWN_WORDS
+
+
+def asks_nothing(text: str) -> bool:
+    """Whether a text is a greeting, thanks, an answer such as "ok" or other small talk, with nothing to look up.
+
+    So are questions of function words alone, "and what about that?", unless about whoever asks: "Who am I?".
+    """
+    if len(text) > MAX_TALK_CHARS:
+        return False
+    text = unicodedata.normalize("NFKC", text).replace("’", "'")
+    left = _PHRASES.sub(" ", _TO_A_NAME.sub(" ", _FACES.sub(" ", text)).lower())
+    return all(word in _PARTICLES or word.split("'")[0] in _IDLE for word in _TALK_WORD.findall(left))
+
+
+_QUESTION = re.compile(
+    r"[?？][^\w]*$|吗[^\w]*$"
+    r"|^\W*(?:(?:so|and|but|then|now|also|ok|hey) )*(?:what|when|where|who|whom|whose|which|why|how)(?:'s)?\b(?!ever)"
+    r"|^\W*(?:can|could|would|will|do|did|does|have|has|is|are|was|were|should|may) (?:you|i|we|it|there|that|this)\b",
+    re.IGNORECASE,
+)
+_DO = "写|翻译|解释|说明|总结|概括|推荐|列举|介绍|讲讲|说说|描述|比较|计算|查找?|找|搜索|改写?|润色|续写|继续|重复"
+_REQUEST = re.compile(
+    r"^\W*(?:(?:please|now|and|then|so|ok|also|just|kindly)\W+)*(?:(?:can|could|would|will) you\W+(?:please\W+)?)?"
+    r"(?:tell|show|give|list|explain|describe|summari[sz]e|translate|write|rewrite|rephrase|draft|compose|generate|"
+    r"create|suggest|recommend|help|find|look up|search|calculate|compute|compare|continue|repeat|elaborate|proofread|"
+    r"convert|define|try again|remind me (?:what|when|where|who|which|how|of))\b(?!:)"
+    rf"|^\W*(?:请|麻烦|那|现在|然后|再|能不能|可以|能|你|您)*(?:帮我(?:{_DO})|(?:{_DO})(?=[一下成为这那以：:“]|$)"
+    r"|告诉我|给我(?!的)|列出)",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[,，;；:：—–]|\s-\s|\.{2,}|…")
+_HALF = re.compile(
+    r"^\W*(?:(?:so|and|but|or|hey|also)\W+)*(?:if|when|while|once|since|because|in|on|at|for|as|given|according|based|by|"
+    r"besides|instead|speaking|regarding|with|to|maybe|do you|did you|have you|are you|is it|"
+    r"如果|要是|假如|当|等|关于|对于|根据|除了|比如|例如|那么|你|您|请问|想问|问一下)",
+    re.IGNORECASE,
+)
+_MINE = re.compile(r"\b(?:my|our)\b|我的|我家|我们|咱", re.IGNORECASE)
+_KNOWN = re.compile(
+    r"\b(?:remember|recall|know|what|when|where|who|which|told|said|mentioned)\b|记得|什么|哪|谁|几|多少|知道",
+    re.IGNORECASE,
+)
+
+
+def is_memory(text: str) -> bool:
+    """Whether a turn says something: not only questions, greetings, acknowledgements and requests for an answer.
+
+    "I'm allergic to nuts, what can I eat?" does, and so does a request with its purpose: "Help me plan my trip."
+    """
+    return len(text) > MAX_CHARS or any(map(_tells, sentences(text)))
+
+
+def _tells(sentence: str) -> bool:
+    if asks_nothing(sentence):
+        return False
+    request = _REQUEST.search(sentence) is not None
+    if request and _MINE.search(sentence) and not _KNOWN.search(sentence):
+        return True
+    if not request and not _QUESTION.search(sentence):
+        return True
+    *before, _ = _CLAUSE.split(sentence)
+    return any(map(_states, before))
+
+
+def _states(clause: str) -> bool:
+    """Whether a clause before the question says something by itself."""
+    if asks_nothing(clause) or _HALF.search(clause) or _QUESTION.search(clause) or _REQUEST.search(clause):
+        return False
+    return len(terms(clause)) > 1

@@ -9,7 +9,7 @@ from hybrid_memory.config import CleaningLevel
 from hybrid_memory.text.sentences import blocks
 
 MAX_PASSES = 10
-"""What one removal uncovers is removed in the next pass; a text that has not settled by then stays as it is."""
+"""What one removal uncovers is removed in the next pass; a text that still changes then stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)

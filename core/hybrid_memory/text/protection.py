@@ -39,10 +39,7 @@ _PROTECTED = re.compile(
 
 
 def pieces_of(text: str, count: Callable[[str], int], window: int) -> Iterator[tuple[str, bool]]:
-    """The text in pieces that add up to it: (piece, whether it is protected), each free one within the window.
-
-    Free pieces end at sentences where they can.
-    """
+    """Pieces that add up to the text, each with whether it is protected; free ones are sentences within the window."""
     at = 0
     for found in _PROTECTED.finditer(text):
         yield from ((chunk, False) for chunk in chunks(text[at : found.start()], count, window))
@@ -52,10 +49,7 @@ def pieces_of(text: str, count: Callable[[str], int], window: int) -> Iterator[t
 
 
 def chunks(text: str, count: Callable[[str], int], window: int) -> Iterator[str]:
-    """The text in chunks of whole sentences that add up to it, each of at most ``window`` tokens.
-
-    A sentence that is longer is cut into halves, quarters, and so on.
-    """
+    """Chunks of whole sentences that add up to the text, each within ``window`` tokens; longer sentences are cut."""
     chunk, size = "", 0
     for sentence in _with_blanks(text):
         for part in _fitting(sentence, count, window):

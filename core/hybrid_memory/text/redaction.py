@@ -29,7 +29,6 @@ detect-secrets finds keys alone.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.sensitive import RULES
@@ -49,25 +48,8 @@ _PLAIN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What was found where in the original text: ``text[start:end]``."""
-
-    kind: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Redacted:
-    """A text with ``[email]``, ``[phone]`` and so on in the places of the findings, which are in its order."""
-
-    text: str
-    found: tuple[Finding, ...]
-
-
-def redact(text: str, kinds: Collection[str] = KINDS) -> Redacted:
-    """The text without secrets and personal data of these kinds, in time proportional to its length.
+def redact(text: str, kinds: Collection[str] = KINDS) -> str:
+    """The text with ``[email]``, ``[phone]`` and so on for secrets and personal data of these kinds, in linear time.
 
     Raises:
         InvalidInputError: there is no such kind.
@@ -75,6 +57,15 @@ def redact(text: str, kinds: Collection[str] = KINDS) -> Redacted:
     unknown = sorted(set(kinds) - set(KINDS))
     if unknown:
         raise InvalidInputError(f"no rule finds {', '.join(map(repr, unknown))}: take of {', '.join(KINDS)}")
+    parts, done = [], 0
+    for start, end, kind in findings(text, kinds):
+        parts += [text[done:start], f"[{kind}]"]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def findings(text: str, kinds: Collection[str] = KINDS) -> list[tuple[int, int, str]]:
+    """What is found where, ``text[start:end]`` of a kind, in order and without overlap."""
     plain = text.translate(_PLAIN)
     taken = bytearray(len(text))
     found = []
@@ -82,13 +73,8 @@ def redact(text: str, kinds: Collection[str] = KINDS) -> Redacted:
         for start, end in _spans(kind, plain) if kind in kinds else ():
             if not any(taken[start:end]):
                 taken[start:end] = b"\1" * (end - start)
-                found.append(Finding(kind, start, end))
-    found.sort(key=lambda finding: finding.start)
-    parts, done = [], 0
-    for finding in found:
-        parts += [text[done : finding.start], f"[{finding.kind}]"]
-        done = finding.end
-    return Redacted("".join([*parts, text[done:]]), tuple(found))
+                found.append((start, end, kind))
+    return sorted(found)
 
 
 def _spans(kind: str, text: str) -> list[tuple[int, int]]:

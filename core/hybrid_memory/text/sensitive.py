@@ -20,10 +20,9 @@ _NEAR = 48
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What may be a finding: the pattern's group ``it``, or all of the match, if the check agrees.
+    """What may be a finding: the pattern's group ``it``, or all of the match, if the check of both agrees.
 
     Attributes:
-        check: takes what was matched, and the match.
         shrinks: leave out the last group behind a blank as long as the check does not agree.
         hints: a text with none of them has no finding; without hints any text may.
     """
@@ -67,7 +66,6 @@ def _digits(text: str) -> str:
 
 
 def _random(token: str, _match: Match) -> bool:
-    """Whether a token has letters and digits, as no word has."""
     return any(map(str.isdigit, token)) and any(map(str.isalpha, token))
 
 
@@ -81,7 +79,6 @@ _LENGTH = re.compile(r"\d{1,2}-\d{1,2}", re.ASCII)
 
 
 def _password(word: str, match: Match) -> bool:
-    """Whether what follows is one, not what is said of it."""
     if word[0] in "[<{$%" or not any(map(str.isalnum, word)) or word.lower() in _NO_PASSWORD:
         return False
     if any(map(str.isdigit, word)) or re.search(r"[!@#$%^&*+=~-]|[a-z][A-Z]", word):
@@ -220,7 +217,6 @@ _DATED = re.compile(r"(?:19|20)\d\d[-/. ]?(?:0\d|1[0-2])[-/. ]?[0-3]\d|\d{1,2}[-
 
 
 def _dialled(number: str, _match: Match) -> bool:
-    """Whether it has as many digits as a phone, and is no date."""
     number = number.strip(" -/.()")
     return MIN_PHONE <= len(_digits(number)) <= MAX_PHONE and _DATED.fullmatch(number) is None
 

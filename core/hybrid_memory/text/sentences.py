@@ -29,13 +29,13 @@ _LAST_WORD = re.compile(r"[^\s(\[“\"'‘「,，:：;/]{1,20}$")
 _ORDINAL = re.compile(r"[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})$")
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
 _NOT_BLANK = re.compile(r"\S")
+GAP = " … "
 _ENDS_INSIDE = re.compile(r"[.!?。！？…][”」』\"]$")
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences and lines of the text, in order; a fenced code block is one piece.
+    """The sentences, lines and fenced code blocks of the text, in order, as they stand but for the blanks around them.
 
-    Each piece is a part of the text as it stands, without the blanks around it; between pieces there are only blanks.
     A line always ends a piece. A quotation on one line stays whole.
     """
     pieces: list[str] = []
@@ -49,10 +49,7 @@ def sentences(text: str) -> list[str]:
 
 
 def blocks(text: str) -> Iterator[tuple[bool, str]]:
-    """The text in parts that add up to it: (whether a fenced code block, part), with whole lines each.
-
-    A fence that is never closed reaches to the end.
-    """
+    """Parts of whole lines that add up to the text, and whether each is a code block; an open fence goes to the end."""
     if "```" not in text and "~~~" not in text:
         yield False, text
         return
@@ -88,7 +85,6 @@ def _begin(line: str, end: int) -> int:
 
 
 def _ends(line: str, start: int, stop: re.Match[str]) -> bool:
-    """Whether a sentence that began at ``start`` ends with this stop."""
     if stop["span"]:
         return _quotation_ends(line, stop)
     if stop["full"]:
@@ -142,9 +138,6 @@ def _is_han(character: str) -> bool:
     return re.fullmatch(f"[{_HAN}]", character) is not None
 
 
-GAP = " … "
-
-
 def excerpt(text: str, wanted: Collection[str], max_chars: int) -> str:
     """The text in one line; of a longer one than ``max_chars`` the sentences with most of the wanted terms, in order.
 
@@ -169,7 +162,6 @@ def excerpt(text: str, wanted: Collection[str], max_chars: int) -> str:
 
 
 def _joined(parts: list[str], kept: list[int]) -> str:
-    """The kept sentences, with a mark where some were left out."""
     text = "" if kept[0] == 0 else "… "
     for row, after in zip(kept, [*kept[1:], len(parts)], strict=True):
         text += parts[row] + (" " if after == row + 1 else GAP)

@@ -48,11 +48,9 @@ def parse_object(text: str) -> dict[str, Any] | None:
 
 
 class Piece(NamedTuple):
-    """A part of an answer that begins like a JSON object.
+    """A part of an answer that begins like a JSON object, with the object, or None where it cannot be read.
 
-    Attributes:
-        value: the object; None where it has no end, or cannot be read.
-        quoted: whether it stands in a fenced block that has words around it.
+    It is quoted where it stands in a fenced block that has words around it.
     """
 
     text: str
@@ -102,7 +100,6 @@ def without_thoughts(text: str) -> str:
 
 
 def _parts(answer: str) -> Iterator[tuple[str, bool]]:
-    """The answer in parts, and whether each is what a fence encloses."""
     at = 0
     for fence in _FENCED.finditer(answer):
         yield answer[at : fence.start()], False

@@ -12,7 +12,8 @@ from hybrid_memory.log.message import Message
 
 MESSAGE_TOKENS = 3
 NAME_TOKENS = 1
-"""What the chat format adds to a message, and to a name; as in OpenAI's guide to counting tokens for its chat API."""
+PRIMING = 3
+"""What the chat format adds to a message, to a name, and to open the answer, in OpenAI's guide to counting tokens."""
 
 IMAGE_TOKENS = 765
 """An image of 1024 x 1024 at high detail: 85 + 4 * 170, OpenAI's published figures."""
@@ -124,7 +125,3 @@ class TokenCounter(Protocol):
     def __call__(self, text: str, /) -> int:
         """0 or more."""
         ...
-
-
-PRIMING = 3
-"""Tokens that open the model's answer, in OpenAI's guide to counting."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.facts.explanation import Explanation
-from hybrid_memory.facts.fact import Fact
+from hybrid_memory.facts.fact import Explanation, Fact
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.log.message import Message
 from hybrid_memory.memory import ScopedMemory

@@ -23,7 +23,7 @@ from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, R
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.scope import Scope
-from hybrid_memory.text.spelling import close_terms
+from hybrid_memory.text.tokenize import close_terms
 
 WHOLE = [*NARROWING, *PLACE, "doc"]
 SPELT = 64

@@ -13,7 +13,7 @@ from hybrid_memory.engines.milvus.catalog import FLAT, RECORDS, STATE, TERMS, Ca
 from hybrid_memory.engines.milvus.rows import NARROWING, NEVER, PLACE, Narrowing, Row, digest, owner_key, pieces
 from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import RecordKind, Where
-from hybrid_memory.text.spelling import allowed_edits
+from hybrid_memory.text.tokenize import allowed_edits
 
 EMBEDDER = "embedder"
 

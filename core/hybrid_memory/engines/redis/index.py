@@ -45,7 +45,7 @@ from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, R
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.scope import Scope
-from hybrid_memory.text.spelling import allowed_edits
+from hybrid_memory.text.tokenize import allowed_edits
 
 _LATEST_ROOM = 4
 _TOTALS = 2

@@ -294,21 +294,19 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def unscrubbed(connection: sqlite3.Connection) -> bool:
-    """Whether something was destroyed since the file was scrubbed last."""
-    return bool(connection.execute("SELECT begun <> scrubbed FROM erasures").fetchone()[0])
-
-
 def scrub(connection: sqlite3.Connection) -> bool:
     """Write the whole file anew, if anything was destroyed since the last time; False if a reader is in the way."""
-    while unscrubbed(connection):
-        (begun,) = connection.execute("SELECT begun FROM erasures").fetchone()
+    # `PRAGMA secure_delete` overwrites what is deleted, but not the copies that SQLite leaves behind when it moves
+    # entries between pages; and FTS5 keeps the words of a deleted row until its parts are merged.
+    while True:
+        begun, scrubbed = connection.execute("SELECT begun, scrubbed FROM erasures").fetchone()
+        if begun == scrubbed:
+            return True
         connection.execute("INSERT INTO terms(terms) VALUES ('optimize')")
         connection.execute("VACUUM")
         if not truncate_journal(connection):
             return False
         connection.execute("UPDATE erasures SET scrubbed = max(scrubbed, ?)", (begun,))
-    return True
 
 
 def truncate_journal(connection: sqlite3.Connection) -> bool:

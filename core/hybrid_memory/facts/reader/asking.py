@@ -62,13 +62,9 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about a span.
+    """What is asked about a span of turns, with those before it, the findings of the rules, and fields of the profile.
 
-    Attributes:
-        before: turns before the span, oldest first.
-        turns: of the span, in order; those that make claims are numbered from 1.
-        findings: of the rules, numbered from 1.
-        fields: of the profile, beside the attributes that everybody has.
+    Turns that make claims, and findings, are numbered from 1; fields come beside the attributes that everybody has.
     """
 
     before: tuple[Shown, ...]
@@ -100,7 +96,7 @@ def spans(turns: Sequence[Event]) -> Iterator[list[Event]]:
 def question(
     turns: Sequence[Event], before: Sequence[Event], findings: Sequence[Claim], fields: Sequence[Field] = ()
 ) -> Question:
-    """What to ask about these turns; what tools and systems said is left out."""
+    """What to ask about these turns; what tools and systems wrote is left out."""
     found: dict[int, list[str]] = {}
     for claim in findings:
         found.setdefault(claim.source, []).append(claim.value)
@@ -131,19 +127,17 @@ def prompt(asked: Question) -> list[Message]:
         (wording.findings, [f"({number}) {_finding(claim)}" for number, claim in enumerate(asked.findings, 1)]),
         (wording.turns, list(_transcript(asked.turns, wording))),
     ]
-    told = "\n\n".join("\n".join([heading, *lines]) for heading, lines in parts if lines)
+    text = "\n\n".join("\n".join([heading, *lines]) for heading, lines in parts if lines)
     return [
         Message(role=Role.SYSTEM, content=wording.task.format(own=wording.own + own if own else "")),
         Message(role=Role.USER, content=wording.example),
         Message(role=Role.ASSISTANT, content=wording.answer),
-        Message(role=Role.USER, content=told),
+        Message(role=Role.USER, content=text),
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    """What the prompt says in one language."""
-
     task: str
     own: str
     before: str

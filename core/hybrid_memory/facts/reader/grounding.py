@@ -115,7 +115,7 @@ _CALLED = {
         "pet": ("bird", "fish", "宠物", "狗", "猫", "鸟", "鱼", "兔", "龟", "鼠", "鹦鹉"),
     }.items()
 }
-"""By attribute: words of which one must have been said."""
+"""By attribute: words of which one must occur."""
 
 _NAMED = r"(?:\b(?:name|called?|named|i['’]m|i am|this is|me)\b|叫|名字?|我是|[昵姓]称?)(?: is|['’]s|是|为)?\W{0,3}"
 _NAMES = frozenset(("name", "nickname"))
@@ -128,17 +128,16 @@ class Ground:
     """A turn that claims are checked against.
 
     Attributes:
-        position, at: of the turn.
-        speaker: the subject of what is said in the first person.
-        words: of the turn, those that assert or request something.
-        told: all that was said up to its end, with the names of the speakers, in lower case.
+        speaker: the subject of what is in the first person.
+        words: those of the turn that assert or request something.
+        context: all turns up to its end, with the names of the speakers, in lower case.
     """
 
     position: int
     at: datetime
     speaker: str
     words: str
-    told: str
+    context: str
 
     def subject(self, given: Any) -> str:
         """Whom a fact is about, if the turns name them; empty for pronouns and strangers."""
@@ -152,24 +151,24 @@ class Ground:
             return self._person(found["owner"], found["noun"])
         if plain.split()[0] in KIN:
             return self._person(None, text)
-        return text if plain not in NOTHING and terms(text) and occurs(plain, self.told) else ""
+        return text if plain not in NOTHING and terms(text) and occurs(plain, self.context) else ""
 
-    def _person(self, owner: str | None, said: str) -> str:
+    def _person(self, owner: str | None, noun_phrase: str) -> str:
         """Somebody by what they are to somebody, or by the name behind that."""
-        first, _, name = said.partition(" ")
+        first, _, name = noun_phrase.partition(" ")
         if first.casefold() in KIN and name:
             return self.subject(name)
-        whose, given = self.subject(owner), KIN.get(said.casefold(), ("", said))[1]
+        whose, given = self.subject(owner), KIN.get(noun_phrase.casefold(), ("", noun_phrase))[1]
         words = {word: noun for word, (_, noun) in KIN.items() if noun == given or noun.endswith(f" {given}")}
-        called = max((word for word in words if occurs(word, self.told)), key=len, default="")
-        noun = words.get(called) or (given if occurs(given.casefold(), self.told) else "")
+        called = max((word for word in words if occurs(word, self.context)), key=len, default="")
+        noun = words.get(called) or (given if occurs(given.casefold(), self.context) else "")
         return f"{whose}'s {noun}" if whose and noun else ""
 
     def speaks_of(self, attribute: str) -> bool:
-        """Whether such persons were spoken of, or a taste was told; always, where the attribute is neither."""
+        """Whether such persons were spoken of, or a taste expressed; always, where the attribute is neither."""
         if attribute in _TASTES:
             return _TASTE.search(self.words) is not None
-        return attribute not in _CALLED or any(occurs(word, self.told) for word in _CALLED[attribute])
+        return attribute not in _CALLED or any(occurs(word, self.context) for word in _CALLED[attribute])
 
     def value(self, given: str, attribute: str) -> str:
         """The value as the turn writes it, without marks and articles; empty if the turn has no words for it."""
@@ -183,8 +182,8 @@ class Ground:
         if value.casefold() in NOTHING or not wanted <= _numbers(self.words):
             return ""
         words = [term for term in terms(value) if not term.isdecimal()]
-        said = set(terms(self.words))
-        if sum(term in said for term in words) < SUPPORTED * len(words) or not (words or wanted):
+        known = set(terms(self.words))
+        if sum(term in known for term in words) < SUPPORTED * len(words) or not (words or wanted):
             return ""
         written = re.search(re.escape(value), self.words, re.IGNORECASE)
         return written[0] if written else value
@@ -198,10 +197,7 @@ class Ground:
         return attribute not in _SHAPES or _SHAPES[attribute].search(value) is not None
 
     def instant(self, given: Any) -> datetime | None:
-        """A date or time in ISO format, in the time zone of the turn where it names none.
-
-        None if it is none, or if the turn tells no time.
-        """
+        """A date or time in ISO format, by default in the zone of the turn; None if it or the turn names no time."""
         if not isinstance(given, str) or not _TIMED.search(self.words):
             return None
         try:
@@ -231,6 +227,5 @@ def occurs(word: str, text: str) -> bool:
 
 
 def _numbers(text: str) -> frozenset[int]:
-    """The numbers of a text, months as well."""
     found = _NUMBER.finditer(unicodedata.normalize("NFKC", text))
     return frozenset(int(one["digits"] or _MONTHS.index(one[0][:3].lower()) + 1) for one in found)

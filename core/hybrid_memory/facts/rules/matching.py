@@ -12,7 +12,7 @@ from hybrid_memory.facts.fact import Claim, Stance
 from hybrid_memory.facts.rules.rule import OWNER, Language, Rule, When
 from hybrid_memory.facts.rules.turns import Turn
 from hybrid_memory.text.dates import find_times
-from hybrid_memory.text.dates.rules import TimeSpan
+from hybrid_memory.text.dates.calendar import TimeSpan
 
 MAX_VALUE_CHARS = 120
 

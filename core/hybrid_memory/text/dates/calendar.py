@@ -1,7 +1,8 @@
-"""Ranges of the calendar around a moment: half-open, in wall time."""
+"""Ranges of the calendar around a moment, half-open, in wall time, and what the rules of a language consist of."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -98,7 +99,7 @@ def season_of(year: int, season: str) -> Range:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When a text was said, in wall time, and whether the words around an expression tell of the past."""
+    """When a text was written, in wall time, and whether the words around an expression tell of the past."""
 
     now: datetime
     past: bool = False
@@ -118,10 +119,7 @@ class Moment:
         return begin, begin + DAY
 
     def away(self, count: float | None, unit: str) -> Range:
-        """What lies so many units ahead, or back if negative; None is a few.
-
-        Back is the whole calendar unit, ahead is the day; hours and minutes count from now.
-        """
+        """So many units ahead (one day) or, if negative, back (the whole unit); None is a few; hours count from now."""
         if count is None:
             return shift(floor(self.now, unit), unit, _FEW[0]), shift(floor(self.now, unit), unit, _FEW[1] + 1)
         steps, unit = _whole(count, unit)
@@ -133,10 +131,17 @@ class Moment:
         begin = shift(floor(self.now, "day"), unit, steps)
         return begin, begin + DAY
 
-    def few_back(self, unit: str) -> Range:
-        """A few units ago."""
-        begin = floor(self.now, unit)
-        return shift(begin, unit, -_FEW[1]), shift(begin, unit, 1 - _FEW[0])
+    def back(self, count: float | None, unit: str) -> Found:
+        """So many units ago; None is a few."""
+        if count is None:
+            begin = floor(self.now, unit)
+            return Found(Kind.RANGE, (shift(begin, unit, -_FEW[1]), shift(begin, unit, 1 - _FEW[0])))
+        return Found(Kind.DAY if unit == "day" else Kind.RANGE, self.away(-count, unit))
+
+    def ahead(self, count: float | None, unit: str) -> Found:
+        """In so many units; None is a few."""
+        below_day = unit in {"minute", "hour"}
+        return Found(Kind.RANGE if count is None or below_day else Kind.DAY, self.away(count, unit))
 
     def stretch(self, count: float | None, unit: str) -> Range:
         """From now on for so many units, or back if negative; None is a few."""
@@ -180,3 +185,87 @@ def third(whole: Range, number: int) -> Range:
     days = (end - begin) // DAY
     cuts = [begin + days * each // 3 * DAY for each in range(4)]
     return cuts[number], cuts[number + 1]
+
+
+class Kind(StrEnum):
+    """What a part of a time expression names; parts of a day go together, and so do a range and a third of it."""
+
+    RANGE = auto()
+    THIRD = auto()
+    DAY = auto()
+    WEEKDAY = auto()
+    PART = auto()
+    CLOCK = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a rule finds.
+
+    Attributes:
+        range: of a range, a day or a weekday; of a third, what it is a third of when it stands alone.
+        part: a part of the day, in hours after midnight; third: 0, 1 or 2.
+        hour, minute: as written; ``afternoon`` is None where that was not.
+        weak: counts only beside another part.
+    """
+
+    kind: Kind
+    range: Range | None = None
+    part: tuple[int, int] | None = None
+    hour: int = 0
+    minute: int | None = None
+    afternoon: bool | None = None
+    third: int = 0
+    weak: bool = False
+
+
+Reading: TypeAlias = Callable[[re.Match[str], Moment], Found | None]
+"""None where the words name no time after all; a ValueError or OverflowError where the calendar has no such day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Words and how they are read; a text with the pattern has one of the cues, in lower case with 0 for digits."""
+
+    cues: tuple[str, ...]
+    pattern: re.Pattern[str]
+    read: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """The rules of a language.
+
+    Attributes:
+        link: what may stand between two parts of one expression; to: between the ends of a range.
+        since: what stands before an expression that reaches until now; onward: what stands behind such a one.
+        reaches: whether these words before and behind an expression, either of them empty, are such.
+        past, future: words that tell when a sentence plays; the future is stronger.
+    """
+
+    rules: tuple[Rule, ...]
+    link: re.Pattern[str]
+    to: re.Pattern[str]
+    since: re.Pattern[str]
+    onward: re.Pattern[str]
+    reaches: Callable[[str, str], bool]
+    past: re.Pattern[str]
+    future: re.Pattern[str]
+
+
+def clock(hour: int, minute: int | None, *, afternoon: bool | None = None, weak: bool = False) -> Found | None:
+    """A clock time as said; None where no clock shows it."""
+    if hour > 24 or (minute or 0) > 59 or (afternoon is not None and not 0 < hour <= 12):  # noqa: PLR2004 - clock faces
+        return None
+    return Found(Kind.CLOCK, hour=hour, minute=minute, afternoon=afternoon, weak=weak)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpan:
+    """A time expression and the instants that it names, ``since <= instant < until``, in the asker's time zone."""
+
+    start: int
+    end: int
+    text: str
+    since: datetime
+    until: datetime

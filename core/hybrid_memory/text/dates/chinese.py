@@ -5,8 +5,22 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from hybrid_memory.text.dates.calendar import PARTS, Moment, Range, Which, day_of, month_of, season_of, year_of
-from hybrid_memory.text.dates.rules import Found, Kind, Language, Reading, Rule, clock
+from hybrid_memory.text.dates.calendar import (
+    PARTS,
+    Found,
+    Kind,
+    Language,
+    Moment,
+    Range,
+    Reading,
+    Rule,
+    Which,
+    clock,
+    day_of,
+    month_of,
+    season_of,
+    year_of,
+)
 
 _DIGITS = {digit: value for value, digits in enumerate("〇零 一 二两 三 四 五 六 七 八 九".split()) for digit in digits}
 _DAYS = {"大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2, "大后": 3}
@@ -52,7 +66,6 @@ _STEPS = r"(?:(?P<far>[上下])?(?P<near>(?<![早晚马])上|这|本|下)一?)"
 
 
 def _figure(words: str) -> int:
-    """A number below a hundred."""
     if words.isdigit():
         return int(words)
     tens, ten, ones = words.rpartition("十")
@@ -60,7 +73,6 @@ def _figure(words: str) -> int:
 
 
 def _count(match: re.Match[str]) -> float | None:
-    """The number of units; None for a few."""
     if match["few"]:
         return None
     words = match["number"]
@@ -114,16 +126,11 @@ def _unit(match: re.Match[str], moment: Moment) -> Found:
 
 
 def _back(match: re.Match[str], moment: Moment) -> Found:
-    count, unit = _count(match), _UNITS[match["unit"]]
-    if count is None:
-        return Found(Kind.RANGE, moment.few_back(unit))
-    return Found(Kind.DAY if unit == "day" else Kind.RANGE, moment.away(-count, unit))
+    return moment.back(_count(match), _UNITS[match["unit"]])
 
 
 def _ahead(match: re.Match[str], moment: Moment) -> Found:
-    count, unit = _count(match), _UNITS[match["unit"]]
-    below_day = unit in {"minute", "hour"}
-    return Found(Kind.RANGE if count is None or below_day else Kind.DAY, moment.away(count, unit))
+    return moment.ahead(_count(match), _UNITS[match["unit"]])
 
 
 def _stretch(match: re.Match[str], moment: Moment) -> Found:

@@ -5,8 +5,22 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from hybrid_memory.text.dates.calendar import PARTS, Moment, Range, Which, day_of, month_of, season_of, year_of
-from hybrid_memory.text.dates.rules import Found, Kind, Language, Reading, Rule, clock
+from hybrid_memory.text.dates.calendar import (
+    PARTS,
+    Found,
+    Kind,
+    Language,
+    Moment,
+    Range,
+    Reading,
+    Rule,
+    Which,
+    clock,
+    day_of,
+    month_of,
+    season_of,
+    year_of,
+)
 
 NUMBERS = {
     word: value
@@ -29,14 +43,7 @@ WEEKDAYS = {
     )
     for name in names.split("|")
 }
-DAYS = {
-    "day after tomorrow": 2,
-    "day before yesterday": -2,
-    "yesterday": -1,
-    "today": 0,
-    "tonight": 0,
-    "tomorrow": 1,
-}
+DAYS = {"day after tomorrow": 2, "day before yesterday": -2, "yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}
 WHICH = {"last": Which.LAST, "past": Which.LAST, "previous": Which.LAST, "this": Which.THIS, "next": Which.NEXT,
           "coming": Which.COMING, "upcoming": Which.COMING}  # fmt: skip
 STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0, "next": 1, "coming": 1, "upcoming": 1}
@@ -64,7 +71,6 @@ LAST_NEXT = r"(?P<which>last|past|previous|this|next|coming|upcoming)"
 
 
 def _number(match: re.Match[str]) -> float | None:
-    """The number; None for a few."""
     if match["few"]:
         return None
     words = match["number"].lower()
@@ -116,16 +122,11 @@ def _next_but_one(match: re.Match[str], moment: Moment) -> Found:
 
 
 def _back(match: re.Match[str], moment: Moment) -> Found:
-    number, unit = _number(match), match["unit"].lower()
-    if number is None:
-        return Found(Kind.RANGE, moment.few_back(unit))
-    return Found(Kind.DAY if unit == "day" else Kind.RANGE, moment.away(-number, unit))
+    return moment.back(_number(match), match["unit"].lower())
 
 
 def _ahead(match: re.Match[str], moment: Moment) -> Found:
-    number, unit = _number(match), match["unit"].lower()
-    below_day = unit in {"minute", "hour"}
-    return Found(Kind.RANGE if number is None or below_day else Kind.DAY, moment.away(number, unit))
+    return moment.ahead(_number(match), match["unit"].lower())
 
 
 def _stretch(match: re.Match[str], moment: Moment) -> Found:
@@ -203,7 +204,7 @@ def _decade(match: re.Match[str], _: Moment) -> Found:
 def _hour_clock(match: re.Match[str], _: Moment) -> Found | None:
     groups = match.groupdict()
     half, hour = (groups.get("half") or "").lower(), match["hour"].lower()
-    number = int(hour) if hour.isdigit() else int(NUMBERS[hour])
+    number = NUMBERS.get(hour) or int(hour)
     minute = int(groups.get("minute") or 0)
     return clock(number, minute, afternoon=half == "p" if half else None, weak="weak" in groups)
 
@@ -217,7 +218,7 @@ def _figures_clock(match: re.Match[str], _: Moment) -> Found | None:
 
 def _past_or_to(match: re.Match[str], _: Moment) -> Found | None:
     hour = match["hour"].lower()
-    number = int(hour) if hour.isdigit() else int(NUMBERS[hour])
+    number = NUMBERS.get(hour) or int(hour)
     return clock(number - 1, 45) if match["to"] else clock(number, 30 if match["half"] else 15)
 
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from hybrid_memory.text.dates.calendar import PARTS, Moment, Range, third
+from hybrid_memory.text.dates.calendar import PARTS, Found, Kind, Language, Moment, Range, TimeSpan, third
 from hybrid_memory.text.dates.chinese import CHINESE
 from hybrid_memory.text.dates.english import ENGLISH
-from hybrid_memory.text.dates.rules import Found, Kind, Language, TimeSpan
 
 LANGUAGES = (CHINESE, ENGLISH)
 
@@ -45,7 +44,7 @@ class _Named:
 
 
 def find_times(text: str, now: datetime) -> list[TimeSpan]:
-    """The time expressions of a text that was said at ``now``, in order, without overlap; English and Chinese.
+    """The time expressions of a text that was written at ``now``, in order, without overlap; English and Chinese.
 
     Spans are half-open and in the time zone of ``now``, which must be aware. What they mean:
 
@@ -98,7 +97,6 @@ def _pieces(text: str, wall: datetime) -> list[_Piece]:
 
 
 def _past(text: str, start: int, end: int, language: Language) -> bool:
-    """Whether the sentence around tells of the past."""
     before = _STOP.split(text[max(start - _WINDOW, 0) : start])[-1]
     after = _STOP.split(text[end : end + _WINDOW])[0]
     around = f"{before} {after}"
@@ -203,18 +201,18 @@ def _hour(clock: Found, part: tuple[int, int] | None) -> int:
 
 def _joined(text: str, named: Sequence[_Named]) -> Iterator[_Named]:
     """Two that are the ends of one range become one; what is weak needs that."""
-    waiting: _Named | None = None
+    pending: _Named | None = None
     for each in named:
-        if waiting is not None and waiting.range[0] < each.range[0]:
-            gap = text[waiting.end : each.start]
-            if waiting.language.to.fullmatch(gap) or each.language.to.fullmatch(gap):
-                waiting = _Named(waiting.start, each.end, (waiting.range[0], each.range[1]), each.language, weak=False)
+        if pending is not None and pending.range[0] < each.range[0]:
+            gap = text[pending.end : each.start]
+            if pending.language.to.fullmatch(gap) or each.language.to.fullmatch(gap):
+                pending = _Named(pending.start, each.end, (pending.range[0], each.range[1]), each.language, weak=False)
                 continue
-        if waiting is not None and not waiting.weak:
-            yield waiting
-        waiting = each
-    if waiting is not None and not waiting.weak:
-        yield waiting
+        if pending is not None and not pending.weak:
+            yield pending
+        pending = each
+    if pending is not None and not pending.weak:
+        yield pending
 
 
 def _reaching(text: str, named: Iterator[_Named], wall: datetime) -> Iterator[_Named]:
@@ -228,7 +226,6 @@ def _reaching(text: str, named: Iterator[_Named], wall: datetime) -> Iterator[_N
 
 
 def _since(text: str, named: _Named) -> tuple[int, int]:
-    """Where the expression with its "since" begins and ends."""
     language = named.language
     before = language.since.search(text, max(named.start - 12, 0), named.start)
     behind = language.onward.match(text, named.end)

@@ -1,15 +1,18 @@
-"""Raw search scores and facts about records, each brought to a signal in [0, 1].
+"""Search scores brought to signals in [0, 1], the default ranker over them, and the order of hits by age and variety.
 
 Pure functions over the candidates of one query, arrays of shape (n,). What was measured is in docs/decisions/0003.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 
 import numpy as np
+import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Numbers
+from hybrid_memory.config.weights import Weights
 
 CENTRING = 0.6
 CENTRING_PRIOR = 100.0
@@ -137,3 +140,68 @@ def temporal_signal(at: Array, spans: Sequence[tuple[float, float]]) -> Array:
         distance = np.maximum(np.maximum(since - at, at - until), 0.0)
         signal = np.maximum(signal, np.exp2(-distance / max(until - since, DAY)))
     return signal
+
+
+ALIKE = 0.15
+COMPARABLE = 0.6
+
+
+def weighted_mean(signals: Mapping[str, Array], weights: Weights) -> Array:
+    """``sum(weight * signal) / sum(weights)`` over the fields of `Weights`; zeros if no weight is set."""
+    by_name = asdict(weights)
+    scores = np.zeros(len(signals["vector"]))
+    for name, weight in by_name.items():
+        if weight:
+            scores += weight * signals[name]
+    return scores / (sum(by_name.values()) or 1.0)
+
+
+class WeightedMean:
+    """The default `Ranker`: ``0.7 * vector + 0.3 * text`` and the named adjustments."""
+
+    name = ""
+
+    def score(
+        self, query: str, signals: Mapping[str, Array], weights: Weights, texts: Callable[[Sequence[int]], list[str]]
+    ) -> Array:
+        """See `weighted_mean`."""
+        return weighted_mean(signals, weights)
+
+
+def newest_first(
+    likeness: npt.NDArray[np.floating], scores: Array, age: Array, apart: npt.NDArray[np.bool_], average: float
+) -> npt.NDArray[np.int64]:
+    """Row numbers of hits, best first, with the newer of two that say much the same put before the older.
+
+    Two say much the same if they are apart, and ``(likeness - average) / (1 - average)`` is `ALIKE` or more; the newer
+    one must score `COMPARABLE` of the older. See docs/decisions/0017.
+
+    Likeness holds inner products of unit vectors and apart whether two are of different occasions, of shape (n, n);
+    scores, best first, and distinct ages are of shape (n,); average is of the inner products of any two records.
+    """
+    near = (likeness - average) >= ALIKE * (1 - average)
+    newer = age[None, :] < age[:, None]
+    before = near & apart & newer & (scores[None, :] >= COMPARABLE * scores[:, None])
+    order: list[int] = []
+    for row in range(len(scores)):
+        # The first place at which something older stands that it replaces.
+        place = next((place for place, other in enumerate(order) if before[other, row]), len(order))
+        order.insert(place, row)
+    return np.array(order, dtype=np.int64)
+
+
+def diverse(scores: Array, similarity: npt.NDArray[np.floating], k: int, diversity: float) -> npt.NDArray[np.int64]:
+    """Row numbers of the k best by maximal marginal relevance (Carbonell and Goldstein 1998).
+
+    Repeatedly the row with the highest ``(1 - diversity) * score - diversity * max(similarity to a chosen row)``.
+    """
+    chosen: list[int] = []
+    nearest = np.zeros(len(scores))
+    left = np.ones(len(scores), dtype=bool)
+    while len(chosen) < min(k, len(scores)):
+        gain = np.where(left, (1 - diversity) * scores - diversity * nearest, -np.inf)
+        row = int(gain.argmax())
+        chosen.append(row)
+        left[row] = False
+        nearest = np.maximum(nearest, similarity[row])
+    return np.array(chosen, dtype=np.int64)
