@@ -7,7 +7,7 @@ import pytest
 from hybrid_memory import Message, Role, ScopedMemory, ToolCall
 from hybrid_memory.apps.agent import PAGING_FUNCTIONS
 from hybrid_memory.apps.agent.functions import SEND
-from hybrid_memory.log.echoes import OWN_TOOLS, is_echo
+from hybrid_memory.log.exchanges import OWN_TOOLS, is_echo
 from hybrid_memory.tools import SERVER_TOOLS
 from tests.doubles import texts
 from tests.faces import Face

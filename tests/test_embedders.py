@@ -13,7 +13,7 @@ from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder, as_embedder
 from hybrid_memory.ports import Embedder
-from hybrid_memory.testing.embedder import EmbedderContract
+from hybrid_memory.testing.offered import EmbedderContract
 
 
 @cache

@@ -21,8 +21,8 @@ from hybrid_memory.facts.attributes import RULE, attribute
 from hybrid_memory.facts.fact import USER, Claim
 from hybrid_memory.facts.resolving import resolve
 from hybrid_memory.facts.rules.bilingual import BilingualRules
-from hybrid_memory.log.echoes import is_echo
 from hybrid_memory.log.event import handle
+from hybrid_memory.log.exchanges import is_echo
 from hybrid_memory.log.message import PRESSURE, RESERVED, STOPPED
 from hybrid_memory.recall.hit import parts
 

@@ -21,7 +21,7 @@ from hybrid_memory.ports import Embedder, Floats
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import at_priority
-from hybrid_memory.testing.embedder import EmbedderContract
+from hybrid_memory.testing.offered import EmbedderContract
 from tests.doubles import wait_until
 
 

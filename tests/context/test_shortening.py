@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role, ToolCall
 from hybrid_memory.context.shortening import READ_BEFORE, excerpt, shortened
-from hybrid_memory.log.echoes import OWN_TOOLS
+from hybrid_memory.log.exchanges import OWN_TOOLS
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
 

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.index.record import Record, RecordKind
-from hybrid_memory.log.echoes import is_echo
 from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.exchanges import is_echo
 from hybrid_memory.log.message import Role
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.speakers import named

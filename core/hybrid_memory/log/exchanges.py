@@ -1,11 +1,14 @@
-"""Which messages of a conversation belong together: an assistant's calls and the results that came for them."""
+"""Which messages of a conversation belong together: calls with their results, and what the memory's own tools repeat."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message, Role
 
 
@@ -62,3 +65,56 @@ def exchanges(messages: Sequence[Message]) -> list[Exchange]:
     for exchange in found:
         exchange.pending = exchange.pending and not exchange.complete
     return found
+
+
+OWN_TOOLS = frozenset(
+    """memory_remember memory_recall memory_update memory_forget memory_expand memory_fetch
+    memory_why memory_profile memory_share
+    core_memory_append core_memory_replace core_memory_rethink archival_memory_insert archival_memory_search
+    conversation_search conversation_search_date expand fetch""".split()
+)
+"""Names of the tools by which a model uses its memory."""
+
+FORGOTTEN = "(forgotten)"
+
+_HANDLE = re.compile(r"#(\d{1,18})(?:-(\d{1,18}))?")
+
+
+def is_echo(message: Message) -> bool:
+    """Whether it only calls the memory's own tools, or is what one of them answered.
+
+    Such messages stay in the conversation, but are not recalled: a memory would find its own answers.
+    """
+    if message.role is Role.TOOL:
+        return message.name in OWN_TOOLS
+    called = [call.name in OWN_TOOLS for call in message.tool_calls]
+    return bool(called) and all(called)
+
+
+def without(event: Event, gone: Sequence[Event]) -> dict[str, Any] | None:
+    """The payload of an echo without the words of turns that are destroyed; None if it repeats none of them."""
+    message = event.message
+    positions = [other.position for other in gone]
+    if not is_echo(message) or event.position in positions:
+        return None
+    words = [said for other in gone if (said := _plain(other.message.text))]
+    payload = {key: value for key, value in event.payload.items() if key != "extra"}  # a framework's copy of the words
+    if message.role is Role.TOOL:
+        text = _plain(message.text)
+        repeated = _names(text, positions) or any(said in text for said in words)
+        return {**payload, "content": FORGOTTEN} if repeated else None
+    cleared = [
+        {**call, "arguments": {}} if any(said in _plain(asked.written_arguments) for said in words) else call
+        for call, asked in zip(payload["tool_calls"], message.tool_calls, strict=True)
+    ]
+    return {**payload, "tool_calls": cleared} if cleared != payload["tool_calls"] else None
+
+
+def _names(text: str, positions: Collection[int]) -> bool:
+    """Whether a handle in the text leads to one of the positions."""
+    stretches = [(int(found[1]), int(found[2] or found[1])) for found in _HANDLE.finditer(text)]
+    return any(first <= position <= last for position in positions for first, last in stretches)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace(r"\"", '"').casefold().split())

@@ -13,8 +13,8 @@ from hybrid_memory.index.derive import substance
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
-from hybrid_memory.log.echoes import is_echo
 from hybrid_memory.log.event import Event, EventKind, handle
+from hybrid_memory.log.exchanges import is_echo
 from hybrid_memory.log.media import Media, media_of
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.log.visible import MAX_POSITION, joined, runs

@@ -15,8 +15,8 @@ from hybrid_memory.arrays import Array, Ids, Numbers
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import RecordKind, Where
-from hybrid_memory.log.echoes import without
 from hybrid_memory.log.event import Event, EventKind, principal_of
+from hybrid_memory.log.exchanges import without
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope

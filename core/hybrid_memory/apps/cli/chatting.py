@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_memory.apps.cli import shapes
+from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.knowledge import show_profile
 from hybrid_memory.apps.cli.printing import as_json as written
 from hybrid_memory.apps.cli.printing import one_line, printable, show

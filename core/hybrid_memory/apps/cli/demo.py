@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_memory.apps.cli import shapes
+from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.knowledge import show_profile
 from hybrid_memory.apps.cli.printing import bar, one_line, print_json, show, show_rows
 from hybrid_memory.apps.cli.recalling import show_hits

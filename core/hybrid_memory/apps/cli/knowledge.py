@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_memory.apps.cli import shapes
+from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.printing import print_json, show, show_rows, when
 from hybrid_memory.apps.cli.recalling import handle
 from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, with_owner

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hybrid_memory import __version__
-from hybrid_memory.apps.cli import shapes
+from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.printing import print_json, show, show_rows
 from hybrid_memory.apps.cli.stores import (
     AsJson,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_memory.apps.cli import shapes
+from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.printing import bar, one_line, print_json, printable, show, when
 from hybrid_memory.apps.cli.stores import AsJson, Owner, Since, StoreName, Until, with_owner
 

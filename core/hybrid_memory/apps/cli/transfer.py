@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_memory.apps.cli import shapes
+from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.printing import as_json, print_json, show
 from hybrid_memory.apps.cli.stores import AsJson, EmbeddedBy, EmbedderName, Owner, StoreName, open_store, with_owner
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError
