@@ -1,4 +1,4 @@
-"""Which messages of a conversation belong together: calls with their results, and what the memory's own tools repeat."""
+"""Which messages of a conversation belong together, and what the memory's own tools repeat of earlier ones."""
 
 from __future__ import annotations
 
