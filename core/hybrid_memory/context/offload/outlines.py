@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from hybrid_memory.context.offload.failures import failures
-from hybrid_memory.context.offload.json_values import json_rows, parse_json
+from hybrid_memory.context.offload.json_values import Row, cut, json_rows, parse_json
 from hybrid_memory.context.offload.payloads import count_lines
 from hybrid_memory.log.media import base64_kind
 from hybrid_memory.text.tokens import TokenCounter
@@ -217,20 +217,6 @@ def _failure_rows(text: str) -> list[Row]:
     picked = found if more <= 0 else [*found[:half], *found[-half:]]
     times = [f" (×{one.count:,})" if one.count > 1 else "" for one in picked]
     return [Row(title), *(Row(f"{one.line}: {cut(one.text)}{often}") for one, often in zip(picked, times, strict=True))]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of a digest; where not all rows fit, those of the lowest rank are kept, earlier ones first."""
-
-    text: str
-    rank: int = 0
-
-
-def cut(text: str, width: int = ROW_CHARS) -> str:
-    """The text on one line of at most so many characters."""
-    text = " ".join(text[: 4 * width].split())
-    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 PAGE_LINES = 50
