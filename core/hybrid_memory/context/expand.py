@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hybrid_memory.context.context import Dropped
-from hybrid_memory.context.offload.outlines import digest
+from hybrid_memory.context.offload.digest import digest
 from hybrid_memory.context.offload.payloads import Matches, Page, grep, page, payload_of
 from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.errors import InvalidInputError

@@ -11,7 +11,7 @@ from math import fsum
 from typing import Any, Protocol, TypeAlias
 
 from hybrid_memory.context.layout import Language, as_event, language_of
-from hybrid_memory.context.offload.outlines import PAGE_LINES, digest
+from hybrid_memory.context.offload.digest import PAGE_LINES, digest
 from hybrid_memory.log.event import Event, handle
 from hybrid_memory.log.exchanges import OWN_TOOLS
 from hybrid_memory.log.media import digest_media, is_media

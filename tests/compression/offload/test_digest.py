@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.context.offload.outlines import digest
+from hybrid_memory.context.offload.digest import digest
 from hybrid_memory.context.offload.payloads import page
 from hybrid_memory.log.media import digest_media, is_media
 

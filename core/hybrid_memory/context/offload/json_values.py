@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from hybrid_memory.context.offload.outlines import ROW_CHARS
+from hybrid_memory.context.offload.outlines import Row, cut
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import shown
 
@@ -275,17 +274,3 @@ def _there(values: list[Any]) -> str:
     if isinstance(value, list):
         return f"it is a list of {len(value):,} items, counted from 0"
     return f"it is {shown(value)}, which has no parts"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of a digest; where not all rows fit, those of the lowest rank are kept, earlier ones first."""
-
-    text: str
-    rank: int = 0
-
-
-def cut(text: str, width: int = ROW_CHARS) -> str:
-    """The text on one line of at most so many characters."""
-    text = " ".join(text[: 4 * width].split())
-    return text if len(text) <= width else f"{text[: width - 1]}…"

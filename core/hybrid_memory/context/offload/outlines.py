@@ -1,9 +1,8 @@
-"""What kind of text a payload is, the rows that tell at a glance what it says, and the digest that stands for it."""
+"""What kind of text a payload is, and the rows that tell at a glance what it says."""
 
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -11,10 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from hybrid_memory.context.offload.failures import failures
-from hybrid_memory.context.offload.json_values import Row, cut, json_rows, parse_json
-from hybrid_memory.context.offload.payloads import count_lines
 from hybrid_memory.log.media import base64_kind
-from hybrid_memory.text.tokens import TokenCounter
 
 SAMPLE_LINES = 300
 MAX_FAILURES = 12
@@ -219,61 +215,15 @@ def _failure_rows(text: str) -> list[Row]:
     return [Row(title), *(Row(f"{one.line}: {cut(one.text)}{often}") for one, often in zip(picked, times, strict=True))]
 
 
-PAGE_LINES = 50
-PAGE_CHARS = 4000
-MIN_CUT_CHARS = 20
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a digest; where not all rows fit, those of the lowest rank are kept, earlier ones first."""
+
+    text: str
+    rank: int = 0
 
 
-def digest(text: str, *, result_id: str, max_tokens: int, count: TokenCounter, reader: str = "fetch") -> str:
-    """What kind of payload this is, how big, what it says at a glance, and how to read on in it.
-
-    The first line gives kind, size and ``result_id``, the last one a call of the reader. As much stands between them
-    as fits ``max_tokens`` by ``count``; where even the first line does not fit, it comes alone.
-    """
-    found = _json_outline(text) or outline(text)
-    lines = count_lines(text)
-    size = f"{len(text):,} character{'s' * (len(text) != 1)}, {lines:,} line{'s' * (lines != 1)}"
-    head = f"[{found.kind}, {size}; result_id={result_id}]"
-    place = found.place or (f"1-{min(PAGE_LINES, lines)}" if lines > 1 else f"c1-{min(PAGE_CHARS, len(text))}")
-    quoted = ", ".join(json.dumps(part, ensure_ascii=False) for part in (result_id, place))
-    foot = f"read on: {reader}({quoted})"
-    if not text or count(f"{head}\n{foot}") > max_tokens:
-        return head
-    return _filled(found, head, foot, max_tokens, count)
-
-
-def _filled(found: Outline, head: str, foot: str, max_tokens: int, count: TokenCounter) -> str:
-    """Head and foot with as many of the outline's rows between them as fit, the weightiest first."""
-    rows = [row.text for row in found.rows]
-    order = sorted(range(len(rows)), key=lambda at: found.rows[at].rank)
-
-    def written(kept: Sequence[int]) -> str:
-        return "\n".join([head, *(rows[at] for at in sorted(kept)), foot])
-
-    low, high = 0, len(order)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if count(written(order[:middle])) <= max_tokens else (low, middle - 1)
-    best = written(order[:low])
-    if low == len(order):
-        return best
-    whole = rows[order[low]]
-    length = len(whole) // 2
-    while length >= MIN_CUT_CHARS:
-        rows[order[low]] = f"{whole[:length]}…"
-        if count(cut := written(order[: low + 1])) <= max_tokens:
-            return cut
-        length //= 2
-    return best
-
-
-def _json_outline(text: str) -> Outline | None:
-    if text.lstrip()[:1] not in ("{", "["):
-        return None
-    try:
-        value = parse_json(text)
-    except ValueError:
-        return None
-    rows, place = json_rows(value)
-    several = isinstance(value, list) and text.lstrip()[0] == "{"
-    return Outline("json lines" if several else "json", rows, place)
+def cut(text: str, width: int = ROW_CHARS) -> str:
+    """The text on one line of at most so many characters."""
+    text = " ".join(text[: 4 * width].split())
+    return text if len(text) <= width else f"{text[: width - 1]}…"
