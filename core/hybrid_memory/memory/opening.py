@@ -35,7 +35,7 @@ from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.log.port import Clock, Key
 from hybrid_memory.media.media import MediaIndex
 from hybrid_memory.memory import HybridMemory
-from hybrid_memory.memory.engines import engine_at, open_engines
+from hybrid_memory.memory.engines import Engines, engine_at, open_engines
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder, as_embedder
@@ -129,14 +129,10 @@ def open_memory(
     model = _given(embedder, config) if named is None else _embedder(named)
     model = None if model is None else batched(model)
     seeing = None if named is not None else as_media_embedder(embedder)
-    engines = open_engines(config, key, media=seeing is not None, engine=engine)
-    try:
-        _check_embedder(engines.index, model)
-        _check_embedder(engines.media, seeing)
-    except BaseException:
-        engines.close()
-        raise
     rules: FactExtractor = _made("extractor", extractor or config.learning.extractor, EXTRACTORS)
+    ranking: Ranker = _made("ranker", ranker or config.recall.ranker, RANKERS)
+    engines = open_engines(config, key, media=seeing is not None, engine=engine)
+    _check_embedders(engines, model, seeing)
     services = Services(
         log=ReadOnlyLog(engines.log) if read_only else engines.log,
         index=engines.index,
@@ -149,7 +145,7 @@ def open_memory(
         new_id=TimeOrderedIds(),
         config=config,
         count=counted,
-        ranker=_made("ranker", ranker or config.recall.ranker, RANKERS),
+        ranker=ranking,
         compressor=compressor,
         states=(Extractors(rules), *projections(profile, embeddings)),
         statistics=statistics,
@@ -260,6 +256,16 @@ def _reader(model: LanguageModel, rules: FactExtractor, profile: type[UserProfil
     from hybrid_memory.facts.reader.extractor import ModelExtractor  # noqa: PLC0415 - only who has a model pays for it
 
     return ModelExtractor(model, rules=rules, fields=field_guide(profile))
+
+
+def _check_embedders(engines: Engines, model: Embedder | None, seeing: MediaEmbedder | None) -> None:
+    """Close the engines if their vectors come from other embedders than these."""
+    try:
+        _check_embedder(engines.index, model)
+        _check_embedder(engines.media, seeing)
+    except BaseException:
+        engines.close()
+        raise
 
 
 def _check_embedder(index: SemanticIndex | None, model: Embedder | MediaEmbedder | None) -> None:

@@ -71,14 +71,7 @@ async def _found(run: Runner, services: Services, request: Request, spaces: Sequ
     notes = dict.fromkeys([await services.state(TextIndex).catch_up(run, services, scope.owner) for scope in scopes])
     vector, failure = await query_vector(run, services, request.query)
     failed = any(notes) or (vector is None and services.embedder is not None)
-    settings = services.config.recall
-    plan = planning.plan(
-        request.query,
-        now=services.clock() if services.horizon is None else services.horizon.before or services.clock(),
-        candidates=max(settings.candidates, request.k),
-        wanted=request.intent,
-        synonyms=settings.synonyms,
-    )
+    wanted, plan = request.weights or services.config.recall.weights, _plan(services, request)
     several = []
     for scope in scopes:
         view = await in_view(run, services, scope)
@@ -88,12 +81,12 @@ async def _found(run: Runner, services: Services, request: Request, spaces: Sequ
     if not len(found.places.ids):
         return [], failed
     plan = replace(plan, corrected=found.corrected)
-    weights = _applied(request.weights or settings.weights, found, request.query, plan, meaning=vector is not None)
+    weights = _applied(wanted, found, request.query, plan, meaning=vector is not None)
     columns = _columns(services, found, weights, plan)
     scores, unranked = await _scores(run, services, request.query, columns, weights=weights, ids=found.places.ids)
     records = await _best(run, services, scopes, found.places.ids, scores, k=request.k)
     row_of = {number: row for row, number in enumerate(found.places.ids.tolist())}
-    if (request.weights or settings.weights).current and about_now(request.query):
+    if wanted.current and about_now(request.query):
         ranked = scores[[row_of[record.id] for record in records]]
         records = await _newest_first(run, services, request.where.scope.owner, records, ranked)
     near = _closeness(found, [row_of[record.id] for record in records if record.text.strip() == request.query.strip()])
@@ -114,6 +107,18 @@ async def _found(run: Runner, services: Services, request: Request, spaces: Sequ
         for record in records
     ]
     return [_explained(hit, hits[row + 1 :]) for row, hit in enumerate(hits)], failed or bool(unranked)
+
+
+def _plan(services: Services, request: Request) -> Plan:
+    """What to look for; the times of a query count from now, or from a view's own moment."""
+    settings = services.config.recall
+    return planning.plan(
+        request.query,
+        now=services.clock() if services.horizon is None else services.horizon.before or services.clock(),
+        candidates=max(settings.candidates, request.k),
+        wanted=request.intent,
+        synonyms=settings.synonyms,
+    )
 
 
 async def _scores(
