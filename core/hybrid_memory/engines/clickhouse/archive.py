@@ -138,7 +138,7 @@ class ClickHouseArchive(Archive):
         self, owner: Scope, gone: set[int], rewritten: Mapping[int, dict[str, Any]], chunk: Sequence[int]
     ) -> bool:
         """Write the new words, and have everything older deleted; False if there is nothing to do."""
-        chosen = {**parts_of(owner.owner), "chunk": chunk}
+        chosen = {**parts_of(owner.owner), "positions": chunk}
         found = self._query(
             f"SELECT {SELECTED} {_FROM} WHERE {_OWNER} AND position IN {{positions:Array(Int64)}}", chosen
         )
