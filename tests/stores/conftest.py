@@ -168,7 +168,8 @@ def found(tmp_path: Path) -> Callable[[list[int]], list[tuple[str, int]]]:
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """One for all tests that never kill it, each with a prefix of its own."""
-    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
+    with pytest.MonkeyPatch.context() as patch, RedisServer(tmp_path_factory.mktemp("redis")) as server:
+        patch.setattr("hybrid_memory.engines.redis.search.INDEXING_SECONDS", 120)  # busy machines are slow
         yield server
 
 

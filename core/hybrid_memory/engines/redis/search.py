@@ -33,6 +33,9 @@ _SCHEMA: tuple[Value, ...] = (
     *("at", "NUMERIC", "turn", "NUMERIC", "said", "TAG", "SORTABLE", "NOINDEX", "words", "TEXT", "NOSTEM"),
 )
 
+INDEXING_SECONDS = CALL_SECONDS
+"""How long a search waits for a server that indexes what it has read from its files."""
+
 _PAUSE_SECONDS = 0.02
 
 
@@ -131,7 +134,7 @@ class QueryEngine:
             self._seen = seen
 
     def _wait(self) -> None:
-        deadline = time.monotonic() + CALL_SECONDS
+        deadline = time.monotonic() + INDEXING_SECONDS
         while True:
             answer = self._connection.call("FT.INFO", self._keys.search)
             about = dict(zip(answer[::2], answer[1::2], strict=True))
