@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hybrid_memory.index.record import Record, RecordKind
     from hybrid_memory.log.event import Event, EventKind, Tier
     from hybrid_memory.log.message import Message, Role, ToolCall
+    from hybrid_memory.log.origin import Origin
     from hybrid_memory.log.receipt import Receipt
     from hybrid_memory.memory import HybridMemory, ScopedMemory, SpaceMemory
     from hybrid_memory.memory.faces import BlockHandle
@@ -90,6 +91,7 @@ _HOME = {
     "Message": "log.message",
     "Migration": "store.migrate",
     "OrchestrationConfig": "config",
+    "Origin": "log.origin",
     "PagedAgent": "apps.agent",
     "PagingConfig": "config",
     "Payload": "context.expand",
@@ -161,6 +163,7 @@ __all__ = [
     "Message",
     "Migration",
     "OrchestrationConfig",
+    "Origin",
     "PagedAgent",
     "PagingConfig",
     "Payload",

@@ -15,6 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from hybrid_memory.log.message import Message
+from hybrid_memory.log.origin import Origin, lowest
 from hybrid_memory.scope import Scope
 
 
@@ -83,6 +84,19 @@ class Event:
     def message(self) -> Message:
         """The message of a message event, with its id and time."""
         return Message(**self.payload, id=self.id, at=self.at)
+
+    @property
+    def origin(self) -> Origin:
+        """Whose words it holds; of what is derived, the lowest of what it was made from, where it says so.
+
+        In a shared space nobody speaks as operator or user to the others, but for the messages of admins, which say so.
+        """
+        if self.kind in (EventKind.MESSAGE, EventKind.QUARANTINED):
+            spoken = self.message.spoken_by
+            shared = self.scope.space is not None and self.message.origin is None
+            return lowest((spoken, Origin.PERSON)) if shared else spoken
+        stated = self.payload.get("origin")
+        return Origin(stated) if stated in tuple(Origin) else Origin.IMPORTED
 
 
 def handle(first: int, last: int) -> str:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 from pydantic import AwareDatetime, ConfigDict, Field, field_validator, model_validator
 
 from hybrid_memory.errors import InvalidMessageError
+from hybrid_memory.log.origin import Origin, of_tool
 from hybrid_memory.scope import check_name
 from hybrid_memory.validation import CheckedModel, storable
 
@@ -38,6 +39,15 @@ class Role(StrEnum):
     ASSISTANT = "assistant"
     SYSTEM = "system"
     TOOL = "tool"
+
+
+_ORIGINS = {
+    Role.SYSTEM: Origin.OPERATOR,
+    Role.USER: Origin.USER,
+    Role.ASSISTANT: Origin.ASSISTANT,
+    Role.TOOL: Origin.TOOL,
+}
+"""The highest origin that a role can have."""
 
 
 class ToolCall(CheckedModel):
@@ -104,9 +114,11 @@ class Message(CheckedModel):
         importance: in [0, 1]; without one, the longer a message the more it counts.
         metadata: the caller's own JSON values, filterable in recall.
         extra: what a framework's message holds beyond these fields; unknown keys of a dict land here.
+        origin: whose words these are, where it is lower than the role says, such as ``web`` for a page that a user
+            pasted; see `spoken_by`.
 
     Raises:
-        InvalidMessageError: nothing was said, or a field cannot be stored.
+        InvalidMessageError: nothing was said, or a field cannot be stored; an origin above that of the role.
     """
 
     invalid_error: ClassVar = InvalidMessageError
@@ -121,6 +133,7 @@ class Message(CheckedModel):
     importance: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     metadata: dict[str, Any] = Field(default_factory=dict)
     extra: dict[str, Any] = Field(default_factory=dict)
+    origin: Origin | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -166,7 +179,16 @@ class Message(CheckedModel):
         blank = not self.content.strip() if isinstance(self.content, str) else not self.content
         if blank and not self.tool_calls and self.role is not Role.TOOL:
             raise ValueError("the message is empty: give content or tool_calls")
+        if self.origin is not None and self.origin.rank < _ORIGINS[self.role].rank:
+            raise ValueError(f"origin {self.origin.value!r} is above what role {self.role.value!r} can say")
         return self
+
+    @property
+    def spoken_by(self) -> Origin:
+        """Whose words these are: as the message says, else by its role; a tool's result by the name of the tool."""
+        if self.origin is not None:
+            return self.origin
+        return of_tool(self.name) if self.role is Role.TOOL else _ORIGINS[self.role]
 
     @property
     def text(self) -> str:
