@@ -1,6 +1,6 @@
 """What faults do to a memory: campaigns of kills, interrupts, races and nonsense, as long as one likes.
 
-``python benchmarks/faults kills --count 1000``; each prints what it did and what broke, and ends with 1 if anything did.
+``python benchmarks/faults kills --count 1000``; each prints what broke, and ends with 1 if anything broke.
 """
 
 from __future__ import annotations
