@@ -84,6 +84,7 @@ def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[
             importance=substance(text) if message.importance is None else message.importance,
             metadata=message.metadata,
             author=event.author,
+            origin=event.origin,
         )
         latest[session] = record
         derived.append(Derived(record, previous))
@@ -109,6 +110,7 @@ def _fact(event: Event) -> Record:
         valid_to=datetime.fromisoformat(payload["until"]) if "until" in payload else None,
         turn=payload["source"],
         author=event.author,
+        origin=event.origin,
     )
 
 
@@ -126,6 +128,7 @@ def _item(event: Event) -> Record:
         kind=RecordKind.ITEM,
         category=category_of(payload["namespace"]),
         metadata={"namespace": payload["namespace"], "key": payload["key"]},
+        origin=event.origin,
     )
 
 
