@@ -96,7 +96,8 @@ class Claim:
     def of(cls, payload: dict[str, Any]) -> Self:
         """The claim that `as_payload` wrote."""
         values = {**payload, "category": Category(payload["category"]), "stance": Stance(payload["stance"])}
-        values.pop("text", None)  # only for recall
+        for name in ("text", "origin", "speaker"):  # for recall, and to tell who said it
+            values.pop(name, None)
         values |= {name: datetime.fromisoformat(values[name]) for name in ("since", "until", "due") if name in values}
         return cls(**values)
 

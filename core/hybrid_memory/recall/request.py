@@ -98,13 +98,13 @@ def _kinds(kinds: Collection[RecordKind | str]) -> frozenset[RecordKind]:
 
 
 def _origins(origins: Collection[Origin | str]) -> frozenset[Origin]:
+    wrong = InvalidInputError(f"origins must be a collection of these: {', '.join(Origin)}; got {shown(origins)}")
+    if isinstance(origins, str):
+        raise wrong
     try:
-        if isinstance(origins, str):
-            raise TypeError
         return frozenset(Origin(origin) for origin in origins)
     except (TypeError, ValueError):
-        known = ", ".join(Origin)
-        raise InvalidInputError(f"origins must be a collection of these: {known}; got {shown(origins)}") from None
+        raise wrong from None
 
 
 def _scalars(metadata: Mapping[Any, Any]) -> dict[str, Scalar]:
