@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from hybrid_memory.facts.attributes import RULE
 from hybrid_memory.facts.fact import USER, Claim
-from hybrid_memory.log.event import Event, principal_of
+from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Role
 from hybrid_memory.log.origin import INSTRUCTING, Origin
 from hybrid_memory.text.speakers import voice
@@ -42,15 +42,15 @@ def admitted(
 def _about_themselves(turn: Event, claim: Claim) -> bool:
     """Whether somebody who is not the user speaks of themselves under a name of their own, and tells nobody what to do.
 
-    In a shared space that is whoever wrote the turn, who is named there already.
+    In a shared space, which has no user, they may speak of whatever it is about: each fact names its author.
     """
-    writer = principal_of(turn.author).user if turn.author else None
-    whose = [_name_of(turn), writer]
+    subject, name = person_of(claim.subject), person_of(" ".join(_name_of(turn).split()))
+    orders = claim.attribute.startswith(RULE) or claim.attribute == _ORDERS
     return (
         turn.origin in _PEOPLE
-        and not claim.attribute.startswith(RULE)
-        and claim.attribute != _ORDERS
-        and person_of(claim.subject) in {person_of(" ".join(name.split())) for name in whose if name} - {USER, ""}
+        and not orders
+        and subject != USER
+        and (turn.scope.space is not None or subject == name != "")
     )
 
 
