@@ -19,6 +19,8 @@ from llamaindex_hybrid_memory.bound import Bound
 UNSEEN = ["score", "why", "signals", "sources", "kind", "session", "space"]
 """Metadata that says nothing to a language model."""
 
+_USUAL = frozenset((Origin.USER, Origin.ASSISTANT))
+
 
 class HybridMemoryRetriever(BaseRetriever):
     """The turns and facts that answer a question best, of all sessions of a user.
@@ -125,7 +127,8 @@ def node(hit: Hit) -> NodeWithScore:
         id_=f"{record.sources[0]}@{record.id}",
         text=record.text,
         extra_info=metadata,
-        excluded_llm_metadata_keys=UNSEEN,
+        # Whose words they are says something where it is not the user or the assistant.
+        excluded_llm_metadata_keys=UNSEEN if record.origin not in _USUAL else [*UNSEEN, "origin"],
         excluded_embed_metadata_keys=list(metadata),
     )
     return NodeWithScore(node=words, score=hit.score)

@@ -10,7 +10,7 @@ from typing import Any
 from hybrid_memory import display
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.index.record import Record
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.origin import Origin, spoken
 from hybrid_memory.recall.plan import Plan
 from hybrid_memory.validation import shown
 
@@ -79,7 +79,7 @@ class Hit:
     ranker: str = ""
 
     def __repr__(self) -> str:
-        return f"<Hit {self.score:.3f} {spoken(self.record)}: {shown(self.record.text)}>"
+        return f"<Hit {self.score:.3f} {spoken(self.record.speaker, self.record.origin)}: {shown(self.record.text)}>"
 
     def _repr_html_(self) -> str:
         return _drawn([self])
@@ -133,13 +133,6 @@ _WHOSE = {
     Origin.WEB: "the web",
     Origin.IMPORTED: "nobody known: it was imported",
 }
-
-
-def spoken(record: Record) -> str:
-    """Who said it; and whose words these are, unless they are the user's or the assistant's."""
-    if record.origin in _USUAL or record.speaker == record.origin:
-        return record.speaker
-    return f"{record.speaker} ({record.origin})" if record.speaker else f"({record.origin})"
 
 
 class Hits(list[Hit]):
@@ -217,7 +210,7 @@ def _drawn(hits: Sequence[Hit]) -> str:
     rows = [
         (
             f"{hit.score:.3f}<br>{display.bar(parts(hit))}",
-            f"{hit.record.at:%Y&#8209;%m&#8209;%d}<br>{display.text(spoken(hit.record))}",
+            f"{hit.record.at:%Y&#8209;%m&#8209;%d}<br>{display.text(spoken(hit.record.speaker, hit.record.origin))}",
             display.text(hit.record.text) + display.details("why", f"<small>{display.text(hit.why())}</small>"),
         )
         for hit in hits

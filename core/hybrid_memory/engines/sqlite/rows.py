@@ -53,7 +53,7 @@ def to_record(row: tuple[Any, ...]) -> Record:
 def origin_of(space: str, payload: str) -> str:
     """The origin of a message that was stored before messages had one, for migration 6."""
     message = json.loads(payload)
-    role = message.get("role")
+    role = message.get("role", "user")
     spoken = of_tool(message.get("name")) if role == "tool" else _SPOKEN.get(role, Origin.IMPORTED)
     return lowest((spoken, Origin.PERSON)) if space else spoken
 
