@@ -109,7 +109,7 @@ def test_orders_in_the_words_of_others_are_counted_as_they_come_and_go(opened: O
     memory = opened()
     anna = said(memory)
     anna.remember(ORDER, id="own words")
-    memory.scoped(user="bo").remember([Message(role="tool", name="search", tool_call_id="9", content=ORDER)])
+    memory.scoped(user="bo").remember({"role": "tool", "name": "search", "tool_call_id": "9", "content": ORDER})
     memory.flush()
     assert memory.stats().suspicious == 2, "of a page and of a search; the user may give orders"
     assert "2 turns of others" in memory.stats()._repr_html_()

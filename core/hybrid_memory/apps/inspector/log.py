@@ -121,7 +121,7 @@ def row_of(event: Event, tiers: list[Tier], *, most: int = SHOWN_CHARS) -> Row:
 def _speaker(event: Event) -> str:
     message = event.message
     name = message.speaker if message.speaker == message.role else f"{message.speaker} ({message.role})"
-    name = name if event.origin == message.role else spoken(name, event.origin)
+    name = name if event.origin.value == message.role.value else spoken(name, event.origin)
     return f"{name} by {event.author}" if event.author else name
 
 
