@@ -16,7 +16,7 @@ _LESS = (
 )
 _ALIKE = "[〈〈⟨‹«《⟪❮❰⦑⧼˂ᐸ≺⋖◁]"
 
-_TAG = re.compile(rf"{_LESS}(?=\s*(?:[A-Za-z_/|!?&]|[^\x00-\x7f]))")
+_TAG = re.compile(rf"{_LESS}(?=\s*(?:[A-Za-z_/|!?&]|[^\x00-\x7f‹]))")
 """The beginning of anything that could be read as a tag, in any alphabet, if it is closed somewhere."""
 
 _CLOSING = re.compile(rf"(?:{_LESS}|{_ALIKE})(?=\s*(?:[/／⁄∕⧸\\]|&#|&sol))")
