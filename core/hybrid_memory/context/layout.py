@@ -203,6 +203,12 @@ def as_record(message: Message, origin: Origin) -> Message:
     return message.model_copy(update={"role": Role.USER, "content": content})
 
 
+def as_shown(message: Message) -> Message:
+    """The message as a host may show it in its own role: a system message only of the operator's, others as records."""
+    instructs = message.role is not Role.SYSTEM or message.spoken_by is Origin.OPERATOR
+    return message if instructs else as_record(message, message.spoken_by)
+
+
 def language_of(text: str) -> Language:
     """In which of the two languages headings for this text are written."""
     return "zh" if is_chinese(text) else "en"

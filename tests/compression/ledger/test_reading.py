@@ -188,7 +188,7 @@ def test_changed_files_are_shown_last_to_go() -> None:
     full = render(ledger, max_tokens=1000, count=len)
     assert full.splitlines() == [
         "modified: changed.py",
-        "errors: ValueError: no",
+        "errors: tool: ValueError: no",
         "ids: KXY219",
         "read: seen.py",
         "commands: cat seen.py; sed -i 1d changed.py",
