@@ -22,6 +22,7 @@ from hybrid_memory.context.triggers import Due, due, due_now, retries
 from hybrid_memory.context.view import PromptView, look
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import Role
+from hybrid_memory.log.origin import Origin, lowest
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
@@ -133,7 +134,12 @@ async def _keep_note(run: Runner, services: Services, scope: Scope, seen: Prompt
     turn = seen.question_id
     draft = services.draft(
         EventKind.RECALLED,
-        {"query": seen.words, "text": made.parts.note, **({"turn": turn} if turn else {})},
+        {
+            "query": seen.words,
+            "text": made.parts.note,
+            "origin": lowest((Origin.ASSISTANT, *(getattr(hit.record, "origin", Origin.USER) for hit in made.hits))),
+            **({"turn": turn} if turn else {}),
+        },
         session=scope.session,
         sources=tuple(dict.fromkeys(source for hit in made.hits for source in hit.record.sources)),
     )
