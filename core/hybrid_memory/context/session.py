@@ -20,7 +20,7 @@ from hybrid_memory.log.visible import MAX_POSITION
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.projection import Erasure, Projection, append_revision, number_of, revision_id
+from hybrid_memory.store.projection import Erasure, Projection, append_revision, head, number_of, revision_id
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view, placed, present
 
@@ -36,6 +36,7 @@ MAX_READ = 1000
 
 async def load(run: Runner, services: Services, scope: Scope) -> Session:
     """The session as the log has it now; the cost is that of what is behind the cursor."""
+    seen = await head(run, services, scope)
     view = await in_view(run, services, scope)
     state = await state_of(run, view, scope)
     if view.partial and (last := await _last_state(run, view.truth, scope)) is not None:
@@ -47,7 +48,9 @@ async def load(run: Runner, services: Services, scope: Scope) -> Session:
     # What was recalled of superseded words is not shown again, but recalled anew.
     lost = set(view.superseded.values())
     events = [event for event in events if event.kind is not EventKind.RECALLED or lost.isdisjoint(event.sources)]
-    return Session(scope=scope, state=state, queue=queue(placed(events, state.cursor, kept, state.stretches)))
+    return Session(
+        scope=scope, state=state, queue=queue(placed(events, state.cursor, kept, state.stretches)), seen=seen
+    )
 
 
 async def state_of(run: Runner, view: View, scope: Scope) -> QueueState:
@@ -117,12 +120,12 @@ async def _last_state(run: Runner, log: EventLog, scope: Scope) -> Event | None:
 
 
 async def write_state(
-    run: Runner, services: Services, scope: Scope, state: QueueState, *, kind: EventKind, payload: dict[str, Any]
+    run: Runner, services: Services, before: Session, state: QueueState, *, kind: EventKind, payload: dict[str, Any]
 ) -> bool:
-    """Append the next revision of the state; False if another process was faster."""
+    """Append the revision of the state that follows; False if another process was faster, or erased something."""
     name = revision_id("queue", state.number)
-    draft = present(services).draft(kind, payload, id=name, session=scope.session)
-    return await append_revision(run, services, scope.owner, draft) is not None
+    draft = present(services).draft(kind, payload, id=name, session=before.scope.session)
+    return await append_revision(run, services, before.scope.owner, draft, seen=before.seen) is not None
 
 
 async def reset(run: Runner, services: Services, scope: Scope, kept: Sequence[str]) -> bool:
@@ -132,7 +135,7 @@ async def reset(run: Runner, services: Services, scope: Scope, kept: Sequence[st
     events = await run.call(services.log.get, scope, list(kept))
     state = QueueState(number=session.state.number + 1)
     positions = [event.position for event in events if event.kind is EventKind.MESSAGE]
-    return await write_state(run, services, scope, state, kind=EventKind.RESET, payload={"kept": positions})
+    return await write_state(run, services, session, state, kind=EventKind.RESET, payload={"kept": positions})
 
 
 class QueueProjection(Projection):

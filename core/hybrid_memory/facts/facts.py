@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hybrid_memory.display import Progress
-from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.errors import InvalidInputError, ModelError, OutdatedError
 from hybrid_memory.facts.attributes import attribute as attribute_of
 from hybrid_memory.facts.fact import Category, Claim, Fact
 from hybrid_memory.facts.learn import learn
@@ -23,7 +23,7 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import trust
-from hybrid_memory.store.projection import Erasure, Key, Projection
+from hybrid_memory.store.projection import Erasure, Key, Projection, head
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, in_view, present
 from hybrid_memory.validation import shown
@@ -205,6 +205,7 @@ async def settle(run: Runner, services: Services, scope: Scope, fact: Any) -> Re
     """Write a claim that this fact stands."""
     if not isinstance(fact, Fact):
         raise InvalidInputError(f"give a fact from facts(), got {shown(fact)}")
+    seen = await head(run, services, scope)
     known = {one.id: one for one in await facts(run, present(services), scope, history=True)}
     if fact.id not in known or not fact.positions:
         raise InvalidInputError(f"no such fact of {scope.owner}: {fact!r}")
@@ -222,5 +223,8 @@ async def settle(run: Runner, services: Services, scope: Scope, fact: Any) -> Re
     draft = services.draft(
         EventKind.CLAIM, claim.as_payload(), session=scope.session, sources=(fact.sources[-1],), author=services.author
     )
-    (appended,) = await run.call(services.truth.append, scope.owner, [draft])
+    try:
+        (appended,) = await run.call(services.truth.append, scope.owner, [draft], seen=seen)
+    except OutdatedError:  # perhaps the fact itself
+        return await settle(run, services, scope, fact)
     return Receipt(ids=(appended.id,), positions=(appended.position,), learned=1)

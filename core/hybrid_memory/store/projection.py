@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from hybrid_memory.display import Progress
-from hybrid_memory.errors import IdConflictError
+from hybrid_memory.errors import IdConflictError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import RESERVED
 from hybrid_memory.log.port import Appended, Draft, EventLog
@@ -194,6 +194,16 @@ class FoldedProjection(Projection, Generic[S]):
         return known
 
 
+async def head(run: Runner, services: Services, owner: Scope) -> int:
+    """The owner's last position; what is read after this, and what is made from it, belongs to it."""
+    return (await run.call(services.truth.heads, owner)).get(owner.owner, 0)
+
+
+async def erased_since(run: Runner, services: Services, owner: Scope, position: int) -> bool:
+    """Whether something of the owner was erased beyond this position."""
+    return bool(await run.call(services.truth.read, owner, after=position, kinds=(EventKind.ERASED,), limit=1))
+
+
 def revision_id(name: str, number: int) -> str:
     """The id of a revision; whoever writes it first has it, and the next one is read off it."""
     return f"{RESERVED}{name}:{number}"
@@ -205,15 +215,25 @@ def number_of(event: Event | None) -> int:
 
 
 async def append_revision(
-    run: Runner, services: Services, owner: Scope, revision: Draft, drafts: Sequence[Draft] = ()
+    run: Runner,
+    services: Services,
+    owner: Scope,
+    revision: Draft,
+    drafts: Sequence[Draft] = (),
+    *,
+    seen: int | None = None,
 ) -> list[Appended] | None:
     """Append the next revision of something, or these drafts with it among them; None if another was faster.
+
+    Or if something was erased since the position ``seen``, before which was read what they are made from.
 
     Raises:
         IdConflictError: an id of the others is taken.
     """
     try:
-        return await run.call(services.truth.append, owner, drafts or [revision])
+        return await run.call(services.truth.append, owner, drafts or [revision], seen=seen)
+    except OutdatedError:
+        return None
     except IdConflictError:
         taken = await run.call(services.truth.get, owner, [revision.id])
         if not any(event.scope.session == revision.session for event in taken):
