@@ -23,7 +23,8 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import trust
-from hybrid_memory.store.projection import Erasure, Key, Projection, head
+from hybrid_memory.store.erasure import Erasure
+from hybrid_memory.store.projection import Key, Projection, head
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, in_view, present
 from hybrid_memory.validation import shown
@@ -97,10 +98,10 @@ class FactsProjection(Projection):
         self.known: LruCache[Key, Knowledge] = LruCache(CACHED)
         self.portraits: LruCache[tuple[Any, ...], str] = LruCache(CACHED)
 
-    def clear(self) -> None:
+    def clear(self, owner: Scope | None = None) -> None:
         """Drop facts and profiles; they follow from the log again."""
-        self.known.clear()
-        self.portraits.clear()
+        for cache in (self.known, self.portraits):
+            cache.clear(lambda key, _: owner in (None, key[0]))
 
     def sources(self, item: object) -> Sequence[str] | None:
         """Ids of the turns behind a fact."""
@@ -110,10 +111,15 @@ class FactsProjection(Projection):
         """The claim, or how far turns were read."""
         return Claim.of(event.payload) if event.kind is EventKind.CLAIM else event.payload["cursors"]
 
-    async def forget(self, run: Runner, services: Services, events: Sequence[Event], erasure: Erasure) -> None:
-        """The claims that were read from the turns."""
-        positions = {event.position for event in erasure.turns}
-        erasure.drop((event for event in events if event.payload["source"] in positions), "claims")
+    async def forget(self, run: Runner, services: Services, erasure: Erasure) -> None:
+        """The claims that were read from the turns, or hold the words."""
+
+        def goes(claim: Event) -> bool:
+            read = claim.payload["source"] in erasure.places or erasure.made_of(claim.sources, claim.scope.session)
+            return erasure.everything or read or erasure.has_words(claim.payload)
+
+        async for events in self.of(run, services, erasure, EventKind.CLAIM):
+            erasure.drop(filter(goes, events), "claims")
 
     async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
         """Read the turns that were not read yet, by rules and by a model."""

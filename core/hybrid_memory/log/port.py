@@ -163,8 +163,7 @@ class EventLog(Readable):
     def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
         """Append all or nothing, in order; durable on return.
 
-        Args:
-            seen: of drafts that were made from events of the owner, the owner's last position before these were read.
+        With drafts that were made from events of the owner, ``seen`` is their last position before these were read.
 
         Raises:
             IdConflictError: a fixed id is taken in its session by an event with another payload.
@@ -184,9 +183,7 @@ class EventLog(Readable):
         """Destroy these events of the owner, give others a new payload, and append the note: all or nothing.
 
         What is not there is left out. Until `scrub` the words may still stand in free pages and in the journal.
-
-        Args:
-            seen: the owner's last position when it was decided what goes.
+        ``seen`` is the owner's last position when it was decided what goes.
 
         Raises:
             OutdatedError: the owner has an event beyond ``seen``.
