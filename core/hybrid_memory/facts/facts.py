@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hybrid_memory.display import Progress
-from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.errors import InvalidInputError, ModelError, OutdatedError
 from hybrid_memory.facts.attributes import attribute as attribute_of
 from hybrid_memory.facts.authority import believed
 from hybrid_memory.facts.fact import Category, Claim, Fact
@@ -24,7 +24,8 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import trust
-from hybrid_memory.store.projection import Erasure, Key, Projection
+from hybrid_memory.store.erasure import Erasure
+from hybrid_memory.store.projection import Key, Projection, head
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, in_view, present
 from hybrid_memory.validation import shown
@@ -98,10 +99,10 @@ class FactsProjection(Projection):
         self.known: LruCache[Key, Knowledge] = LruCache(CACHED)
         self.portraits: LruCache[tuple[Any, ...], str] = LruCache(CACHED)
 
-    def clear(self) -> None:
+    def clear(self, owner: Scope | None = None) -> None:
         """Drop facts and profiles; they follow from the log again."""
-        self.known.clear()
-        self.portraits.clear()
+        for cache in (self.known, self.portraits):
+            cache.clear(lambda key, _: owner in (None, key[0]))
 
     def sources(self, item: object) -> Sequence[str] | None:
         """Ids of the turns behind a fact."""
@@ -111,10 +112,15 @@ class FactsProjection(Projection):
         """The claim, or how far turns were read."""
         return Claim.of(event.payload) if event.kind is EventKind.CLAIM else event.payload["cursors"]
 
-    async def forget(self, run: Runner, services: Services, events: Sequence[Event], erasure: Erasure) -> None:
-        """The claims that were read from the turns."""
-        positions = {event.position for event in erasure.turns}
-        erasure.drop((event for event in events if event.payload["source"] in positions), "claims")
+    async def forget(self, run: Runner, services: Services, erasure: Erasure) -> None:
+        """The claims that were read from the turns, or hold the words."""
+
+        def goes(claim: Event) -> bool:
+            read = claim.payload["source"] in erasure.places or erasure.made_of(claim.sources, claim.scope.session)
+            return erasure.everything or read or erasure.has_words(claim.payload)
+
+        async for events in self.of(run, services, erasure, EventKind.CLAIM):
+            erasure.drop(filter(goes, events), "claims")
 
     async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
         """Read the turns that were not read yet, by rules and by a model."""
@@ -207,6 +213,7 @@ async def settle(run: Runner, services: Services, scope: Scope, fact: Any) -> Re
     """Write a claim that this fact stands."""
     if not isinstance(fact, Fact):
         raise InvalidInputError(f"give a fact from facts(), got {shown(fact)}")
+    seen = await head(run, services, scope)
     known = {one.id: one for one in await facts(run, present(services), scope, history=True)}
     if fact.id not in known or not fact.positions:
         raise InvalidInputError(f"no such fact of {scope.owner}: {fact!r}")
@@ -224,5 +231,8 @@ async def settle(run: Runner, services: Services, scope: Scope, fact: Any) -> Re
     draft = services.draft(
         EventKind.CLAIM, claim.as_payload(), session=scope.session, sources=(fact.sources[-1],), author=services.author
     )
-    (appended,) = await run.call(services.truth.append, scope.owner, [draft])
+    try:
+        (appended,) = await run.call(services.truth.append, scope.owner, [draft], seen=seen)
+    except OutdatedError:  # perhaps the fact itself
+        return await settle(run, services, scope, fact)
     return Receipt(ids=(appended.id,), positions=(appended.position,), learned=1)

@@ -49,9 +49,9 @@ class RecallProjection(Projection):
         self.passages: LruCache[bytes, Floats] = LruCache(PASSAGES_CACHE)
         self.uses: Counts[Scope] = Counts()
 
-    def clear(self) -> None:
+    def clear(self, owner: Scope | None = None) -> None:
         """Drop the answers, but not the vectors."""
-        self.answers.clear()
+        self.answers.clear(lambda _, answer: owner is None or owner in answer.heads)
 
     def sources(self, item: object) -> Sequence[str] | None:
         """Ids of the events behind a hit."""

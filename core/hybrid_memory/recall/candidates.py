@@ -21,8 +21,8 @@ from hybrid_memory.log.visible import MAX_POSITION
 from hybrid_memory.recall import ranking
 from hybrid_memory.recall.plan import Plan, folded
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.store.forget import retained
 from hybrid_memory.store.indexing import embedding
+from hybrid_memory.store.retention import retained
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View
 from hybrid_memory.text.dates.calendar import TimeSpan

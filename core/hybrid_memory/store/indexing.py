@@ -144,18 +144,24 @@ async def erase(
     owner: Scope,
     positions: Iterable[int],
     rewritten: Mapping[int, dict[str, Any]] | None = None,
+    *,
+    seen: int | None = None,
     **scrub: str,
 ) -> int:
     """Destroy events of the owner, give others a new payload, and let both leave the indexes.
 
     Returns how many records went. ``scrub`` is noted in the log: whether whoever follows it is to clean up now.
+
+    Raises:
+        OutdatedError: events came beyond ``seen``; nothing was destroyed.
     """
     gone = sorted(positions)
     payload = {"positions": [list(stretch) for stretch in runs(gone)], **scrub}
     # A process that has read the events already can then no longer index them.
     for index in indexes(services):
         await index.follow(run, services, owner)
-    await run.call(services.truth.erase, owner, gone, rewritten or {}, services.draft(EventKind.ERASED, payload))
+    note = services.draft(EventKind.ERASED, payload)
+    await run.call(services.truth.erase, owner, gone, rewritten or {}, note, seen=seen)
     return sum([await index.drop(run, services, owner, payload) for index in indexes(services)])
 
 
@@ -229,8 +235,9 @@ class TextIndex(IndexProjection):
     def __init__(self, embeddings: LruCache[bytes, Floats] | None = None) -> None:
         self._embeddings = embeddings
 
-    def clear(self) -> None:
-        if self._embeddings is not None:
+    def clear(self, owner: Scope | None = None) -> None:
+        """Drop the vectors of texts, which have no owner, where all is made anew."""
+        if self._embeddings is not None and owner is None:
             self._embeddings.clear()
 
     def sources(self, item: object) -> Sequence[str] | None:

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from hybrid_memory.engines.instants import from_micros, micros_or_none, to_micros
 from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.rows import mark_unscrubbed, owner_scope
-from hybrid_memory.errors import IdConflictError
+from hybrid_memory.errors import IdConflictError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Reading, Selection
 from hybrid_memory.scope import Scope
@@ -27,11 +27,13 @@ class SqliteLog(EventLog):
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
+    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
         if not drafts:
             return []
         with self._db.write() as connection:
             number = self._db.owner_id_for_writing(connection, owner)
+            if seen is not None and (last := _last(connection, number, "kind = 'erased' AND kind <> 'message'")) > seen:
+                raise OutdatedError(f"something of {owner} was erased at {last}, beyond {seen}")
             return [_append_one(connection, number, draft) for draft in drafts]
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
@@ -51,10 +53,18 @@ class SqliteLog(EventLog):
         return [_event(row) for row in (reversed(rows) if wanted.newest else rows)]
 
     def erase(
-        self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
+        self,
+        owner: Scope,
+        positions: Sequence[int],
+        rewritten: Mapping[int, dict[str, Any]],
+        note: Draft,
+        *,
+        seen: int | None = None,
     ) -> Appended:
         with self._db.write() as connection:
             number = self._db.owner_id_for_writing(connection, owner)
+            if seen is not None and (last := _last(connection, number)) > seen:
+                raise OutdatedError(f"events of {owner} were appended up to {last}, beyond {seen}")
             for position, payload in rewritten.items():
                 at = (position, number)
                 connection.execute(
@@ -156,6 +166,12 @@ def _conditions(wanted: Selection) -> tuple[list[str], list[Any], str]:
             # Few events are sorted sooner than all of an owner's are walked through; the newest come soon anyway.
             order = "e.position" if wanted.newest and wanted.limit is not None else "+e.position"
     return parts, values, order
+
+
+def _last(connection: sqlite3.Connection, owner: int, which: str = "TRUE") -> int:
+    """The last position of an owner's events; 0 of none."""
+    (last,) = connection.execute(f"SELECT max(position) FROM events WHERE owner = ? AND {which}", (owner,)).fetchone()
+    return last or 0
 
 
 def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> Appended:
