@@ -30,9 +30,12 @@ class SqliteLog(EventLog):
     def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
         if not drafts:
             return []
-        with self._db.write() as connection:
+
+        def appended(connection: sqlite3.Connection) -> list[Appended]:
             number = self._db.owner_id_for_writing(connection, owner)
             return [_append_one(connection, number, draft) for draft in drafts]
+
+        return self._db.write(appended)
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         wanted, number = Selection(**which), self._db.owner_id(scope)
@@ -53,7 +56,7 @@ class SqliteLog(EventLog):
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
     ) -> Appended:
-        with self._db.write() as connection:
+        def erased(connection: sqlite3.Connection) -> Appended:
             number = self._db.owner_id_for_writing(connection, owner)
             for position, payload in rewritten.items():
                 at = (position, number)
@@ -71,13 +74,16 @@ class SqliteLog(EventLog):
             mark_unscrubbed(connection)
             return _append_one(connection, number, note)
 
+        return self._db.write(erased)
+
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         number = self._db.owner_id(owner)
         if number is None or not positions:
             return
         chosen = "owner = ? AND position IN (SELECT value FROM json_each(?))"
         listed = (number, json.dumps(list(positions)))
-        with self._db.write() as connection:
+
+        def dropped(connection: sqlite3.Connection) -> None:
             rows = connection.execute(
                 f"SELECT owner, session, id, position, kind, payload FROM events WHERE {chosen}", listed
             ).fetchall()
@@ -88,8 +94,10 @@ class SqliteLog(EventLog):
             connection.execute(f"DELETE FROM events WHERE {chosen}", listed)
             mark_unscrubbed(connection)
 
+        self._db.write(dropped)
+
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        with self._db.write() as connection:
+        def restored(connection: sqlite3.Connection) -> None:
             number = self._db.owner_id_for_writing(connection, owner)
             connection.executemany(
                 "INSERT OR IGNORE INTO events(position, id, owner, session, kind, at, payload, sources, author) "
@@ -102,6 +110,8 @@ class SqliteLog(EventLog):
                     for event in events
                 ],
             )
+
+        self._db.write(restored)
 
     def scrub(self) -> None:
         self._db.scrub()
