@@ -30,11 +30,14 @@ class SqliteLog(EventLog):
     def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
         if not drafts:
             return []
-        with self._db.write() as connection:
+
+        def appended(connection: sqlite3.Connection) -> list[Appended]:
             number = self._db.owner_id_for_writing(connection, owner)
             if seen is not None and (last := _last(connection, number, "kind = 'erased' AND kind <> 'message'")) > seen:
                 raise OutdatedError(f"something of {owner} was erased at {last}, beyond {seen}")
             return [_append_one(connection, number, draft) for draft in drafts]
+
+        return self._db.write(appended)
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         wanted, number = Selection(**which), self._db.owner_id(scope)
@@ -61,7 +64,7 @@ class SqliteLog(EventLog):
         *,
         seen: int | None = None,
     ) -> Appended:
-        with self._db.write() as connection:
+        def erased(connection: sqlite3.Connection) -> Appended:
             number = self._db.owner_id_for_writing(connection, owner)
             if seen is not None and (last := _last(connection, number)) > seen:
                 raise OutdatedError(f"events of {owner} were appended up to {last}, beyond {seen}")
@@ -81,13 +84,16 @@ class SqliteLog(EventLog):
             mark_unscrubbed(connection)
             return _append_one(connection, number, note)
 
+        return self._db.write(erased)
+
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         number = self._db.owner_id(owner)
         if number is None or not positions:
             return
         chosen = "owner = ? AND position IN (SELECT value FROM json_each(?))"
         listed = (number, json.dumps(list(positions)))
-        with self._db.write() as connection:
+
+        def dropped(connection: sqlite3.Connection) -> None:
             rows = connection.execute(
                 f"SELECT owner, session, id, position, kind, payload FROM events WHERE {chosen}", listed
             ).fetchall()
@@ -98,8 +104,10 @@ class SqliteLog(EventLog):
             connection.execute(f"DELETE FROM events WHERE {chosen}", listed)
             mark_unscrubbed(connection)
 
+        self._db.write(dropped)
+
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        with self._db.write() as connection:
+        def restored(connection: sqlite3.Connection) -> None:
             number = self._db.owner_id_for_writing(connection, owner)
             connection.executemany(
                 "INSERT OR IGNORE INTO events(position, id, owner, session, kind, at, payload, sources, author) "
@@ -112,6 +120,8 @@ class SqliteLog(EventLog):
                     for event in events
                 ],
             )
+
+        self._db.write(restored)
 
     def scrub(self) -> None:
         self._db.scrub()
