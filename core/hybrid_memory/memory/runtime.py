@@ -23,6 +23,7 @@ from hybrid_memory.runtime.runners import INLINE, LoopRunner, Runner, drive
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.engine import astray
 from hybrid_memory.store.forget import archive
 from hybrid_memory.store.indexing import indexes
 from hybrid_memory.store.migrate import flush
@@ -158,7 +159,9 @@ class Runtime:
         """Index what is in the log and not in the index; a memory of many owners does so one by one."""
         services = self._services
         for owner, head in services.truth.heads().items():
-            if services.index.applied(owner) < head or (services.embedder and services.index.pending(owner, 1)):
+            status = services.index.status(owner, pending=1)
+            behind = status.applied < head or astray(services.truth, owner, status)
+            if behind or (services.embedder and status.pending):
                 self.scheduler.schedule(
                     Task(partial(self._index, owner), kind="indexing", priority=BACKGROUND, scope=owner)
                 )

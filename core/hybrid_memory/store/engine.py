@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlencode
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.derive import derive
+from hybrid_memory.index.port import Status
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Archive, EventLog
@@ -113,9 +114,11 @@ def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None 
     yield Finding("index", "ok", f"{size.records:,} records, {size.vectors:,} with {vectors}")
     unindexed = indexed = 0
     for owner, head in log.heads().items():
-        applied = index.applied(owner)
-        if applied > head:
-            yield Finding("index", "wrong", f"of {owner} it has seen #{applied}, and the log ends at #{head}", REBUILD)
+        status = index.status(owner)
+        applied = min(status.applied, head)
+        if astray(log, owner, status):
+            told = f"of {owner} it has seen another #{status.applied} than the log has, which ends at #{head}"
+            yield Finding("index", "wrong", f"{told}: the log was set back", "the next search mends it")
         unindexed += log.count(owner, after=applied)
         here, missing = _compared(log, index, owner, applied)
         indexed += here
@@ -130,6 +133,20 @@ def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None 
         yield Finding("index", "note", f"{size.pending:,} records wait for a vector", "the next search makes them")
     if outbox is not None and (pending := outbox.size().events):
         yield Finding("outbox", "note", f"{pending:,} messages wait for the log", "the next write or search moves them")
+
+
+def astray(log: EventLog, owner: Scope, status: Status) -> bool:
+    """Whether an index of this status has followed events of the owner that the log no longer has.
+
+    So it is where a log was set back: restored from a backup, or by a server that lost its last second.
+    """
+    if not status.applied or not status.anchor:
+        return False
+    found = log.mark(owner, status.applied)
+    if found:
+        return found != status.anchor
+    erased = log.read(owner.owner, after=status.applied, kinds=(EventKind.ERASED,))
+    return not any(first <= status.applied <= last for one in erased for first, last in one.payload["positions"])
 
 
 def _compared(log: EventLog, index: SemanticIndex, owner: Scope, applied: int) -> tuple[int, list[int]]:

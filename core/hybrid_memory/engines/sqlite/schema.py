@@ -116,4 +116,8 @@ MIGRATIONS: tuple[str, ...] = (
     ) WITHOUT ROWID;
     CREATE UNIQUE INDEX dropped_positions ON dropped(owner, position);
     """,
+    # 6: which event stood at the applied position, so that an index notices that its log was set back.
+    """
+    ALTER TABLE index_state ADD COLUMN anchor TEXT NOT NULL DEFAULT '';
+    """,
 )
