@@ -32,12 +32,13 @@ from hybrid_memory.runtime.runners import InlineRunner, Runner, two_faces
 from hybrid_memory.scope import check_name
 from hybrid_memory.text.asking import asks_nothing, is_memory
 from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.urls import shown_url
 from hybrid_memory.validation import checked_text, instant
 
 __all__ = [
     "LEAST_TOKENS", "SWEEP_EVERY", "TWINS", "FindItems", "GetItem", "How", "Item", "ItemOperation", "ListNamespaces",
     "LruCache", "Portion", "PutItem", "Runner", "Scalar", "budget_of", "checked_blocks", "estimate_tokens", "exchanges",
-    "faces", "instant", "new_id", "recollect", "storable_name", "window", "without_notices",
+    "faces", "instant", "new_id", "recollect", "shown_url", "storable_name", "window", "without_notices",
 ]  # fmt: skip
 
 P = ParamSpec("P")

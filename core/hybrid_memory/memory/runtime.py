@@ -29,6 +29,7 @@ from hybrid_memory.store.indexing import indexes
 from hybrid_memory.store.migrate import flush
 from hybrid_memory.store.remember import drain
 from hybrid_memory.store.services import Services
+from hybrid_memory.urls import shown_url
 
 WORKERS = 16
 """Threads for the async face, started as they are needed: enough for slow models, few enough for one store."""
@@ -191,12 +192,12 @@ class Runtime:
 
     @property
     def url(self) -> str:
-        """Where the store is."""
-        return self._services.config.url
+        """Where the store is, without a password."""
+        return shown_url(self._services.config.url)
 
     def __str__(self) -> str:
         embedder = self._services.embedder.name if self._services.embedder else "text only"
-        return f"{self._services.config.url} ({embedder}){' closed' if self.closed else ''}"
+        return f"{self.url} ({embedder}){' closed' if self.closed else ''}"
 
 
 async def flush_owners(run: Runner, services: Services, owners: Sequence[Scope] | None, shown: bool | None) -> Receipt:

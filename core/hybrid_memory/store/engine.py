@@ -15,6 +15,7 @@ from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Archive, EventLog
 from hybrid_memory.scope import Scope
+from hybrid_memory.urls import shown_url
 
 LOGS = "sqlite:///memory.db (relative), sqlite:////full/path/memory.db, memory:// or redis://host:6379/0"
 INDEXES = f"{LOGS}, milvus://host:19530 or milvus:///folder.db"
@@ -73,15 +74,17 @@ class Engine:
         Raises:
             StoreUnavailableError: a server does not answer, or a file cannot be opened.
         """
-        raise InvalidConfigError(f"cannot open {self.url!r} as a log: use {LOGS}, or the path of a .yaml file")
+        raise InvalidConfigError(
+            f"cannot open {shown_url(self.url)!r} as a log: use {LOGS}, or the path of a .yaml file"
+        )
 
     def index(self, suffix: str = "") -> SemanticIndex:
         """The index (L2) at this URL; with a suffix a second one beside it, under a name that ends so."""
-        raise InvalidConfigError(f"cannot open {self.url!r} as an index: use {INDEXES}")
+        raise InvalidConfigError(f"cannot open {shown_url(self.url)!r} as an index: use {INDEXES}")
 
     def archive(self) -> Archive:
         """The archive at this URL."""
-        raise InvalidConfigError(f"cannot open {self.url!r} as an archive: use {ARCHIVES}")
+        raise InvalidConfigError(f"cannot open {shown_url(self.url)!r} as an archive: use {ARCHIVES}")
 
     def holds(self, suffix: str) -> bool:
         """Whether an index with this suffix is known to be there already, without opening it."""
@@ -89,7 +92,7 @@ class Engine:
 
     def rekey(self, key: str | bytes) -> None:
         """Give what is open another key; raises `InvalidConfigError` where nothing is encrypted."""
-        raise InvalidConfigError(f"{self.url} has no key to be changed, got one of {len(key)} characters")
+        raise InvalidConfigError(f"{shown_url(self.url)} has no key to be changed, got one of {len(key)} characters")
 
     def check(self) -> list[Finding]:
         """What is wrong beneath log and index, such as a broken page of a file; empty where nothing is."""
