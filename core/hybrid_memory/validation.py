@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from operator import index
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from hybrid_memory.urls import shown_url, without_passwords
 
 MAX_SHOWN_CHARS = 80
 MAX_SHOWN_PROBLEMS = 5
@@ -51,9 +52,13 @@ class CheckedModel(BaseModel):
 class Settings(CheckedModel):
     """A model of settings: unknown names are refused, with `InvalidConfigError` as any wrong value is."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)  # a setting may be a URL with a password
 
     invalid_error: ClassVar = InvalidConfigError
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        for name, value in super().__repr_args__():
+            yield name, shown_url(value) if isinstance(value, str) else value
 
 
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|seconds?|min|minutes?|h|hours?|d|days?)")
@@ -92,8 +97,8 @@ def storable(value: Any) -> Any:
 def shown(value: Any) -> str:
     """The value as an error message shows it, however long it is."""
     try:
-        return _short(repr(value))
-    except ValueError:  # Python writes no integer of more than 4300 digits
+        return _short(repr(without_passwords(value)))
+    except (ValueError, RecursionError):  # Python writes no integer of more than 4300 digits
         return f"a {type(value).__name__}"
 
 

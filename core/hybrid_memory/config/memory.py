@@ -266,8 +266,12 @@ class MemoryConfig(Settings):
             raise InvalidConfigError(f"cannot read {path}: {error}") from error
         return yaml.loaded(cls, content, str(path), translate=sections.translate)
 
-    def to_yaml(self) -> str:
-        """All settings, as `from_yaml` reads them; raises `InvalidConfigError` for an object that no file can hold."""
+    def to_yaml(self, *, passwords: bool = False) -> str:
+        """All settings, as `from_yaml` reads them; raises `InvalidConfigError` for an object that no file can hold.
+
+        Args:
+            passwords: with those of URLs; without, ``***`` stands for user and password.
+        """
         from hybrid_memory.config import yaml  # noqa: PLC0415 - only who writes YAML pays for it
 
-        return yaml.dumped(self)
+        return yaml.dumped(self, passwords=passwords)

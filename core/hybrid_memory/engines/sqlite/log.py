@@ -12,7 +12,7 @@ from hybrid_memory.engines.instants import from_micros, micros_or_none, to_micro
 from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.rows import mark_unscrubbed, owner_scope
 from hybrid_memory.errors import IdConflictError, OutdatedError
-from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.event import Event, EventKind, mark_of
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Reading, Selection
 from hybrid_memory.scope import Scope
 
@@ -133,6 +133,12 @@ class SqliteLog(EventLog):
             () if scope is None else (self._db.owner_id(scope),),
         )
         return {owner_scope(*row[:4]): int(row[4]) for row in rows if row[4] is not None}
+
+    def mark(self, owner: Scope, position: int) -> str:
+        rows = self._db.query(
+            "SELECT id, at FROM events WHERE owner = ? AND position = ?", (self._db.owner_id(owner), position)
+        )
+        return mark_of(rows[0][0], from_micros(rows[0][1])) if rows else ""
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         number = self._db.owner_id(owner)
