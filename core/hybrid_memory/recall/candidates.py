@@ -115,7 +115,7 @@ async def candidates(run: Runner, services: View, where: Where, asked: Asked) ->
     similarity = np.full(len(places.ids), np.nan)
     if vector is not None:
         similarity = (await run.call(index.similar, vector, where.scope.owner, places.ids)).astype(np.float64)
-    stale = (await knowledge(run, services)).outdated.among(places.ids.tolist())
+    stale = (await knowledge(run, services)).outdated(frozenset(places.ids.tolist()))
     found = Found(
         places=places,
         similarity=similarity,
