@@ -30,6 +30,9 @@ NEIGHBOURS = 2
 SPELT_WORDS = 8
 """Words of a query that may be misspelt: each may cost a look through the terms of the owner."""
 
+MAX_WORDS = 1024
+"""Words of a query that are searched for; of more those at its two ends."""
+
 _NONE: Ids = np.empty(0, dtype=np.int64)
 _NOTHING = Matches(ids=_NONE, scores=np.empty(0, dtype=np.float32))
 
@@ -183,6 +186,8 @@ async def centred(
 async def _words(run: Runner, services: Services, where: Where, asked: Asked) -> tuple[list[str], dict[str, str]]:
     """The terms to look for, and which of the query's were taken for misspelt."""
     words = terms(asked.query)
+    if len(words) > MAX_WORDS:
+        words = words[: MAX_WORDS // 2] + words[-MAX_WORDS // 2 :]
     corrected: dict[str, str] = {}
     # The longest are the rarest, and the most easily mistyped.
     doubtful = dict.fromkeys(word for word in words if allowed_edits(word))
