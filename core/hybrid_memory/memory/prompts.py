@@ -24,6 +24,7 @@ from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.memory.arguments import checked
 from hybrid_memory.memory.faces import BlockHandle, faces, of_block, owned
 from hybrid_memory.memory.turns import Turns
 from hybrid_memory.recall.hit import Hit
@@ -133,6 +134,7 @@ class Prompts(Turns):
 
     blocks, ablocks = faces(_blocks, needs=Right.READ)
 
+    @checked
     def block(self, label: str) -> BlockHandle:
         """The block of this label, to be put, edited, undone, attached or removed."""
         return BlockHandle(self, label)

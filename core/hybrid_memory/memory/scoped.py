@@ -19,6 +19,7 @@ from hybrid_memory.facts.portrait import profile as profile_of_user
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.memory.arguments import checked
 from hybrid_memory.memory.faces import AgentSteps, faces, renamed
 from hybrid_memory.memory.prompts import Prompts
 from hybrid_memory.memory.runtime import flush_owners
@@ -142,6 +143,7 @@ class ScopedMemory(Prompts):
 
     why, awhy = faces(_why, needs=Right.READ)
 
+    @checked
     def at(self, moment: datetime | int) -> Self:
         """This memory as it was: turns, recall, facts, profile and summary, to be read only.
 
@@ -229,6 +231,7 @@ class ScopedMemory(Prompts):
 
     create_space, acreate_space = faces(_create_space)
 
+    @checked
     def space(self, name: str, *, session: str | None = None) -> SpaceMemory:
         """A shared space of the tenant as this user and agent see it; whether they may is asked at every verb.
 

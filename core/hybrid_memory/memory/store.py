@@ -20,6 +20,7 @@ from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.port import Key
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory import stats
+from hybrid_memory.memory.arguments import checked
 from hybrid_memory.memory.faces import faces
 from hybrid_memory.memory.runtime import Runtime, flush_owners
 from hybrid_memory.memory.scoped import ScopedMemory
@@ -132,6 +133,7 @@ class HybridMemory(Texts):
         """Whether `close` was called."""
         return self._runtime.closed
 
+    @checked
     def scoped(
         self,
         *,
@@ -147,6 +149,7 @@ class HybridMemory(Texts):
         """
         return self.for_scope(Scope(tenant=tenant, user=user, agent=agent, session=session))
 
+    @checked
     def for_scope(self, scope: Scope) -> ScopedMemory:
         """The memory of any scope, such as `owners` returns; a space too, whatever its grants say."""
         return ScopedMemory(self._runtime, scope)
@@ -156,6 +159,7 @@ class HybridMemory(Texts):
         services = replace(self._services, log=ReadOnlyLog(self._services.log), read_only=True)
         return HybridMemory(services, self._as_embedder)
 
+    @checked
     def items(self, agent: str, *, tenant: str | None = None, sweep_every: timedelta = SWEEP_EVERY) -> ItemMemory:
         """What an application keeps under namespaces and keys; nothing of it is a turn, is learned from, or recalled.
 
