@@ -133,7 +133,6 @@ class HybridMemory(Texts):
         """Whether `close` was called."""
         return self._runtime.closed
 
-    @checked
     def scoped(
         self,
         *,
