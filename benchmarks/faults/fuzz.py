@@ -24,7 +24,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
-from enum import Enum
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,6 @@ import numpy as np
 
 from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, Message, OrchestrationConfig, Weights, open_memory
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError
-from hybrid_memory.memory.faces import BlockHandle
 from hybrid_memory.scope import Scope
 
 LONGEST = 5.0
@@ -49,6 +47,9 @@ LEFT_OUT = {"close", "as_read_only", "lock", "schedule", "rekey", "now", "migrat
     f"{verb}_block" for verb in ("put", "edit", "undo", "attach", "remove")
 } | {"block_history"}  # fmt: skip
 """What ends the memory, gives it another model or makes another memory; and former names, whose new ones are called."""
+
+
+NEVER = datetime.max  # noqa: DTZ901 - naive
 
 
 class _HungError(BaseException):
@@ -142,7 +143,7 @@ HOSTILE: list[Callable[[], Any]] = [
     lambda: np.array(["a", "b"]), lambda: np.bool_(True), lambda: _Number(3),
     lambda: "", lambda: " \n\t", lambda: "\x00", lambda: "a\x00b", lambda: "\ud800", lambda: "ok\udfff", lambda: "#1",
     lambda: "#²", lambda: "#٣", lambda: "#99999999999999999999999", lambda: "#-1", lambda: "#1-", lambda: "#5-2",
-    lambda: "#1-99999999999999999999", lambda: "c0-0", lambda: "10-", lambda: "²-³", lambda: "a[²]", lambda: "[", 
+    lambda: "#1-99999999999999999999", lambda: "c0-0", lambda: "10-", lambda: "²-³", lambda: "a[²]", lambda: "[",
     lambda: "(" * 500, lambda: "[[[[" * 50, lambda: "(?P<a", lambda: "(a+)+$", lambda: "a{99999}", lambda: "\\",
     lambda: "%s%n", lambda: "'; DROP TABLE events; --", lambda: '"', lambda: '" OR NEAR(', lambda: "*", lambda: "-x",
     lambda: "../../etc/passwd", lambda: "x" * 70_000, lambda: "字" * 20_000, lambda: "a " * 20_000, lambda: "1" * 5_000,
@@ -156,22 +157,24 @@ HOSTILE: list[Callable[[], Any]] = [
     lambda: {"role": "user", "content": [{"type": "text", "text": 7}]}, lambda: {"a": "x" * 50_000}, _circle, _ring,
     lambda: {"content": "x", "metadata": _deep(500, mapping=True)}, lambda: {"content": [_ring()]},
     lambda: {"role": "assistant", "tool_calls": [{"name": "f", "arguments": _deep(400, mapping=True)}]},
-    lambda: {"role": "user", "content": "x", "at": datetime.max}, lambda: {"content": "x", "id": "\x00"},
+    lambda: {"role": "user", "content": "x", "at": NEVER}, lambda: {"content": "x", "id": "\x00"},
     lambda: {"content": "x", "extra": _deep(300, mapping=True)}, lambda: {"content": "x", "at": 1e30},
     lambda: {"content": "x", "importance": 10**400}, lambda: {"content": "x", "replaces": 10**30},
     lambda: _deep(60, mapping=True), lambda: _deep(500, mapping=True), lambda: _deep(500, mapping=False),
-    lambda: _deep(100_000, mapping=False), lambda: {"a": _deep(990, mapping=False)}, lambda: {"a": _deep(5_000, mapping=True)},
-    lambda: iter(()), lambda: (x for x in "ab"), lambda: itertools.repeat("x"), lambda: itertools.count(), lambda: range(3),
-    lambda: range(10**12), lambda: {"a", "b"}, lambda: frozenset([1]), lambda: [1] * 5_000, lambda: ["x"] * 3_000,
+    lambda: _deep(100_000, mapping=False), lambda: {"a": _deep(990, mapping=False)},
+    lambda: {"a": _deep(5_000, mapping=True)}, lambda: iter(()), lambda: (x for x in "ab"),
+    lambda: itertools.repeat("x"), itertools.count, lambda: range(3), lambda: range(10**12),
+    lambda: {"a", "b"}, lambda: frozenset([1]), lambda: [1] * 5_000, lambda: ["x"] * 3_000,
     lambda: list(range(3_000)), lambda: {str(n): n for n in range(3_000)},
-    _Mapping, _Broken, lambda: [_Broken()], lambda: {"a": _Broken()}, lambda: object(), lambda: int, lambda: str,
-    lambda: len, lambda: (lambda: 0), lambda: Ellipsis, lambda: NotImplemented, lambda: asyncio, lambda: Path("x"),
+    _Mapping, _Broken, lambda: [_Broken()], lambda: {"a": _Broken()}, object, lambda: int, lambda: str,
+    lambda: len, lambda: print, lambda: Ellipsis, lambda: NotImplemented, lambda: asyncio, lambda: Path("x"),
     lambda: (1, 2), lambda: (0, 0), lambda: (-5, 10**30), lambda: ("a", "b"), lambda: (1,), lambda: re.compile("x"),
-    lambda: datetime.max, lambda: datetime.min, lambda: datetime.max.replace(tzinfo=UTC),
-    lambda: datetime.min.replace(tzinfo=UTC), lambda: datetime(2024, 5, 1), lambda: datetime(2024, 5, 1, tzinfo=UTC),
+    lambda: NEVER, lambda: NEVER.replace(year=1, month=1, day=1), lambda: datetime.max.replace(tzinfo=UTC),
+    lambda: datetime.min.replace(tzinfo=UTC), lambda: NEVER.replace(year=2024),
+    lambda: datetime(2024, 5, 1, tzinfo=UTC),
     lambda: datetime.max.replace(tzinfo=timezone(timedelta(hours=-23))), lambda: datetime(2024, 5, 1, tzinfo=_Zone()),
-    lambda: datetime.min.replace(tzinfo=timezone(timedelta(hours=23))), lambda: datetime(2024, 5, 1).date(),
-    lambda: timedelta.max, lambda: timedelta.min, lambda: timedelta(0), lambda: Weights(), lambda: Weights,
+    lambda: datetime.min.replace(tzinfo=timezone(timedelta(hours=23))), lambda: NEVER.date(),
+    lambda: timedelta.max, lambda: timedelta.min, lambda: timedelta(0), Weights, lambda: Weights,
     lambda: Scope(user="other"), lambda: Message(content="hello"), lambda: Message,
 ]  # fmt: skip
 """What no caller should give, and sometimes what it should, made anew for each call."""

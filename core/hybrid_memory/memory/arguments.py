@@ -23,8 +23,8 @@ from hybrid_memory.validation import LONGEST_SPAN, MAX_COUNT, bounded, check_nes
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MAX_ITEMS = 1_000_000
-"""Elements of a collection, which may be an iterator without an end."""
+MAX_ITEMS = 100_000
+"""Elements of an iterator, which may have no end."""
 
 Check: TypeAlias = Callable[[Any], Any]
 """The value as it goes on; raises `_RefusedError`."""
@@ -106,13 +106,17 @@ def _type_of(parameter: Parameter, function: Callable[..., Any]) -> Any:
 
 def _check_of(hint: Any, *, among: bool = False) -> Check:
     """The check of a type; ``among`` is that of values by name, where a number is taken as it is."""
-    origin, parts = get_origin(hint), get_args(hint)
-    if hint is int:
-        return _exact_integer if among else _integer
+    if hint is int and among:
+        return _exact_integer
     if hint in _PLAIN:
         return _PLAIN[hint]
-    if hint is Any:  # a class, to Python
-        return _anything
+    if get_origin(hint) is not None:
+        return _check_of_parts(hint, among=among)
+    return _instance(hint) if isinstance(hint, type) and not getattr(hint, "_is_protocol", False) else _anything
+
+
+def _check_of_parts(hint: Any, *, among: bool) -> Check:
+    origin, parts = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return _union([(_described(part), _check_of(part, among=among)) for part in parts])
     if origin is Literal:
@@ -121,13 +125,9 @@ def _check_of(hint: Any, *, among: bool = False) -> Check:
         return _tuple(parts)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return _json_mapping if parts[1] is Any else _mapping(_check_of(parts[1], among=True))
-    if isinstance(origin, type) and issubclass(origin, Iterable) and parts:
+    if isinstance(origin, type) and issubclass(origin, Iterable):
         return _collection(_described(hint), _check_of(parts[0], among=among))
-    if origin is type:
-        return _instance(type)
-    if isinstance(hint, type) and origin is None and not getattr(hint, "_is_protocol", False):
-        return _instance(hint)
-    return _anything
+    return _instance(type) if origin is type else _anything
 
 
 def _anything(value: Any) -> Any:
@@ -201,7 +201,8 @@ def _bytes(value: Any) -> bytes:
 
 
 _PLAIN: dict[Any, Check] = {
-    str: _text, float: _number, bool: _truth, type(None): _none, datetime: _instant, timedelta: _duration, bytes: _bytes,
+    str: _text, int: _integer, float: _number, bool: _truth, type(None): _none, datetime: _instant,
+    timedelta: _duration, bytes: _bytes, Any: _anything,
 }  # fmt: skip
 
 
@@ -278,12 +279,13 @@ def _collection(wanted: str, check: Check) -> Check:
         if check is _anything and isinstance(value, Collection):
             return value
         made = []
-        for one in islice(value, MAX_ITEMS + 1):
+        known = isinstance(value, list | tuple | set | frozenset)
+        for one in value if known else islice(value, MAX_ITEMS + 1):
             try:
                 made.append(check(one))
             except _RefusedError:
                 raise _RefusedError(f"{wanted}, not of {shown(one)}") from None
-        if len(made) > MAX_ITEMS:
+        if not known and len(made) > MAX_ITEMS:
             raise _RefusedError(f"{wanted}, at most {MAX_ITEMS:,}")
         return made
 

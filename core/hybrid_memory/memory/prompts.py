@@ -29,6 +29,7 @@ from hybrid_memory.memory.faces import BlockHandle, faces, of_block, owned
 from hybrid_memory.memory.turns import Turns
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.sharing.grant import Right
 
 PAGE_CHARS = 4000
@@ -115,7 +116,8 @@ class Prompts(Turns):
             identity=identity, instructions=instructions, blocks=blocks, profile=profile, tools=tools, k=k,
             layout=layout, host=host, reader=reader, wait=wait, paging=paging,
         )  # fmt: skip
-        made = await assembling.assemble(run, services, self.scope, request)
+        with at_priority(INTERACTIVE):
+            made = await assembling.assemble(run, services, self.scope, request)
         return self._runtime.after_assemble(self.scope, request, made)
 
     assemble, aassemble = faces(_assemble, needs=Right.WRITE)

@@ -25,6 +25,7 @@ from hybrid_memory.memory.prompts import Prompts
 from hybrid_memory.memory.runtime import flush_owners
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.tasks import PATIENT, at_priority
 from hybrid_memory.sharing import decide as sharing
 from hybrid_memory.sharing.grant import Member, Right
 from hybrid_memory.store import forget as forgetting
@@ -58,7 +59,7 @@ class ScopedMemory(Prompts):
             ModelError: the model failed; what the rules found is kept, and it is given the turns again next time.
         """
         services = present(self._services)
-        with progress_bar("learning", shown=progress) as advance:
+        with at_priority(PATIENT), progress_bar("learning", shown=progress) as advance:
             return Receipt(learned=await learning.learn(run, services, self.scope.owner, model=True, progress=advance))
 
     learn, alearn = faces(_learn, needs=Right.WRITE)

@@ -29,7 +29,7 @@ from hybrid_memory.memory.texts import SWEEP_EVERY, ItemMemory, Texts
 from hybrid_memory.models.port import Embedder, LanguageModel
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.statistics import WorkStats
-from hybrid_memory.runtime.tasks import Job, Task
+from hybrid_memory.runtime.tasks import PATIENT, Job, Task, at_priority
 from hybrid_memory.scope import Scope
 from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store import migrate as deriving
@@ -203,7 +203,7 @@ class HybridMemory(Texts):
         Raises:
             ModelError: the embedder failed; the texts are indexed, and `flush` makes the vectors later.
         """
-        with progress_bar("rebuilding", shown=progress) as advance:
+        with at_priority(PATIENT), progress_bar("rebuilding", shown=progress) as advance:
             services = self._services
             model = services.embedder if embedder is None else self._as_embedder(embedder)
             return await deriving.rebuild(run, services, model, advance)
@@ -224,7 +224,7 @@ class HybridMemory(Texts):
             StoreError: the copy is not like the original.
             ModelError: the target's embedder failed; its vectors are made later.
         """
-        with progress_bar("copying", shown=progress) as advance:
+        with at_priority(PATIENT), progress_bar("copying", shown=progress) as advance:
             return await deriving.migrate(run, self._services, target._services, advance)
 
     migrate, amigrate = faces(_migrate)
