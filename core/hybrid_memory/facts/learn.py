@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError
@@ -13,6 +14,7 @@ from hybrid_memory.facts.fact import USER, Claim, FactExtractor, Stance
 from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.message import RESERVED
 from hybrid_memory.log.port import Draft
+from hybrid_memory.models.limited import limited, model_limit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import append_revision, erased_since, head, number_of, revision_id
@@ -36,6 +38,23 @@ class Extractors:
 
     rules: FactExtractor | None = None
     reader: FactExtractor | None = None
+
+
+class LimitedExtractor:
+    """Another extractor, each of whose calls is waited for only so long."""
+
+    def __init__(self, extractor: FactExtractor, timeout: timedelta) -> None:
+        self._extractor = extractor
+        self._limit = model_limit(f"extractor {extractor.name!r}", timeout)
+
+    @property
+    def name(self) -> str:
+        """Of the extractor."""
+        return self._extractor.name
+
+    def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
+        """See `FactExtractor.extract`."""
+        return limited(self._limit, self._extractor.extract, turns, before)
 
 
 async def learn(
