@@ -43,6 +43,18 @@ class Clock:
         return self.now
 
 
+@dataclass(frozen=True, slots=True)
+class Summarising:
+    """Tokens from which `SummarizationMiddleware` summarises, messages that it keeps, and sentences kept of others.
+
+    The first two are those of its guide.
+    """
+
+    tokens: int = 4_000
+    kept: int = 20
+    sentences: int = 1
+
+
 @dataclass
 class Surroundings:
     """Of one task with one system.
@@ -50,6 +62,7 @@ class Surroundings:
     Attributes:
         embedder: of all systems that have one.
         store: of another library, where a system has one for all threads.
+        summarising: when and how stock memories summarise.
     """
 
     task: Task
@@ -60,6 +73,7 @@ class Surroundings:
     subagent: Watched | None = None
     clock: Clock = field(default_factory=Clock)
     store: Any = None
+    summarising: Summarising = field(default_factory=Summarising)
     _memory: HybridMemory | None = None
 
     @property
