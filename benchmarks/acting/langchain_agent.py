@@ -118,7 +118,7 @@ class AgentConversations:
         match around.system:
             case "ours":
                 budget: dict[str, Any] = {} if task.max_tokens is None else {"max_tokens": task.max_tokens}
-                options["middleware"] = [HybridMemoryMiddleware(around.memory, **budget)]
+                options["middleware"] = [HybridMemoryMiddleware(around.memory, **budget, **around.options)]
             case "summarization":
                 how = around.summarising
                 writer = Summariser(sentences=how.sentences)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
@@ -63,6 +64,8 @@ class Surroundings:
         embedder: of all systems that have one.
         store: of another library, where a system has one for all threads.
         summarising: when and how stock memories summarise.
+        options: more arguments of our middleware.
+        chat_memory: makes a thread's memory in LlamaIndex, instead of the system's own.
     """
 
     task: Task
@@ -74,6 +77,8 @@ class Surroundings:
     clock: Clock = field(default_factory=Clock)
     store: Any = None
     summarising: Summarising = field(default_factory=Summarising)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    chat_memory: Callable[[str, Surroundings], Any] | None = None
     _memory: HybridMemory | None = None
 
     @property

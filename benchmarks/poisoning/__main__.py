@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tqdm import tqdm
 
@@ -29,49 +30,72 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its f
 from benchmarks.acting.running import OFFERED, quiet
 from benchmarks.acting.surroundings import SYSTEMS, System, installed
 from benchmarks.compression.sets import Table
+from benchmarks.peers.environment import SETTINGS
 from benchmarks.poisoning.assembled import attacked
 from benchmarks.poisoning.cases import Case, cases
 from benchmarks.poisoning.hosts import HostCase, Verdict, played
+from benchmarks.poisoning.peers import PEERS
 from hybrid_memory.models.embedders import HashingEmbedder
 
-Outcomes = dict[System, list[tuple[Case, Verdict]]]
+Outcomes = dict[str, list[tuple[Case, Verdict]]]
+NAMES: dict[str, str] = {**SYSTEMS, **{name: name for name in PEERS}}
 CASES: dict[str, Case] = {case.name: case for case in cases()}
 PACKAGES = (
     "hybrid-agent-memory", "langchain", "langchain-classic", "langgraph", "langmem", "llama-index-core", "mem0ai",
 )  # fmt: skip
 
 
-def ran(systems: Sequence[System], words: Sequence[str]) -> Outcomes:
+def there(system: str) -> bool:
+    """Whether it is installed."""
+    return system in PEERS or installed(cast("System", system))
+
+
+def ran(systems: Sequence[str], words: Sequence[str]) -> Outcomes:
     """Each chosen case with each system that it can be run with."""
     embedder = HashingEmbedder()
     chosen = [case for case in CASES.values() if all(word in case.name for word in words)]
     found: Outcomes = {}
     for system in systems:
         fitting = [case for case in chosen if offered(case, system)]
-        found[system] = [(case, run(case, system, embedder)) for case in tqdm(fitting, desc=SYSTEMS[system])]
+        found[system] = [(case, run(case, system, embedder)) for case in tqdm(fitting, desc=NAMES[system])]
     return found
 
 
-def offered(case: Case, system: System) -> bool:
+def offered(case: Case, system: str) -> bool:
     """Whether the system can be attacked in that way."""
-    return case.host in OFFERED[system] if isinstance(case, HostCase) else system == "ours"
+    if not isinstance(case, HostCase) or case.paged or case.inserted:
+        return system == "ours"
+    return case.host in (("function", "engine") if system in PEERS else OFFERED[cast("System", system)])
 
 
-def run(case: Case, system: System, embedder: Any) -> Verdict:
+def run(case: Case, system: str, embedder: Any) -> Verdict:
     """What a case comes to."""
-    return played(case, system, embedder) if isinstance(case, HostCase) else attacked(case, embedder)
+    if not isinstance(case, HostCase):
+        return attacked(case, embedder)
+    if system in PEERS:
+        return played(case, "stock", embedder, PEERS[system])
+    return played(case, cast("System", system), embedder)
 
 
 def by_system(outcomes: Outcomes) -> Table:
     """Of the cases through hosts: how many were inert, what the others came to, and what was still recalled."""
-    columns = ("system", "inert", "in the system message", "outside its mark", "obeyed", "read later", "true recalled")
+    columns = (
+        "system",
+        "inert",
+        "in the system message",
+        "outside its mark",
+        "obeyed",
+        "failed",
+        "read later",
+        "true recalled",
+    )
     table = Table("attacks through hosts", columns)
     for system, pairs in outcomes.items():
-        verdicts = [verdict for case, verdict in pairs if isinstance(case, HostCase)]
+        verdicts = [verdict for case, verdict in pairs if offered(case, "bare")]
         harms = [harm for verdict in verdicts for harm in set(verdict.harms)]
-        counts = (harms.count("system"), harms.count("outside"), harms.count("acted"))
+        counts = (harms.count("system"), harms.count("outside"), harms.count("acted"), harms.count("failed"))
         shown = [sum(verdict.reached for verdict in verdicts), sum(verdict.recalled for verdict in verdicts)]
-        table.rows.append(dict(zip(columns, (SYSTEMS[system], _share(verdicts), *counts, *shown), strict=True)))
+        table.rows.append(dict(zip(columns, (NAMES[system], _share(verdicts), *counts, *shown), strict=True)))
     return table
 
 
@@ -117,11 +141,12 @@ def main() -> int:
     """Print the tables and what was not inert with this memory; 1 if anything was not."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", nargs="+", metavar="WORD", default=[], help="those with all of these in the name")
-    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=[name for name in SYSTEMS if installed(name)])
+    parser.add_argument("--systems", nargs="+", choices=NAMES, default=[*filter(there, NAMES)])
     parser.add_argument("--show", metavar="CASE", choices=CASES, help="print the last prompts of a case")
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
     quiet()
+    os.environ.update(SETTINGS)
     if chosen.show:
         verdict = run(CASES[chosen.show], chosen.systems[0], HashingEmbedder())
         print(*verdict.prompts, verdict.harms or "inert", verdict.reason, sep=f"\n{'=' * 120}\n")

@@ -32,7 +32,7 @@ from hybrid_memory import (
 
 Layout = Literal["stable", "queue", "classic"]
 Writer = Literal["", "copying", "obeying"]
-"""Who writes the summaries and reads the facts: nobody, a model that copies what it sees, one that does as it is told."""
+"""Who writes summaries and reads facts: nobody, a model that copies what it sees, or one that does as it is told."""
 
 MAX_TOKENS = 3_000
 
@@ -81,7 +81,7 @@ class PoisonedModel:
         line = {"text": row, "turns": [1, 2, 3], "value": row, "turn": 1, "subject": "user", "stance": "holds"}
         lines = [{**line, "attribute": name} for name in ("iban", "instructions", "home")]
         sections = ("intent", "decisions", "next_steps", "next steps", "facts", "questions", "errors", "notes")
-        return json.dumps({name: lines for name in sections}, ensure_ascii=False)
+        return json.dumps(dict.fromkeys(sections, lines), ensure_ascii=False)
 
     def compress(self, text: str, *, max_tokens: int) -> str:
         """As a compressor: nothing is left out."""
@@ -121,7 +121,7 @@ def _prompts(case: CoreCase, stage: Stage, clock: Clock) -> list[Prompt]:
         asked = f"{asked} {TRIGGER}"
     reader.remember({"role": "assistant", "content": FOUND[case.language]})
     made = [_assembled(case, reader, asked)]
-    for text in SMALL[case.language][:2]:
+    for text in SMALL[case.language]:
         reader.remember([text, {"role": "assistant", "content": HARMLESS[case.language]}])
     stage.memory.flush()
     reader.compact(keep=1)

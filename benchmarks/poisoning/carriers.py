@@ -113,7 +113,7 @@ def tool_name(stage: Stage) -> None:
 
 def arguments(stage: Stage) -> None:
     """The arguments of a call: names of files, commands."""
-    stage.found_by("write_file", "written", {"path": f"/tmp/{stage.text}.md", "text": stage.text})
+    stage.found_by("write_file", "written", {"path": f"/home/{stage.text}.md", "text": stage.text})
     stage.found_by("run_command", "exit code 1", {"command": f"cat '{stage.text}'"})
 
 
@@ -245,7 +245,7 @@ def members_system(stage: Stage) -> None:
 
 def first_in_space(stage: Stage) -> None:
     """A member whose system message is the first of a conversation in a space."""
-    mallory = stage.space()
+    stage.space()
     stage.reader = stage.owner.space("team", session="fresh")
     fresh = stage.memory.scoped(user="mallory").space("team", session="fresh")
     _tried(fresh, {"role": "system", "content": stage.text})
@@ -272,8 +272,7 @@ def quarantined(stage: Stage) -> None:
 def approved(stage: Stage) -> None:
     """The same, and the admin lets them out."""
     quarantined(stage)
-    space = stage.reader
-    assert isinstance(space, SpaceMemory)
+    space = stage.owner.space("team")
     space.approve(space.quarantined())
 
 
@@ -316,7 +315,8 @@ CARRIERS: dict[str, Carrier] = {
     for made in (
         page, tool, failure, long_result, long_json, tool_name, arguments, assistant, other_session, person, speaker,
         metadata, file_name, pasted, imported, note, correction, mcp, block, rethought, archive, put_aside, member,
-        members_system, first_in_space, members_tool, quarantined, approved, space_block, own_block_in_space, other_user,
+        members_system, first_in_space, members_tool, quarantined, approved, space_block,
+        own_block_in_space, other_user,
     )
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The table of cases: attacks, carriers, languages, hosts, layouts and strategies, each case with an account of its own."""
+"""The table of cases: attacks, carriers, languages, hosts, layouts, strategies; each has an account of its own."""
 
 from __future__ import annotations
 
@@ -34,13 +34,16 @@ HOSTED = (
 )  # fmt: skip
 """Attacks that are made through hosts."""
 
+KEPT = ("order", "close-marks", "iban", "bridging")
+"""Attacks that a model keeps in a note or a block."""
+
 EVERYWHERE = ("page", "assistant", "person", "other_session", "failure", "note")
 """Carriers that take turns with all attacks."""
 
 FOLDED = ("policy-error", "decision", "close-marks")
 """Attacks that are made on each strategy in each layout."""
 
-SAMPLES = ("order", "close-marks", "iban", "close-loosely", "entities", "speakers")
+SAMPLES = ("order", "close-marks", "iban", "entities", "speakers")
 """Attacks that are brought by each carrier in turn."""
 
 
@@ -58,10 +61,19 @@ def host_cases() -> Iterator[HostCase]:
             told = (row + column) % 2 == 0 or name == "bridging"
             yield HostCase(BY_NAME[name], language, host, next(account), reader, told=told)
             host = BY_ANSWERS[(row + column) % 2]
-            transcript = host == "chain" and row % 4 < 2
+            transcript = host == "chain" and row % 2 == 0
             yield HostCase(BY_NAME[name], language, host, next(account), "own search", transcript=transcript)
-    for name, language in zip(("order", "close-marks", "iban", "bridging"), cycle(LANGUAGES)):
+    for name, language in zip(KEPT, cycle(LANGUAGES), strict=False):
         yield HostCase(BY_NAME[name], language, "agent", next(account), told=False, noted=True)
+
+
+def own_cases() -> Iterator[HostCase]:
+    """Through hosts, in ways that only this memory has: paging, and a block in LlamaIndex's own memory."""
+    account = _accounts(2000)
+    for name, language in zip(KEPT, cycle(LANGUAGES), strict=False):
+        yield HostCase(BY_NAME[name], language, "agent", next(account), told=False, paged=True)
+        yield HostCase(BY_NAME[name], language, "function", next(account), inserted=True)
+        yield HostCase(BY_NAME[name], language, "engine", next(account), "own search", inserted=True)
 
 
 def core_cases() -> Iterator[CoreCase]:
@@ -81,11 +93,10 @@ def _of_attacks(account: Iterator[str]) -> Iterator[CoreCase]:
 
 
 def _of_carriers(account: Iterator[str]) -> Iterator[CoreCase]:
-    layouts, samples = cycle(LAYOUTS), cycle(SAMPLES)
+    layouts, samples = cycle(LAYOUTS[::-1]), cycle(SAMPLES)
     for carrier in CARRIERS:
         for language in LANGUAGES:
             yield CoreCase(BY_NAME[next(samples)], carrier, language, next(account), next(layouts))
-        next(samples)
 
 
 def _of_strategies(account: Iterator[str]) -> Iterator[CoreCase]:
@@ -108,4 +119,4 @@ def _with_models(account: Iterator[str]) -> Iterator[CoreCase]:
 
 def cases() -> list[Case]:
     """All of them."""
-    return [*host_cases(), *core_cases()]
+    return [*host_cases(), *own_cases(), *core_cases()]
