@@ -208,7 +208,9 @@ class Costs:
 
     def whole(self, event: Event) -> Shown:
         """The message as it was said; a later system message speaks as an event."""
-        return self._remembered((event.scope.owner, event.position, event.id), lambda: _spoken(event.message, event.origin))
+        return self._remembered(
+            (event.scope.owner, event.position, event.id), lambda: _spoken(event.message, event.origin)
+        )
 
     def short(self, event: Event, limit: int, reader: str, question: str, *, fresh: bool) -> Shown:
         """The message with each text in at most ``limit`` tokens; ``fresh`` if nobody answered it yet."""
