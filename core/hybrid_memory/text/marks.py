@@ -16,7 +16,7 @@ _LESS = (
 )
 _ALIKE = "[〈〈⟨‹«《⟪❮❰⦑⧼˂ᐸ≺⋖◁]"
 
-_TAG = re.compile(rf"{_LESS}(?=\s*(?:[A-Za-z_/|!?&]|[^\x00-\x7f]))")
+_TAG = re.compile(rf"{_LESS}(?=\s*(?:[A-Za-z_/|!?&]|[^\x00-\x7f‹]))")
 """The beginning of anything that could be read as a tag, in any alphabet, if it is closed somewhere."""
 
 _CLOSING = re.compile(rf"(?:{_LESS}|{_ALIKE})(?=\s*(?:[/／⁄∕⧸\\]|&#|&sol))")
@@ -43,8 +43,8 @@ _TURN = re.compile(
 )
 """A line that begins like a turn in one of the formats of models."""
 
-_RECORD = re.compile(r"^(?=[ \t]*- \[\d{4}-)", re.MULTILINE)
-"""A line that begins like a memory."""
+_RECORD = re.compile(r"^(?=[ \t]*(?:- |#\d+ )?\[\d{4}-\d)", re.MULTILINE)
+"""A line that begins like a memory, or a message with its time."""
 
 
 def visible(text: str) -> str:
@@ -75,6 +75,12 @@ def marked(name: str, text: str, **named: str) -> str:
 def attribute(value: str) -> str:
     """The words in one line, which can stand between quotes."""
     return re.sub(r'["\'<>&＜＞﹤﹥＂＇＆]', "_", " ".join(visible(value).split()))
+
+
+def within_record(text: str) -> str:
+    """A text word for word, but that no line of it begins like another record."""
+    first, line, rest = text.partition("\n")
+    return first + line + _RECORD.sub("> ", rest)
 
 
 def within_line(text: str) -> str:
