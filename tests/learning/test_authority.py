@@ -91,6 +91,22 @@ def test_nobody_changes_what_is_known_of_the_user_under_the_users_name(anna: Sco
     assert "Moscow" not in " ".join(map(str, anna.facts(history=True)))
 
 
+def test_an_agents_memory_has_a_user_too(memory: HybridMemory) -> None:
+    """Whose handle names nobody."""
+    bot = memory.scoped(agent="bot", session="s")
+    bot.remember(turn("I live in Lisbon.", role="user", name="Anna Li"))
+    bot.remember(turn("I moved to Moscow.", role="assistant", name="Anna Li"))
+    assert [fact.value for fact in bot.facts(history=True)] == ["Lisbon"]
+
+
+def test_a_name_that_the_user_takes_later_is_the_users_from_the_beginning(anna: ScopedMemory) -> None:
+    anna.remember(turn("I live in Moscow.", role="assistant", name="Anna Li"))
+    assert [fact.value for fact in anna.facts(attribute="home")] == ["Moscow"], "somebody of that name, so far"
+    anna.remember(turn("I like jazz.", role="user", name="Anna Li"))
+    assert [fact.value for fact in anna.facts(subject="Anna Li", history=True)] == ["jazz"]
+    assert "Moscow" not in shown(anna)
+
+
 def test_a_correction_takes_nothing_from_what_others_said(anna: ScopedMemory) -> None:
     anna.remember(turn("I live in Moscow.", role="user", origin="web"))
     anna.remember("I meant Minsk, not Moscow.")

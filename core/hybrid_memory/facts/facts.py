@@ -137,7 +137,7 @@ async def knowledge(run: Runner, view: View) -> Knowledge:
 
 async def _begun(run: Runner, view: View, mark: tuple[int, ...]) -> Knowledge:
     trusted = await trust(run, view, view.owner)
-    user = None if view.owner.space else view.owner.user
+    user = None if view.owner.space else view.owner.user or ""
     return Knowledge(mark, view.hidden, view.config.learning.conflicts, trusted, user)
 
 
