@@ -65,7 +65,7 @@ class Keeper:
         asked = max(row for row in rows if shown[row].role == "user" and "<system>" not in (shown[row].content or ""))
         words = shown[asked].content or ""
         if name := re.match(r"My name is (\w+)\.", words):
-            if f"Name: {name[1]}" in (shown[1].content or ""):
+            if any(f"Name: {name[1]}" in (one.content or "") for one in shown[1:3]):
                 return said(f"Hello {name[1]}!")
             return self._calls(("core_memory_append", {"label": "human", "content": f"Name: {name[1]}"}))
         if box := re.match(r"How many apples are in box (\d+)\?", words):
