@@ -149,7 +149,7 @@ def test_what_the_model_edits_stands_in_its_next_prompt(memory: HybridMemory, in
     assert set(history[-1].sources) == {asking.id, turn.id}
     of(memory).block("human").undo()
     invoke(agent, said("Still there?"), THREAD)
-    assert "\nName: Ada\n</human>" in model.prompts[-1][0].text
+    assert "\nName: Ada\n</human>" in model.prompts[-1][1].text
 
 
 def test_the_functions_are_there_but_sending(memory: HybridMemory) -> None:

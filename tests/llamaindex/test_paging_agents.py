@@ -217,7 +217,7 @@ async def test_an_agent_goes_on_where_another_process_left_it(config: str) -> No
     answer: Any = await agent.run("How many apples are in box 2?", ctx=restored)
 
     assert str(answer) == "14 apples."
-    assert "Name: Ada" in (second.seen[0][1].content or "")
+    assert "Name: Ada" in (second.seen[0][2].content or "")
     assert SUMMARY_HEADING in (second.seen[0][2].content or "")
     assert (await restored.store.get("memory")).paging == chat.paging
     assert second.seen[0][2:5] == first.seen[-1][2:5], "the prompt begins as it did"
