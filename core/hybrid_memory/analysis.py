@@ -24,6 +24,7 @@ from hybrid_memory.facts.rules.bilingual import BilingualRules
 from hybrid_memory.log.event import handle
 from hybrid_memory.log.exchanges import is_echo
 from hybrid_memory.log.message import PRESSURE, RESERVED, STOPPED
+from hybrid_memory.log.origin import spoken
 from hybrid_memory.recall.hit import parts
 from hybrid_memory.text.marks import escaped
 
@@ -32,5 +33,5 @@ __all__ = [
     "BilingualRules",
     "Claim", "FileState", "Ledger", "Operation", "Parts", "QueueState", "TestRun", "actions", "as_event", "attribute",
     "candidates", "critical_items", "errors", "escaped", "handle", "ids", "is_echo", "is_observation", "labelled_ids",
-    "memory_mark", "outcome", "parts", "prose", "read_ledger", "refused", "resolve", "urls", "verdicts",
+    "memory_mark", "outcome", "parts", "prose", "read_ledger", "refused", "resolve", "spoken", "urls", "verdicts",
 ]  # fmt: skip

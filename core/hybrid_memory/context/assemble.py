@@ -137,7 +137,7 @@ async def _keep_note(run: Runner, services: Services, scope: Scope, seen: Prompt
         {
             "query": seen.words,
             "text": made.parts.note,
-            "origin": lowest((Origin.ASSISTANT, *(getattr(hit.record, "origin", Origin.USER) for hit in made.hits))),
+            "origin": lowest((Origin.ASSISTANT, *(hit.record.origin for hit in made.hits))),
             **({"turn": turn} if turn else {}),
         },
         session=scope.session,

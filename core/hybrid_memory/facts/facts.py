@@ -11,6 +11,7 @@ from typing import Any
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.facts.attributes import attribute as attribute_of
+from hybrid_memory.facts.authority import believed
 from hybrid_memory.facts.fact import Category, Claim, Fact
 from hybrid_memory.facts.learn import learn
 from hybrid_memory.facts.profile import UserProfile
@@ -176,13 +177,14 @@ async def knowledge(run: Runner, view: View) -> Knowledge:
 
 
 async def claims_in(run: Runner, view: View) -> list[Event]:
-    """The claims that are visible: with their turns, however late these were read."""
+    """The claims that are visible and may be believed: with their turns, however late these were read."""
     before = None if view.horizon is None else view.horizon.before
-    return [
+    claims = [
         event
         for event in await run.call(view.truth.read, view.owner, kinds=(EventKind.CLAIM,))
         if visible(turn_of(event), view.hidden) and (before is None or event.at < before)
     ]
+    return claims if view.owner.space else believed(claims, view.owner.user)
 
 
 def turn_of(event: Event) -> int:

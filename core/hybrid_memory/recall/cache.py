@@ -66,7 +66,7 @@ class RecallProjection(Projection):
 def question(where: Where, *rest: Hashable) -> Hashable:
     """What two recalls must have in common to have the same answer."""
     metadata = json.dumps(dict(where.metadata), sort_keys=True)
-    return (where.scope, where.kinds, where.categories, where.since, where.until, metadata, *rest)
+    return (where.scope, where.kinds, where.categories, where.since, where.until, where.origins, metadata, *rest)
 
 
 async def heads(run: Runner, services: Services, owners: Sequence[Scope]) -> dict[Scope, int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from hybrid_memory import Context, Event, EventKind, Message, Role, Tier
 from hybrid_memory import Piece as Planned
-from hybrid_memory.analysis import LEAST_TOKENS, escaped, handle, memory_mark
+from hybrid_memory.analysis import LEAST_TOKENS, escaped, handle, memory_mark, spoken
 from hybrid_memory.apps.inspector.reading import PageRequest, state_of
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import message_tokens
@@ -147,7 +147,7 @@ def _laid_out(request: PageRequest, context: Context, before: Sequence[Message],
     laid = [
         Laid(
             row=row,
-            role=message.speaker,
+            role=spoken(message.speaker, message.spoken_by),
             tokens=cost,
             pieces=_pieces(message, context, notes),
             handle=handle(place, place) if (place := places.get(message.id or "")) else "",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_memory.engines.sqlite.driver import Driver
-from hybrid_memory.engines.sqlite.rows import owner_key
+from hybrid_memory.engines.sqlite.rows import origin_of, owner_key
 from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, MIGRATIONS
 from hybrid_memory.errors import (
     InvalidConfigError,
@@ -145,6 +145,7 @@ class Database:
         connection.execute("PRAGMA secure_delete = ON")
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
+        connection.create_function("origin_of", 2, origin_of)
         with _transaction(connection):
             self._check_ours(connection)  # another process may have migrated it meanwhile
             (version,) = connection.execute("PRAGMA user_version").fetchone()
