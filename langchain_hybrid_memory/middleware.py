@@ -173,7 +173,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             if not (asked := self._asked(request, follower)):
                 return plain, follower
             blocks = None if self._paging is None else await self._paging.blocks(run, scoped)
-            paged = {} if blocks is None else {"blocks": blocks}
+            paged: dict[str, Any] = {} if blocks is None else {"blocks": blocks}
             context = await run.call(scoped.assemble, **asked, **paged)
             return self._prompts.laid(plain, context, follower, self._reading), follower.shown(blocks)
         except FAILURES as error:
