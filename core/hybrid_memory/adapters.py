@@ -34,6 +34,7 @@ from hybrid_memory.runtime.runners import InlineRunner, Runner, two_faces
 from hybrid_memory.scope import check_name
 from hybrid_memory.text.asking import asks_nothing, is_memory
 from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.urls import shown_url
 from hybrid_memory.validation import checked_text, instant
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "lowered",
     "new_id",
     "recollect",
+    "shown_url",
     "storable_name",
     "window",
     "without_notices",

@@ -25,7 +25,9 @@ def result(name: str | None) -> Message:
 def hit(number: int, text: str = "something", source: str | None = None) -> Hit:
     at = NOON + timedelta(days=number)
     sources = (source or f"e{number}",)
-    record = Record(number, Scope(user="a"), text, at, sources, segment=number, ordinal=0, speaker="user", origin=Origin.USER)
+    record = Record(
+        number, Scope(user="a"), text, at, sources, segment=number, ordinal=0, speaker="user", origin=Origin.USER
+    )
     return Hit(record, score=1.0, signals=Signals(), weights=Weights())
 
 

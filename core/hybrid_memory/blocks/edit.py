@@ -26,8 +26,8 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import decide as sharing
 from hybrid_memory.sharing.grant import Asked, Member, Right
-from hybrid_memory.store.projection import append_revision, revision_id
-from hybrid_memory.store.remember import stored_text
+from hybrid_memory.store.projection import append_revision, head, revision_id
+from hybrid_memory.store.remember import forgotten, stored_text
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.validation import checked_count, checked_text, shown
@@ -201,15 +201,19 @@ async def _changed(run: Runner, services: Services, scope: Scope, label: str, ch
     present(services)
     checked_label(label)
     for _ in range(RACES):
+        seen = await head(run, services, scope)
         # What a rollback hides keeps its number. Read first: what others write from here on then takes the id.
         number = 1 + (await _all_blocks(run, services, scope)).number(label)
         kept = await kept_blocks(run, services, scope)
         made = change(kept)
         if made is None:
             return _existing(kept, label)
+        sources = made.block.sources if scope.space is None else ()  # of a shared block these may lie in an own log
+        if lost := await forgotten(run, services, scope.owner, sources):
+            raise InvalidInputError(f"it follows from {shown(lost)}, which was forgotten: nothing was changed")
         block = replace(made.block, revision=number, at=services.clock(), author=services.author)
         revision = Revision(block, made.call, made.base or number)
-        if await append_revision(run, services, scope.owner, _draft(services, revision)) is not None:
+        if await append_revision(run, services, scope.owner, _draft(services, revision), seen=seen) is not None:
             return block
     raise StoreUnavailableError(f"others kept changing the block {label!r} at the same time: try again")
 

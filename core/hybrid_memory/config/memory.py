@@ -117,6 +117,9 @@ class OrchestrationConfig(Settings):
         batch: texts that are embedded in one call of the embedder.
         window: how long a batch of background work may wait for more.
         embedding_concurrency: calls of the embedder at the same time.
+        model_timeout: how long recall waits for one answer of a model that was given (embedder, ranker, compressor,
+            extractor), and then does without; work in the background, `flush` and `rebuild` wait six times as long. A
+            language model has ``compaction.model_timeout``. A model that hangs is asked again only now and then.
         cache: embeddings of queries and texts that are kept in memory; 0 keeps none.
         cache_ttl: how long.
     """
@@ -126,6 +129,7 @@ class OrchestrationConfig(Settings):
     batch: int = Field(default=32, ge=1, le=4096)
     window: Duration = Field(default=timedelta(milliseconds=50), ge=timedelta(0), le=timedelta(seconds=10))
     embedding_concurrency: int = Field(default=2, ge=1, le=256)
+    model_timeout: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0), le=timedelta(days=1))
     cache: int = Field(default=10_000, ge=0)
     cache_ttl: Duration = Field(default=timedelta(hours=1), gt=timedelta(0))
 
@@ -266,8 +270,12 @@ class MemoryConfig(Settings):
             raise InvalidConfigError(f"cannot read {path}: {error}") from error
         return yaml.loaded(cls, content, str(path), translate=sections.translate)
 
-    def to_yaml(self) -> str:
-        """All settings, as `from_yaml` reads them; raises `InvalidConfigError` for an object that no file can hold."""
+    def to_yaml(self, *, passwords: bool = False) -> str:
+        """All settings, as `from_yaml` reads them; raises `InvalidConfigError` for an object that no file can hold.
+
+        Args:
+            passwords: with those of URLs; without, ``***`` stands for user and password.
+        """
         from hybrid_memory.config import yaml  # noqa: PLC0415 - only who writes YAML pays for it
 
-        return yaml.dumped(self)
+        return yaml.dumped(self, passwords=passwords)

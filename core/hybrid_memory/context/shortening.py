@@ -209,7 +209,8 @@ class Costs:
 
     def whole(self, event: Event) -> Shown:
         """The message as it was said; a later system message speaks as an event."""
-        return self._remembered((event.position, event.id), lambda: _spoken(event.message, event, self.author), event)
+        key = event.scope.owner, event.position, event.id
+        return self._remembered(key, lambda: _spoken(event.message, event, self.author), event)
 
     def short(self, event: Event, limit: int, reader: str, question: str, *, fresh: bool) -> Shown:
         """The message with each text in at most ``limit`` tokens; ``fresh`` if nobody answered it yet."""
@@ -226,7 +227,8 @@ class Costs:
 
         # Of a digest the question changes nothing.
         about = "" if reader and not fresh else question
-        return self._remembered((event.position, event.id, limit, reader, about, fresh), made, event)
+        key = event.scope.owner, event.position, event.id, limit, reader, about, fresh
+        return self._remembered(key, made, event)
 
     def of(self, laid: Sequence[Message]) -> int:
         """Tokens of these messages."""

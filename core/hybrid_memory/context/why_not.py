@@ -19,7 +19,7 @@ from hybrid_memory.recall.recall import recall
 from hybrid_memory.recall.request import Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.forget import retained
+from hybrid_memory.store.retention import retained
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, in_view
 from hybrid_memory.text.tokenize import terms

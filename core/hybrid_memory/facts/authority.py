@@ -80,13 +80,12 @@ def _name_of(turn: Event) -> str:
     return turn.message.name or voice(turn.message.text[:NAMED_CHARS].strip())[0]
 
 
-def believed(claims: Sequence[Event], user: str | None) -> list[Event]:
-    """The claims without those that others make in the user's name: under the id, or a name that the user speaks by."""
-    names = {user or "", *(event.payload.get("speaker", "") for event in claims)}
-    own = {person_of(name) for name in names if name}
-    return [event for event in claims if _trusted(event) or person_of(event.payload["subject"]) not in own]
+def names_of_user(claims: Iterable[Event], user: str | None) -> set[str]:
+    """Under which names the user speaks, as persons: the id, and what these claims tell."""
+    names = (user or "", *(event.payload.get("speaker", "") for event in claims))
+    return {person_of(name) for name in names if name}
 
 
-def _trusted(claim: Event) -> bool:
+def by_the_user(claim: Event) -> bool:
     """Whether the user said it, or it was learned before claims had an origin, or the application settled it."""
     return claim.payload.get("origin") in {None, *INSTRUCTING}

@@ -24,10 +24,12 @@ from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.memory.arguments import checked
 from hybrid_memory.memory.faces import BlockHandle, faces, of_block, owned
 from hybrid_memory.memory.turns import Turns
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.sharing.grant import Right
 
 PAGE_CHARS = 4000
@@ -116,7 +118,8 @@ class Prompts(Turns):
             identity=identity, instructions=instructions, blocks=blocks, profile=profile, tools=tools, k=k,
             layout=layout, host=host, reader=reader, wait=wait, paging=paging,
         )  # fmt: skip
-        made = await assembling.assemble(run, services, self.scope, request)
+        with at_priority(INTERACTIVE):
+            made = await assembling.assemble(run, services, self.scope, request)
         return self._runtime.after_assemble(self.scope, request, made)
 
     assemble, aassemble = faces(_assemble, needs=Right.WRITE)
@@ -134,6 +137,7 @@ class Prompts(Turns):
 
     blocks, ablocks = faces(_blocks, needs=Right.READ)
 
+    @checked
     def block(self, label: str) -> BlockHandle:
         """The block of this label, to be put, edited, undone, attached or removed."""
         return BlockHandle(self, label)

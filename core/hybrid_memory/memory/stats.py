@@ -11,6 +11,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.statistics import WorkStats
 from hybrid_memory.store.projection import projections
 from hybrid_memory.store.services import Services
+from hybrid_memory.urls import shown_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ async def stats(run: Runner, services: Services) -> Stats:
     for projection in projections(services):
         derived |= await projection.stats(run, services, heads)
     return Stats(
-        url=services.config.url,
+        url=shown_url(services.config.url),
         owners=log.owners,
         sessions=log.sessions,
         events=log.events,

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import conversation as following
 from hybrid_memory.context import why_not as missing
+from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.facts.fact import Explanation
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind
@@ -67,7 +68,7 @@ class Turns(Handle):
         return receipt
 
     # Takes no trust: what is written without it waits for an admin.
-    remember, aremember = faces(_remember, needs=Right.WRITE, trusted=False)
+    remember, aremember = faces(_remember, needs=Right.WRITE, trusted=False, refusal=InvalidMessageError)
 
     async def _follow(self, run: Runner, messages: Sequence[Message]) -> list[str | None]:
         """Bring the log up to a conversation that somebody else holds, such as an agent's state or a chat window.
@@ -86,7 +87,7 @@ class Turns(Handle):
         self._runtime.after_write(self.scope)
         return ids
 
-    follow, afollow = faces(_follow, needs=Right.WRITE)
+    follow, afollow = faces(_follow, needs=Right.WRITE, refusal=InvalidMessageError)
 
     async def _history(
         self, run: Runner, *, limit: int | None = None, since: datetime | None = None, until: datetime | None = None

@@ -13,7 +13,7 @@ from hybrid_memory.index.record import RecordKind, Scalar, Where
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.recall.plan import Intent
 from hybrid_memory.scope import Scope
-from hybrid_memory.validation import check_span, checked_count, shown, storable
+from hybrid_memory.validation import check_span, checked_count, checked_text, shown, storable
 
 MAX_QUERY_CHARS = 10_000
 
@@ -64,7 +64,7 @@ class Request:
         where = Where(
             scope=scope if within == "session" else scope.owner,
             kinds=_kinds(kinds),
-            categories=frozenset(categories),
+            categories=frozenset(checked_text("a category", category) for category in categories),
             since=since,
             until=until,
             metadata={} if metadata is None else _scalars(metadata),

@@ -124,4 +124,8 @@ MIGRATIONS: tuple[str, ...] = (
         WHERE e.position = records.turn AND e.kind = 'message'
     ), origin) WHERE kind <> 'item';
     """,
+    # 7: which event stood at the applied position, so that an index notices that its log was set back.
+    """
+    ALTER TABLE index_state ADD COLUMN anchor TEXT NOT NULL DEFAULT '';
+    """,
 )
