@@ -116,4 +116,8 @@ MIGRATIONS: tuple[str, ...] = (
     ) WITHOUT ROWID;
     CREATE UNIQUE INDEX dropped_positions ON dropped(owner, position);
     """,
+    # 6: what is kept in memory of an owner is made anew when records of this owner were deleted.
+    """
+    CREATE TABLE owner_revisions(owner INTEGER PRIMARY KEY REFERENCES owners(id), number INTEGER NOT NULL);
+    """,
 )
