@@ -110,7 +110,8 @@ def test_others_write_and_read_meanwhile(store: Store, monkeypatch: pytest.Monke
     monkeypatch.setattr(scrubbing, "MERGED_PAGES", 4)
     random = Random(2)  # noqa: S311
     filled(store, random)
-    done, written = threading.Event(), []
+    done = threading.Event()
+    written: list[int] = []
 
     def write() -> None:
         with closing(store.connect()) as connection:
@@ -118,7 +119,7 @@ def test_others_write_and_read_meanwhile(store: Store, monkeypatch: pytest.Monke
                 connection.execute("BEGIN IMMEDIATE")
                 store.write(connection, random, ROWS + len(written), "later ")
                 connection.execute("COMMIT")
-                written.append(connection.execute("SELECT count(*) FROM texts").fetchone())
+                written.append(connection.execute("SELECT count(*) FROM texts").fetchone()[0])
 
     writer = threading.Thread(target=write)
     writer.start()

@@ -12,6 +12,7 @@ from typing import Any
 from hybrid_memory import display
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import Event, EventKind, principal_of
+from hybrid_memory.log.origin import Origin, lowest
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.erasure import Erasure, plain
 from hybrid_memory.store.projection import FoldedProjection
@@ -39,6 +40,8 @@ class Block:
         change: what that was: put, append, replace, rethink, undo, attach or remove.
         at: when it was; author: who did it, in a shared space.
         sources: ids of the messages in which the model asked for it.
+        origin: whose words its text is, the lowest of those who wrote at it; only what operator and user wrote stands
+            in a system message.
         space: the shared space that it lives in; None where it is the owner's alone.
         removed: whether it is gone since this change.
     """
@@ -53,6 +56,7 @@ class Block:
     at: datetime | None = None
     author: str = ""
     sources: tuple[str, ...] = ()
+    origin: Origin = Origin.OPERATOR
     space: str | None = None
     removed: bool = False
 
@@ -105,6 +109,10 @@ class Edit:
     def change(self) -> str:
         """Its name."""
         return "append" if self.append is not None else "replace" if self.old is not None else "rethink"
+
+    def origin(self, block: Block, editor: Origin) -> Origin:
+        """Whose words the text is once this editor has made the change: theirs, beside what stays of others."""
+        return editor if self.value is not None or not block.value else lowest((block.origin, editor))
 
     def applied(self, block: Block) -> str:
         """The new text; raises `InvalidInputError` where this block does not admit the edit."""
@@ -213,10 +221,20 @@ def revision(event: Event) -> Revision:
         at=event.at,
         author=event.author,
         sources=event.sources,
+        origin=_origin(event),
         space=payload.get("space"),
         removed=payload.get("removed", False),
     )
     return Revision(block, payload.get("call", ""), payload.get("base", payload["number"]))
+
+
+def _origin(event: Event) -> Origin:
+    """Whose words the block is; version 0.9 did not say, and let models edit what applications had put."""
+    if (stated := event.payload.get("origin")) is not None:
+        return Origin(stated)
+    if event.author:
+        return Origin.PERSON
+    return Origin.OPERATOR if event.payload["change"] in ("put", "attach", "remove") else Origin.ASSISTANT
 
 
 def payload(made: Revision) -> dict[str, Any]:
@@ -230,6 +248,7 @@ def payload(made: Revision) -> dict[str, Any]:
         "description": block.description,
         "max_chars": block.max_chars,
         "read_only": block.read_only,
+        "origin": block.origin.value,
     }
     if made.base != block.revision:
         values["base"] = made.base

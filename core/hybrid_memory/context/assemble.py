@@ -24,6 +24,7 @@ from hybrid_memory.context.view import PromptView, look
 from hybrid_memory.errors import OutdatedError
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import Role
+from hybrid_memory.log.origin import Origin, lowest
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
@@ -138,7 +139,12 @@ async def _keep_note(run: Runner, services: Services, session: Session, seen: Pr
     turn = seen.question_id
     draft = services.draft(
         EventKind.RECALLED,
-        {"query": seen.words, "text": made.parts.note, **({"turn": turn} if turn else {})},
+        {
+            "query": seen.words,
+            "text": made.parts.note,
+            "origin": lowest((Origin.ASSISTANT, *(getattr(hit.record, "origin", Origin.USER) for hit in made.hits))),
+            **({"turn": turn} if turn else {}),
+        },
         session=session.scope.session,
         sources=tuple(dict.fromkeys(source for hit in made.hits for source in hit.record.sources)),
     )

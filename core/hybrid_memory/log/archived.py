@@ -84,6 +84,9 @@ class ArchivedLog(DelegatingLog):
             self._archive.erase(owner, positions, rewritten)  # what another process archived meanwhile
             return appended
 
+    def mark(self, owner: Scope, position: int) -> str:
+        return self._log.mark(owner, position) or EventLog.mark(self, owner, position)
+
     def count(self, owner: Scope, *, after: int = 0) -> int:
         with self._moving:
             hot = self._log.count(owner, after=after)

@@ -46,6 +46,9 @@ class DelegatingLog(EventLog):
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
         return self._log.heads(scope)
 
+    def mark(self, owner: Scope, position: int) -> str:
+        return self._log.mark(owner, position)
+
     def count(self, owner: Scope, *, after: int = 0) -> int:
         return self._log.count(owner, after=after)
 

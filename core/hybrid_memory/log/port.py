@@ -143,6 +143,11 @@ class Readable(ABC):
     def size(self) -> LogSize:
         """Counts over all owners."""
 
+    def mark(self, owner: Scope, position: int) -> str:
+        """What tells the owner's event there from any other that may have its position; empty if there is none."""
+        events = self.read(owner.owner, after=position - 1, upto=position)
+        return events[0].mark if events else ""
+
     def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
         """The events with these ids, by position; unknown ids are left out."""
         return self.read(scope, ids=ids)

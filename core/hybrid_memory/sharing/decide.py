@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.log.event import QUARANTINE, Event, EventKind, principal_of
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.port import Draft
 from hybrid_memory.log.receipt import Receipt, receipt_of
 from hybrid_memory.runtime.runners import Runner
@@ -205,8 +206,9 @@ async def trust(run: Runner, services: Services, space: Scope) -> Callable[[str]
 
 
 def entered(services: Services, member: Member, known: Standing) -> Services:
-    """The services with which this user and agent write."""
-    return replace(services, author=member.author, trusted=known.trust(member.principal) >= TRUSTED)
+    """The services with which this user and agent write: to the others only an admin is the operator."""
+    speaks = Origin.OPERATOR if known.right(member.principal) is Right.ADMIN else Origin.PERSON
+    return replace(services, author=member.author, trusted=known.trust(member.principal) >= TRUSTED, speaks=speaks)
 
 
 async def quarantined(run: Runner, services: Services, scope: Scope) -> list[Event]:

@@ -128,7 +128,7 @@ class FoldedProjection(Projection, Generic[S]):
     capacity: ClassVar[int] = 1024
 
     def __init__(self) -> None:
-        self._cache: LruCache[Key, S] = LruCache(self.capacity)
+        self._cache: LruCache[Key, tuple[S, str]] = LruCache(self.capacity)
 
     def clear(self, owner: Scope | None = None) -> None:
         """Drop the states that an erasure may change."""
@@ -145,14 +145,18 @@ class FoldedProjection(Projection, Generic[S]):
 
     async def _read(self, run: Runner, log: EventLog, key: Key) -> S:
         owner = key[0]
-        known = self._cache.get(key) or self.start()
-        news = await run.call(log.read, owner, after=known.position, kinds=self.follows)
-        if self.anew and known.position and any(event.kind is EventKind.ERASED for event in news):
+        known, mark = self._cache.get(key) or (self.start(), "")
+        # The last one again: after a log was set back, another event may have its position.
+        last, news = None, await run.call(log.read, owner, after=max(known.position - 1, 0), kinds=self.follows)
+        if known.position and news:
+            last, *news = news
+        lost = known.position and (last is None or last.mark != mark)
+        if lost or (self.anew and known.position and any(event.kind is EventKind.ERASED for event in news)):
             known = self.start()
             news = await run.call(log.read, owner, kinds=self.follows)
         if news:
             known = await run.call(known.after, news)
-            self._cache.put(key, known)
+            self._cache.put(key, (known, news[-1].mark))
         return known
 
 

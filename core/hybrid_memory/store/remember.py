@@ -15,6 +15,7 @@ from hybrid_memory.errors import IdConflictError, InvalidMessageError, OutdatedE
 from hybrid_memory.log.event import QUARANTINE, Event, EventKind
 from hybrid_memory.log.media import is_media
 from hybrid_memory.log.message import REPLACES, Message, Role
+from hybrid_memory.log.origin import lowest
 from hybrid_memory.log.port import Appended, Draft, EventLog
 from hybrid_memory.log.receipt import Receipt, receipt_of
 from hybrid_memory.log.visible import visible
@@ -163,8 +164,8 @@ def _message(
 
 
 def draft_of(services: Services, scope: Scope, message: Message) -> Draft:
-    """The event of a message, as it is stored: redacted, with an id and a time."""
-    message = stored(services, message)
+    """The event of a message, as it is stored: redacted, with an id, a time, and no more authority than its author."""
+    message = _attributed(services, scope, stored(services, message))
     name = message.id or services.new_id()
     return Draft(
         id=name if services.trusted else _held_back(name),
@@ -175,6 +176,14 @@ def draft_of(services: Services, scope: Scope, message: Message) -> Draft:
         payload=_payload(message),
         author=services.author,
     )
+
+
+def _attributed(services: Services, scope: Scope, message: Message) -> Message:
+    """In a shared space only an admin speaks as operator, or says who somebody is; all others are persons."""
+    if scope.space is None or (message.origin is None and message.role is not Role.SYSTEM):
+        return message
+    origin = lowest((message.spoken_by, services.speaks))
+    return message if origin is message.origin else message.model_copy(update={"origin": origin})
 
 
 def _held_back(name: str) -> str:

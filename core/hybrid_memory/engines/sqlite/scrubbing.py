@@ -93,18 +93,14 @@ class Scrubber:
         for _ in range(BUSY_ATTEMPTS):
             if not truncate_journal(connection):
                 return False
-            connection.execute("BEGIN IMMEDIATE")
-            try:
+            with connection:  # ends the transaction, whatever is raised wherever
+                connection.execute("BEGIN IMMEDIATE")
                 if journal.stat().st_size == 0:  # so all of the file is as it stands, and no checkpoint changes it
                     for page in pages:
                         file.clean(page)
                     file.flush()
                     connection.execute("UPDATE erasures SET begun = begun")  # a commit: caches of pages are dropped
-                    connection.execute("COMMIT")
                     return True
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
         return False
 
 
