@@ -96,7 +96,7 @@ def test_a_write_that_nobody_answers_says_that_its_outcome_is_unknown(
     with open_memory(MemoryConfig.of({"url": server.url, "index": {"url": "memory://"}, **QUIET})) as memory:
         alice = memory.scoped(user="alice", session="s")
         alice.remember("first", id="one")
-        run, sent = RedisConnection.script, []
+        run, sent = RedisConnection.script, list[Any]()
 
         def stopping(self: RedisConnection, script: Any, keys: Any, values: Any = ()) -> Any:
             if len(values) > 8 and not sent:  # an append
