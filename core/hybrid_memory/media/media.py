@@ -157,6 +157,7 @@ def _record(event: Event, block: int, media: Media, words: str) -> Record:
         },
         turn=event.position,
         author=event.author,
+        origin=event.origin,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -21,7 +22,7 @@ from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.recall.cache import RecallProjection, note_uses
 from hybrid_memory.runtime.runners import INLINE, LoopRunner, Runner, drive
 from hybrid_memory.runtime.scheduler import Scheduler
-from hybrid_memory.runtime.tasks import Task
+from hybrid_memory.runtime.tasks import PATIENT, Task, at_priority
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.engine import astray
 from hybrid_memory.store.forget import archive
@@ -36,6 +37,9 @@ WORKERS = 16
 
 BACKGROUND = 3
 """The priority of what nobody waits for."""
+
+CLOSING = timedelta(seconds=5)
+"""How long `close` waits for what is being done; what hangs longer is left to a thread that nobody waits for."""
 
 USES_EVERY = timedelta(seconds=30)
 OUTBOX_EVERY = timedelta(seconds=5)
@@ -173,9 +177,11 @@ class Runtime:
             raise MemoryClosedError
 
     def close(self) -> None:
-        """Release stores and threads."""
+        """Release stores and threads; what still hangs after `CLOSING` is left behind."""
         self._closing = True
-        self.scheduler.close()
+        until = time.monotonic() + CLOSING.total_seconds()
+        if not self.scheduler.close(until=until):
+            _log.warning("%s is closed while some work hangs: it is taken up after the next opening", self.url)
         if not self.closed:
             try:
                 drive(self.note_uses(INLINE, self._services))
@@ -185,7 +191,10 @@ class Runtime:
             self.closed = True
             executor, self._executor = self._executor, None
         if executor is not None:
-            executor.shutdown(wait=True)
+            # It can be waited for without an end only: so a thread waits that may be left.
+            waiting = threading.Thread(target=executor.shutdown, name="hybrid-memory-closing", daemon=True)
+            waiting.start()
+            waiting.join(max(0.0, until - time.monotonic()))
         for part in (self._services.index, self._services.media, self._services.log, self._services.outbox):
             if part is not None:
                 part.close()
@@ -202,5 +211,5 @@ class Runtime:
 
 async def flush_owners(run: Runner, services: Services, owners: Sequence[Scope] | None, shown: bool | None) -> Receipt:
     """Do the derived work of these owners, or of all, under a progress bar."""
-    with progress_bar("indexing", shown=shown) as advance:
+    with at_priority(PATIENT), progress_bar("indexing", shown=shown) as advance:
         return await flush(run, services, owners, advance)

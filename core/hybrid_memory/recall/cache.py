@@ -54,9 +54,9 @@ class RecallProjection(Projection):
         self.passages: LruCache[bytes, Floats] = LruCache(PASSAGES_CACHE)
         self.uses: Counts[Scope] = Counts()
 
-    def clear(self) -> None:
+    def clear(self, owner: Scope | None = None) -> None:
         """Drop the answers, but not the vectors."""
-        self.answers.clear()
+        self.answers.clear(lambda _, answer: owner is None or owner in answer.heads)
 
     def sources(self, item: object) -> Sequence[str] | None:
         """Ids of the events behind a hit."""
@@ -71,7 +71,7 @@ class RecallProjection(Projection):
 def question(where: Where, *rest: Hashable) -> Hashable:
     """What two recalls must have in common to have the same answer."""
     metadata = json.dumps(dict(where.metadata), sort_keys=True)
-    return (where.scope, where.kinds, where.categories, where.since, where.until, metadata, *rest)
+    return (where.scope, where.kinds, where.categories, where.since, where.until, where.origins, metadata, *rest)
 
 
 async def heads(run: Runner, services: Services, owners: Sequence[Scope]) -> Heads:

@@ -23,9 +23,9 @@ from hybrid_memory.recall.request import Request
 from hybrid_memory.recall.score import by_words
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.forget import kept
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.remember import learnt
+from hybrid_memory.store.retention import kept
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
 from hybrid_memory.text.asking import about_now, about_the_past

@@ -6,6 +6,7 @@ import hashlib
 import logging
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from hybrid_memory.arrays import Floats
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.index.derive import derive, index_terms, passage
+from hybrid_memory.index.derive import derive, index_terms, passage, suspicion_of
 from hybrid_memory.index.port import Entry, Status, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
@@ -27,6 +28,7 @@ from hybrid_memory.store.engine import astray
 from hybrid_memory.store.projection import Projection, projections
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import at_positions
 
 T = TypeVar("T")
 
@@ -234,18 +236,24 @@ async def erase(
     owner: Scope,
     positions: Iterable[int],
     rewritten: Mapping[int, dict[str, Any]] | None = None,
+    *,
+    seen: int | None = None,
     **scrub: str,
 ) -> int:
     """Destroy events of the owner, give others a new payload, and let both leave the indexes.
 
     Returns how many records went. ``scrub`` is noted in the log: whether whoever follows it is to clean up now.
+
+    Raises:
+        OutdatedError: events came beyond ``seen``; nothing was destroyed.
     """
     gone = sorted(positions)
     payload = {"positions": [list(stretch) for stretch in runs(gone)], **scrub}
     # A process that has read the events already can then no longer index them.
     for index in indexes(services):
         await index.follow(run, services, owner)
-    await run.call(services.truth.erase, owner, gone, rewritten or {}, services.draft(EventKind.ERASED, payload))
+    note = services.draft(EventKind.ERASED, payload)
+    await run.call(services.truth.erase, owner, gone, rewritten or {}, note, seen=seen)
     return sum([await index.drop(run, services, owner, payload) for index in indexes(services)])
 
 
@@ -320,8 +328,9 @@ class TextIndex(IndexProjection):
         super().__init__()
         self._embeddings = embeddings
 
-    def clear(self) -> None:
-        if self._embeddings is not None:
+    def clear(self, owner: Scope | None = None) -> None:
+        """Drop the vectors of texts, which have no owner, where all is made anew."""
+        if self._embeddings is not None and owner is None:
             self._embeddings.clear()
 
     def sources(self, item: object) -> Sequence[str] | None:
@@ -336,7 +345,7 @@ class TextIndex(IndexProjection):
     async def entries(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Entry]:
         for projection in projections(services):
             events = await projection.findable(run, services, owner, events)
-        news = learnt(services, events)
+        news = learnt(services, await _told(run, services, owner, events))
         sessions = list(dict.fromkeys(event.scope.session for event in news))
         derived = derive(news, await run.call(services.index.tails, owner, sessions))
         return [
@@ -392,12 +401,34 @@ class TextIndex(IndexProjection):
         return count
 
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
-        size, unindexed = await run.call(services.index.size), 0
+        size, unindexed, suspected = await run.call(services.index.size), 0, 0
         for owner, head in heads.items():
+            term = suspicion_of(owner)
+            suspected += (await run.call(services.index.terms, owner, [term])).get(term, 0)
             applied = await run.call(services.index.applied, owner)
             if applied < head:
                 unindexed += await run.call(services.log.count, owner, after=applied)
-        return {"records": size.records, "vectors": size.vectors, "pending": size.pending, "unindexed": unindexed}
+        counts = {"records": size.records, "vectors": size.vectors, "pending": size.pending}
+        return {**counts, "unindexed": unindexed, "suspicious": suspected}
+
+
+async def _told(run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Event]:
+    """The events, claims with the origin of their turn: those of older stores do not say it."""
+    silent = {
+        event.position: event.payload["source"]
+        for event in events
+        if event.kind is EventKind.CLAIM and "text" in event.payload and "origin" not in event.payload
+    }
+    if not silent:
+        return events
+    turns = await at_positions(run, services, owner, set(silent.values()))
+    origins = {turn.position: turn.origin.value for turn in turns if turn.kind is EventKind.MESSAGE}
+    return [
+        replace(event, payload={**event.payload, "origin": origins.get(silent[event.position])})
+        if event.position in silent
+        else event
+        for event in events
+    ]
 
 
 async def _anew(run: Runner, services: Services, record: Record) -> Entry:

@@ -93,7 +93,7 @@ class SqliteIndex(SemanticIndex):
         anchor: str = "",
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
-        with self._db.write() as connection:
+        def moved_on(connection: sqlite3.Connection) -> bool:
             number = self._db.owner_id_for_writing(connection, owner)
             connection.execute("INSERT OR IGNORE INTO index_state(owner, applied) VALUES (?, 0)", (number,))
             moved = connection.execute(
@@ -129,10 +129,12 @@ class SqliteIndex(SemanticIndex):
             )
             return True
 
+        return self._db.write(moved_on)
+
     def put_vectors(
         self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
     ) -> None:
-        with self._db.write() as connection:
+        def put(connection: sqlite3.Connection) -> None:
             connection.execute("INSERT OR IGNORE INTO embedder(one, name, dim) VALUES (1, ?, ?)", embedder)
             stored = connection.execute("SELECT name, dim FROM embedder").fetchone()
             if stored != embedder:
@@ -140,7 +142,7 @@ class SqliteIndex(SemanticIndex):
             asked = (json.dumps(list(keys)),)
             pending_ids = connection.execute(
                 "SELECT record FROM pending WHERE record IN (SELECT value FROM json_each(?))", asked
-            )
+            ).fetchall()
             wanted = {keys[record] for (record,) in pending_ids}  # none for a record that was deleted meanwhile
             connection.executemany(
                 "INSERT OR IGNORE INTO embeddings(key, vector) VALUES (?, ?)",
@@ -159,6 +161,8 @@ class SqliteIndex(SemanticIndex):
                 "DELETE FROM pending WHERE record = ?1 AND EXISTS (SELECT 1 FROM vectors WHERE record = ?1)",
                 [(record,) for record in keys],
             )
+
+        self._db.write(put)
 
     def train(self, owner: Scope) -> None:
         number = self._db.owner_id(owner)
@@ -216,7 +220,7 @@ class SqliteIndex(SemanticIndex):
         return [records[number] for number in ids if number in records]
 
     def delete(self, ids: Sequence[int] | None) -> int:
-        with self._db.write() as connection:
+        def deleted(connection: sqlite3.Connection) -> int:
             if ids is None:
                 gone = delete_all(connection)
                 self._caches.remove_files()
@@ -225,6 +229,8 @@ class SqliteIndex(SemanticIndex):
             if gone:
                 mark_unscrubbed(connection)
             return gone
+
+        return self._db.write(deleted)
 
     def scrub(self) -> None:
         self._db.scrub()
