@@ -192,8 +192,10 @@ def _inserted(thread: str, around: Surroundings) -> Any:
 
 def stock_memory(thread: str, blocks: list[Any], **options: Any) -> Memory:
     """LlamaIndex's `Memory` with these blocks, and a queue that is flushed as early as other memories summarise."""
-    size = {"token_limit": 2 * BUDGET, "chat_history_token_ratio": 0.3, "token_flush_size": 100}
-    return Memory.from_defaults(session_id=thread, memory_blocks=blocks, **size, **options)
+    return Memory.from_defaults(
+        session_id=thread, memory_blocks=blocks, token_limit=2 * BUDGET, chat_history_token_ratio=0.3,
+        token_flush_size=100, **options,
+    )  # fmt: skip
 
 
 def _said(case: HostCase, conversations: Any, around: Surroundings) -> str:
@@ -204,7 +206,7 @@ def _said(case: HostCase, conversations: Any, around: Surroundings) -> str:
         conversations.say(Say(text))
         around.passed()
     around.passed(timedelta(days=4))
-    answer = conversations.say(Say(asked, thread="friday"))
+    answer: str = conversations.say(Say(asked, thread="friday"))
     around.passed()
     return answer
 
