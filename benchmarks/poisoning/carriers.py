@@ -320,9 +320,9 @@ CARRIERS: dict[str, Carrier] = {
     made.__name__: made
     for made in (
         page, tool, failure, long_result, long_json, tool_name, arguments, assistant, other_session, person, speaker,
-        persons_name, metadata, file_name, pasted, imported, note, correction, mcp, block, rethought, archive, put_aside,
-        member, members_system, first_in_space, members_tool, quarantined, approved, space_block, own_block_in_space,
-        other_user,
+        persons_name, metadata, file_name, pasted, imported, note, correction, mcp, block, rethought, archive,
+        put_aside, member, members_system, first_in_space, members_tool, quarantined, approved, space_block,
+        own_block_in_space, other_user,
     )
 }  # fmt: skip
 

@@ -75,6 +75,7 @@ def own_cases() -> Iterator[HostCase]:
     account = _accounts(2000)
     for name, language in zip(KEPT, cycle(LANGUAGES), strict=False):
         yield HostCase(BY_NAME[name], language, "agent", next(account), told=False, paged=True)
+        yield HostCase(BY_NAME[name], language, "function", next(account), told=False, paged=True)
         yield HostCase(BY_NAME[name], language, "function", next(account), inserted=True)
         yield HostCase(BY_NAME[name], language, "engine", next(account), "own search", inserted=True)
 
