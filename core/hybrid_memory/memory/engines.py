@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from hybrid_memory.config import MemoryConfig
@@ -71,14 +72,8 @@ class Engines:
     @property
     def rekey(self) -> Callable[[Key], None] | None:
         """Gives an encrypted store another key; None where nothing can be encrypted."""
-        encrypted = [engine for engine in self.opened if engine.encrypts]
-
-        def change(key: Key) -> None:
-            value = key() if callable(key) else key
-            for engine in encrypted:
-                engine.rekey(value)
-
-        return change if encrypted else None
+        encrypted = [engine for engine in dict.fromkeys(self.opened) if engine.encrypts]
+        return partial(_rekey, encrypted) if encrypted else None
 
     def close(self) -> None:
         """Release them all."""
@@ -115,8 +110,29 @@ def open_engines(config: MemoryConfig, key: Key | None, *, media: bool, engine: 
         if config.archive.url is not None:
             archive = engine_at(config.archive.url, config).archive()
             engines.archive = engines.log = ArchivedLog(log, archive)
+        for each in dict.fromkeys(engines.opened):
+            if key is not None and each.encrypts:
+                each.settle_rekey(key)
         opened.pop_all()  # none failed: they stay open
     return engines
+
+
+def _rekey(engines: Sequence[Engine], key: Key) -> None:
+    """Give all of them the key, or none; after a crash the next opening decides, by either key."""
+    value = key() if callable(key) else key
+    before = {engine: engine.key for engine in engines}
+    try:
+        for engine in reversed(engines):  # what may not be opened the next time is safe first
+            engine.prepare_rekey(value)
+        for engine in engines:
+            engine.rekey(value)
+    except BaseException:
+        for engine, old in before.items():
+            if old is not None:
+                engine.settle_rekey(old)
+        raise
+    for engine in engines:
+        engine.settle_rekey(value)
 
 
 def _outbox(config: MemoryConfig, engines: Engines, key: str | bytes | None) -> Engine:

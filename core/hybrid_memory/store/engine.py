@@ -86,6 +86,15 @@ class Engine:
         """Whether an index with this suffix is known to be there already, without opening it."""
         return False
 
+    def prepare_rekey(self, key: str | bytes) -> None:
+        """Make sure that from now on either key opens what is open, whatever happens; before any engine's `rekey`."""
+
+    def settle_rekey(self, key: str | bytes) -> None:
+        """Have this key as the only one: after every engine's `rekey`, or the old one where that failed.
+
+        It is called after every opening too, which may finish what a process that ended left undone.
+        """
+
     def rekey(self, key: str | bytes) -> None:
         """Give what is open another key; raises `InvalidConfigError` where nothing is encrypted."""
         raise InvalidConfigError(f"{self.url} has no key to be changed, got one of {len(key)} characters")

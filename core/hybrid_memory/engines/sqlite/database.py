@@ -8,11 +8,12 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hybrid_memory.engines.sqlite.driver import Driver
+from hybrid_memory.engines.sqlite.driver import Driver, secret_of
+from hybrid_memory.engines.sqlite.key_notes import KeyNotes
 from hybrid_memory.engines.sqlite.rows import owner_key
 from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, MIGRATIONS
 from hybrid_memory.errors import (
@@ -88,6 +89,8 @@ class Database:
         self._owners: dict[Scope, int] = {}
         self._functions: dict[str, Callable[[str, str], bool]] = {}
         self._driver = Driver(path, key)
+        self._notes = KeyNotes(path)
+        self._stale = False
         self._writer = self._opened()
         self._finish_scrub()
 
@@ -100,9 +103,21 @@ class Database:
             try:
                 return self._tried()
             except WrongKeyError:
-                if not self._driver.renew():  # else another process has just made the file, with a salt of its own
+                # Else another process has just made the file, with a salt of its own, or ended while it rekeyed it.
+                if not self._driver.renew() and not self._finish_rekeying():
                     raise
         return self._tried()
+
+    def _finish_rekeying(self) -> bool:
+        """Whether the file had the other key of a change that was not finished; now it has ours."""
+        secret = self._driver.secret
+        self._notes.release()
+        other = None if secret is None else self._notes.other(secret)
+        if secret is None or other is None:
+            return False
+        Driver(self.path, other).rekey(secret)
+        self._driver.renew()
+        return True
 
     def _tried(self) -> sqlite3.Connection:
         try:
@@ -161,6 +176,7 @@ class Database:
         """What the work returns, done in one transaction: committed when it returns, rolled back when it raises."""
         with self._lock:
             self._check_open()
+            self._refresh()
             try:
                 return _transaction(self._writer, work)
             except self._driver.error as error:
@@ -171,6 +187,7 @@ class Database:
         self._functions[name] = function
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        self._refresh()
         reader = self._reader()
         with reader.lock:
             self._check_open()
@@ -242,6 +259,15 @@ class Database:
             _log.warning("%s; it is tried again when the store is opened next", error)
         self._driver.wait(self._writer)
 
+    def prepare_rekey(self, key: Key) -> None:
+        """From now on either key opens the file, whatever happens, until `settle_rekey`.
+
+        Raises:
+            InvalidConfigError: the file is not encrypted, or the key is none.
+            StoreUnavailableError: another process is changing the key.
+        """
+        self._notes.write(self._secret(), secret_of(key))
+
     def rekey(self, key: Key) -> None:
         """Encrypt the file with another key, all of it or, after a crash, nothing; other processes must open it anew.
 
@@ -249,21 +275,56 @@ class Database:
             InvalidConfigError: the file is not encrypted, or the key is none.
             StoreUnavailableError: another process is writing.
         """
-        if not self.encrypted:
-            raise InvalidConfigError(f"{self.path} is not encrypted: there is no key to change")
-        with self._lock, self._registry, ExitStack() as readers:
+        self._secret()
+        with self._lock, self._registry:
             self._check_open()
-            held = list(self._readers)
-            for reader in held:
-                readers.enter_context(reader.lock)
+            self._alone(list(self._readers), partial(self._rekeyed, key))
+
+    def _secret(self) -> str | bytes:
+        if self._driver.secret is None:
+            raise InvalidConfigError(f"{self.path} is not encrypted: there is no key to change")
+        return self._driver.secret
+
+    def settle_rekey(self, key: Key) -> None:
+        """Have this key as the only one that opens the file, once every file of the store has it."""
+        if not self._notes.ours and not self._notes.left():
+            return
+        if self._driver.secret != secret_of(key):
+            self.rekey(key)
+        self._refresh()
+        self._notes.remove()
+
+    def _alone(self, readers: Sequence[_Reader], work: Callable[[], T]) -> T:
+        """What the work returns, done while none of these reads."""
+        if not readers:
+            return work()
+        with readers[0].lock:
+            return self._alone(readers[1:], work)
+
+    def _rekeyed(self, key: Key) -> None:
+        self._stale = True
+        try:
             self._driver.rekey(key)
-            self._writer.close()
-            self._writer = self._opened()
-            for reader in held:
-                reader.connection.close()
-                reader.connection = self._reading()
-            if not truncate_journal(self._writer):
-                _log.warning("%s has its new key; what is older stays in it until other processes close it", self.path)
+        finally:
+            self._reopen()
+
+    def _reopen(self) -> None:
+        """Connections that know the key. Nobody reads or writes meanwhile."""
+        before, self._writer = self._writer, self._opened()
+        before.close()
+        for reader in list(self._readers):
+            old, reader.connection = reader.connection, self._reading()
+            old.close()
+        self._stale = False
+        if not truncate_journal(self._writer):
+            _log.warning("%s has its new key; what is older stays in it until other processes close it", self.path)
+
+    def _refresh(self) -> None:
+        """Reopen what an interrupt of `rekey` left with a former key."""
+        if self._stale:
+            with self._lock, self._registry:
+                self._check_open()
+                self._alone(list(self._readers), self._reopen)
 
     def size_bytes(self) -> int:
         files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
