@@ -43,15 +43,20 @@ def erase(store: Store) -> object:
     return store.log.erase(ALICE, [1], {2: {"content": "gone"}}, draft("note"))
 
 
-def put_vectors(store: Store) -> object:
-    return store.index.put_vectors(("canaries", DIM), {3: b"3"}, {b"3": np.ones(DIM, dtype=np.float32)})
+def put_vectors(store: Store) -> None:
+    store.index.put_vectors(("canaries", DIM), {3: b"3"}, {b"3": np.ones(DIM, dtype=np.float32)})
+
+
+def scrub(store: Store) -> None:
+    store.index.delete([7])
+    store.database.scrub()
 
 
 ACTIONS: dict[str, Callable[[Store], object]] = {
     "append": append,
     "erase": erase,
     "drop": lambda store: store.log.drop(ALICE, [5]),
-    "scrub": lambda store: (store.index.delete([7]), store.database.scrub()),
+    "scrub": scrub,
     "put vectors": put_vectors,
     "delete": lambda store: store.index.delete([4]),
     "read": lambda store: store.log.read(ALICE, limit=3),

@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Scope, open_memory
-from hybrid_memory.engines.sqlite import Database, SqliteLog, database
+from hybrid_memory.config import OrchestrationConfig
+from hybrid_memory.engines.sqlite import Database, SqliteLog
+from hybrid_memory.engines.sqlite.key_notes import KeyNotes
 from hybrid_memory.errors import StoreError, StoreUnavailableError, WrongKeyError
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Draft
@@ -36,7 +38,7 @@ def opened(folder: Path, key: bytes) -> HybridMemory:
         outbox=str(folder / "outbox.db"),
         embedder="none",
         power_safe=False,
-        orchestration={"background": False},
+        orchestration=OrchestrationConfig(background=False),
     )
     return open_memory(config, key=key)
 
@@ -118,10 +120,10 @@ def test_one_file_that_another_process_writes_keeps_the_key_of_all(
 
     other.write(busy)
     other.close()
-    memory.scoped(user="memory.db").remember(Message(role="user", content="still here"))
+    memory.scoped(user="memory.db").remember(Message(content="still here"))
     memory.close()
     with pytest.raises(StoreError):
         opened(store, NEW)
     with opened(store, OLD) as memory:
         assert memory.scoped(user="memory.db").recall("still here")
-    assert database.KeyNotes(store / "memory.db").left() is False
+    assert not KeyNotes(store / "memory.db").left()
