@@ -106,6 +106,8 @@ class Context:
         reader: the tool that the prompt names for reading on; empty if it names none.
         preface: what stands in front of the question in marked places, for hosts that add the question themselves.
         plan: every part, with the reason why it stands as it does.
+        unwritten: why nothing could be written for this call, as on a full disk: nothing new was compacted or learned,
+            and the note is not kept; empty if all was.
     """
 
     messages: tuple[Message, ...]
@@ -123,6 +125,7 @@ class Context:
     reader: str = ""
     preface: str = ""
     plan: tuple[Piece, ...] = ()
+    unwritten: str = ""
 
     @property
     def text(self) -> str:

@@ -12,7 +12,7 @@ from hybrid_memory.display import Progress
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.facts.attributes import attribute as attribute_of
 from hybrid_memory.facts.fact import Category, Claim, Fact
-from hybrid_memory.facts.learn import learn
+from hybrid_memory.facts.learn import learn, learn_before_reading
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.resolving import SETTLED, resolve
 from hybrid_memory.facts.values import normalised
@@ -139,7 +139,7 @@ async def facts(
     for name, value in (("subject", subject), ("attribute", attribute)):
         if not isinstance(value, str | None):
             raise InvalidInputError(f"{name} must be text, got {shown(value)}")
-    await learn(run, services, scope)
+    await learn_before_reading(run, services, scope)
     return [
         fact
         for fact in (await knowledge(run, await in_view(run, services, scope))).facts

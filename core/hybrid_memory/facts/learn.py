@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hybrid_memory.display import Progress
-from hybrid_memory.errors import ModelError
+from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.facts.attributes import statement
 from hybrid_memory.facts.fact import USER, Claim, FactExtractor, Stance
 from hybrid_memory.log.event import Event, EventKind, principal_of
@@ -17,6 +18,8 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import append_revision, number_of, revision_id
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
+
+_log = logging.getLogger(__name__)
 
 READ_BATCH = 512
 """Turns that rules read in one step."""
@@ -53,6 +56,14 @@ async def learn(
     if model and extractors.reader is not None and services.config.learning.model:
         count += await _catch_up(run, services, owner.owner, extractors.reader, progress)
     return count
+
+
+async def learn_before_reading(run: Runner, services: Services, owner: Scope) -> None:
+    """Read new turns by the rules; what a full disk keeps from being written is learned the next time."""
+    try:
+        await learn(run, services, owner)
+    except StoreUnavailableError as error:
+        _log.warning("%s; of %s only what was learned before is shown", error, owner)
 
 
 async def _catch_up(

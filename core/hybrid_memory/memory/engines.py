@@ -33,7 +33,7 @@ MEDIA = "-media"
 """Added to the name of a store, it is that of its media."""
 
 
-def engine_at(url: str, config: MemoryConfig, key: Key | None = None) -> Engine:
+def engine_at(url: str, config: MemoryConfig, key: Key | None = None, *, read_only: bool = False) -> Engine:
     """The engine that the scheme of a URL names: one of ours, or of an installed package.
 
     Raises:
@@ -50,7 +50,9 @@ def engine_at(url: str, config: MemoryConfig, key: Key | None = None) -> Engine:
     if key is not None and not kind.encrypts:
         reason = "is written to no disk: there is nothing to encrypt" if url == "memory://" else "has no key"
         raise InvalidConfigError(f"{url} {reason}, leave key= out")
-    return kind(url, config, key() if callable(key) else key)
+    opened = kind(url, config, key() if callable(key) else key)
+    opened.read_only = read_only
+    return opened
 
 
 @dataclass(slots=True)
@@ -82,7 +84,9 @@ class Engines:
                 part.close()
 
 
-def open_engines(config: MemoryConfig, key: Key | None, *, media: bool, engine: Engine | None = None) -> Engines:
+def open_engines(
+    config: MemoryConfig, key: Key | None, *, media: bool, engine: Engine | None = None, read_only: bool = False
+) -> Engines:
     """The engines that the settings name; what was opened is closed again where another cannot be.
 
     Args:
@@ -91,10 +95,12 @@ def open_engines(config: MemoryConfig, key: Key | None, *, media: bool, engine: 
         media: whether there may be new media; what is there of an embedded store is opened in any case, so that
             forgetting reaches it.
         engine: in place of the one that ``config.url`` names.
+        read_only: nothing will be written.
     """
     key = key() if callable(key) else key
-    first = engine or engine_at(config.url, config, key)
-    second = first if config.index.url in {None, config.url} else engine_at(config.index.url or "", config, key)
+    at = partial(engine_at, config=config, key=key, read_only=read_only)
+    first = engine or at(config.url)
+    second = first if config.index.url in {None, config.url} else at(config.index.url or "")
     with ExitStack() as opened:
         log = first.log()
         opened.callback(log.close)
@@ -105,7 +111,7 @@ def open_engines(config: MemoryConfig, key: Key | None, *, media: bool, engine: 
             engines.media = second.index(MEDIA)
             opened.callback(engines.media.close)
         if config.outbox is not None:
-            engines.outbox = _outbox(config, engines, key).log()
+            engines.outbox = _outbox(config, engines, at).log()
             opened.callback(engines.outbox.close)
         if config.archive.url is not None:
             archive = engine_at(config.archive.url, config).archive()
@@ -135,11 +141,11 @@ def _rekey(engines: Sequence[Engine], key: Key) -> None:
         engine.settle_rekey(value)
 
 
-def _outbox(config: MemoryConfig, engines: Engines, key: str | bytes | None) -> Engine:
+def _outbox(config: MemoryConfig, engines: Engines, at: Callable[[str], Engine]) -> Engine:
     """The engine of the outbox, a file of its own with the key of the store."""
     file = Path(config.outbox or "").expanduser().resolve()
     taken = [getattr(engine, "path", None) for engine in engines.opened]
     if file in [path.resolve() for path in taken if path is not None]:
         raise InvalidConfigError(f"outbox={config.outbox!r} is the store itself: name another file")
-    engines.opened.append(engine_at(f"sqlite:///{file}", config, key))
+    engines.opened.append(at(f"sqlite:///{file}"))
     return engines.opened[-1]

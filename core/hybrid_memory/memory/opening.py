@@ -102,7 +102,8 @@ def open_memory(
         key: encrypts the store: a passphrase, 32 bytes, or a callable that gives one of them when the store is opened.
             A store is encrypted from its first opening on, or never.
         read_only: look only: verbs that change something raise `InvalidInputError`, nothing is indexed, learned or
-            counted, and nothing runs in the background. What was not indexed yet is not found.
+            counted, and nothing runs in the background. What was not indexed yet is not found. An embedded store may
+            stand where nothing can be written.
 
     Warns:
         TextOnlyWarning: the local embedder is not installed; recall works on words alone.
@@ -131,7 +132,7 @@ def open_memory(
     seeing = None if named is not None else as_media_embedder(embedder)
     rules: FactExtractor = _made("extractor", extractor or config.learning.extractor, EXTRACTORS)
     ranking: Ranker = _made("ranker", ranker or config.recall.ranker, RANKERS)
-    engines = open_engines(config, key, media=seeing is not None, engine=engine)
+    engines = open_engines(config, key, media=seeing is not None, engine=engine, read_only=read_only)
     _check_embedders(engines, model, seeing)
     services = Services(
         log=ReadOnlyLog(engines.log) if read_only else engines.log,

@@ -54,6 +54,7 @@ class Engine:
         config: all settings of the memory.
         key: of an encrypted store; None without one.
         encrypts: whether it can be given a key.
+        read_only: nothing will be written, so that a place is enough that cannot be.
 
     Raises:
         InvalidConfigError: the URL is malformed.
@@ -65,6 +66,7 @@ class Engine:
         self.url = url
         self.config = config
         self.key = key
+        self.read_only = False
 
     def log(self) -> EventLog:
         """The log (L3) at this URL.

@@ -65,7 +65,9 @@ class SqliteEngine(Engine):
 
     def _opened(self, path: Path) -> Database:
         if path not in self._files:
-            self._files[path] = Database(path, power_safe=self.config.power_safe, key=self.key)
+            self._files[path] = Database(
+                path, power_safe=self.config.power_safe, key=self.key, read_only=self.read_only
+            )
         return self._files[path]
 
     @staticmethod

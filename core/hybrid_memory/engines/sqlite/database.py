@@ -69,6 +69,7 @@ class Database:
         power_safe: fsync at every commit, so that an acknowledged write survives a power cut; without it it survives
             a crash of the process only.
         key: encrypts the whole file: a passphrase, a key of 32 bytes, or what returns one of them, called here.
+        read_only: nothing will be written, so that a file is enough that cannot be.
 
     Raises:
         StoreUnavailableError: the path cannot be opened or written, or is not a store.
@@ -78,7 +79,7 @@ class Database:
         MissingDependencyError: a key was given, and SQLCipher is not installed.
     """
 
-    def __init__(self, path: Path, *, power_safe: bool = True, key: Key | None = None) -> None:
+    def __init__(self, path: Path, *, power_safe: bool = True, key: Key | None = None, read_only: bool = False) -> None:
         self.path = path
         self._synchronous = "FULL" if power_safe else "NORMAL"
         self._lock = threading.RLock()
@@ -91,12 +92,22 @@ class Database:
         self._driver = Driver(path, key)
         self._notes = KeyNotes(path)
         self._stale = False
-        self._writer = self._opened()
-        self._finish_scrub()
+        self._writer = self._opened_to_read() if read_only else self._opened()
+        if not self._driver.frozen:
+            self._finish_scrub()
 
     @property
     def encrypted(self) -> bool:
         return self._driver.encrypted
+
+    def _opened_to_read(self) -> sqlite3.Connection:
+        try:
+            return self._opened()
+        except StoreUnavailableError:
+            if not self.path.is_file():
+                raise
+            self._driver.freeze()
+            return self._opened()
 
     def _opened(self) -> sqlite3.Connection:
         for _ in range(OPENINGS):
@@ -131,7 +142,10 @@ class Database:
         try:
             self._check_ours(connection)
             self._configure(connection)
-            _transaction(connection, self._migrate)
+            if self._driver.frozen:
+                self._check_current(connection)
+            else:
+                _transaction(connection, self._migrate)
         except self._driver.error as error:
             connection.close()
             raise self._driver.failure("open", error) from error
@@ -154,8 +168,16 @@ class Database:
                 "upgrade hybrid-agent-memory"
             )
 
+    def _check_current(self, connection: sqlite3.Connection) -> None:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version < len(MIGRATIONS):
+            raise StoreUnavailableError(
+                f"{self.path} was written by an older version: open it once where it can be written, then read it here"
+            )
+
     def _configure(self, connection: sqlite3.Connection) -> None:
-        self._driver.use_wal(connection)
+        if not self._driver.frozen:
+            self._driver.use_wal(connection)
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         connection.execute("PRAGMA cache_size = -65536")  # 64 MiB: the terms of 100,000 turns stay in memory
         connection.execute("PRAGMA temp_store = MEMORY")

@@ -54,6 +54,18 @@ class Driver:
         self.error: type[sqlite3.DatabaseError] = self._module.DatabaseError
         self._salt = b""
         self._key = b""
+        self._uri = ""
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the file is only read."""
+        return self._uri != ""
+
+    def freeze(self) -> None:
+        """Only read from now on, and make no file beside it: for a folder that cannot be written."""
+        wal = self.path.with_name(f"{self.path.name}-wal")
+        alone = not (wal.exists() and wal.stat().st_size)  # else what stands there is read too, if SQLite can
+        self._uri = f"{self.path.resolve().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
 
     @property
     def encrypted(self) -> bool:
@@ -82,7 +94,11 @@ class Driver:
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection = self._module.connect(
-            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            self._uri or self.path,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=self.frozen,
         )
         if self.encrypted:
             connection.execute("PRAGMA cipher_log_level = NONE")  # we report errors; it would write them to stderr too
