@@ -17,8 +17,10 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
+from typing import Self
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, open_memory
 from hybrid_memory.config import CompactionConfig, LearningConfig
@@ -111,7 +113,7 @@ class Victim:
         self.acknowledged: list[str] = []
         self._until("ready")
 
-    def __enter__(self) -> Victim:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -128,7 +130,7 @@ class Victim:
                 self._process.send_signal(signal.SIGINT)
             else:
                 self._tell("throw")
-            if self._until("interrupted", 1):
+            if self._until("interrupted", 3):
                 return
 
     def works(self) -> bool:
@@ -137,8 +139,9 @@ class Victim:
         return self._until("works")
 
     def _tell(self, what: str) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{what}\n".encode())
+        if self._process.stdin is not None:
+            with suppress(BrokenPipeError):
+                self._process.stdin.write(f"{what}\n".encode())
 
     def _until(self, wanted: str, seconds: float = PATIENCE) -> bool:
         deadline = time.monotonic() + seconds
@@ -154,11 +157,11 @@ class Victim:
             self.acknowledged.append(line[1:])
 
     def _line(self, seconds: float) -> str:
-        assert self._process.stdout is not None
+        stdout = self._process.stdout
         while b"\n" not in self._left:
-            if not select.select([self._process.stdout], [], [], seconds)[0]:
+            if stdout is None or not select.select([stdout], [], [], seconds)[0]:
                 return ""
-            got = self._process.stdout.read(65536)
+            got = stdout.read(65536)
             if not got:
                 return ""
             self._left += got
@@ -172,6 +175,7 @@ def work() -> None:
     memory = opened(folder)
     kept: list[BaseException] = []
     numbers = iter(range(first * 1000, sys.maxsize))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     show("ready")
     while True:
         if sort == "signal":
@@ -190,9 +194,11 @@ def work() -> None:
 def interrupted(memory: HybridMemory, numbers: object) -> BaseException:
     """What ended the work."""
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         while True:
             step(memory, numbers)
-    except (KeyboardInterrupt, RuntimeError) as error:  # a future may tell of an interrupt by a RuntimeError
+    except BaseException as error:  # noqa: BLE001 - what was raised in a destructor comes as something else
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         return error
 
 
@@ -212,7 +218,7 @@ def thrown(memory: HybridMemory, numbers: object) -> BaseException:
     while not ended:
         if sys.stdin.readline() == "throw\n":
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(ThrownError))
-            thread.join(0.9)
+            thread.join(2)
     return ended[0]
 
 

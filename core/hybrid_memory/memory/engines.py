@@ -117,7 +117,7 @@ def open_engines(
             archive = engine_at(config.archive.url, config).archive()
             engines.archive = engines.log = ArchivedLog(log, archive)
         for each in dict.fromkeys(engines.opened):
-            if key is not None and each.encrypts:
+            if key is not None and each.encrypts and not read_only:
                 each.settle_rekey(key)
         opened.pop_all()  # none failed: they stay open
     return engines
