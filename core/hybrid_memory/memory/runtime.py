@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import logging
 import threading
+import time
 import weakref
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,19 +23,24 @@ from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.recall.cache import RecallProjection, note_uses
 from hybrid_memory.runtime.runners import INLINE, LoopRunner, Runner, drive
 from hybrid_memory.runtime.scheduler import Scheduler
-from hybrid_memory.runtime.tasks import Task
+from hybrid_memory.runtime.tasks import PATIENT, Task, at_priority
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.engine import astray
 from hybrid_memory.store.forget import archive
 from hybrid_memory.store.indexing import indexes
 from hybrid_memory.store.migrate import flush
 from hybrid_memory.store.remember import drain
 from hybrid_memory.store.services import Services
+from hybrid_memory.urls import shown_url
 
 WORKERS = 16
 """Threads for the async face, started as they are needed: enough for slow models, few enough for one store."""
 
 BACKGROUND = 3
 """The priority of what nobody waits for."""
+
+CLOSING = timedelta(seconds=5)
+"""How long `close` waits for what is being done; what hangs longer is left to a thread that nobody waits for."""
 
 USES_EVERY = timedelta(seconds=30)
 OUTBOX_EVERY = timedelta(seconds=5)
@@ -164,7 +170,9 @@ class Runtime:
         """Index what is in the log and not in the index; a memory of many owners does so one by one."""
         services = self._services
         for owner, head in services.truth.heads().items():
-            if services.index.applied(owner) < head or (services.embedder and services.index.pending(owner, 1)):
+            status = services.index.status(owner, pending=1)
+            behind = status.applied < head or astray(services.truth, owner, status)
+            if behind or (services.embedder and status.pending):
                 work = _loosely(self._index, owner)
                 self.scheduler.schedule(Task(work, kind="indexing", priority=BACKGROUND, scope=owner))
 
@@ -174,9 +182,11 @@ class Runtime:
             raise MemoryClosedError
 
     def close(self) -> None:
-        """Release stores and threads."""
+        """Release stores and threads; what still hangs after `CLOSING` is left behind."""
         self._closing = True
-        self.scheduler.close()
+        until = time.monotonic() + CLOSING.total_seconds()
+        if not self.scheduler.close(until=until):
+            _log.warning("%s is closed while some work hangs: it is taken up after the next opening", self.url)
         self._dropped.detach()
         if not self.closed:
             _note_last_uses(self._services)
@@ -184,17 +194,20 @@ class Runtime:
             self.closed = True
             executor, self._executor = self._executor, None
         if executor is not None:
-            executor.shutdown(wait=True)
+            # It can be waited for without an end only: so a thread waits that may be left.
+            waiting = threading.Thread(target=executor.shutdown, name="hybrid-memory-closing", daemon=True)
+            waiting.start()
+            waiting.join(max(0.0, until - time.monotonic()))
         _close(self._services)
 
     @property
     def url(self) -> str:
-        """Where the store is."""
-        return self._services.config.url
+        """Where the store is, without a password."""
+        return shown_url(self._services.config.url)
 
     def __str__(self) -> str:
         embedder = self._services.embedder.name if self._services.embedder else "text only"
-        return f"{self._services.config.url} ({embedder}){' closed' if self.closed else ''}"
+        return f"{self.url} ({embedder}){' closed' if self.closed else ''}"
 
 
 async def note_all_uses(run: Runner, services: Services) -> None:
@@ -237,7 +250,7 @@ def _drop(scheduler: Scheduler, services: Services, *, shared: bool) -> None:
 
 
 def _release(scheduler: Scheduler, services: Services, shared: bool) -> None:
-    scheduler.close()
+    scheduler.close(until=time.monotonic() + CLOSING.total_seconds())
     if not shared:
         _note_last_uses(services)
         _close(services)
@@ -245,5 +258,5 @@ def _release(scheduler: Scheduler, services: Services, shared: bool) -> None:
 
 async def flush_owners(run: Runner, services: Services, owners: Sequence[Scope] | None, shown: bool | None) -> Receipt:
     """Do the derived work of these owners, or of all, under a progress bar."""
-    with progress_bar("indexing", shown=shown) as advance:
+    with at_priority(PATIENT), progress_bar("indexing", shown=shown) as advance:
         return await flush(run, services, owners, advance)

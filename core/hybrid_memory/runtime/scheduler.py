@@ -118,8 +118,8 @@ class Scheduler:
         """
         self._debounced.ask(key, max(0.0, delay.total_seconds()), task)
 
-    def close(self, *, wait: bool = True) -> None:
-        """Cancel what is queued, and wait for what runs."""
+    def close(self, *, wait: bool = True, until: float | None = None) -> bool:
+        """Cancel what is queued, and wait for what runs; False if something still runs at this time of the clock."""
         with self._lock:
             self._closed = True
             jobs = [*self._queue.jobs(), *self._admission.close(MemoryClosedError())]
@@ -127,9 +127,8 @@ class Scheduler:
         self._timer.close()
         for job in jobs:
             job.cancel()
-        if wait:
-            self._timer.join()
-            self._pool.join()
+        # Both are waited for by the real clock, whatever the tasks go by.
+        return not wait or (self._timer.join(until) and self._pool.join(until))
 
     def _submit(self, task: Task[T], *, forced: bool = False) -> tuple[Job[T], Promise[None] | None]:
         """The job, and where it has no room yet, the future that is done when it has."""

@@ -23,6 +23,9 @@ LOWEST, HIGHEST = 1, 10
 INTERACTIVE = 8
 """From this priority on somebody is waiting for the answer."""
 
+PATIENT = 5
+"""The priority of what somebody waits for until all of it is done, however long that takes."""
+
 _priority: contextvars.ContextVar[int | None] = contextvars.ContextVar("priority", default=None)
 
 

@@ -81,10 +81,9 @@ class Timer:
             self._heap.clear()
             self._changed.notify_all()
 
-    def join(self) -> None:
-        """Wait until the action that is being called has ended."""
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+    def join(self, until: float | None = None) -> bool:
+        """Wait until the action that is being called has ended; whether it has by then."""
+        return self._thread is None or joined(self._thread, until)
 
     def _run(self) -> None:
         while True:
@@ -110,6 +109,14 @@ class Timer:
                 else:
                     self._changed.wait(min(self._heap[0][0] - now, LONGEST_WAIT) if self._heap else None)
             return None
+
+
+def joined(thread: threading.Thread, until: float | None) -> bool:
+    """Wait for a thread, but for one's own, up to a moment of `time.monotonic`; whether it has ended by then."""
+    if thread is threading.current_thread():
+        return True
+    thread.join(None if until is None else max(0.0, until - time.monotonic()))
+    return not thread.is_alive()
 
 
 class Periodic:
