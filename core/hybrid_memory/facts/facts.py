@@ -11,7 +11,7 @@ from hybrid_memory.errors import InvalidInputError, ModelError, OutdatedError
 from hybrid_memory.facts.attributes import attribute as attribute_of
 from hybrid_memory.facts.fact import Category, Claim, Fact
 from hybrid_memory.facts.knowing import Knowledge
-from hybrid_memory.facts.learn import learn
+from hybrid_memory.facts.learn import learn, learn_before_reading
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.resolving import SETTLED
 from hybrid_memory.facts.values import normalised
@@ -93,7 +93,7 @@ async def facts(
     for name, value in (("subject", subject), ("attribute", attribute)):
         if not isinstance(value, str | None):
             raise InvalidInputError(f"{name} must be text, got {shown(value)}")
-    await learn(run, services, scope)
+    await learn_before_reading(run, services, scope)
     known = await knowledge(run, await in_view(run, services, scope))
     about = None if subject is None else normalised(subject)
     return [

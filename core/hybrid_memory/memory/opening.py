@@ -105,7 +105,8 @@ def open_memory(
         key: encrypts the store: a passphrase, 32 bytes, or a callable that gives one of them when the store is opened.
             A store is encrypted from its first opening on, or never.
         read_only: look only: verbs that change something raise `InvalidInputError`, nothing is indexed, learned or
-            counted, and nothing runs in the background. What was not indexed yet is not found.
+            counted, and nothing runs in the background. What was not indexed yet is not found. An embedded store may
+            stand where nothing can be written.
 
     Warns:
         TextOnlyWarning: the local embedder is not installed; recall works on words alone.
@@ -146,7 +147,7 @@ def open_memory(
     ranking = (
         ranking if isinstance(chosen, str) and chosen in RANKERS else LimitedRanker(_able(ranking, "score"), timeout)
     )
-    engines = open_engines(config, key, media=seeing is not None, engine=engine)
+    engines = open_engines(config, key, media=seeing is not None, engine=engine, read_only=read_only)
     _check_embedders(engines, model, seeing)
     services = Services(
         log=ReadOnlyLog(engines.log) if read_only else engines.log,
