@@ -18,6 +18,11 @@ from hybrid_memory.facts.standing import Standing
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.visible import MAX_POSITION, Stretches, visible
 
+Place = tuple[int, str]
+"""Where an event stands, and its id: a log that was set back gives positions anew."""
+
+NOWHERE: Place = (0, "")
+
 Lapse = tuple[int, int, int]
 """Position of the turn from which on a fact stood no longer, of the first turn that said it, and the fact's id."""
 
@@ -47,14 +52,14 @@ class Knowledge:
     What a claim costs depends on the claims that it concerns, not on how many there are.
 
     Attributes:
-        mark: positions of the last events beside claims that it follows from, such as what was erased.
-        last: position up to which claims were taken in.
+        mark: the last events beside claims that it follows from, such as what was erased.
+        last: the claim up to which they were taken in.
         hidden: stretches of the log whose claims are left out.
     """
 
-    def __init__(self, mark: tuple[int, ...], hidden: Stretches, rule: ConflictRule, trust: Trust) -> None:
+    def __init__(self, mark: tuple[Place, ...], hidden: Stretches, rule: ConflictRule, trust: Trust) -> None:
         self.mark = mark
-        self.last = 0
+        self.last = NOWHERE
         self.hidden = hidden
         self._rule, self._trust = rule, trust
         self._lock = RLock()
@@ -72,13 +77,13 @@ class Knowledge:
         self._lapses: list[Lapse] = []
         self._lapse_of: dict[int, Lapse] = {}
 
-    def take(self, events: Sequence[Event], upto: int) -> None:
-        """Take in claims, which are all that were written since the last ones up to a position; known ones are left."""
+    def take(self, events: Sequence[Event], last: Place) -> None:
+        """Take in claims, which are all that were written since the ones before up to this; known ones are left."""
         with self._lock:
             groups: dict[tuple[str, str], list[Pair]] = defaultdict(list)
             for event in events:
                 turn = turn_of(event)
-                if event.position <= self.last:
+                if event.position <= self.last[0]:
                     continue
                 if not visible(turn, self.hidden):
                     insort(self._left_out, turn)
@@ -91,7 +96,7 @@ class Knowledge:
                 group = self._groups.setdefault(key, Group(self._rule, self._trust))
                 self._latest[key] = max(self._latest.get(key, 0), *map(_turn, pairs), 0)
                 self._note(group.take(pairs), group)
-            self.last = max(self.last, upto)
+            self.last = max(self.last, last)
 
     def hide(self, hidden: Stretches) -> bool:
         """Leave out the claims in these stretches from now on; False if that are others than before."""
@@ -242,6 +247,11 @@ class Knowledge:
         if known.made is None:
             known.made = known.fact.as_fact()
         return known.made
+
+
+def place_of(event: Event) -> Place:
+    """Where an event stands."""
+    return event.position, event.id
 
 
 def turn_of(event: Event) -> int:
