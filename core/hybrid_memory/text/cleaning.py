@@ -54,12 +54,12 @@ _ENGLISH_STUTTERS = (
         "i i|we we|she she|they they|the the|an an|and and|but but|of of|your your|our our|their their|if if"
         "|because because|a a ",
         r"(?<![\w'’.,-])(I|[Ww]e|[Ss]he|[Tt]hey|the|a|an|and|but|of|your|our|their|if|because) "
-        rf"(?:\1 ){0, 20}(?=\1{_WORD_END}(?!\.\w))",
+        rf"(?:\1 ){{0,20}}(?=\1{_WORD_END}(?!\.\w))",
     ),
-    _rule("i i'|we we'|i, i|the, the", rf"{_CLAUSE}(I|[Ww]e|[Tt]he),? (?:\1,? ){0, 20}(?=\1(?:'[a-z]+)?{_WORD_END})"),
+    _rule("i i'|we we'|i, i|the, the", rf"{_CLAUSE}(I|[Ww]e|[Tt]he),? (?:\1,? ){{0,20}}(?=\1(?:'[a-z]+)?{_WORD_END})"),
     _rule(
         "i'm i'|i've i'|we're we'|we've we'|they're they'|he's he'|she's she'|it's it'",
-        rf"(?<![\w'’-])((?:I|[Ww]e|[Tt]hey|[Hh]e|[Ss]he|[Ii]t)'(?:m|ve|re|s)) (?:\1 ){0, 20}(?=\1{_WORD_END})",
+        rf"(?<![\w'’-])((?:I|[Ww]e|[Tt]hey|[Hh]e|[Ss]he|[Ii]t)'(?:m|ve|re|s)) (?:\1 ){{0,20}}(?=\1{_WORD_END})",
     ),
     _rule("th-th", r"(?<![\w'’-])(?:[Tt]h-)+(?=th(?:e|at|is|ey|ere|en|ink)\b)"),
     _rule("wh-wh|w-w", r"(?<![\w'’-])(?:[Ww]h?-)+(?=(?:what|when|where|why|who|we|was|were)\b)"),
