@@ -9,6 +9,10 @@ from hybrid_memory.config import CleaningLevel
 from hybrid_memory.text.sentences import blocks
 
 MAX_PASSES = 10
+
+MAX_LINE_CHARS = 4_000
+"""Longer lines are left as they are: nobody said that in one breath."""
+
 """What one removal uncovers is removed in the next pass; a text that still changes then stays as it is."""
 
 
@@ -165,7 +169,7 @@ def _hinted(rule: _Rule, lowered: str) -> bool:
 
 
 def _cleaned_line(line: str, rules: list[_Rule]) -> str:
-    if _CODE_LINE.match(line):
+    if len(line) > MAX_LINE_CHARS or _CODE_LINE.match(line):
         return line
     words = line.strip()
     indent = line[: len(line) - len(line.lstrip())]
