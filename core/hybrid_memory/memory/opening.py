@@ -51,6 +51,7 @@ from hybrid_memory.store.engine import Engine, Finding, check_contents
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import Views
 from hybrid_memory.text.tokens import TokenCounter
 
 P = ParamSpec("P")
@@ -147,7 +148,7 @@ def open_memory(
         count=counted,
         ranker=ranking,
         compressor=compressor,
-        states=(Extractors(rules), *projections(profile, embeddings)),
+        states=(Extractors(rules), Views(), *projections(profile, embeddings)),
         statistics=statistics,
         read_only=read_only,
     )
