@@ -93,9 +93,9 @@ async def facts(
     return [
         fact
         for fact in known.facts
-        if (history or fact.current)
+        if (attribute is None or fact.attribute == attribute)
+        and (history or fact.current)
         and (about is None or normalised(fact.subject) == about)
-        and (attribute is None or fact.attribute == attribute)
         and (wanted is None or fact.category is wanted)
     ]
 

@@ -155,26 +155,33 @@ class Knowledge:
         says what is so instead is among them too.
         """
         with self._lock:
-            found = set()
-            for record in ids:
-                known = self._known.get(self._by_record.get(record, 0))
-                gone = known is not None and not known.fact.state.standing
-                if gone or any(self._replaced(number, record, ids) for number in self._by_turn.get(record, ())):
-                    found.add(record)
-            return found
+            said = {number for record in ids for number in self._said(record)}
+            return {
+                record
+                for record in ids
+                if self._gone(self._by_record.get(record, 0))
+                or any(self._replaced(number, record, ids, said) for number in self._by_turn.get(record, ()))
+            }
 
-    def _replaced(self, number: int, turn: int, ids: Collection[int]) -> bool:
-        """Whether what replaced a fact of a turn is among the records, and is not said by the turn itself."""
+    def _gone(self, number: int) -> bool:
+        return number in self._known and not self._known[number].fact.state.standing
+
+    def _said(self, record: int) -> Iterator[int]:
+        """Ids of the facts that a turn, or the record of a claim, says."""
+        if record in self._by_record:
+            yield self._by_record[record]
+        for number in self._by_turn.get(record, ()):
+            if record in self._known[number].fact.sources:
+                yield number
+
+    def _replaced(self, number: int, turn: int, ids: Collection[int], said: Collection[int]) -> bool:
+        """Whether what replaced a fact of a turn is among what the records say, and is not said by the turn itself."""
         fact = self._known[number].fact
         if fact.state.standing or turn not in fact.sources:
             return False
-        after = self._known.get(fact.superseded_by or 0)
-        if after is None:  # what takes a thing back is the last turn about it
+        if fact.superseded_by not in self._known:  # what takes a thing back is the last turn about it
             return turn != fact.last and fact.last in ids
-        sources = after.fact.sources
-        if turn in sources or self._by_record.get(turn) == after.fact.id:
-            return False
-        return any(other in sources or self._by_record.get(other) == after.fact.id for other in ids)
+        return fact.superseded_by in said and fact.superseded_by not in self._said(turn)
 
     def _tell(self, turn: int, session: str) -> None:
         last, of, elsewhere = self._told
