@@ -81,7 +81,7 @@ async def portrait(run: Runner, services: Services, scope: Scope, cursor: int, m
         await learn_before_reading(run, services, scope)
     known = await knowledge(run, view)
     names = await _called(run, view, known)
-    upto = _renewed(known, max(begin, known.mark[0]), scope, names, own.profile)
+    upto = _renewed(known, max(begin, known.mark[0][0]), scope, names, own.profile)
     count = known.count(upto)
     if not count:
         return ""
