@@ -173,7 +173,7 @@ HOSTILE: list[Callable[[], Any]] = [
     lambda: datetime.min.replace(tzinfo=UTC), lambda: NEVER.replace(year=2024),
     lambda: datetime(2024, 5, 1, tzinfo=UTC),
     lambda: datetime.max.replace(tzinfo=timezone(timedelta(hours=-23))), lambda: datetime(2024, 5, 1, tzinfo=_Zone()),
-    lambda: datetime.min.replace(tzinfo=timezone(timedelta(hours=23))), lambda: NEVER.date(),
+    lambda: datetime.min.replace(tzinfo=timezone(timedelta(hours=23))), NEVER.date,
     lambda: timedelta.max, lambda: timedelta.min, lambda: timedelta(0), Weights, lambda: Weights,
     lambda: Scope(user="other"), lambda: Message(content="hello"), lambda: Message,
 ]  # fmt: skip
