@@ -155,21 +155,20 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("events", {"which": [10**30, None]}), ("expand", {"what": "#²"}), ("expand", {"what": f"#{10**30}"}),
     ("forget", {"ids": "#²"}), ("forget", {"ids": 10**30}), ("forget", {"query": "x", "dry_run": "no"}),
     ("rollback", {"to": 10**30}), ("rollback", {"to": "now"}), ("fetch", {"result_id": Unreadable()}),
-    ("grep", {"result_id": "x", "pattern": "(" * 500}), ("records", {"positions": 7}), ("records", {"positions": ["a"]}),
+    ("grep", {"result_id": "x", "pattern": "(" * 500}), ("records", {"positions": 7}),
+    ("records", {"positions": ["a"]}),
     ("begin_blocks", {"blocks": ["a"]}), ("profile", {"schema": {}}), ("profile", {"schema": int}),
     ("profile", {"names": [7]}), ("assemble", {"query": "x", "tools": [deep(500)]}), ("reset", {"keep": "x"}),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("verb", "arguments"), REFUSED, ids=lambda value: value if isinstance(value, str) else "")
-def test_what_is_no_argument_is_refused_before_anything_changes(
-    face: Face, memory: HybridMemory, verb: str, arguments: dict[str, Any]
-) -> None:
+def test_what_is_no_argument_is_refused_before_anything_changes(face: Face, memory: HybridMemory) -> None:
     alice = memory.scoped(user="alice")
     face(alice).remember("a cat")
     before = memory.heads()
-    with pytest.raises(InvalidInputError):
-        getattr(face(alice), verb)(**arguments)
+    for verb, arguments in REFUSED:
+        with pytest.raises(InvalidInputError):
+            getattr(face(alice), verb)(**arguments)
     assert memory.heads() == before
 
 
@@ -187,7 +186,7 @@ def test_instants_at_the_ends_of_the_calendar_are_as_good_as_those_before_them(f
         assert texts(face(alice).recall("cat", since=first, until=last)) == ["a cat"]
         assert texts(face(alice).history(since=first, until=last)) == ["a cat"]
         assert face(alice.at(last)).count() == 1
-        assert face(alice).rollback(last).ids == ()
+        assert len(face(alice).rollback(last).ids) == 1
     assert texts(face(alice).history()) == ["a cat"]
 
 
@@ -206,6 +205,6 @@ def test_an_interrupt_passes_through(alice: ScopedMemory) -> None:
 
 
 def test_nonsense_gets_only_errors_of_the_library() -> None:
-    done, _ = campaign(1200, seed=7, per_store=600)
-    assert done.calls == 1200
+    done, _ = campaign(600, seed=7, per_store=300)
+    assert done.calls == 600
     assert not done.examples

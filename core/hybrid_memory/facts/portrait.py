@@ -12,7 +12,7 @@ from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.facts import FactsProjection, Knowledge, claims_in, knowledge, turn_of
 from hybrid_memory.facts.learn import learn
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.facts.profile_schema import profile_fields
+from hybrid_memory.facts.profile_schema import check_profile_type, profile_fields
 from hybrid_memory.facts.profiling import own_facts, profile_of
 from hybrid_memory.facts.resolving import resolve
 from hybrid_memory.log.event import EventKind
@@ -40,6 +40,8 @@ async def profile(
     """What stands of the user, by the fields of the profile's type."""
     if isinstance(names, str) or not isinstance(names, Collection):
         raise InvalidInputError(f"names must be a collection of names, got {shown(names)}")
+    if schema is not None:
+        check_profile_type(schema)
     await learn(run, services, scope)
     view = await in_view(run, services, scope)
     known = await knowledge(run, view)

@@ -143,18 +143,17 @@ def _text(value: Any) -> str:
 
 
 def _integer(value: Any) -> int:
-    if type(value) is not int:
-        value = _whole(value)
-    if value < -MAX_COUNT:
+    number: int = value if type(value) is int else _whole(value)
+    if number < -MAX_COUNT:
         raise _RefusedError("a whole number of 64 bits")
-    return min(value, MAX_COUNT)
+    return min(number, MAX_COUNT)
 
 
 def _exact_integer(value: Any) -> int:
-    value = _whole(value)
-    if abs(value) > MAX_COUNT:
+    number = _whole(value)
+    if abs(number) > MAX_COUNT:
         raise _RefusedError("a whole number of 64 bits")
-    return value
+    return number
 
 
 def _whole(value: Any) -> int:

@@ -93,7 +93,7 @@ def faces(
 
     async def admitted(self: V, run: Runner, /, *args: P.args, **kwargs: P.kwargs) -> T:
         given, named = arguments(args, kwargs)
-        return await flow(await self._admitted(run, asked), run, *given, **named)  # type: ignore[arg-type]
+        return await flow(await self._admitted(run, asked), run, *given, **named)
 
     face, twin = two_faces(admitted, lambda self: self._runtime.loop, like=flow)
     face.__dict__["asked"] = asked

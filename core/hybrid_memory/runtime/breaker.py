@@ -66,7 +66,7 @@ class Breaker:
         if not self.refusing:
             return Admission.YES
         with self._lock:
-            if not self.refusing:
+            if self._failed < self._least:  # meanwhile
                 return Admission.YES
             if self._clock() < self._next_probe:
                 return Admission.NO

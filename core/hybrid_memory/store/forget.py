@@ -39,6 +39,10 @@ IMPORTANT = 8.0
 WHOLE_BATCH = 10_000
 
 
+MAX_HANDLE_CHARS = 20
+"""A longer number after ``#`` is the position of nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
     """A checked call of forget; exactly one of the first five is given."""
@@ -215,7 +219,7 @@ def _words(event: Event) -> str:
 async def _named(run: Runner, services: Services, scope: Scope, items: Sequence[Any]) -> list[Event]:
     by_position: dict[int, Event] = {}
     for name in [name for item in items for name in _names(services, item)]:
-        if name.startswith("#") and name[1:].isdigit():
+        if name.startswith("#") and name[1:].isdecimal() and len(name) < MAX_HANDLE_CHARS:
             events = await run.call(services.truth.read, scope.owner, after=int(name[1:]) - 1, upto=int(name[1:]))
         else:
             events = await run.call(services.truth.get, scope, [name])
