@@ -80,7 +80,7 @@ _UNITS = ("milliseconds", "seconds", "minutes", "hours", "days")
 
 def _length(value: Any) -> Any:
     """A text such as ``30 days`` as a timedelta; anything else as it is."""
-    found = _LENGTH.fullmatch(value.strip()) if isinstance(value, str) else None
+    found = _LENGTH.fullmatch(str.strip(value)) if isinstance(value, str) else None
     if found is None:
         return value
     number, unit = found.groups()

@@ -6,18 +6,30 @@ from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from math import isfinite
 from pathlib import Path
-from typing import Literal, Self, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from hybrid_memory.config.compaction import CompactionConfig, PromptConfig
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from hybrid_memory.validation import Duration, Settings
+from hybrid_memory.validation import Duration, Settings, shown
 
 CleaningLevel: TypeAlias = Literal["off", "light", "strong"]
 
 
 ConflictRule: TypeAlias = Literal["newest", "trusted", "ask"]
+
+
+def _clean_url(url: str) -> str:
+    if len(url) > MAX_URL_CHARS or not url.isprintable():
+        raise ValueError(f"a URL has no control characters, no half characters, and at most {MAX_URL_CHARS:,} in all")
+    return url
+
+
+MAX_URL_CHARS = 4096
+
+StoreUrl: TypeAlias = Annotated[str, AfterValidator(_clean_url)]
+"""Where an engine is."""
 
 
 class IndexConfig(Settings):
@@ -31,7 +43,7 @@ class IndexConfig(Settings):
         nlist: inverted lists of ``ivf_flat``.
     """
 
-    url: str | None = None
+    url: StoreUrl | None = None
     algorithm: Literal["flat", "hnsw", "ivf_flat"] | None = None
     nlist: int = Field(default=1024, ge=1, le=65_536)
 
@@ -44,7 +56,7 @@ class ArchiveConfig(Settings):
         after: the age from which on they go.
     """
 
-    url: str | None = None
+    url: StoreUrl | None = None
     after: Duration = Field(default=timedelta(days=30), gt=timedelta(0))
 
 
@@ -155,7 +167,7 @@ class Weights:
         values = [getattr(self, part.name) for part in fields(self)]
         numbers = all(isinstance(value, int | float) and isfinite(value) and value >= 0 for value in values)
         if not numbers or not any(values):
-            raise InvalidInputError(f"weights must be 0 or more, finite, and not all 0: {self}")
+            raise InvalidInputError(f"weights must be 0 or more, finite, and not all 0: {shown(self)}")
 
     @classmethod
     def plain(cls) -> Self:
@@ -225,7 +237,7 @@ class MemoryConfig(Settings):
         InvalidConfigError: an unknown setting or a value out of range.
     """
 
-    url: str = "sqlite:///memory.db"
+    url: StoreUrl = "sqlite:///memory.db"
     index: IndexConfig = IndexConfig()
     archive: ArchiveConfig = ArchiveConfig()
     outbox: str | None = None

@@ -15,11 +15,11 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
 from hybrid_memory import steps
+from hybrid_memory.arguments import Arguments
 from hybrid_memory.blocks import edit as flows
 from hybrid_memory.blocks.block import MAX_CHARS, Block, Edit
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.visible import Horizon
-from hybrid_memory.memory.arguments import Arguments
 from hybrid_memory.memory.runtime import Runtime
 from hybrid_memory.runtime.runners import Runner, two_faces
 from hybrid_memory.scope import Scope
