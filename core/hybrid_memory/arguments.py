@@ -127,7 +127,7 @@ def _check_of(hint: Any, *, among: bool = False) -> Check:
     return _instance(hint) if isinstance(hint, type) and not getattr(hint, "_is_protocol", False) else _anything
 
 
-def _check_of_parts(hint: Any, *, among: bool) -> Check:
+def _check_of_parts(hint: Any, *, among: bool) -> Check:  # noqa: PLR0911 - one for each kind
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Callable:
         return _callable
@@ -330,7 +330,7 @@ _NAMES = {
 }  # fmt: skip
 
 
-def _described(hint: Any) -> str:
+def _described(hint: Any) -> str:  # noqa: PLR0911 - one for each kind
     """A type as an error message calls it."""
     if get_origin(hint) is Callable:
         return "callable"

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 
 from hybrid_memory.config.compaction import CompactionConfig, PromptConfig
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from hybrid_memory.validation import Duration, Settings, shown
+from hybrid_memory.validation import Duration, Settings, shown, storable
 
 CleaningLevel: TypeAlias = Literal["off", "light", "strong"]
 
@@ -21,9 +21,9 @@ ConflictRule: TypeAlias = Literal["newest", "trusted", "ask"]
 
 
 def _clean_url(url: str) -> str:
-    if len(url) > MAX_URL_CHARS or not url.isprintable():
-        raise ValueError(f"a URL has no control characters, no half characters, and at most {MAX_URL_CHARS:,} in all")
-    return url
+    if len(url) > MAX_URL_CHARS or "\x00" in url:
+        raise ValueError(f"a URL has no NUL, and at most {MAX_URL_CHARS:,} characters")
+    return str(storable(url))
 
 
 MAX_URL_CHARS = 4096
