@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from operator import index
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from hybrid_memory.urls import shown_url, without_passwords
 
 MAX_SHOWN_CHARS = 80
 MAX_SHOWN_PROBLEMS = 5
@@ -69,9 +70,13 @@ def _refuse_iterators(fields: Mapping[Any, Any], error: type[InvalidInputError])
 class Settings(CheckedModel):
     """A model of settings: unknown names are refused, with `InvalidConfigError` as any wrong value is."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)  # a setting may be a URL with a password
 
     invalid_error: ClassVar = InvalidConfigError
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        for name, value in super().__repr_args__():
+            yield name, shown_url(value) if isinstance(value, str) else value
 
 
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|seconds?|min|minutes?|h|hours?|d|days?)")
@@ -132,7 +137,8 @@ def check_nesting(value: Any) -> None:
 def shown(value: Any) -> str:
     """The value as an error message shows it, however long or odd it is."""
     try:
-        return _short(repr(value[:MAX_SHOWN_CHARS] if type(value) is str else value))
+        kept = without_passwords(value)
+        return _short(repr(kept[:MAX_SHOWN_CHARS] if type(kept) is str else kept))
     except Exception:  # noqa: BLE001 - Python writes no integer of more than 4300 digits; others refuse for their own reasons
         return f"a {type(value).__name__}"
 

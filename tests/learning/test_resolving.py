@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hybrid_memory import Event, EventKind, Fact, FactState, Scope
 from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.fact import USER, Claim, Stance
-from hybrid_memory.facts.facts import Outdated
+from hybrid_memory.facts.knowing import Knowledge
 from hybrid_memory.facts.resolving import AT_ONCE, SETTLED, resolve
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
@@ -154,9 +154,18 @@ def test_the_rule_decides_between_authors() -> None:
 
 def test_what_is_out_of_date_is_known_by_record_and_turn() -> None:
     told = said(claim("home", "Paris", 1), claim("home", "Berlin", 2))
-    outdated = Outdated.of(resolve(told))
-    assert outdated.among([1, 2, 100, 101]) == {1, 100}
-    assert outdated.among([1, 3]) == set(), "without what replaced it a turn is the best there is"
+    known = knowing(told)
+    assert known.outdated([1, 2, 100, 101]) == {1, 100}
+    assert known.outdated([1, 3]) == set(), "without what replaced it a turn is the best there is"
+
+
+def knowing(*batches: list[Event]) -> Knowledge:
+    """What these come to, taken in one batch after the other."""
+    known = Knowledge((), (), "newest", lambda _: 1.0)
+    for number, batch in enumerate(batches):
+        given = [replace(event, position=1000 * number + event.position) for event in batch]
+        known.take(given, 1000 * (number + 1))
+    return known
 
 
 VALUES = st.sampled_from(["Paris", "Berlin", "Rome", "杭州"])
@@ -178,6 +187,32 @@ def test_the_order_of_the_claims_in_the_log_does_not_matter(claims: list[Claim],
     told = said(*claims)
     shuffled = random.sample(told, len(told))
     assert resolve(shuffled) == resolve(told)
+
+
+@given(st.lists(CLAIMS, max_size=5), st.integers(0, 30))
+@settings(max_examples=80)
+def test_facts_kept_up_are_those_made_anew(batches: list[list[Claim]], upto: int) -> None:
+    told = [said(*claims) for claims in batches]
+    known = knowing(*told)
+    together = [
+        replace(event, position=1000 * row + event.position) for row, batch in enumerate(told) for event in batch
+    ]
+    facts = resolve(together)
+    assert known.facts == facts
+    early = resolve([event for event in together if event.payload["source"] <= upto])
+    assert {fact.id: fact for fact in known.standing(upto)} == {fact.id: fact for fact in early if fact.current}
+    by_id = {fact.id: fact for fact in facts}
+    records = {record for fact in facts if not fact.current for record in fact.records}
+    wanted = [*range(1, 31), *(event.position for event in together)]
+    turns = {
+        place
+        for fact in facts
+        if not fact.current
+        for place in fact.positions
+        if (after := by_id.get(fact.superseded_by or 0)) is None or place not in {*after.positions, *after.records}
+        if after is not None or place != fact.positions[-1]
+    }
+    assert known.outdated(wanted) == records | turns
 
 
 @given(CLAIMS)

@@ -17,6 +17,10 @@ from hybrid_memory.validation import Duration, Settings, shown, storable
 CleaningLevel: TypeAlias = Literal["off", "light", "strong"]
 
 
+OriginName: TypeAlias = Literal["operator", "user", "person", "assistant", "tool", "web", "imported"]
+"""A value of `hybrid_memory.log.origin.Origin`."""
+
+
 ConflictRule: TypeAlias = Literal["newest", "trusted", "ask"]
 
 
@@ -99,6 +103,9 @@ class LearningConfig(Settings):
             author who is ``trusted`` more, or nobody until it is resolved (``ask``). An author's own newer word wins.
         extractor: what reads claims from turns: ``rules``, or the name of an installed one.
         model: let the language model read the turns too, where there is one; rules always do.
+        origins: whose words facts are read from: the ``user``'s, and those of a ``person`` who speaks under a name of
+            their own, who can say things about themselves and give no instructions. Nothing that a tool, a page of the
+            web or an import says, nor the assistant without a name, is ever read as a fact.
         background: learn without being asked, on a thread of its own, once the conversation has been quiet for
             ``delay``; otherwise when facts or the profile are asked for, and with `flush` and `learn`.
         delay: the quiet after a write.
@@ -107,6 +114,7 @@ class LearningConfig(Settings):
     conflicts: ConflictRule = "newest"
     extractor: str = "rules"
     model: bool = True
+    origins: tuple[Literal["user", "person"], ...] = ("user", "person")
     background: bool = True
     delay: Duration = Field(default=timedelta(seconds=2), ge=timedelta(0))
 
@@ -196,6 +204,7 @@ class RecallConfig(Settings):
         synonyms: groups of words that mean the same; where a query has one, the others are looked for too.
         cache_ttl: an answer is given again within this time, if nothing was written since; 0 finds each one anew.
         ranker: what scores the candidates: ``weighted-mean`` of the signals, or the name of an installed one.
+        origins: whose words recall may return, and prompts with it, of those in `Origin`; empty means anybody's.
         count_uses: record in the log which records were recalled, in batches; see `Record.uses`.
     """
 
@@ -206,6 +215,7 @@ class RecallConfig(Settings):
     synonyms: tuple[tuple[str, ...], ...] = ()
     cache_ttl: Duration = Field(default=timedelta(seconds=300), ge=timedelta(0))
     ranker: str = "weighted-mean"
+    origins: tuple[OriginName, ...] = ()
     count_uses: bool = True
 
 
@@ -272,8 +282,12 @@ class MemoryConfig(Settings):
             raise InvalidConfigError(f"cannot read {path}: {error}") from error
         return yaml.loaded(cls, content, str(path), translate=sections.translate)
 
-    def to_yaml(self) -> str:
-        """All settings, as `from_yaml` reads them; raises `InvalidConfigError` for an object that no file can hold."""
+    def to_yaml(self, *, passwords: bool = False) -> str:
+        """All settings, as `from_yaml` reads them; raises `InvalidConfigError` for an object that no file can hold.
+
+        Args:
+            passwords: with those of URLs; without, ``***`` stands for user and password.
+        """
         from hybrid_memory.config import yaml  # noqa: PLC0415 - only who writes YAML pays for it
 
-        return yaml.dumped(self)
+        return yaml.dumped(self, passwords=passwords)

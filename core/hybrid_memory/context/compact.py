@@ -136,7 +136,7 @@ async def compact_units(
         episode=old.number + 1 if span else old.episode,
     )
     payload = state.as_payload()
-    return await write_state(run, services, session.scope, state, kind=EventKind.COMPACTION, payload=payload)
+    return await write_state(run, services, session, state, kind=EventKind.COMPACTION, payload=payload)
 
 
 def compactable(units: Sequence[Unit], count: int) -> tuple[Sequence[Unit], Sequence[Unit]]:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection
 
 import numpy as np
 
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.facts.fact import Fact
-from hybrid_memory.facts.facts import FactsProjection, Knowledge, claims_in, knowledge, turn_of
+from hybrid_memory.facts.facts import FactsProjection, knowledge
+from hybrid_memory.facts.knowing import Knowledge
 from hybrid_memory.facts.learn import learn
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import check_profile_type, profile_fields
 from hybrid_memory.facts.profiling import own_facts, profile_of
-from hybrid_memory.facts.resolving import resolve
 from hybrid_memory.log.event import EventKind
-from hybrid_memory.log.message import Role
+from hybrid_memory.log.origin import INSTRUCTING
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.sharing.decide import trust
 from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view
@@ -57,20 +55,14 @@ async def _called(run: Runner, view: View, known: Knowledge) -> list[str]:
     ids = [view.owner.user] if view.owner.user else []
     if view.owner.space is not None:
         return ids
-    about: dict[str, list[int]] = {}
-    for fact in known.facts:
-        about.setdefault(fact.subject, []).extend(fact.positions)
-    most = sorted(about.values(), key=lambda positions: (-len(positions), positions))[:SUBJECTS]
-    positions = sorted(
-        {place for positions in most for place in (min(positions, default=0), max(positions, default=0))}
-    )
-    key = (view.owner, tuple(positions), known.mark[1])
+    positions = sorted({place for turns in known.subjects(SUBJECTS) for place in turns})
+    key = (view.owner, tuple(positions), known.mark[0])
     portraits = view.state(FactsProjection).portraits
     name = portraits.get(key)
     if name is None:
         turns = await at_positions(run, view, view.owner, positions)
-        messages = [turn.message for turn in turns if turn.kind is EventKind.MESSAGE]
-        names = {message.name or "" for message in messages if message.role is Role.USER}
+        own = [turn.message for turn in turns if turn.kind is EventKind.MESSAGE and turn.origin in INSTRUCTING]
+        names = {message.name or "" for message in own}
         name = names.pop() if len(names) == 1 else ""
         portraits.put(key, name)
     return [*ids, name] if name else ids
@@ -91,16 +83,14 @@ async def portrait(run: Runner, services: Services, scope: Scope, cursor: int, m
         await learn(run, services, scope)
     known = await knowledge(run, view)
     names = await _called(run, view, known)
-    upto = _renewed(known, max(begin, known.mark[1]), scope, own_facts(known.facts, names), own.profile)
-    count = bisect_right(known.turns, upto, key=lambda turn: turn[0])
+    upto = _renewed(known, max(begin, known.mark[0]), scope, names, own.profile)
+    count = known.count(upto)
     if not count:
         return ""
-    key = (view.owner, view.hidden, view.horizon, upto, count, known.mark[1:], max_tokens, *names)
+    key = (view.owner, view.hidden, view.horizon, upto, count, known.mark, max_tokens, *names)
     text = own.portraits.get(key)
     if text is None:
-        claims = [event for event in await claims_in(run, view) if turn_of(event) <= upto]
-        trusted = await trust(run, view, scope)
-        mine = own_facts(resolve(claims, rule=view.config.learning.conflicts, trust=trusted), names)
+        mine = own_facts(await run.call(known.standing, upto), names)
         made = profile_of(mine, own.profile, alike=await _alike(run, services, mine))
         text = made.render(max_tokens, services.count)
         own.portraits.put(key, text)
@@ -116,25 +106,16 @@ async def _begin(run: Runner, view: View, scope: Scope) -> int:
     return last[0].position if last else 0
 
 
-def _renewed(known: Knowledge, begin: int, scope: Scope, mine: Iterable[Fact], schema: type[UserProfile]) -> int:
+def _renewed(known: Knowledge, begin: int, scope: Scope, names: Collection[str], schema: type[UserProfile]) -> int:
     """The position from which on nothing but this session added facts, and all that held then holds now."""
-    elsewhere = (place for place, session in reversed(known.turns) if session != scope.session)
-    upto = max(begin, next(elsewhere, 0) if scope.session else 0)
-    by_id = {fact.id: fact for fact in known.facts}
+    upto = max(begin, known.told(scope.session) if scope.session else 0)
+    late = known.lapses(upto)
+    mine = {fact.id for fact in own_facts((fact for fact, _, _ in late), names)}
     fields = profile_fields(schema)
-    lapsed = [fact for fact in mine if not fact.current and any(field.takes(fact.attribute) for field in fields)]
-    for first, last in sorted((fact.positions[0], _lapse(fact, by_id)) for fact in lapsed if fact.positions):
-        if first <= upto < last:
+    for fact, first, last in sorted(late, key=lambda lapse: lapse[1:]):
+        if first <= upto < last and fact.id in mine and any(field.takes(fact.attribute) for field in fields):
             upto = last
     return upto
-
-
-def _lapse(fact: Fact, by_id: Mapping[int, Fact]) -> int:
-    """Position of the turn from which on a fact stood no longer."""
-    after = by_id.get(fact.superseded_by or 0)
-    if after is None or not after.positions:
-        return fact.positions[-1]
-    return after.positions[0] if after.positions[0] > fact.positions[0] else after.positions[-1]
 
 
 async def _alike(run: Runner, services: Services, mine: Collection[Fact]) -> Callable[[str, str], float] | None:

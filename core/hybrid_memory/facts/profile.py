@@ -217,10 +217,9 @@ class UserProfile(CheckedModel):
         if value is None or value == "":
             return ()
         if isinstance(value, set | frozenset):
-            order = [entry.value for entry in self._origins.standing.get(name, ())]
-            return tuple(
-                sorted(value, key=lambda each: (order.index(each) if each in order else len(order), str(each)))
-            )
+            entries = self._origins.standing.get(name, ())
+            order = {entry.value: place for place, entry in reversed([*enumerate(entries)])}
+            return tuple(sorted(value, key=lambda each: (order.get(each, len(order)), str(each))))
         return tuple(value) if isinstance(value, list | tuple) else (value,)
 
     def _items(self) -> list[_Item]:

@@ -12,8 +12,9 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -23,6 +24,12 @@ from hybrid_memory.facts.fact import USER, Fact
 from hybrid_memory.facts.profile import HAN, ProfileEntry, UserProfile, is_chinese
 from hybrid_memory.facts.profile_schema import ProfileField, profile_fields
 from hybrid_memory.facts.values import NOT_SAID, Likeness, united
+
+MAX_FACTS = 1000
+"""That a field looks at; of more the ones that stand, the important, the well supported and the newest."""
+
+FEW = 32
+"""Values of a list that are left out one by one where the field takes no more; beyond that half of them at once."""
 
 P = TypeVar("P", bound=UserProfile)
 
@@ -73,7 +80,7 @@ def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None
     history: dict[str, tuple[ProfileEntry, ...]] = {}
     for field in fields:
         before = [] if field.own else [other for other in fields if other.own]
-        taken = [fact for attribute, held in by_attribute.items() if field.takes(attribute) for fact in held]
+        taken = _most([fact for attribute, held in by_attribute.items() if field.takes(attribute) for fact in held])
         read = [
             reading
             for fact in taken
@@ -90,6 +97,13 @@ def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None
             history[field.name] = tuple(_entry([reading]) for reading in oldest)
     labels = {field.name: field.chinese for field in fields if field.chinese}
     return schema.of(values).resting_on(standing, history, labels)
+
+
+def _most(facts: Sequence[Fact]) -> Sequence[Fact]:
+    """Those that a field looks at: all of them, or where there are too many the most important and newest ones."""
+    if len(facts) <= MAX_FACTS:
+        return facts
+    return heapq.nlargest(MAX_FACTS, facts, key=lambda fact: (fact.state.standing, fact.importance, *_support(fact)))
 
 
 def _groups(read: Sequence[_Reading], alike: Likeness | None) -> list[list[_Reading]]:
@@ -157,7 +171,7 @@ def _accepted(
     """What the field holds beside the fields before it: as many of the first entries as it takes, or the first one."""
     if field.many:
         ranked = sorted(entries, key=lambda entry: (entry.importance, entry.valid_from, entry.facts), reverse=True)
-        choices = (tuple(ranked[:number]) for number in range(len(ranked), 0, -1))
+        choices = (tuple(ranked[:number]) for number in _numbers(len(ranked)))
     else:
         choices = ((entry,) for entry in entries)
     for choice in choices:
@@ -168,3 +182,11 @@ def _accepted(
             continue
         return value, choice
     return None, ()
+
+
+def _numbers(count: int) -> Iterator[int]:
+    """How many values a list is tried with, all of them first."""
+    while count > FEW:
+        yield count
+        count //= 2
+    yield from range(count, 0, -1)

@@ -1,18 +1,20 @@
 """From claims to facts: what stands, what was replaced, taken back, corrected or done; a pure function of the log.
 
-The claims of any prefix of a conversation, in any order, give the facts as they were then.
+The claims of any prefix of a conversation, in any order, give the facts as they were then. Claims that come after all
+others are folded on; one that comes late, or calls an earlier one wrong, lets those be folded anew that it may concern.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from hybrid_memory.config import ConflictRule
 from hybrid_memory.facts.fact import Category, Claim, Fact, FactState, Stance
-from hybrid_memory.facts.values import NOT_SAID, normalised, overlap, value_key, within
+from hybrid_memory.facts.standing import GROWS, Shelf, Standing
+from hybrid_memory.facts.values import NOT_SAID, normalised, value_key
 from hybrid_memory.log.event import Event
 
 SETTLED = "settled"
@@ -20,11 +22,6 @@ SETTLED = "settled"
 
 AT_ONCE = timedelta(minutes=1)
 """Claims of two authors that lie no further apart are made at once: neither has seen the other."""
-
-SAME_TASK = 0.6
-"""Share of the words of the shorter that two wordings of one task have in common."""
-
-MAX_CONFIDENCE = 0.99
 
 _KIN: dict[str, tuple[str, ...]] = {
     name: group
@@ -47,187 +44,172 @@ _OPPOSITE: dict[str, tuple[str, ...]] = {
 }
 """Of which a thing can have one only."""
 
-_GROWS = frozenset(("name", "home", "hometown", "address", "employer", "school"))
-"""Attributes whose value stays the same when more of it is given: Berlin, then Berlin in Germany."""
+_TASTES = frozenset((*_KIN["likes"], *_KIN["dislikes"]))
+
+Pair = tuple[Event, Claim]
+Trust = Callable[[str], float]
 
 
-@dataclass(slots=True)
-class _Standing:
-    id: int
-    claim: Claim
-    key: str
-    at: datetime
-    state: FactState
-    valid_from: datetime
-    author: str
-    seen: datetime
-    valid_to: datetime | None = None
-    confidence: float = 0.0
-    importance: float = 0.0
-    value: str = ""
-    due: datetime | None = None
-    sources: dict[int, str] = field(default_factory=dict)
-    records: list[int] = field(default_factory=list)
-    by: dict[str, None] = field(default_factory=dict)
-    supersedes: int | None = None
-    superseded_by: int | None = None
-    rivals: dict[int, None] = field(default_factory=dict)
-
-    def support(self, claim: Claim, event: Event) -> None:
-        """Let another claim back it; a turn counts once, however many extractors have read it."""
-        if claim.source not in self.sources:
-            self.confidence = min(MAX_CONFIDENCE, 1 - (1 - self.confidence) * (1 - claim.confidence / 2))
-        else:
-            self.confidence = max(self.confidence, claim.confidence)
-        self.importance = max(self.importance, claim.importance)
-        self.due = claim.due or self.due
-        self.seen = max(self.seen, event.at)
-        self.back(claim, event)
-
-    def back(self, claim: Claim, event: Event) -> None:
-        self.sources[claim.source] = event.sources[0] if event.sources else event.id
-        self.by[claim.by] = None
-        if claim.stance is Stance.HOLDS:
-            self.records.append(event.position)
-
-    @classmethod
-    def of(cls, claim: Claim, event: Event, state: FactState) -> _Standing:
-        begin = claim.since or event.at
-        fact = cls(
-            event.position, claim, value_key(claim), event.at, state, begin, event.author, event.at,
-            confidence=claim.confidence, importance=claim.importance, value=claim.value, due=claim.due,
-        )  # fmt: skip
-        fact.back(claim, event)
-        if claim.until is not None and state is FactState.CURRENT:
-            fact.end(FactState.ENDED if claim.until <= event.at else state, claim.until)
-        return fact
-
-    def end(self, state: FactState, at: datetime) -> None:
-        self.state, self.valid_to = state, max(at, self.valid_from)
-
-    def as_fact(self) -> Fact:
-        places = sorted(self.sources)
-        return Fact(
-            id=self.id,
-            subject=self.claim.subject,
-            attribute=self.claim.attribute,
-            value=self.value,
-            category=self.claim.category,
-            state=self.state,
-            confidence=self.confidence,
-            importance=self.importance,
-            valid_from=self.valid_from,
-            valid_to=self.valid_to,
-            sources=tuple(self.sources[place] for place in places),
-            positions=tuple(places),
-            records=tuple(self.records),
-            due=self.due,
-            by=tuple(by for by in self.by if by),
-            supersedes=self.supersedes,
-            superseded_by=self.superseded_by,
-            rivals=tuple(self.rivals),
-            author=self.author,
-        )
-
-
-def resolve(
-    claims: Iterable[Event], *, rule: ConflictRule = "newest", trust: Callable[[str], float] = lambda _: 1.0
-) -> list[Fact]:
+def resolve(claims: Iterable[Event], *, rule: ConflictRule = "newest", trust: Trust = lambda _: 1.0) -> list[Fact]:
     """The facts that follow from these claim events, oldest first; the time of their turns counts, not their order.
 
     The rule says who wins where two authors disagree, ``trust`` is of an author in [0, 1]; the same author's newer word
     always wins.
     """
-    pairs = sorted(((event, Claim.of(event.payload)) for event in claims), key=_moment)
-    resolution = _Resolution(rule, trust)
-    void = _corrected(pairs)
-    for number, (event, claim) in enumerate(pairs):
-        if number in void:
-            resolution.discard(claim, event, void[number])
-        else:
-            resolution.take(claim, event)
-    return [fact.as_fact() for fact in sorted(resolution.facts, key=lambda fact: (fact.at, fact.id))]
+    groups: dict[tuple[str, str], list[Pair]] = defaultdict(list)
+    for event in claims:
+        pair = event, Claim.of(event.payload)
+        groups[group_of(pair[1])].append(pair)
+    facts = [fact for pairs in groups.values() for fact in resolved(pairs, rule, trust).facts.values()]
+    return [fact.as_fact() for fact in sorted(facts, key=lambda fact: (fact.at, fact.id))]
 
 
-def _moment(pair: tuple[Event, Claim]) -> tuple[datetime, int, bool, int]:
+def resolved(pairs: Sequence[Pair], rule: ConflictRule, trust: Trust) -> Group:
+    """The group of these claims."""
+    group = Group(rule, trust)
+    group.take(pairs)
+    return group
+
+
+def group_of(claim: Claim) -> tuple[str, str]:
+    """What tells the claims apart that never concern each other: the subject, and of what kind the attribute is."""
+    name = claim.attribute
+    kind = "likes" if name in _TASTES else _KIN.get(name, (name,))[0]
+    return normalised(claim.subject), kind
+
+
+def moment(pair: Pair) -> tuple[datetime, int, bool, int]:
     """The order of claims: by the time of the turn; in a turn what ends comes before what begins."""
     event, claim = pair
     return event.at, claim.source, claim.stance is Stance.HOLDS, event.position
 
 
-def _corrected(pairs: Sequence[tuple[Event, Claim]]) -> dict[int, tuple[Event, Claim]]:
-    """Places of the claims that a later one calls wrong, with that; of the same turn those that were read before it."""
-    wrong: dict[tuple[str, str], list[tuple[Event, Claim]]] = defaultdict(list)
-    for event, claim in pairs:
+class _Wrong:
+    """The claims that call others wrong, by what these said."""
+
+    def __init__(self, pairs: Iterable[Pair]) -> None:
+        self._by_value: dict[tuple[str, str | None], list[tuple[int, Pair]]] = defaultdict(list)
+        self._by_turn: dict[tuple[str, int], list[tuple[int, Pair]]] = defaultdict(list)
+        for number, pair in enumerate(pairs):
+            claim = pair[1]
+            if claim.stance is Stance.WRONG:
+                self._by_value[claim.attribute, _value(claim)].append((number, pair))
+                self._by_turn[claim.attribute, claim.source].append((number, pair))
+
+    def __bool__(self) -> bool:
+        return bool(self._by_turn)
+
+    def of(self, pair: Pair) -> Pair | None:
+        """The first that calls this claim wrong: a later one, or of the same turn one that was read after it."""
+        found = sorted(self._of(pair), key=lambda one: one[0])
+        return found[0][1] if found else None
+
+    def _of(self, pair: Pair) -> Iterator[tuple[int, Pair]]:
+        event, claim = pair
         if claim.stance is Stance.WRONG:
-            wrong[normalised(claim.subject), claim.attribute].append((event, claim))
-    return {
-        place: (later, other)
-        for place, (event, claim) in enumerate(pairs)
-        if claim.stance is not Stance.WRONG
-        for later, other in reversed(wrong.get((normalised(claim.subject), claim.attribute), ()))
-        if _corrects(later, other, event, claim)
-    }
+            return
+        for number, (later, wrong) in self._by_turn.get((claim.attribute, claim.source), ()):
+            if later.position > event.position and value_key(wrong) == value_key(claim):
+                yield number, (later, wrong)
+                break
+        for value in {normalised(claim.value), None}:
+            told = self._by_value.get((claim.attribute, value), ())
+            first = bisect_right(told, (event.at, claim.source), key=lambda one: (one[1][0].at, one[1][1].source))
+            after = (one for one in told[first:] if one[1][1].source != claim.source)
+            yield from [one for one in [next(after, None)] if one is not None]
 
 
-def _corrects(later: Event, wrong: Claim, event: Event, claim: Claim) -> bool:
-    if wrong.source == claim.source:
-        return later.position > event.position and value_key(wrong) == value_key(claim)
-    after = (later.at, wrong.source) > (event.at, claim.source)
-    return after and (not wrong.value or normalised(wrong.value) == normalised(claim.value))
+def _value(wrong: Claim) -> str | None:
+    """What is wrong; None where it is any value."""
+    return normalised(wrong.value) if wrong.value else None
 
 
-class _Resolution:
-    def __init__(self, rule: ConflictRule, trust: Callable[[str], float]) -> None:
-        self.facts: list[_Standing] = []
+class Group:
+    """The claims about one subject that may concern each other, and the facts that follow from them.
+
+    Attributes:
+        pairs: the claims, in the order of their moments.
+        facts: by id.
+    """
+
+    def __init__(self, rule: ConflictRule, trust: Trust) -> None:
+        self.pairs: list[Pair] = []
+        self.facts: dict[int, Standing] = {}
         self._rule = rule
         self._trust = trust
-        self._standing: dict[tuple[str, str], list[_Standing]] = defaultdict(list)
+        self._shelves: dict[str, Shelf] = defaultdict(Shelf)
+        self._changed: dict[int, Standing] = {}
 
-    def discard(self, claim: Claim, event: Event, wrong: tuple[Event, Claim]) -> None:
+    def take(self, pairs: Sequence[Pair]) -> dict[int, Standing]:
+        """Take claims in; returns the facts that may be others than before, by id, also those that are no more."""
+        self._changed = {}
+        new = sorted(pairs, key=moment)
+        late = bool(new and self.pairs) and moment(new[0]) < moment(self.pairs[-1])
+        self.pairs += new
+        if not late and not any(claim.stance is Stance.WRONG for _, claim in new):
+            self._fold(new, None)
+            return self._changed
+        before = self.facts
+        self.pairs.sort(key=moment)
+        self.facts, self._shelves = {}, defaultdict(Shelf)
+        self._fold(self.pairs, _Wrong(self.pairs))
+        return {**before, **self._changed}
+
+    @property
+    def standing(self) -> Iterator[Standing]:
+        """The facts that count today."""
+        return (fact for shelf in self._shelves.values() for fact in shelf)
+
+    def _fold(self, pairs: Sequence[Pair], wrong: _Wrong | None) -> None:
+        for event, claim in pairs:
+            void = wrong.of((event, claim)) if wrong else None
+            if void is not None:
+                self._discard(claim, event, void)
+            elif claim.stance is Stance.HOLDS:
+                if normalised(claim.value) not in NOT_SAID:
+                    self._hold(claim, event)
+            elif claim.stance is Stance.ENDED:
+                self._finish(claim, event, FactState.ENDED, keep=bool(claim.value))
+            elif claim.stance in {Stance.DONE, Stance.DROPPED}:
+                state = FactState.DONE if claim.stance is Stance.DONE else FactState.DROPPED
+                self._finish(claim, event, state, keep=claim.stance is Stance.DONE)
+
+    def _note(self, *facts: Standing) -> None:
+        for fact in facts:
+            self.facts[fact.id] = self._changed[fact.id] = fact
+
+    def _discard(self, claim: Claim, event: Event, wrong: Pair) -> None:
         """Keep what was corrected in the history alone: it was never so."""
         if claim.stance is Stance.HOLDS:
-            fact = _Standing.of(claim, event, FactState.ENDED)
+            fact = Standing.of(claim, event, FactState.ENDED)
             fact.valid_to = fact.valid_from
             fact.back(wrong[1], wrong[0])
-            self.facts.append(fact)
-
-    def take(self, claim: Claim, event: Event) -> None:
-        if claim.stance is Stance.HOLDS:
-            if normalised(claim.value) not in NOT_SAID:
-                self._hold(claim, event)
-        elif claim.stance is Stance.ENDED:
-            self._finish(claim, event, FactState.ENDED, keep=bool(claim.value))
-        elif claim.stance in {Stance.DONE, Stance.DROPPED}:
-            state = FactState.DONE if claim.stance is Stance.DONE else FactState.DROPPED
-            self._finish(claim, event, state, keep=claim.stance is Stance.DONE)
+            self._note(fact)
 
     def _hold(self, claim: Claim, event: Event) -> None:
-        subject = normalised(claim.subject)
-        standing = self._standing[subject, claim.attribute]
-        key = value_key(claim)
-        same = next((fact for fact in standing if fact.key == key), None)
-        same = same or next((fact for fact in standing if _more_of(fact, claim, key)), None)
+        standing, key = self._shelves[claim.attribute], value_key(claim)
+        same = standing.keyed(key) or standing.worded(claim, key)
         if same is not None:
             same.support(claim, event)
-            if len(claim.value) > len(same.value) and claim.attribute in _GROWS:
-                same.value, same.key = claim.value, key
+            if len(claim.value) > len(same.value) and claim.attribute in GROWS:
+                standing.reword(same, claim.value, key)
+            self._note(same)
             if event.at - same.at > AT_ONCE or claim.by == SETTLED:
                 self._decide(same, standing)
             return
-        fact = _Standing.of(claim, event, FactState.OPEN if claim.category is Category.TASK else FactState.CURRENT)
-        self.facts.append(fact)
+        fact = Standing.of(claim, event, FactState.OPEN if claim.category is Category.TASK else FactState.CURRENT)
+        self._note(fact)
         if not fact.state.standing:
             return
         if claim.single:
             for other in list(standing):
                 self._contradict(fact, other, standing)
         for opposite in _OPPOSITE.get(claim.attribute, ()):
-            self._reverse(fact, self._standing[subject, opposite])
+            self._reverse(fact, self._shelves[opposite])
         if fact.state.standing:
-            standing.append(fact)
+            standing.add(fact)
 
-    def _contradict(self, new: _Standing, old: _Standing, standing: list[_Standing]) -> None:
+    def _contradict(self, new: Standing, old: Standing, standing: Shelf) -> None:
         decided = new.claim.by == SETTLED
         if new.author != old.author and not decided:
             at_once = abs(new.at - old.seen) <= AT_ONCE
@@ -239,55 +221,45 @@ class _Resolution:
             if self._rule == "ask" or (at_once and not (self._rule == "trusted" and more > less)):
                 new.state = old.state = FactState.DISPUTED
                 new.rivals[old.id] = old.rivals[new.id] = None
+                self._note(old)
                 return
         if new.state.standing:
             self._supersede(new, old, standing)
 
-    @staticmethod
-    def _supersede(new: _Standing, old: _Standing, standing: list[_Standing]) -> None:
+    def _supersede(self, new: Standing, old: Standing, standing: Shelf) -> None:
         old.end(FactState.SUPERSEDED, new.valid_from)
         old.superseded_by, new.supersedes = new.id, old.id
         standing.remove(old)
+        self._note(old, new)
 
-    def _decide(self, fact: _Standing, standing: list[_Standing]) -> None:
+    def _decide(self, fact: Standing, standing: Shelf) -> None:
         """A claim repeated later stands against what it was disputed with."""
-        for rival in [other for other in standing if other.id in fact.rivals]:
+        for rival in [rival for rival in map(standing.get, fact.rivals) if rival is not None]:
             if self._rule != "ask" or SETTLED in fact.by:
                 rival.end(FactState.SUPERSEDED, fact.seen)
                 rival.superseded_by = fact.id
                 standing.remove(rival)
                 fact.state = FactState.CURRENT
+                self._note(rival, fact)
 
-    def _reverse(self, fact: _Standing, opposites: list[_Standing]) -> None:
+    def _reverse(self, fact: Standing, opposites: Shelf) -> None:
         """Who now dislikes a thing no longer likes it."""
-        for other in [other for other in opposites if other.key == fact.key]:
+        other = opposites.keyed(fact.key)
+        if other is not None:
             self._supersede(fact, other, opposites)
 
     def _finish(self, claim: Claim, event: Event, state: FactState, *, keep: bool) -> None:
         """End the facts that a retraction or a change of a task is about; without one it is history by itself."""
-        subject = normalised(claim.subject)
         ended = False
         for attribute in _KIN.get(claim.attribute, (claim.attribute,)):
-            standing = self._standing[subject, attribute]
-            for fact in [fact for fact in standing if _about(fact, claim)]:
+            standing = self._shelves[attribute]
+            for fact in standing.about(claim):
                 fact.end(state, claim.until or event.at)
                 fact.back(claim, event)
                 standing.remove(fact)
+                self._note(fact)
                 ended = True
         if keep and not ended:
-            fact = _Standing.of(claim, event, state)
+            fact = Standing.of(claim, event, state)
             fact.valid_to = max(claim.until or event.at, fact.valid_from)
-            self.facts.append(fact)
-
-
-def _more_of(fact: _Standing, claim: Claim, key: str) -> bool:
-    """Whether a claim says the fact in more words, or in fewer."""
-    if claim.attribute in _GROWS:
-        return within(fact.key, key) or within(key, fact.key)
-    return claim.category is Category.TASK and overlap(fact.value, claim.value) == 1.0
-
-
-def _about(fact: _Standing, claim: Claim) -> bool:
-    if not claim.value or fact.key == value_key(claim) or normalised(fact.value) == normalised(claim.value):
-        return True
-    return overlap(fact.value, claim.value) >= SAME_TASK
+            self._note(fact)

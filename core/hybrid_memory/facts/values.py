@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
 from hybrid_memory.facts.fact import Claim
+from hybrid_memory.facts.wordings import Wordings
 from hybrid_memory.text.tokenize import terms
 
-_EDGES = re.compile(r"^[\s\"'“”‘’「」『』《》.,;:!?，。；：！？、]+|[\s\"'“”‘’「」『』《》.,;:!?，。；：！？、]+$")
+_BLANKS = "".join(sign for sign in map(chr, range(0x3001)) if sign.isspace())
+_EDGES = _BLANKS + "\"'“”‘’「」『』《》.,;:!?，。；：！？、"
 _ARTICLE = re.compile(r"^(?:an?|the|my|some)\s+")
 
 NOT_SAID = frozenset(("", "none", "null", "n/a", "na", "nil", "unknown", "not specified", "无", "未知", "不详", "暂无"))
@@ -24,9 +27,10 @@ def value_key(claim: Claim) -> str:
     return plain if claim.single else " ".join(terms(plain)) or plain
 
 
+@lru_cache(maxsize=8192)
 def normalised(value: str) -> str:
     """A value without case, width, articles and punctuation around it."""
-    return _ARTICLE.sub("", _EDGES.sub("", unicodedata.normalize("NFKC", value).casefold()))
+    return _ARTICLE.sub("", unicodedata.normalize("NFKC", value).casefold().strip(_EDGES))
 
 
 def within(part: str, whole: str) -> bool:
@@ -34,9 +38,15 @@ def within(part: str, whole: str) -> bool:
     return whole.startswith(part) and (len(whole) > len(part) and not whole[len(part)].isalnum())
 
 
+@lru_cache(maxsize=8192)
+def words_of(value: str) -> frozenset[str]:
+    """The terms of a value."""
+    return frozenset(terms(value))
+
+
 def overlap(one: str, other: str) -> float:
     """``|A & B| / min(|A|, |B|)`` over the terms; 0 without any."""
-    mine, theirs = set(terms(one)), set(terms(other))
+    mine, theirs = words_of(one), words_of(other)
     return len(mine & theirs) / min(len(mine), len(theirs)) if mine and theirs else 0.0
 
 
@@ -83,16 +93,21 @@ def united(
     ``alike`` is the cosine of the words of two items; without it they must have the same `near_key`.
     """
     groups: dict[tuple[str, str], list[T]] = {}
+    firsts: list[list[T]] = []
+    by_words: dict[str, Wordings[int]] = defaultdict(lambda: Wordings(1.0))
     for item in items:
         key = kind(item), near_key(words(item))
         group = groups.get(key)
         if group is None and alike is not None:
-            standing = (group for (other, _), group in groups.items() if other == key[0])
-            group = next((one for one in standing if says_the_same(words(item), words(one[0]), alike)), None)
+            near = sorted(by_words[key[0]].near(_words(words(item))))
+            same = (firsts[row] for row in near if says_the_same(words(item), words(firsts[row][0]), alike))
+            group = next(same, None)
         if group is None:
             group = groups[key] = []
+            by_words[key[0]].add(len(firsts), _words(words(item)))
+            firsts.append(group)
         group.append(item)
-    return list(groups.values())
+    return firsts
 
 
 def says_the_same(one: str, other: str, alike: Likeness) -> bool:

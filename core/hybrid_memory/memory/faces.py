@@ -19,6 +19,7 @@ from hybrid_memory.arguments import Arguments
 from hybrid_memory.blocks import edit as flows
 from hybrid_memory.blocks.block import MAX_CHARS, Block, Edit
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.visible import Horizon
 from hybrid_memory.memory.runtime import Runtime
 from hybrid_memory.runtime.runners import Runner, two_faces
@@ -189,6 +190,7 @@ class BlockHandle(Part):
         revision: int | None = None,
         id: str = "",  # noqa: A002 - the field's name, as in remember
         source: str | Sequence[str] = (),
+        origin: Origin | str | None = None,
     ) -> Block:
         """Change the text, as the model does; exactly one of ``append``, ``old`` and ``value`` says how.
 
@@ -202,6 +204,8 @@ class BlockHandle(Part):
             revision: with ``value``: of the block that it was written from; None overwrites whatever is there.
             id: makes the edit idempotent.
             source: ids of the messages that it follows from; it is forgotten with them.
+            origin: whose words it brings: by default the operator's, or the assistant's where ``id`` or ``source`` is
+                given. The text has the lowest origin of all that is in it, and of the messages that it follows from.
 
         Raises:
             InvalidInputError: there is no such block, it is read-only or would be too long, ``old`` is not in it
@@ -211,8 +215,9 @@ class BlockHandle(Part):
         home = await flows.home(run, self._owned, self.label, "edit_block")
         sources = (source,) if isinstance(source, str) else tuple(source)
         edit = Edit(append, old, new, value)
+        own = await flows.editor(run, self._owned, origin, sources, followed=bool(id))
         changed = await flows.edit(
-            run, home.services, home.scope, self.label, edit, seen=revision, call=id, sources=sources
+            run, home.services, home.scope, self.label, edit, seen=revision, call=id, sources=sources, origin=own
         )
         return home.seen(changed)
 

@@ -24,11 +24,13 @@ from hybrid_memory.runtime.runners import INLINE, LoopRunner, Runner, drive
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import PATIENT, Task, at_priority
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.engine import astray
 from hybrid_memory.store.forget import archive
 from hybrid_memory.store.indexing import indexes
 from hybrid_memory.store.migrate import flush
 from hybrid_memory.store.remember import drain
 from hybrid_memory.store.services import Services
+from hybrid_memory.urls import shown_url
 
 WORKERS = 16
 """Threads for the async face, started as they are needed: enough for slow models, few enough for one store."""
@@ -162,7 +164,9 @@ class Runtime:
         """Index what is in the log and not in the index; a memory of many owners does so one by one."""
         services = self._services
         for owner, head in services.truth.heads().items():
-            if services.index.applied(owner) < head or (services.embedder and services.index.pending(owner, 1)):
+            status = services.index.status(owner, pending=1)
+            behind = status.applied < head or astray(services.truth, owner, status)
+            if behind or (services.embedder and status.pending):
                 self.scheduler.schedule(
                     Task(partial(self._index, owner), kind="indexing", priority=BACKGROUND, scope=owner)
                 )
@@ -197,12 +201,12 @@ class Runtime:
 
     @property
     def url(self) -> str:
-        """Where the store is."""
-        return self._services.config.url
+        """Where the store is, without a password."""
+        return shown_url(self._services.config.url)
 
     def __str__(self) -> str:
         embedder = self._services.embedder.name if self._services.embedder else "text only"
-        return f"{self._services.config.url} ({embedder}){' closed' if self.closed else ''}"
+        return f"{self.url} ({embedder}){' closed' if self.closed else ''}"
 
 
 async def flush_owners(run: Runner, services: Services, owners: Sequence[Scope] | None, shown: bool | None) -> Receipt:

@@ -65,7 +65,7 @@ class HybridMemory(Texts):
 
     @property
     def url(self) -> str:
-        """Where the store is, as in its configuration."""
+        """Where the store is, as in its configuration, but without a password."""
         return self._runtime.url
 
     @property

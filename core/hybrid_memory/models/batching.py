@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-import threading
 import time
 from collections.abc import Callable, Sequence
 from itertools import count
@@ -19,6 +18,7 @@ from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.limited import limited
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.caches import LruCache
+from hybrid_memory.runtime.condition import Condition
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import INTERACTIVE, current_priority
 from hybrid_memory.runtime.time_limit import TimeLimit
@@ -106,12 +106,11 @@ class BatchingEmbedder:
         self._cache = cache
         self._statistics = statistics
         self._queries: Callable[[Sequence[str]], Floats] | None = getattr(embedder, "embed_queries", None)
-        self._changed = threading.Condition(threading.Lock())
+        self._changed = Condition()
         self._wanted: dict[Key, _Text] = {}
         self._queues: dict[Lane, list[tuple[int, int, _Text]]] = {}
         self._numbers = count()
-        self._running = 0
-        self._in_background = 0
+        self._running: dict[_Call, bool] = {}
 
     @property
     def name(self) -> str:
@@ -172,18 +171,17 @@ class BatchingEmbedder:
             now = time.monotonic()
             waits = not self._free(interactive=priority >= INTERACTIVE) or any(map(self._head, list(self._queues)))
             for key in keys:
-                text = self._wanted.get(key)
-                if text is None:
-                    text = self._wanted[key] = _Text(key, now + self._window if waits else now)
+                text = self._wanted.get(key) or _Text(key, now + self._window if waits else now)
+                call.texts.append(text)  # first of all: what an interrupt leaves half-done, `_leave` undoes
                 text.calls.add(call)
-                call.texts.append(text)
+                self._wanted[key] = text
                 if text.queued and text.priority < priority:
-                    text.priority = priority
-                    self._enqueue(text)
+                    self._enqueue(text, priority)
 
-    def _enqueue(self, text: _Text) -> None:
-        lane = text.key[0], text.priority >= INTERACTIVE
-        heapq.heappush(self._queues.setdefault(lane, []), (-text.priority, next(self._numbers), text))
+    def _enqueue(self, text: _Text, priority: int) -> None:
+        lane = text.key[0], priority >= INTERACTIVE
+        heapq.heappush(self._queues.setdefault(lane, []), (-priority, next(self._numbers), text))
+        text.priority = priority
 
     def _head(self, lane: Lane) -> tuple[int, int] | None:
         """Where the first text of the lane stands in the order of all, if it has one."""
@@ -199,8 +197,9 @@ class BatchingEmbedder:
 
     def _free(self, *, interactive: bool) -> bool:
         """Whether one more batch may be embedded."""
-        room = interactive or self._in_background < max(1, self._concurrency - 1)
-        return room and self._running < self._concurrency
+        in_background = sum(not urgent for urgent in self._running.values())
+        room = interactive or in_background < max(1, self._concurrency - 1)
+        return room and len(self._running) < self._concurrency
 
     def _next(self, call: _Call) -> bool:
         """Wait until the call has a batch to embed, or else, False, all of its vectors; raises the error of a text."""
@@ -232,12 +231,12 @@ class BatchingEmbedder:
         size = self._batch_size if self._queries is not None or not query else 1
         if not interactive and self._running and now < queue[0][2].due and sum(map(self._is_live, queue)) < size:
             return False
+        self._running[call] = interactive
         while queue and len(call.batch) < size:
-            if self._is_live(entry := heapq.heappop(queue)):
-                entry[2].queued = False
+            if self._is_live(entry := queue[0]):
                 call.batch.append(entry[2])
-        self._running += 1
-        self._in_background += not interactive
+                entry[2].queued = False
+            heapq.heappop(queue)
         return True
 
     def _embed(self, batch: Sequence[_Text]) -> None:
@@ -251,8 +250,8 @@ class BatchingEmbedder:
                     groups.setdefault(frozenset(text.calls), []).append(text)
                 if len(groups) == 1:
                     for text in batch:
+                        self._unlist(text)
                         text.error = error
-                        del self._wanted[text.key]
                     return
             for group in groups.values():  # it may be the fault of others' texts
                 self._embed(group)
@@ -276,23 +275,25 @@ class BatchingEmbedder:
         return function(*args, **kwargs) if self._limit is None else limited(self._limit, function, *args, **kwargs)
 
     def _deliver(self, text: _Text, row: Floats) -> None:
-        text.row = row
         if self._cache is not None:
-            text.row = row.copy()  # else one vector would keep those of its whole batch
-            self._cache.put(self._cache_key(text.key), text.row)
-        del self._wanted[text.key]
+            row = row.copy()  # else one vector would keep those of its whole batch
+            self._cache.put(self._cache_key(text.key), row)
+        self._unlist(text)
+        text.row = row
+
+    def _unlist(self, text: _Text) -> None:
+        """Nobody joins the text any more: first of all, since nobody must ever join one that is done."""
+        if self._wanted.get(text.key) is text:
+            del self._wanted[text.key]
 
     def _end(self, call: _Call) -> None:
         """The batch of the call is over; what it left without vector or error waits again. The lock is held."""
-        if not call.batch:
-            return
-        self._running -= 1
-        self._in_background -= call.batch[0].priority < INTERACTIVE
         for text in call.batch:
             if text.row is None and text.error is None:
                 text.queued = True
-                self._enqueue(text)
+                self._enqueue(text, text.priority)
         call.batch = []
+        self._running.pop(call, None)
         self._changed.notify_all()
 
     def _leave(self, call: _Call) -> None:
@@ -303,4 +304,4 @@ class BatchingEmbedder:
                 text.calls.discard(call)
                 if text.queued and not text.calls:
                     text.queued = False
-                    del self._wanted[text.key]
+                    self._unlist(text)

@@ -16,11 +16,13 @@ from hybrid_memory.errors import EmbedderMismatchError, ModelError
 from hybrid_memory.facts.facts import knowledge
 from hybrid_memory.index.port import Matches, RecordColumns
 from hybrid_memory.index.record import Where
+from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.visible import MAX_POSITION
 from hybrid_memory.recall import ranking
 from hybrid_memory.recall.plan import Plan, folded
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.store.forget import retained
 from hybrid_memory.store.indexing import embedding
+from hybrid_memory.store.retention import retained
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View
 from hybrid_memory.text.dates.calendar import TimeSpan
@@ -29,6 +31,9 @@ from hybrid_memory.text.tokenize import allowed_edits, terms
 NEIGHBOURS = 2
 SPELT_WORDS = 8
 """Words of a query that may be misspelt: each may cost a look through the terms of the owner."""
+
+MAX_WORDS = 1024
+"""Words of a query that are searched for; of more those at its two ends."""
 
 _NONE: Ids = np.empty(0, dtype=np.int64)
 _NOTHING = Matches(ids=_NONE, scores=np.empty(0, dtype=np.float32))
@@ -115,7 +120,7 @@ async def candidates(run: Runner, services: View, where: Where, asked: Asked) ->
     similarity = np.full(len(places.ids), np.nan)
     if vector is not None:
         similarity = (await run.call(index.similar, vector, where.scope.owner, places.ids)).astype(np.float64)
-    stale = (await knowledge(run, services)).outdated.among(places.ids.tolist())
+    stale = (await knowledge(run, services)).outdated(frozenset(places.ids.tolist()))
     found = Found(
         places=places,
         similarity=similarity,
@@ -183,6 +188,8 @@ async def centred(
 async def _words(run: Runner, services: Services, where: Where, asked: Asked) -> tuple[list[str], dict[str, str]]:
     """The terms to look for, and which of the query's were taken for misspelt."""
     words = terms(asked.query)
+    if len(words) > MAX_WORDS:
+        words = words[: MAX_WORDS // 2] + words[-MAX_WORDS // 2 :]
     corrected: dict[str, str] = {}
     # The longest are the rarest, and the most easily mistyped.
     doubtful = dict.fromkeys(word for word in words if allowed_edits(word))
@@ -234,4 +241,8 @@ def narrowed(services: View, where: Where) -> Where:
     until = where.until if before is None else before if where.until is None else min(before, where.until)
     now = services.clock()
     fresh: dict[str, datetime] = {name: now - age for name, age in services.config.retention.ttl.items()}
-    return replace(where, hidden=services.hidden, until=until, fresh=fresh)
+    origins, hidden = where.origins, services.hidden
+    if allowed := frozenset(map(Origin, services.config.recall.origins)):
+        origins = where.origins & allowed if where.origins else allowed
+        hidden = hidden if origins else ((0, MAX_POSITION),)  # nothing that was asked for may be recalled
+    return replace(where, hidden=hidden, until=until, fresh=fresh, origins=origins)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from hybrid_memory.text.asking import ends
 from hybrid_memory.text.dates import find_times
 from hybrid_memory.text.dates.calendar import TimeSpan
 from hybrid_memory.text.speakers import COMPOUND_SURNAMES, SURNAMES
@@ -71,6 +72,9 @@ EXACT = 24
 TEMPORAL = 20
 """How many records the exact and the temporal path bring in at most."""
 
+MAX_TIMES = 8
+"""Stretches of time that are searched, of a query that names more."""
+
 
 CUES: dict[Intent, str] = {
     Intent.CONTEXTUAL: (
@@ -110,9 +114,11 @@ def plan(
     question that goes back to what was before, the temporal one. Times count from ``now``; those that have not
     begun are left out.
     """
+    query = ends(query)
     kind, cue = intent(query) if wanted is Intent.AUTO else (wanted, "")
     named = entities(query)
-    times = tuple(span for span in find_times(query, now) if span.since <= now)
+    begun = {(span.since, span.until): span for span in reversed(find_times(query, now)) if span.since <= now}
+    times = tuple(sorted(begun.values(), key=lambda span: span.start))[:MAX_TIMES]
     return Plan(
         intent=kind,
         cue=cue,
@@ -162,7 +168,7 @@ _QUOTED = re.compile(
 )
 _PATH = re.compile(
     r"(?<![\w/])(?:https?://[!-;=?-~]+[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:[A-Za-z]:\\|~?/|\.{1,2}/)[\w.\-/\\]*\w"
-    r"|(?:[\w.-]+/)+[\w-]*[A-Za-z][\w-]*\.[A-Za-z]\w{0,4}|(?:[\w.-]*[A-Za-z][\w.-]*/){2,}[\w.-]*\w"
+    r"|(?:[\w.-]+/)+[\w-]*[A-Za-z][\w-]*\.[A-Za-z]\w{0,4}|(?:[0-9_.-]*[A-Za-z][\w.-]*/){2,}[\w.-]*\w"
     r"|[A-Za-z_][\w-]+\.[A-Za-z][A-Za-z0-9]{0,4})(?![\w/])",
     re.ASCII,
 )
@@ -178,7 +184,10 @@ _NO_ID = re.compile(
 
 _WORD = r"(?:Dr|Mr|Mrs|Ms|Prof|St)\.|[A-Z][\w’'-]*[\w]|[A-Z]"
 _NAME = re.compile(rf"(?<![\w’'])(?:{_WORD})(?:[ \t]+(?:(?:of|de|van|von|the|la|del|da) )?(?:{_WORD}))*")
-_SENTENCE = re.compile(r"(?:^|[.!?。！？;；:\n]\s*)[\"'“‘(]*$")
+_SENTENCE = re.compile(r"(?:\A|[.!?。！？;；:\n]\s*)[\"'“‘(]*$")
+_OPENING_CHARS = 16
+"""How far before a name it is looked whether it opens a sentence."""
+
 _CALENDAR = frozenset(
     """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
     september october november december today tomorrow yesterday""".split()
@@ -262,7 +271,7 @@ def _names(query: str) -> Iterator[tuple[int, int]]:
             words = words[:-1]
         text = query[start:end].rstrip()
         text = re.sub(r"[’']s?$", "", text)
-        opens = _SENTENCE.search(query[:start]) is not None
+        opens = _SENTENCE.search(query, max(0, start - _OPENING_CHARS), start) is not None
         possessive = query[start + len(text) : start + len(text) + 2] in {"'s", "’s"}
         if words and (not opens or len(words) > 1 or possessive):
             yield start, start + len(text)

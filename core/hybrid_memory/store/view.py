@@ -16,6 +16,7 @@ from hybrid_memory.log.visible import Horizon, Stretches, VisibleLog, hidden, jo
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
+from hybrid_memory.urls import shown_url
 from hybrid_memory.validation import check_span, checked_count, shown
 
 
@@ -74,7 +75,9 @@ def view_of(services: Services, scope: Scope, log: EventLog, **seen: Any) -> Vie
 def present(services: Services) -> Services:
     """The services, if they can be written to; raises `InvalidInputError` for a view of the past, or read-only."""
     if services.read_only:
-        raise InvalidInputError(f"{services.config.url} is opened read-only: open it without read_only to change it")
+        raise InvalidInputError(
+            f"{shown_url(services.config.url)} is opened read-only: open it without read_only to change it"
+        )
     if services.horizon is not None:
         raise InvalidInputError("this is a view of the past, to be read only: write to the memory itself")
     return services

@@ -10,6 +10,13 @@ from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import ENGLISH_STOP_WORDS, LETTER, terms
 
 MAX_CHARS = 4_000
+"""Of a turn or a query that are read by rules: of a longer query the two ends, where questions stand."""
+
+
+def ends(query: str) -> str:
+    """What is read of a query by rules; all of it is searched for."""
+    half = MAX_CHARS // 2
+    return query if len(query) <= MAX_CHARS else f"{query[:half]}\n{query[-half:]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +87,13 @@ def asking_share(text: str) -> float:
 
 def about_the_past(query: str) -> bool:
     """Whether a question is about how things were, so that what is out of date may be its answer."""
+    query = ends(query)
     return _NOW.search(query) is None and _PAST.search(query) is not None
 
 
 def about_now(query: str) -> bool:
     """Whether a question is about how things are with whoever asks, so that of two answers the newer one counts."""
+    query = ends(query)
     if _NOW.search(query):
         return True
     own = _OWN.search(query) is not None and _PRESENT.search(query) is not None

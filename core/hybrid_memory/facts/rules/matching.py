@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.fact import Claim, Stance
@@ -108,6 +109,7 @@ def _time(when: When, found: re.Match[str], passage: Passage, now: datetime) -> 
     """
     if when is When.IGNORED:
         return None
+    spans: Sequence[TimeSpan]
     start = found.start()
     if found.groupdict().get("time"):
         # Read alone: "it was moved to Friday" is about the coming one.
@@ -116,13 +118,19 @@ def _time(when: When, found: re.Match[str], passage: Passage, now: datetime) -> 
             replace(span, start=span.start + start, end=span.end + start) for span in find_times(found["time"], now)
         ]
     else:
-        spans = find_times(passage.text, now)
+        spans = _times(passage.text, now)
     if when in {When.SINCE, When.UNTIL}:
         spans = [span for span in spans if span.since <= now]
     elif not spans:
-        spans = [replace(span, start=-1, end=-1) for span in find_times(passage.sentence, now)]
+        spans = [replace(span, start=-1, end=-1) for span in _times(passage.sentence, now)]
     chosen = next((span for span in spans if span.start >= start), spans[0] if spans else None)
     return _ahead(chosen, now) if chosen is not None and when not in {When.SINCE, When.UNTIL} else chosen
+
+
+@lru_cache(maxsize=256)
+def _times(text: str, now: datetime) -> tuple[TimeSpan, ...]:
+    """The times of a passage, which many rules ask for."""
+    return tuple(find_times(text, now))
 
 
 def _ahead(span: TimeSpan, now: datetime) -> TimeSpan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
@@ -151,24 +151,28 @@ class Moment:
 
     def pick(self, which: Which, of: Callable[[int], Range]) -> Range | None:
         """That one of ``of(steps)``, where 0 is the one of the current year, month or week."""
-        ranges = []
-        for steps in range(-9, 10):  # leap days can be eight years apart
-            try:
-                ranges.append(of(steps))
-            except ValueError:
-                continue
         if which is Which.THIS:
             return of(-1) if of(-1)[1] > self.now else of(0)
         if which in {Which.NEXT, Which.COMING}:
             begun = which is Which.COMING
-            return next((each for each in ranges if (each[1] if begun else each[0]) > self.now), None)
+            return next((each for each in _each(of, range(-2, 10)) if (each[1] if begun else each[0]) > self.now), None)
         over = which is Which.LAST
-        return next((each for each in reversed(ranges) if (each[1] if over else each[0]) <= self.now), None)
+        back = _each(of, range(2, -10, -1))
+        return next((each for each in back if (each[1] if over else each[0]) <= self.now), None)
 
     @property
     def near(self) -> Which:
         """The one that is meant where nothing but the words around tells: the latest, or else the coming one."""
         return Which.LATEST if self.past else Which.COMING
+
+
+def _each(of: Callable[[int], Range], steps: Iterable[int]) -> Iterator[Range]:
+    """Those that there are; leap days can be eight years apart."""
+    for step in steps:
+        try:
+            yield of(step)
+        except ValueError:
+            continue
 
 
 def _whole(count: float, unit: str) -> tuple[int, str]:

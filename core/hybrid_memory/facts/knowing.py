@@ -1,0 +1,282 @@
+"""What an owner's claims come to, kept up as claims are added: facts, what is out of date, and who is spoken of."""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+from threading import RLock
+
+from hybrid_memory.config import ConflictRule
+from hybrid_memory.facts.authority import by_the_user, names_of_user, person_of
+from hybrid_memory.facts.fact import Claim, Fact
+from hybrid_memory.facts.resolving import SETTLED, Group, Pair, Trust, group_of, resolved
+from hybrid_memory.facts.standing import Standing
+from hybrid_memory.log.event import Event
+from hybrid_memory.log.visible import MAX_POSITION, Stretches, visible
+
+Lapse = tuple[int, int, int]
+"""Position of the turn from which on a fact stood no longer, of the first turn that said it, and the fact's id."""
+
+
+@dataclass(slots=True)
+class _Subject:
+    """How many turns speak of somebody, and the first and the last of them."""
+
+    count: int = 0
+    first: int = MAX_POSITION
+    last: int = 0
+
+
+@dataclass(slots=True)
+class _Known:
+    """A fact, and how many of its turns and records are indexed; its value once that was asked for."""
+
+    fact: Standing
+    turns: int = 0
+    records: int = 0
+    made: Fact | None = None
+
+
+class Knowledge:
+    """The facts that follow from the claims taken in so far; callable from any thread.
+
+    What a claim costs depends on the claims that it concerns, not on how many there are.
+
+    Attributes:
+        mark: positions of the last events beside claims that it follows from, such as what was erased.
+        last: position up to which claims were taken in.
+        hidden: stretches of the log whose claims are left out.
+        user: whose facts these are; None in a space, which has no user.
+    """
+
+    def __init__(
+        self, mark: tuple[int, ...], hidden: Stretches, rule: ConflictRule, trust: Trust, user: str | None = None
+    ) -> None:
+        self.mark = mark
+        self.last = 0
+        self.hidden = hidden
+        self._rule, self._trust = rule, trust
+        self._lock = RLock()
+        self._user = user
+        self._own: set[str] = names_of_user((), user)
+        self._others: set[str] = set()
+        self._groups: dict[tuple[str, str], Group] = {}
+        self._latest: dict[tuple[str, str], int] = {}
+        self._turns: list[int] = []
+        self._left_out: list[int] = []
+        self._told = 0, "", 0
+        self._known: dict[int, _Known] = {}
+        self._order: list[tuple[datetime, int]] = []
+        self._subjects: dict[str, _Subject] = defaultdict(_Subject)
+        self._by_turn: dict[int, dict[int, None]] = defaultdict(dict)
+        self._by_record: dict[int, int] = {}
+        self._followers: dict[int, dict[int, None]] = defaultdict(dict)
+        self._lapses: list[Lapse] = []
+        self._lapse_of: dict[int, Lapse] = {}
+
+    def names_the_user_anew(self, events: Sequence[Event]) -> bool:
+        """Whether these claims show that the user speaks under a name that others used before: theirs do not count."""
+        with self._lock:
+            return self._user is not None and not self._others.isdisjoint(names_of_user(events, self._user))
+
+    def _believes(self, event: Event) -> bool:
+        """Whether whoever made the claim may: nobody else speaks of the user by name."""
+        if self._user is None or by_the_user(event):
+            return True
+        person = person_of(event.payload["subject"])
+        if person in self._own:
+            return False
+        self._others.add(person)
+        return True
+
+    def take(self, events: Sequence[Event], upto: int) -> None:
+        """Take in claims, which are all that were written since the last ones up to a position; known ones are left."""
+        with self._lock:
+            groups: dict[tuple[str, str], list[Pair]] = defaultdict(list)
+            if self._user is not None:
+                self._own |= names_of_user(events, self._user)
+            for event in events:
+                turn = turn_of(event)
+                if event.position <= self.last or not self._believes(event):
+                    continue
+                if not visible(turn, self.hidden):
+                    insort(self._left_out, turn)
+                    continue
+                claim = Claim.of(event.payload)
+                groups[group_of(claim)].append((replace(event, payload={}), claim))
+                insort(self._turns, turn)
+                self._tell(turn, "" if claim.by == SETTLED else event.scope.session or "")
+            for key, pairs in groups.items():
+                group = self._groups.setdefault(key, Group(self._rule, self._trust))
+                self._latest[key] = max(self._latest.get(key, 0), *map(_turn, pairs), 0)
+                self._note(group.take(pairs), group)
+            self.last = max(self.last, upto)
+
+    def hide(self, hidden: Stretches) -> bool:
+        """Leave out the claims in these stretches from now on; False if that are others than before."""
+        with self._lock:
+            for first, last in set(hidden) ^ set(self.hidden):
+                if any(not visible(turn, hidden) for turn in _between(self._turns, first, last)):
+                    return False
+                if any(visible(turn, hidden) for turn in _between(self._left_out, first, last)):
+                    return False
+            self.hidden = hidden
+            return True
+
+    @property
+    def facts(self) -> list[Fact]:
+        """All of them, oldest first."""
+        with self._lock:
+            return [self._made(self._known[number]) for _, number in self._order]
+
+    def standing(self, upto: int) -> list[Fact]:
+        """The facts that stood when nothing was said beyond this position, in any order."""
+        with self._lock:
+            found: list[Fact] = []
+            for key, group in self._groups.items():
+                if self._latest[key] <= upto:
+                    found += [self._made(self._known[fact.id]) for fact in group.standing]
+                else:
+                    early = resolved([pair for pair in group.pairs if _turn(pair) <= upto], self._rule, self._trust)
+                    found += [fact.as_fact() for fact in early.standing]
+            return found
+
+    def lapses(self, after: int) -> list[tuple[Fact, int, int]]:
+        """The facts that stand no longer from a turn beyond this position on, with their first turn and that one."""
+        with self._lock:
+            late = islice(self._lapses, bisect_right(self._lapses, (after, MAX_POSITION, 0)), None)
+            return [(self._made(self._known[number]), first, last) for last, first, number in late]
+
+    def count(self, upto: int) -> int:
+        """How many claims the turns up to a position made."""
+        return bisect_right(self._turns, upto)
+
+    def told(self, session: str | None) -> int:
+        """Position of the last turn that told something in another session than this one; 0 if none did."""
+        last, of, elsewhere = self._told
+        return elsewhere if session == of else last
+
+    def subjects(self, count: int) -> list[tuple[int, int]]:
+        """The first and the last turn about each of those of whom most is known."""
+        with self._lock:
+            most = heapq.nsmallest(count, self._subjects.values(), key=lambda one: (-one.count, one.first))
+            return [(one.first, one.last) for one in most if one.count]
+
+    def outdated(self, ids: Collection[int]) -> set[int]:
+        """Those of the records that are out of date: what recall should not put first.
+
+        That are records of facts that no longer stand, and turns that say such a thing where a record or a turn that
+        says what is so instead is among them too.
+        """
+        with self._lock:
+            found = set()
+            for record in ids:
+                known = self._known.get(self._by_record.get(record, 0))
+                gone = known is not None and not known.fact.state.standing
+                if gone or any(self._replaced(number, record, ids) for number in self._by_turn.get(record, ())):
+                    found.add(record)
+            return found
+
+    def _replaced(self, number: int, turn: int, ids: Collection[int]) -> bool:
+        """Whether what replaced a fact of a turn is among the records, and is not said by the turn itself."""
+        fact = self._known[number].fact
+        if fact.state.standing or turn not in fact.sources:
+            return False
+        after = self._known.get(fact.superseded_by or 0)
+        if after is None:  # what takes a thing back is the last turn about it
+            return turn != fact.last and fact.last in ids
+        sources = after.fact.sources
+        if turn in sources or self._by_record.get(turn) == after.fact.id:
+            return False
+        return any(other in sources or self._by_record.get(other) == after.fact.id for other in ids)
+
+    def _tell(self, turn: int, session: str) -> None:
+        last, of, elsewhere = self._told
+        if session == of:
+            self._told = max(last, turn), of, elsewhere
+        elif turn >= last:
+            self._told = turn, session, last
+        else:
+            self._told = last, of, max(elsewhere, turn)
+
+    def _note(self, changed: dict[int, Standing], group: Group) -> None:
+        for number in changed:
+            fact = group.facts.get(number)
+            if fact is None:
+                self._drop(number)
+            else:
+                self._index(fact)
+        for number in changed.keys() & group.facts.keys():
+            for other in [number, *self._followers.get(number, ())]:
+                self._lapsed(other)
+
+    def _index(self, fact: Standing) -> None:
+        known = self._known.get(fact.id)
+        if known is None:
+            insort(self._order, (fact.at, fact.id))
+        subject = self._subjects[fact.claim.subject]
+        if known is None or known.fact is not fact:
+            subject.count -= known.turns if known is not None else 0
+            known = self._known[fact.id] = _Known(fact)
+        for turn in islice(reversed(fact.sources), len(fact.sources) - known.turns):
+            self._by_turn[turn][fact.id] = None
+        for record in fact.records[known.records :]:
+            self._by_record[record] = fact.id
+        if fact.superseded_by is not None:
+            self._followers[fact.superseded_by][fact.id] = None
+        subject.count += len(fact.sources) - known.turns
+        subject.first, subject.last = min(subject.first, fact.first), max(subject.last, fact.last)
+        known.turns, known.records, known.made = len(fact.sources), len(fact.records), None
+
+    def _drop(self, number: int) -> None:
+        known = self._known.pop(number, None)
+        if known is None:
+            return
+        del self._order[bisect_left(self._order, (known.fact.at, number))]
+        self._subjects[known.fact.claim.subject].count -= known.turns
+        for turn in known.fact.sources:
+            self._by_turn[turn].pop(number, None)
+        self._forget_lapse(number)
+
+    def _lapsed(self, number: int) -> None:
+        """Note from which turn on a fact stood no longer."""
+        self._forget_lapse(number)
+        known = self._known.get(number)
+        if known is None or known.fact.state.standing:
+            return
+        fact, after = known.fact, self._known.get(known.fact.superseded_by or 0)
+        last = fact.last
+        if after is not None:
+            last = after.fact.first if after.fact.first > fact.first else after.fact.last
+        self._lapse_of[number] = lapse = (last, fact.first, number)
+        insort(self._lapses, lapse)
+
+    def _forget_lapse(self, number: int) -> None:
+        lapse = self._lapse_of.pop(number, None)
+        if lapse is not None:
+            del self._lapses[bisect_left(self._lapses, lapse)]
+
+    @staticmethod
+    def _made(known: _Known) -> Fact:
+        if known.made is None:
+            known.made = known.fact.as_fact()
+        return known.made
+
+
+def turn_of(event: Event) -> int:
+    """Position of the turn that a claim belongs to; of one that resolves a dispute its own."""
+    return event.position if event.payload["by"] == SETTLED else int(event.payload["source"])
+
+
+def _turn(pair: Pair) -> int:
+    event, claim = pair
+    return event.position if claim.by == SETTLED else claim.source
+
+
+def _between(turns: Sequence[int], first: int, last: int) -> Iterator[int]:
+    return islice(turns, bisect_left(turns, first), bisect_right(turns, last))

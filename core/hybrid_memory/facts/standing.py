@@ -1,0 +1,187 @@
+"""A fact while claims are taken in, and the facts that stand for one attribute, found by their wording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hybrid_memory.facts.fact import Category, Claim, Fact, FactState, Stance
+from hybrid_memory.facts.values import normalised, overlap, value_key, within, words_of
+from hybrid_memory.facts.wordings import Wordings
+from hybrid_memory.log.event import Event
+from hybrid_memory.log.visible import MAX_POSITION
+
+SAME_TASK = 0.6
+"""Share of the words of the shorter that two wordings of one task have in common."""
+
+MAX_CONFIDENCE = 0.99
+
+GROWS = frozenset(("name", "home", "hometown", "address", "employer", "school"))
+"""Attributes whose value stays the same when more of it is given: Berlin, then Berlin in Germany."""
+
+
+@dataclass(slots=True)
+class Standing:
+    """A fact as far as claims were taken in.
+
+    Attributes:
+        key: its value, as claims of its attribute are compared.
+        seen: when it was last said.
+        sources: ids of the turns that say so, by position; first, last: the least and the greatest of these.
+    """
+
+    id: int
+    claim: Claim
+    key: str
+    at: datetime
+    state: FactState
+    valid_from: datetime
+    author: str
+    seen: datetime
+    valid_to: datetime | None = None
+    confidence: float = 0.0
+    importance: float = 0.0
+    value: str = ""
+    due: datetime | None = None
+    sources: dict[int, str] = field(default_factory=dict)
+    records: list[int] = field(default_factory=list)
+    by: dict[str, None] = field(default_factory=dict)
+    supersedes: int | None = None
+    superseded_by: int | None = None
+    rivals: dict[int, None] = field(default_factory=dict)
+    first: int = MAX_POSITION
+    last: int = 0
+
+    def support(self, claim: Claim, event: Event) -> None:
+        """Let another claim back it; a turn counts once, however many extractors have read it."""
+        if claim.source not in self.sources:
+            self.confidence = min(MAX_CONFIDENCE, 1 - (1 - self.confidence) * (1 - claim.confidence / 2))
+        else:
+            self.confidence = max(self.confidence, claim.confidence)
+        self.importance = max(self.importance, claim.importance)
+        self.due = claim.due or self.due
+        self.seen = max(self.seen, event.at)
+        self.back(claim, event)
+
+    def back(self, claim: Claim, event: Event) -> None:
+        """Let the turn of a claim be one that says so, or says that it is over."""
+        self.first, self.last = min(self.first, claim.source), max(self.last, claim.source)
+        self.sources[claim.source] = event.sources[0] if event.sources else event.id
+        self.by[claim.by] = None
+        if claim.stance is Stance.HOLDS:
+            self.records.append(event.position)
+
+    @classmethod
+    def of(cls, claim: Claim, event: Event, state: FactState) -> Standing:
+        """The fact that a claim is the first to say."""
+        begin = claim.since or event.at
+        fact = cls(
+            event.position, claim, value_key(claim), event.at, state, begin, event.author, event.at,
+            confidence=claim.confidence, importance=claim.importance, value=claim.value, due=claim.due,
+        )  # fmt: skip
+        fact.back(claim, event)
+        if claim.until is not None and state is FactState.CURRENT:
+            fact.end(FactState.ENDED if claim.until <= event.at else state, claim.until)
+        return fact
+
+    def end(self, state: FactState, at: datetime) -> None:
+        """Let it be so no longer from an instant on."""
+        self.state, self.valid_to = state, max(at, self.valid_from)
+
+    def as_fact(self) -> Fact:
+        """The fact as it is now."""
+        places = sorted(self.sources)
+        return Fact(
+            id=self.id,
+            subject=self.claim.subject,
+            attribute=self.claim.attribute,
+            value=self.value,
+            category=self.claim.category,
+            state=self.state,
+            confidence=self.confidence,
+            importance=self.importance,
+            valid_from=self.valid_from,
+            valid_to=self.valid_to,
+            sources=tuple(self.sources[place] for place in places),
+            positions=tuple(places),
+            records=tuple(self.records),
+            due=self.due,
+            by=tuple(by for by in self.by if by),
+            supersedes=self.supersedes,
+            superseded_by=self.superseded_by,
+            rivals=tuple(self.rivals),
+            author=self.author,
+        )
+
+
+class Shelf:
+    """The facts that stand for one attribute of one subject, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._facts: dict[int, Standing] = {}
+        self._order: dict[int, int] = {}
+        self._by_key: dict[str, int] = {}
+        self._by_plain: dict[str, dict[int, None]] = {}
+        self._by_words: Wordings[int] = Wordings(SAME_TASK)
+        self._count = 0
+
+    def __iter__(self) -> Iterator[Standing]:
+        return iter(self._facts.values())
+
+    def get(self, number: int) -> Standing | None:
+        """The fact of this id, if it stands."""
+        return self._facts.get(number)
+
+    def keyed(self, key: str) -> Standing | None:
+        """The fact with this value."""
+        return self._facts.get(self._by_key.get(key, 0))
+
+    def add(self, fact: Standing) -> None:
+        """Let a fact stand."""
+        self._count += 1
+        self._facts[fact.id], self._order[fact.id] = fact, self._count
+        self._index(fact)
+
+    def remove(self, fact: Standing) -> None:
+        """Let a fact stand no longer."""
+        del self._facts[fact.id], self._order[fact.id]
+        self._drop(fact)
+
+    def reword(self, fact: Standing, value: str, key: str) -> None:
+        """Give a fact more words."""
+        self._drop(fact)
+        fact.value, fact.key = value, key
+        self._index(fact)
+
+    def worded(self, claim: Claim, key: str) -> Standing | None:
+        """The first fact that the claim says in more words, or in fewer."""
+        if claim.attribute in GROWS:
+            same = (fact for fact in self if within(fact.key, key) or within(key, fact.key))
+            return next(same, None)
+        if claim.category is not Category.TASK:
+            return None
+        near = sorted(self._by_words.near(words_of(claim.value)), key=self._order.__getitem__)
+        return next((self._facts[one] for one in near if overlap(self._facts[one].value, claim.value) == 1.0), None)
+
+    def about(self, claim: Claim) -> list[Standing]:
+        """The facts that a retraction, or a change of a task, is about."""
+        if not claim.value:
+            return list(self)
+        found = {*self._by_words.near(words_of(claim.value)), *self._by_plain.get(normalised(claim.value), ())}
+        found |= {fact.id for fact in [self.keyed(value_key(claim))] if fact is not None}
+        return [self._facts[one] for one in sorted(found, key=self._order.__getitem__)]
+
+    def _index(self, fact: Standing) -> None:
+        self._by_key[fact.key] = fact.id
+        self._by_plain.setdefault(normalised(fact.value), {})[fact.id] = None
+        self._by_words.add(fact.id, words_of(fact.value))
+
+    def _drop(self, fact: Standing) -> None:
+        if self._by_key.get(fact.key) == fact.id:
+            del self._by_key[fact.key]
+        same = self._by_plain[normalised(fact.value)]
+        del same[fact.id]
+        if not same:
+            del self._by_plain[normalised(fact.value)]
+        self._by_words.discard(fact.id)
