@@ -24,6 +24,7 @@ from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Draft
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.recall.cache import RecallProjection
+from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import STREAM_BATCH
 from hybrid_memory.testing.models import FaultyEmbedder
@@ -279,9 +280,9 @@ def test_what_is_kept_of_others_stays_when_somebody_forgets(
             one.remember([f"I live in {CANARY}.", *(f"Room {number} has chairs." for number in range(12))])
             one.facts()
             one.recall("chairs")
-        states = memory._runtime.services.states
-        caches = [states_of.answers for states_of in states if isinstance(states_of, RecallProjection)]
-        caches += [states_of.known for states_of in states if isinstance(states_of, FactsProjection)]
+        services = memory._runtime.services
+        caches: list[LruCache[Any, Any]] = [services.state(RecallProjection).answers]
+        caches.append(services.state(FactsProjection).known)
         filled: list[int] = []
         fill = OwnerCaches._fill
 
