@@ -35,6 +35,10 @@ TRIES = 8
 """Times that others may write while it is planned what goes, before it goes anyway and the rest is looked at then."""
 
 
+MAX_HANDLE_CHARS = 20
+"""A longer number after ``#`` is the position of nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
     """A checked call of forget; exactly one of the first five is given."""
@@ -288,7 +292,7 @@ async def _named(
 
 
 async def _of_name(run: Runner, services: Services, scope: Scope, name: str) -> list[Event]:
-    if name.startswith("#") and name[1:].isdigit():
+    if name.startswith("#") and name[1:].isdecimal() and len(name) < MAX_HANDLE_CHARS:
         events = await run.call(services.truth.read, scope.owner, after=int(name[1:]) - 1, upto=int(name[1:]))
     else:
         events = await run.call(services.truth.get, scope, [name])

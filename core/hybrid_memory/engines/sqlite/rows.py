@@ -51,8 +51,10 @@ def to_record(row: tuple[Any, ...]) -> Record:
 
 
 def origin_of(space: str, payload: str) -> str:
-    """The origin of a message that was stored before messages had one, for migration 6."""
+    """The origin of a message that was indexed before records had one, for the migration to them."""
     message = json.loads(payload)
+    if "origin" in message:
+        return str(message["origin"])
     role = message.get("role", "user")
     spoken = of_tool(message.get("name")) if role == "tool" else _SPOKEN.get(role, Origin.IMPORTED)
     return lowest((spoken, Origin.PERSON)) if space else spoken
