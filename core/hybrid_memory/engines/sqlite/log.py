@@ -70,7 +70,8 @@ class SqliteLog(EventLog):
                 raise OutdatedError(f"events of {owner} were appended up to {last}, beyond {seen}")
             chosen = "owner = ? AND position IN (SELECT value FROM json_each(?))"
             listed = (number, json.dumps(list(rewritten)))
-            dropped = {place for (place,) in connection.execute(f"SELECT position FROM dropped WHERE {chosen}", listed)}
+            found = connection.execute(f"SELECT position FROM dropped WHERE {chosen}", listed).fetchall()
+            dropped = {place for (place,) in found}
             for position, payload in rewritten.items():
                 written, at = _json(payload), (position, number)
                 connection.execute("UPDATE events SET payload = ? WHERE position = ? AND owner = ?", (written, *at))
