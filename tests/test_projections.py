@@ -162,7 +162,7 @@ def test_one_more_is_walked_with_the_others(memory: HybridMemory) -> None:
     assert memory.flush().learned >= 1
     memory.stats()
     memory.rebuild()
-    receipt = alice.forget(ids=7)  # type: ignore[arg-type]
+    receipt = alice.forget(ids="m1")
     assert receipt.ids == ("m1",)
     assert receipt.erased["marks"] == 1
     assert noted.seen == {"derive": 2, "stats": 1, "clear": 2, "forget": 1}

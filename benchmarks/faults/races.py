@@ -25,6 +25,7 @@ from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemor
 from hybrid_memory.blocks import edit
 from hybrid_memory.blocks.block import Edit
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.runtime.runners import InlineRunner, drive
 from hybrid_memory.testing.images import ColourEmbedder, picture
 from hybrid_memory.text.tokens import estimate_tokens
@@ -142,7 +143,8 @@ def _block(alice: ScopedMemory, ids: list[str]) -> None:
     home.put(value="A user.")
     wanted = Edit(append=f"Said {said}")
     services = alice._services  # noqa: SLF001 - with the sources that only an agent gives
-    drive(edit.edit(InlineRunner(), services, alice.scope, "human", wanted, seen=None, call="", sources=tuple(ids)))
+    made: dict[str, Any] = {"seen": None, "call": "", "sources": tuple(ids), "origin": Origin.ASSISTANT}
+    drive(edit.edit(InlineRunner(), services, alice.scope, "human", wanted, **made))
 
 
 def _keep(alice: ScopedMemory, ids: list[str]) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from hybrid_memory.artifacts import merge, read_on
 from hybrid_memory.artifacts.ledger import Ledger
-from hybrid_memory.context.state import Attempt, QueueState
+from hybrid_memory.context.state import Attempt, QueueState, ledger_payload
 from hybrid_memory.context.summaries.lines import candidates
 from hybrid_memory.context.summary import Line
 from hybrid_memory.log.event import Event, EventKind
@@ -65,20 +65,25 @@ class Rewriting:
     async def _write(self, event: Event, *, anew: bool) -> None:
         erasure, state = self._erasure, QueueState.of(event)
         lines = [await self._line(event.scope, line) for line in state.lines]
-        kept = [line for line in lines if line is not None]
-        changed = [new for new, old in zip(lines, state.lines, strict=True) if new is not None and new != old]
-        written = replace(
-            state,
-            lines=tuple(dict.fromkeys(kept)),
-            ledger=await self._ledger(event.scope, state, anew=anew),
-            kept=tuple(place for place in state.kept if place not in erasure.places),
-            anchor=0 if state.anchor in erasure.places else state.anchor,
-            retry=tuple(_remaining(state.retry, erasure.places)),
-        )
-        if written != state:
-            erasure.counts["summary lines"] += len(lines) - len(kept)
-            erasure.counts["summary lines rewritten"] += len(changed)
-            erasure.rewrite({event.position: written.as_payload()}, "summaries rewritten")
+        rows = {
+            new: row if new is old else asdict(new)  # most lines stay as they are
+            for row, old, new in zip(event.payload["lines"], state.lines, lines, strict=True)
+            if new is not None
+        }
+        ledger = await self._ledger(event.scope, state, anew=anew)
+        payload = {
+            **event.payload,
+            "lines": list(rows.values()),
+            "ledger": event.payload["ledger"] if ledger is state.ledger else ledger_payload(ledger),
+            "kept": [place for place in state.kept if place not in erasure.places],
+            "anchor": 0 if state.anchor in erasure.places else state.anchor,
+            "retry": [asdict(attempt) for attempt in _remaining(state.retry, erasure.places)],
+        }
+        if payload != event.payload:
+            changed = sum(new is not None and new is not old for new, old in zip(lines, state.lines, strict=True))
+            erasure.counts["summary lines"] += lines.count(None)
+            erasure.counts["summary lines rewritten"] += changed
+            erasure.rewrite({event.position: payload}, "summaries rewritten")
 
     async def _line(self, session: Scope, line: Line) -> Line | None:
         """The line, or what the turns that remain of its sources say in their own words, or None if none remains."""

@@ -69,7 +69,7 @@ class QueueState:
             "kept": list(self.kept),
             "anchor": self.anchor,
             "lines": [asdict(line) for line in self.lines],
-            "ledger": self.ledger.model_dump(mode="json", exclude_defaults=True),
+            "ledger": ledger_payload(self.ledger),
             "stretches": [list(stretch) for stretch in self.stretches],
             "retry": [asdict(attempt) for attempt in self.retry],
             "audit": asdict(self.audit),
@@ -101,6 +101,11 @@ class QueueState:
             strategy=payload["strategy"],
             episode=payload.get("episode", number),
         )
+
+
+def ledger_payload(ledger: Ledger) -> dict[str, Any]:
+    """The ledger as JSON."""
+    return ledger.model_dump(mode="json", exclude_defaults=True)
 
 
 def _pairs(values: Sequence[Sequence[int]]) -> tuple[tuple[int, int], ...]:

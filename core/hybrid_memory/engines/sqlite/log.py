@@ -68,14 +68,17 @@ class SqliteLog(EventLog):
             number = self._db.owner_id_for_writing(connection, owner)
             if seen is not None and (last := _last(connection, number)) > seen:
                 raise OutdatedError(f"events of {owner} were appended up to {last}, beyond {seen}")
+            chosen = "owner = ? AND position IN (SELECT value FROM json_each(?))"
+            listed = (number, json.dumps(list(rewritten)))
+            found = connection.execute(f"SELECT position FROM dropped WHERE {chosen}", listed).fetchall()
+            dropped = {place for (place,) in found}
             for position, payload in rewritten.items():
-                at = (position, number)
-                connection.execute(
-                    "UPDATE events SET payload = ? WHERE position = ? AND owner = ?", (_json(payload), *at)
-                )
-                connection.execute(
-                    "UPDATE dropped SET digest = ? WHERE position = ? AND owner = ?", (_digest(_json(payload)), *at)
-                )
+                written, at = _json(payload), (position, number)
+                connection.execute("UPDATE events SET payload = ? WHERE position = ? AND owner = ?", (written, *at))
+                if position in dropped:
+                    connection.execute(
+                        "UPDATE dropped SET digest = ? WHERE position = ? AND owner = ?", (_digest(written), *at)
+                    )
             for table in ("events", "dropped"):
                 connection.execute(
                     f"DELETE FROM {table} WHERE owner = ? AND position IN (SELECT value FROM json_each(?))",

@@ -156,7 +156,9 @@ def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[
     connection.executemany(
         "DELETE FROM embeddings WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM vectors WHERE embedding = ?1)", embeddings
     )
-    owners = [owner for (owner,) in connection.execute(f"SELECT DISTINCT owner FROM records WHERE id {chosen}", listed)]
+    # Fetched at once: an interrupt would leave a statement open that the frame of a comprehension holds.
+    rows = connection.execute(f"SELECT DISTINCT owner FROM records WHERE id {chosen}", listed).fetchall()
+    owners = [owner for (owner,) in rows]
     gone = connection.execute(f"DELETE FROM records WHERE id {chosen}", listed).rowcount
     for owner in owners:
         revise(connection, owner)
