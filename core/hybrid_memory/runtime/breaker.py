@@ -109,7 +109,7 @@ class Breaker:
         if self._failed < self._least:
             return Admission.YES
         with self._lock:
-            if self._failed < self._least:
+            if self._failed < self._least:  # meanwhile
                 return Admission.YES
             if self._clock() < self._next_probe:
                 return Admission.NO
