@@ -53,3 +53,33 @@ def test_a_probe_that_never_tells_is_made_again() -> None:
     assert breaker.admit() is Admission.NO
     clock.now = 9.0
     assert breaker.admit() is Admission.PROBE
+
+
+def test_only_a_slow_failure_that_is_no_answer_opens_it() -> None:
+    clock = Clock()
+    breaker = Breaker(clock=clock)
+    probes: list[float] = []
+
+    def failing(seconds: float, *, answered: bool = False) -> str:
+        def run() -> None:
+            clock.now += seconds
+            raise OSError("failed")
+
+        try:
+            breaker.call(
+                run,
+                probe=lambda: probes.append(clock.now),
+                refusal=lambda failure: LookupError(f"refused: {failure}"),
+                answered=lambda _: answered,
+            )
+        except (OSError, LookupError) as error:
+            return str(error)
+        return ""
+
+    assert [failing(0.1), failing(9, answered=True), failing(9)] == ["failed"] * 3
+    assert failing(9) == "refused: failed"
+    clock.now += 1
+    assert failing(0.1) == "failed"
+    assert len(probes) == 1
+    assert failing(0.1) == "failed", "an error that comes at once closes it"
+    assert len(probes) == 1

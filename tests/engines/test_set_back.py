@@ -90,7 +90,7 @@ def test_an_index_notices_that_its_log_was_restored_from_a_backup(
     with open_memory(config) as memory:
         lost(memory)
     shutil.copy(backup, file)
-    assert any("set back" in finding.told for finding in check_store(config))
+    assert any("was set back" in finding.told for finding in check_store(config))
     with warned(caplog), open_memory(config) as memory:
         then(memory)
         assert_only_what_is_in_the_log_is_found(memory)
@@ -148,3 +148,23 @@ def test_memories_that_are_open_notice_that_a_server_lost_its_last_second(
                 assert "Porto" not in alice.profile().model_dump_json()
                 assert [hit for hit in alice.recall("zebra") if "zebra" in hit.record.text] == []
                 assert "notes" not in alice.blocks()
+
+
+def test_who_may_only_look_gets_answers_from_the_log_alone(new_config: Config) -> None:
+    """Until somebody who may write has set the index right."""
+    config = new_config("sqlite+sqlite", **SETTINGS)
+    file, backup = files(config)
+    with open_memory(config) as memory:
+        before(memory)
+    shutil.copy(file, backup)
+    with open_memory(config) as memory:
+        lost(memory)
+    shutil.copy(backup, file)
+    with open_memory(config, read_only=True) as memory:
+        hits = memory.scoped(user="alice").recall("zebra in the garden", k=9)
+        assert all("set back behind the index" in hit.note for hit in hits)
+        assert {hit.record.text for hit in hits} == {
+            "My cat is called Pixel.",
+            "I live in Lisbon.",
+            "The tram is late.",
+        }

@@ -68,7 +68,12 @@ class Breaker:
         return self._failed >= self._least
 
     def call(
-        self, run: Callable[[], T], *, probe: Callable[[], object], refusal: Callable[[Exception | None], Exception]
+        self,
+        run: Callable[[], T],
+        *,
+        probe: Callable[[], object],
+        refusal: Callable[[Exception | None], Exception],
+        answered: Callable[[Exception], bool],
     ) -> T:
         """What the call returns, unless calls are refused: then an error at once.
 
@@ -76,6 +81,7 @@ class Breaker:
             run: the call; a failure counts if it took `SLOW_SECONDS`.
             probe: tries in short time whether there would be an answer, and raises if not.
             refusal: makes the error of the last failure.
+            answered: whether an error is an answer, which is no failure however long it took.
         """
         admission = self.admit()
         if admission is Admission.NO:
@@ -90,7 +96,7 @@ class Breaker:
         try:
             answer = run()
         except Exception as error:
-            if self._clock() - began >= SLOW_SECONDS:
+            if self._clock() - began >= SLOW_SECONDS and not answered(error):
                 self.failed(error)
             else:
                 self.succeeded()

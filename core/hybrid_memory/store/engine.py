@@ -131,8 +131,8 @@ def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None 
         status = index.status(owner)
         applied = min(status.applied, head)
         if astray(log, owner, status):
-            told = f"of {owner} it has seen another #{status.applied} than the log has, which ends at #{head}"
-            yield Finding("index", "wrong", f"{told}: the log was set back", "the next search mends it")
+            told = f"of {owner} it has seen #{status.applied}, and the log ends at #{head} or has another event there"
+            yield Finding("index", "wrong", f"{told}: it was set back", f"the next search or {REBUILD}")
         unindexed += log.count(owner, after=applied)
         here, missing = _compared(log, index, owner, applied)
         indexed += here

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import clickhouse_connect
 from clickhouse_connect.driver.client import Client
-from clickhouse_connect.driver.exceptions import ClickHouseError
+from clickhouse_connect.driver.exceptions import ClickHouseError, DatabaseError
 
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, MissingDependencyError, StoreUnavailableError
 from hybrid_memory.runtime.breaker import Breaker
@@ -61,7 +61,12 @@ class Connection:
     def _call(self, verb: str, run: Callable[[Client], Result]) -> Result:
         if self._closed:
             raise MemoryClosedError
-        return self._breaker.call(lambda: self._tried(verb, run), probe=self._ping, refusal=self._silent)
+        return self._breaker.call(
+            lambda: self._tried(verb, run),
+            probe=self._ping,
+            refusal=self._silent,
+            answered=lambda error: type(error.__cause__) is DatabaseError,  # what is below says that nobody answered
+        )
 
     def _silent(self, failure: Exception | None) -> StoreUnavailableError:
         return StoreUnavailableError(

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import grpc
@@ -21,6 +21,8 @@ from pymilvus import MilvusClient, MilvusException
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, MissingDependencyError, StoreUnavailableError
 from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.urls import ENCODE, cleaned, shown_url
+
+T = TypeVar("T")
 
 CONNECT_SECONDS = 2.0
 CALL_SECONDS = 8.0
@@ -61,7 +63,12 @@ class Connection:
             MemoryClosedError: after `close`.
         """
         self.check_open()
-        return self._breaker.call(lambda: self._called(verb, *args, **named), probe=self._ping, refusal=self._silent)
+        return self._guarded(lambda: self._called(verb, *args, **named))
+
+    def _guarded(self, run: Callable[[], T]) -> T:
+        return self._breaker.call(
+            run, probe=self._ping, refusal=self._silent, answered=lambda error: _answered(error.__cause__)
+        )
 
     def _silent(self, failure: Exception | None) -> StoreUnavailableError:
         return StoreUnavailableError(f"Milvus at {self._address} is not asked, as it did not answer lately: {failure}")
@@ -97,7 +104,7 @@ class Connection:
                 raise self._failed("create_collection", error) from error
 
         self.check_open()
-        self._breaker.call(run, probe=self._ping, refusal=self._silent)
+        self._guarded(run)
 
     def check_open(self) -> None:
         if self._closed:
@@ -167,8 +174,7 @@ class Connection:
 
     def _failed(self, verb: str, error: Exception) -> StoreUnavailableError:
         self._answered = 0.0
-        answered = isinstance(error, MilvusException) and isinstance(error.code, int) and error.code != _CONNECTING
-        if self._address.host and not answered:
+        if self._address.host and not _answered(error):
             self._forget()
         where = f"Milvus at {self._address}" if self._address.host else f"Milvus Lite in {self._address}"
         hint = (
@@ -178,6 +184,11 @@ class Connection:
         )
         reason = cleaned(error, [self._address.password, self._address.user])
         return StoreUnavailableError(f"{where} failed at {verb}: {reason}; {hint}")
+
+
+def _answered(error: BaseException | None) -> bool:
+    """Whether the server itself said so."""
+    return isinstance(error, MilvusException) and isinstance(error.code, int) and error.code != _CONNECTING
 
 
 _folders: Counter[Path] = Counter()

@@ -144,7 +144,12 @@ class RedisConnection:
         self.check_open()
         if self._cluster:  # of which one server may be silent while the others answer
             return self._tried(verb, run, retry=retry)
-        return self._breaker.call(lambda: self._tried(verb, run, retry=retry), probe=self._ping, refusal=self._silent)
+        return self._breaker.call(
+            lambda: self._tried(verb, run, retry=retry),
+            probe=self._ping,
+            refusal=self._silent,
+            answered=lambda error: isinstance(error.__cause__, ResponseError),
+        )
 
     def _silent(self, failure: Exception | None) -> StoreUnavailableError:
         return StoreUnavailableError(f"Redis at {self.address} is not asked, as it did not answer lately: {failure}")
