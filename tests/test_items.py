@@ -245,7 +245,7 @@ def test_an_interrupted_deletion_is_finished_later(opened: Open, store: str, mon
     items = memory.items("app")
     one(items, put("a", "armadillo"))
 
-    def fails(*_: Any) -> Any:
+    def fails(*_: Any, **__: Any) -> Any:
         raise StoreUnavailableError("no disk")
 
     with monkeypatch.context() as broken:

@@ -54,6 +54,7 @@ from hybrid_memory.store.engine import Engine, Finding, check_contents
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import Views
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import shown
 
@@ -106,7 +107,8 @@ def open_memory(
         key: encrypts the store: a passphrase, 32 bytes, or a callable that gives one of them when the store is opened.
             A store is encrypted from its first opening on, or never.
         read_only: look only: verbs that change something raise `InvalidInputError`, nothing is indexed, learned or
-            counted, and nothing runs in the background. What was not indexed yet is not found.
+            counted, and nothing runs in the background. What was not indexed yet is not found. An embedded store may
+            stand where nothing can be written.
 
     Warns:
         TextOnlyWarning: the local embedder is not installed; recall works on words alone.
@@ -148,7 +150,7 @@ def open_memory(
     ranking = (
         ranking if isinstance(chosen, str) and chosen in RANKERS else LimitedRanker(_able(ranking, "score"), timeout)
     )
-    engines = open_engines(config, key, media=seeing is not None, engine=engine)
+    engines = open_engines(config, key, media=seeing is not None, engine=engine, read_only=read_only)
     _check_embedders(engines, model, seeing)
     services = Services(
         log=ReadOnlyLog(engines.log) if read_only else engines.log,
@@ -164,7 +166,7 @@ def open_memory(
         count=counted,
         ranker=ranking,
         compressor=None if compressor is None else LimitedCompressor(_able(compressor, "compress"), timeout),
-        states=(Extractors(rules), *projections(profile, embeddings)),
+        states=(Extractors(rules), Views(), *projections(profile, embeddings)),
         statistics=statistics,
         read_only=read_only,
     )
