@@ -1,7 +1,7 @@
 """Nonsense in every argument of every verb, on both faces: only errors of the library's own, and nothing changed.
 
-Calls are made up from the signatures. After an `InvalidInputError` the log has as many events as before, every known
-turn is still found, no call takes longer than five seconds, and the process does not grow.
+Calls are made up from the signatures. After an `InvalidInputError` nothing was said or decided, every known turn is
+still found, no call takes longer than five seconds, and the process does not grow.
 """
 
 from __future__ import annotations
@@ -30,7 +30,16 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, Message, OrchestrationConfig, Weights, open_memory
+from hybrid_memory import (
+    EventKind,
+    HybridMemory,
+    LearningConfig,
+    MemoryConfig,
+    Message,
+    OrchestrationConfig,
+    Weights,
+    open_memory,
+)
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError
 from hybrid_memory.scope import Scope
 
@@ -41,6 +50,7 @@ PER_STORE = 2_000
 CHECKED_EVERY = 100
 GROWTH = 64 * 2**20
 """Bytes that the process may grow by, from the end of its first stores to the end of its last."""
+DERIVED = {EventKind.CLAIM, EventKind.USED}
 KNOWN = "the lighthouse keeper counts seventeen herons"
 
 LEFT_OUT = {"close", "as_read_only", "lock", "schedule", "rekey", "now", "migrate", "adopt", "language_model"} | {
@@ -308,7 +318,7 @@ class Campaign:
     def _call(self, memory: HybridMemory, made: Calls, loop: asyncio.Runner) -> None:
         owner, verb, arguments = made.one()
         shown = f"{type(owner).__name__}.{verb}({', '.join(f'{k}={_shown(v)}' for k, v in arguments.items())})"
-        before = sum(memory.heads().values())
+        before = memory.heads()
         signal.setitimer(signal.ITIMER_REAL, LONGEST)
         began = time.perf_counter()
         try:
@@ -320,7 +330,7 @@ class Campaign:
                 made.keep(value)
         except HybridMemoryError as error:
             self.outcomes[type(error).__name__] += 1
-            if isinstance(error, InvalidInputError) and sum(memory.heads().values()) != before:
+            if isinstance(error, InvalidInputError) and _changed(memory, before):
                 self._note(f"{verb} refused its arguments and changed something", shown, str(error))
         except _HungError:
             self._note(f"{verb} took more than {LONGEST:g} s", shown, "")
@@ -336,6 +346,15 @@ class Campaign:
     def _note(self, what: str, call: str, error: str) -> None:
         self.broken[what] += 1
         self.examples.setdefault(what, f"{call} -> {error[:200]}")
+
+
+def _changed(memory: HybridMemory, before: dict[Scope, int]) -> bool:
+    """Whether anything was written but what is read from turns when they are first asked about."""
+    for owner, head in memory.heads().items():
+        new = range(before.get(owner, 0) + 1, head + 1)
+        if any(event.kind not in DERIVED for event in memory.for_scope(owner).events(which=list(new)) if new):
+            return True
+    return False
 
 
 async def _awaited(value: Any) -> Any:
