@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from hybrid_memory.log.exchanges import OWN_TOOLS
 from hybrid_memory.log.media import digest_media, is_media
 from hybrid_memory.log.message import Message, Role, ToolCall
 from hybrid_memory.log.origin import Origin
+from hybrid_memory.text.marks import escaped
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
@@ -43,6 +45,9 @@ READ_BEFORE: dict[Language, str] = {
 
 Shorten = Callable[[str, int], str]
 """A text in at most so many tokens."""
+
+_UNNAMED = re.compile(r"\[[\w/.+-]+(?:, [\d,]+ bytes)?\]")
+"""The line of a medium that has neither name nor link."""
 
 QUESTION_CHARS = 4000
 """Of a question that are looked for in a long text."""
@@ -112,10 +117,16 @@ def _short(text: str, shorten: Shorten, max_tokens: int, count: TokenCounter) ->
 
 def _block(block: dict[str, Any], shorten: Shorten, max_tokens: int, count: TokenCounter) -> dict[str, Any]:
     if is_media(block):
-        return {"type": "text", "text": digest_media(block)}
+        return {"type": "text", "text": _medium(block)}
     if isinstance(block.get("text"), str):
         return {**block, "text": _short(block["text"], shorten, max_tokens, count)}
     return block
+
+
+def _medium(block: dict[str, Any]) -> str:
+    """The line for a medium; with a name or a link, which are somebody's words, in a mark."""
+    line = digest_media(block)
+    return line if _UNNAMED.fullmatch(line) else f"<media>{escaped(line)}</media>"
 
 
 def _call(call: ToolCall, cut: Shorten, max_tokens: int, count: TokenCounter) -> ToolCall:
