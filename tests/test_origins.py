@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory import HybridMemory, Message, Origin, RecallConfig, ScopedMemory
+from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.milvus import rows as milvus
 from hybrid_memory.engines.redis import layout as redis
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError, StoreUnavailableError
@@ -127,7 +128,9 @@ def test_an_index_of_an_older_version_is_told_by_the_log(opened: Open) -> None:
     memory = opened(url="memory://")
     anna = said(memory)
     anna.flush()
-    for row in memory._runtime.services.index._state.rows.values():
+    index = memory._runtime.services.index
+    assert isinstance(index, InMemoryIndex)
+    for row in index._state.rows.values():
         row.record = replace(row.record, origin=Origin.IMPORTED)
     assert sorted(hit.record.origin for hit in anna.recall("boat")) == sorted(ORIGINS)
     assert anna.recall("boat", origins=["user"]) == []

@@ -21,7 +21,8 @@ from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.context.session import QueueProjection, load
 from hybrid_memory.context.triggers import Due, due, due_now, retries
 from hybrid_memory.context.view import PromptView, look
-from hybrid_memory.errors import OutdatedError
+from hybrid_memory.errors import OutdatedError, StoreUnavailableError
+from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import Role
 from hybrid_memory.log.origin import Origin, lowest
@@ -50,11 +51,23 @@ class Assembled:
 async def assemble(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> Assembled:
     """The prompt; compacts older turns first if a trigger asks for it, or if they no longer fit.
 
-    In a view of the past, or read-only, it shows what was compacted by then.
+    In a view of the past, or read-only, it shows what was compacted by then; so it does where nothing can be written.
 
     Raises:
         InvalidInputError: there is no question: none was given and the user has said nothing yet.
     """
+    try:
+        return await _assembled(run, services, scope, request)
+    except StoreUnavailableError as error:
+        if services.read_only:
+            raise
+        _log.warning("%s; the prompt is laid out without writing anything", error)
+        reading = replace(services, log=ReadOnlyLog(services.log), read_only=True)
+        made = await _assembled(run, reading, scope, request)
+        return replace(made, context=replace(made.context, unwritten=str(error)))
+
+
+async def _assembled(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> Assembled:
     services = await paged(run, await in_view(run, services, scope), request)
     await run.call(services.count, "")  # a counter may have tables to load, off the event loop
     request = replace(bounded(services, request), marks=services.config.prompt)

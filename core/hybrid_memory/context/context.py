@@ -107,6 +107,8 @@ class Context:
         preface: what stands in front of the question in marked places, for hosts that add the question themselves.
         standing: profile, summary and what others wrote, in their marks before the conversation.
         plan: every part, with the reason why it stands as it does.
+        unwritten: why nothing could be written for this call, as on a full disk: nothing new was compacted or learned,
+            and the note is not kept; empty if all was.
     """
 
     messages: tuple[Message, ...]
@@ -125,6 +127,7 @@ class Context:
     preface: str = ""
     standing: str = ""
     plan: tuple[Piece, ...] = ()
+    unwritten: str = ""
 
     @property
     def text(self) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from hybrid_memory.display import Progress
-from hybrid_memory.errors import ModelError
+from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.facts.attributes import statement
 from hybrid_memory.facts.authority import admitted, heard, speaker_of
 from hybrid_memory.facts.fact import USER, Claim, FactExtractor, Stance
@@ -20,6 +21,8 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import append_revision, erased_since, head, number_of, revision_id
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
+
+_log = logging.getLogger(__name__)
 
 READ_BATCH = 512
 """Turns that rules read in one step."""
@@ -73,6 +76,14 @@ async def learn(
     if model and extractors.reader is not None and services.config.learning.model:
         count += await _catch_up(run, services, owner.owner, extractors.reader, progress)
     return count
+
+
+async def learn_before_reading(run: Runner, services: Services, owner: Scope) -> None:
+    """Read new turns by the rules; what a full disk keeps from being written is learned the next time."""
+    try:
+        await learn(run, services, owner)
+    except StoreUnavailableError as error:
+        _log.warning("%s; of %s only what was learned before is shown", error, owner)
 
 
 async def _catch_up(

@@ -10,9 +10,9 @@ from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.facts import FactsProjection, knowledge
 from hybrid_memory.facts.knowing import Knowledge
-from hybrid_memory.facts.learn import learn
+from hybrid_memory.facts.learn import learn_before_reading
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.facts.profile_schema import profile_fields
+from hybrid_memory.facts.profile_schema import check_profile_type, profile_fields
 from hybrid_memory.facts.profiling import own_facts, profile_of
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.origin import INSTRUCTING
@@ -38,7 +38,9 @@ async def profile(
     """What stands of the user, by the fields of the profile's type."""
     if isinstance(names, str) or not isinstance(names, Collection):
         raise InvalidInputError(f"names must be a collection of names, got {shown(names)}")
-    await learn(run, services, scope)
+    if schema is not None:
+        check_profile_type(schema)
+    await learn_before_reading(run, services, scope)
     view = await in_view(run, services, scope)
     known = await knowledge(run, view)
     mine = own_facts(known.facts, [*names, *await _called(run, view, known)])
@@ -78,10 +80,10 @@ async def portrait(run: Runner, services: Services, scope: Scope, cursor: int, m
     view = await in_view(run, services, scope)
     begin = cursor or await _begin(run, view, scope)
     if view.horizon is None:
-        await learn(run, services, scope)
+        await learn_before_reading(run, services, scope)
     known = await knowledge(run, view)
     names = await _called(run, view, known)
-    upto = _renewed(known, max(begin, known.mark[0]), scope, names, own.profile)
+    upto = _renewed(known, max(begin, known.mark[0][0]), scope, names, own.profile)
     count = known.count(upto)
     if not count:
         return ""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from hybrid_memory.config import MemoryConfig
@@ -33,7 +34,7 @@ MEDIA = "-media"
 """Added to the name of a store, it is that of its media."""
 
 
-def engine_at(url: str, config: MemoryConfig, key: Key | None = None) -> Engine:
+def engine_at(url: str, config: MemoryConfig, key: Key | None = None, *, read_only: bool = False) -> Engine:
     """The engine that the scheme of a URL names: one of ours, or of an installed package.
 
     Raises:
@@ -52,7 +53,9 @@ def engine_at(url: str, config: MemoryConfig, key: Key | None = None) -> Engine:
     if key is not None and not kind.encrypts:
         reason = "is written to no disk: there is nothing to encrypt" if url == "memory://" else "has no key"
         raise InvalidConfigError(f"{shown_url(url)} {reason}, leave key= out")
-    return kind(url, config, key() if callable(key) else key)
+    opened = kind(url, config, key() if callable(key) else key)
+    opened.read_only = read_only
+    return opened
 
 
 @dataclass(slots=True)
@@ -74,14 +77,8 @@ class Engines:
     @property
     def rekey(self) -> Callable[[Key], None] | None:
         """Gives an encrypted store another key; None where nothing can be encrypted."""
-        encrypted = [engine for engine in self.opened if engine.encrypts]
-
-        def change(key: Key) -> None:
-            value = key() if callable(key) else key
-            for engine in encrypted:
-                engine.rekey(value)
-
-        return change if encrypted else None
+        encrypted = [engine for engine in dict.fromkeys(self.opened) if engine.encrypts]
+        return partial(_rekey, encrypted) if encrypted else None
 
     def close(self) -> None:
         """Release them all."""
@@ -90,7 +87,9 @@ class Engines:
                 part.close()
 
 
-def open_engines(config: MemoryConfig, key: Key | None, *, media: bool, engine: Engine | None = None) -> Engines:
+def open_engines(
+    config: MemoryConfig, key: Key | None, *, media: bool, engine: Engine | None = None, read_only: bool = False
+) -> Engines:
     """The engines that the settings name; what was opened is closed again where another cannot be.
 
     Args:
@@ -99,10 +98,12 @@ def open_engines(config: MemoryConfig, key: Key | None, *, media: bool, engine: 
         media: whether there may be new media; what is there of an embedded store is opened in any case, so that
             forgetting reaches it.
         engine: in place of the one that ``config.url`` names.
+        read_only: nothing will be written.
     """
     key = key() if callable(key) else key
-    first = engine or engine_at(config.url, config, key)
-    second = first if config.index.url in {None, config.url} else engine_at(config.index.url or "", config, key)
+    at = partial(engine_at, config=config, key=key, read_only=read_only)
+    first = engine or at(config.url)
+    second = first if config.index.url in {None, config.url} else at(config.index.url or "")
     with ExitStack() as opened:
         log = first.log()
         opened.callback(log.close)
@@ -113,20 +114,41 @@ def open_engines(config: MemoryConfig, key: Key | None, *, media: bool, engine: 
             engines.media = second.index(MEDIA)
             opened.callback(engines.media.close)
         if config.outbox is not None:
-            engines.outbox = _outbox(config, engines, key).log()
+            engines.outbox = _outbox(config, engines, at).log()
             opened.callback(engines.outbox.close)
         if config.archive.url is not None:
             archive = engine_at(config.archive.url, config).archive()
             engines.archive = engines.log = ArchivedLog(log, archive)
+        for each in dict.fromkeys(engines.opened):
+            if key is not None and each.encrypts and not read_only:
+                each.settle_rekey(key)
         opened.pop_all()  # none failed: they stay open
     return engines
 
 
-def _outbox(config: MemoryConfig, engines: Engines, key: str | bytes | None) -> Engine:
+def _rekey(engines: Sequence[Engine], key: Key) -> None:
+    """Give all of them the key, or none; after a crash the next opening decides, by either key."""
+    value = key() if callable(key) else key
+    before = {engine: engine.key for engine in engines}
+    try:
+        for engine in reversed(engines):  # what may not be opened the next time is safe first
+            engine.prepare_rekey(value)
+        for engine in engines:
+            engine.rekey(value)
+    except BaseException:
+        for engine, old in before.items():
+            if old is not None:
+                engine.settle_rekey(old)
+        raise
+    for engine in engines:
+        engine.settle_rekey(value)
+
+
+def _outbox(config: MemoryConfig, engines: Engines, at: Callable[[str], Engine]) -> Engine:
     """The engine of the outbox, a file of its own with the key of the store."""
     file = Path(config.outbox or "").expanduser().resolve()
     taken = [getattr(engine, "path", None) for engine in engines.opened]
     if file in [path.resolve() for path in taken if path is not None]:
         raise InvalidConfigError(f"outbox={config.outbox!r} is the store itself: name another file")
-    engines.opened.append(engine_at(f"sqlite:///{file}", config, key))
+    engines.opened.append(at(f"sqlite:///{file}"))
     return engines.opened[-1]

@@ -11,6 +11,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from hybrid_memory.arguments import Arguments
 from hybrid_memory.arrays import Floats
 from hybrid_memory.blocks.block import BlocksProjection
 from hybrid_memory.config import MemoryConfig
@@ -53,6 +54,7 @@ from hybrid_memory.store.engine import Engine, Finding, check_contents
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import Views
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import shown
 
@@ -105,7 +107,8 @@ def open_memory(
         key: encrypts the store: a passphrase, 32 bytes, or a callable that gives one of them when the store is opened.
             A store is encrypted from its first opening on, or never.
         read_only: look only: verbs that change something raise `InvalidInputError`, nothing is indexed, learned or
-            counted, and nothing runs in the background. What was not indexed yet is not found.
+            counted, and nothing runs in the background. What was not indexed yet is not found. An embedded store may
+            stand where nothing can be written.
 
     Warns:
         TextOnlyWarning: the local embedder is not installed; recall works on words alone.
@@ -118,6 +121,7 @@ def open_memory(
         WrongKeyError: the store has another key, or none; or it has one and none was given.
         MissingDependencyError: the configuration asks for a package that is not installed.
     """
+    _checked((), {"source": source, "read_only": read_only})
     check_profile_type(profile)
     config = _config(source)
     statistics = Statistics()
@@ -134,19 +138,19 @@ def open_memory(
     timeout = config.orchestration.model_timeout
     seeing = None if named is not None else as_media_embedder(embedder)
     seeing = None if seeing is None else LimitedMediaEmbedder(seeing, timeout)
-    wanted = extractor or config.learning.extractor
+    wanted = config.learning.extractor if extractor is None else extractor
     rules: FactExtractor = _made("extractor", wanted, EXTRACTORS)
     rules = (
         rules
         if isinstance(wanted, str) and wanted in EXTRACTORS
         else LimitedExtractor(_able(rules, "extract"), timeout)
     )
-    chosen = ranker or config.recall.ranker
+    chosen = config.recall.ranker if ranker is None else ranker
     ranking: Ranker = _made("ranker", chosen, RANKERS)
     ranking = (
         ranking if isinstance(chosen, str) and chosen in RANKERS else LimitedRanker(_able(ranking, "score"), timeout)
     )
-    engines = open_engines(config, key, media=seeing is not None, engine=engine)
+    engines = open_engines(config, key, media=seeing is not None, engine=engine, read_only=read_only)
     _check_embedders(engines, model, seeing)
     services = Services(
         log=ReadOnlyLog(engines.log) if read_only else engines.log,
@@ -162,7 +166,7 @@ def open_memory(
         count=counted,
         ranker=ranking,
         compressor=None if compressor is None else LimitedCompressor(_able(compressor, "compress"), timeout),
-        states=(Extractors(rules), *projections(profile, embeddings)),
+        states=(Extractors(rules), Views(), *projections(profile, embeddings)),
         statistics=statistics,
         read_only=read_only,
     )
@@ -175,6 +179,9 @@ def open_memory(
         memory.close()
         raise
     return memory
+
+
+_checked = Arguments(open_memory, own=0, error=InvalidConfigError)
 
 
 def _off_the_loop(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
@@ -333,7 +340,12 @@ def check_store(config: MemoryConfig, *, key: Key | None = None) -> list[Finding
     Raises:
         InvalidConfigError: the settings name no store that can be.
     """
-    findings = engine_at(config.url, config, key).check()
+    try:
+        findings = engine_at(config.url, config, key).check()
+    except (OSError, ValueError) as error:
+        if isinstance(error, InvalidConfigError):
+            raise
+        return [Finding("store", "wrong", str(error))]
     try:
         engines = open_engines(config, key, media=False)
     except StoreError as error:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
+from hybrid_memory.arguments import checked
 from hybrid_memory.blocks import edit as block_flows
 from hybrid_memory.blocks.block import Block
 from hybrid_memory.config import PagingConfig
@@ -24,7 +25,6 @@ from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.memory.arguments import checked
 from hybrid_memory.memory.faces import BlockHandle, faces, of_block, owned
 from hybrid_memory.memory.turns import Turns
 from hybrid_memory.recall.hit import Hit

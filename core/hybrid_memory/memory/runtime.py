@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import _thread
 import logging
 import threading
 import time
+import weakref
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
-from functools import partial
 from typing import Any
-from weakref import WeakValueDictionary
 
 from hybrid_memory.context.assemble import Assembled, compact_ahead
 from hybrid_memory.context.context import Context
@@ -49,10 +50,16 @@ _log = logging.getLogger(__name__)
 
 
 class Runtime:
-    """The services behind a memory's handles, while it is open, what is done in the background, and the threads."""
+    """The services behind a memory's handles, while it is open, what is done in the background, and the threads.
 
-    def __init__(self, services: Services) -> None:
+    Args:
+        services: the ports.
+        of: whose ports these are, if they are not its own; it stays open as long as this one is used.
+    """
+
+    def __init__(self, services: Services, of: Runtime | None = None) -> None:
         self._services = services
+        self._of = of
         self.statistics = services.statistics
         self._executor: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
@@ -63,7 +70,10 @@ class Runtime:
         self._counting = False
         self._closing = False
         self.closed = False
-        self._session_locks: WeakValueDictionary[Scope, threading.Lock] = WeakValueDictionary()
+        self._session_locks: weakref.WeakValueDictionary[Scope, threading.Lock] = weakref.WeakValueDictionary()
+        # Nothing in the background holds this strongly: who drops a memory without closing it gets all of it back.
+        self._dropped = weakref.finalize(self, _drop, self.scheduler, services, shared=of is not None)
+        self._dropped.atexit = False  # what was acknowledged is on disk, and the rest is done after the next opening
 
     def session_lock(self, scope: Scope) -> threading.Lock:
         """The lock of this session, one in this process."""
@@ -91,7 +101,7 @@ class Runtime:
         """Take up what an earlier process left undone, and what is done again and again."""
         if self._services.read_only or not self._services.config.orchestration.background:
             return
-        self._pause("resume", self._resume, "indexing", None)
+        self._pause("resume", _loosely(self._resume), "indexing", None)
         if self._services.archive is not None:
             self._again(ARCHIVE_EVERY, archive)
         if self._services.outbox is not None:
@@ -101,17 +111,17 @@ class Runtime:
         """Something was written: let it be indexed and read, by rules and the model, once the conversation pauses."""
         config = self._services.config
         if config.orchestration.background:
-            self._pause(("index", scope.owner), partial(self._index, scope.owner), "indexing", scope.owner)
+            self._pause(("index", scope.owner), _loosely(self._index, scope.owner), "indexing", scope.owner)
         if config.learning.background:
-            self._pause(("learn", scope.owner), partial(self._learn, scope.owner), "learning", scope.owner)
+            self._pause(("learn", scope.owner), _loosely(self._learn, scope.owner), "learning", scope.owner)
             if scope in self._behind:
-                self._pause(("compact", scope), partial(self._compact, scope), "summarization", scope.owner)
+                self._pause(("compact", scope), _loosely(self._compact, scope), "summarization", scope.owner)
 
     def after_recall(self) -> None:
         """Something was found: let its uses be noted by and by."""
         if not self._counting and self._services.config.orchestration.background:
             self._counting = True
-            self._again(USES_EVERY, self.note_uses)
+            self._again(USES_EVERY, note_all_uses)
 
     def after_assemble(self, scope: Scope, request: PromptRequest, prompt: Assembled) -> Context:
         """The prompt; if its caller cannot wait, what is to be compacted is left for the pause after the answer."""
@@ -126,11 +136,6 @@ class Runtime:
             if owner is None or scope.owner == owner:
                 await self._compacted(run, scope)
 
-    async def note_uses(self, run: Runner, services: Services) -> None:
-        """Write down which records were used since the last time."""
-        for owner in services.state(RecallProjection).uses.counted():
-            await note_uses(run, services, owner)
-
     async def _compacted(self, run: Runner, scope: Scope) -> None:
         request = self._behind.get(scope)
         if request is not None and await compact_ahead(run, self.services, scope, request):
@@ -142,7 +147,8 @@ class Runtime:
         self.scheduler.debounced(key, delay, Task(work, kind=kind, priority=BACKGROUND, scope=scope))
 
     def _again(self, interval: timedelta, flow: Callable[[Runner, Services], Coroutine[Any, Any, object]]) -> None:
-        task = Task(lambda: drive(flow(INLINE, self._services)), kind="maintenance", priority=BACKGROUND)
+        services = self._services
+        task = Task(lambda: drive(flow(INLINE, services)), kind="maintenance", priority=BACKGROUND)
         self.scheduler.every(interval, task)
 
     def _compact(self, scope: Scope) -> None:
@@ -167,9 +173,8 @@ class Runtime:
             status = services.index.status(owner, pending=1)
             behind = status.applied < head or astray(services.truth, owner, status)
             if behind or (services.embedder and status.pending):
-                self.scheduler.schedule(
-                    Task(partial(self._index, owner), kind="indexing", priority=BACKGROUND, scope=owner)
-                )
+                work = _loosely(self._index, owner)
+                self.scheduler.schedule(Task(work, kind="indexing", priority=BACKGROUND, scope=owner))
 
     def _unless_closing(self, *_: int) -> None:
         """Called after every batch: what is left is taken up after the next opening."""
@@ -182,11 +187,9 @@ class Runtime:
         until = time.monotonic() + CLOSING.total_seconds()
         if not self.scheduler.close(until=until):
             _log.warning("%s is closed while some work hangs: it is taken up after the next opening", self.url)
+        self._dropped.detach()
         if not self.closed:
-            try:
-                drive(self.note_uses(INLINE, self._services))
-            except HybridMemoryError as error:
-                _log.warning("%s; the last uses are not noted", error)
+            _note_last_uses(self._services)
         with self._lock:
             self.closed = True
             executor, self._executor = self._executor, None
@@ -195,9 +198,7 @@ class Runtime:
             waiting = threading.Thread(target=executor.shutdown, name="hybrid-memory-closing", daemon=True)
             waiting.start()
             waiting.join(max(0.0, until - time.monotonic()))
-        for part in (self._services.index, self._services.media, self._services.log, self._services.outbox):
-            if part is not None:
-                part.close()
+        _close(self._services)
 
     @property
     def url(self) -> str:
@@ -207,6 +208,52 @@ class Runtime:
     def __str__(self) -> str:
         embedder = self._services.embedder.name if self._services.embedder else "text only"
         return f"{self.url} ({embedder}){' closed' if self.closed else ''}"
+
+
+async def note_all_uses(run: Runner, services: Services) -> None:
+    """Write down which records were used since the last time."""
+    for owner in services.state(RecallProjection).uses.counted():
+        await note_uses(run, services, owner)
+
+
+def _note_last_uses(services: Services) -> None:
+    try:
+        drive(note_all_uses(INLINE, services))
+    except HybridMemoryError as error:
+        _log.warning("%s; the last uses are not noted", error)
+
+
+def _close(services: Services) -> None:
+    for part in (services.index, services.media, services.log, services.outbox):
+        if part is not None:
+            part.close()
+
+
+def _loosely(method: Callable[..., object], *args: object) -> Callable[[], object]:
+    """The call of a bound method, which does nothing once its object is gone."""
+    reference = weakref.WeakMethod(method)
+
+    def call() -> object:
+        known = reference()
+        return None if known is None else known(*args)
+
+    return call
+
+
+def _drop(scheduler: Scheduler, services: Services, *, shared: bool) -> None:
+    """Release what a dropped memory had; on a thread of its own, since the garbage collector may call this anywhere.
+
+    Not by ``threading.Thread``, whose start waits for locks that the interrupted code may hold.
+    """
+    with suppress(RuntimeError):  # the interpreter ends
+        _thread.start_new_thread(_release, (scheduler, services, shared))
+
+
+def _release(scheduler: Scheduler, services: Services, shared: bool) -> None:
+    scheduler.close(until=time.monotonic() + CLOSING.total_seconds())
+    if not shared:
+        _note_last_uses(services)
+        _close(services)
 
 
 async def flush_owners(run: Runner, services: Services, owners: Sequence[Scope] | None, shown: bool | None) -> Receipt:

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from hybrid_memory import display
+from hybrid_memory.arguments import checked
 from hybrid_memory.config import CompactionConfig, MemoryConfig
 from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.display import progress_bar
@@ -20,7 +21,6 @@ from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.port import Key
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory import stats
-from hybrid_memory.memory.arguments import checked
 from hybrid_memory.memory.faces import faces
 from hybrid_memory.memory.runtime import Runtime, flush_owners
 from hybrid_memory.memory.scoped import ScopedMemory
@@ -48,6 +48,7 @@ class HybridMemory(Texts):
         as_embedder: turns what the caller gives to `rebuild` into an embedder.
         rekey: gives an encrypted store another key.
         as_reader: makes of a language model what reads facts.
+        of: of the memory whose ports these are, if they are not its own.
     """
 
     def __init__(
@@ -56,8 +57,9 @@ class HybridMemory(Texts):
         as_embedder: Callable[[Any], Embedder],
         rekey: Callable[[Key], None] | None = None,
         as_reader: Callable[[LanguageModel], FactExtractor] | None = None,
+        of: Runtime | None = None,
     ) -> None:
-        self._runtime = Runtime(services)
+        self._runtime = Runtime(services, of)
         self._runtime.start()
         self._as_embedder = as_embedder
         self._rekey = rekey
@@ -156,7 +158,7 @@ class HybridMemory(Texts):
     def as_read_only(self) -> HybridMemory:
         """The same open store, by which nothing can be written, learned, indexed or counted."""
         services = replace(self._services, log=ReadOnlyLog(self._services.log), read_only=True)
-        return HybridMemory(services, self._as_embedder)
+        return HybridMemory(services, self._as_embedder, of=self._runtime)
 
     @checked
     def items(self, agent: str, *, tenant: str | None = None, sweep_every: timedelta = SWEEP_EVERY) -> ItemMemory:
@@ -253,12 +255,17 @@ class HybridMemory(Texts):
             QueueFullError: there was no room in time.
         """
         _ = self._services  # raises where it is closed
-        return self._runtime.scheduler.schedule(task, timeout=timeout)
+        return self._kept_open(self._runtime.scheduler.schedule(task, timeout=timeout))
 
     async def aschedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:  # noqa: ASYNC109 - the twin's
         """Like `schedule`, without blocking the loop while there is no room."""
         _ = self._services
-        return await self._runtime.scheduler.aschedule(task, timeout=timeout)
+        return self._kept_open(await self._runtime.scheduler.aschedule(task, timeout=timeout))
+
+    def _kept_open(self, job: Job[T]) -> Job[T]:
+        """The job, which holds this memory until it is done."""
+        job.add_done_callback(lambda _: self._runtime)
+        return job
 
     async def _forget(self, run: Runner, *, user: str, tenant: str | None = None, dry_run: bool = False) -> Receipt:
         """Destroy everything of a user: with every agent, and what they wrote into shared spaces.

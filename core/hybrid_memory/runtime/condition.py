@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 
 class Condition(threading.Condition):
@@ -39,3 +42,17 @@ class Promise(Future[T]):
     def __init__(self) -> None:
         super().__init__()
         self._condition = Condition()
+
+    def announce(self) -> None:
+        """Tell again that it is done, where an interrupt came between."""
+        with self._condition:
+            self._condition.notify_all()
+        self._invoke_callbacks()
+
+    def _invoke_callbacks(self) -> None:
+        while self._done_callbacks:  # type: ignore[attr-defined]
+            callback = self._done_callbacks.pop(0)  # type: ignore[attr-defined]  # each once
+            try:
+                callback(self)
+            except Exception:  # noqa: BLE001 - whatever a caller has it do
+                _log.exception("%r failed", callback)

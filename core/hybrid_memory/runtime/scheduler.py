@@ -231,7 +231,9 @@ class Scheduler:
             if not (job.running() or job.done()):
                 self._queue.put(job)
                 return
-        if not job.done():
+        if job.done():
+            job.announce()
+        else:
             job.set_exception(error)
 
     def _count_ended(self, job: AnyJob, began: float, *, failed: bool) -> None:

@@ -192,7 +192,7 @@ class PriorityQueue:
             queued = {(job.task.priority, job.task.scope) for job in self._queued}
             self._rounds = {turn: last for turn, last in self._rounds.items() if turn in queued}
 
-    def take(self, allowed: Allowed, claim: Claim = id) -> AnyJob | None:
+    def take(self, allowed: Allowed, claim: Claim = lambda _: None) -> AnyJob | None:
         """The job that is next among those that may begin; it is no longer queued."""
         heap = self._first(allowed)
         if heap is None:

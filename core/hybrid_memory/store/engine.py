@@ -56,6 +56,7 @@ class Engine:
         config: all settings of the memory.
         key: of an encrypted store; None without one.
         encrypts: whether it can be given a key.
+        read_only: nothing will be written, so that a place is enough that cannot be.
 
     Raises:
         InvalidConfigError: the URL is malformed.
@@ -67,6 +68,7 @@ class Engine:
         self.url = url
         self.config = config
         self.key = key
+        self.read_only = False
 
     def log(self) -> EventLog:
         """The log (L3) at this URL.
@@ -89,6 +91,15 @@ class Engine:
     def holds(self, suffix: str) -> bool:
         """Whether an index with this suffix is known to be there already, without opening it."""
         return False
+
+    def prepare_rekey(self, key: str | bytes) -> None:
+        """Make sure that from now on either key opens what is open, whatever happens; before any engine's `rekey`."""
+
+    def settle_rekey(self, key: str | bytes) -> None:
+        """Have this key as the only one: after every engine's `rekey`, or the old one where that failed.
+
+        It is called after every opening too, which may finish what a process that ended left undone.
+        """
 
     def rekey(self, key: str | bytes) -> None:
         """Give what is open another key; raises `InvalidConfigError` where nothing is encrypted."""

@@ -47,9 +47,17 @@ class SqliteEngine(Engine):
     def holds(self, suffix: str) -> bool:
         return self.path is not None and self._beside(self.path, suffix).exists()
 
+    def prepare_rekey(self, key: str | bytes) -> None:
+        for database in reversed(self._files.values()):
+            database.prepare_rekey(key)
+
     def rekey(self, key: str | bytes) -> None:
         for database in self._files.values():
             database.rekey(key)
+
+    def settle_rekey(self, key: str | bytes) -> None:
+        for database in self._files.values():
+            database.settle_rekey(key)
         self.key = key
 
     def check(self) -> list[Finding]:
@@ -57,7 +65,9 @@ class SqliteEngine(Engine):
 
     def _opened(self, path: Path) -> Database:
         if path not in self._files:
-            self._files[path] = Database(path, power_safe=self.config.power_safe, key=self.key)
+            self._files[path] = Database(
+                path, power_safe=self.config.power_safe, key=self.key, read_only=self.read_only
+            )
         return self._files[path]
 
     @staticmethod

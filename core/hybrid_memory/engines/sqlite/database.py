@@ -5,16 +5,17 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
-import time
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hybrid_memory.engines.sqlite.driver import Driver
+from hybrid_memory.engines.sqlite.driver import Driver, secret_of
+from hybrid_memory.engines.sqlite.key_notes import KeyNotes
 from hybrid_memory.engines.sqlite.rows import origin_of, owner_key
 from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, MIGRATIONS
+from hybrid_memory.engines.sqlite.scrubbing import Scrubber, truncate_journal
 from hybrid_memory.errors import (
     InvalidConfigError,
     MemoryClosedError,
@@ -68,6 +69,7 @@ class Database:
         power_safe: fsync at every commit, so that an acknowledged write survives a power cut; without it it survives
             a crash of the process only.
         key: encrypts the whole file: a passphrase, a key of 32 bytes, or what returns one of them, called here.
+        read_only: nothing will be written, so that a file is enough that cannot be.
 
     Raises:
         StoreUnavailableError: the path cannot be opened or written, or is not a store.
@@ -77,7 +79,7 @@ class Database:
         MissingDependencyError: a key was given, and SQLCipher is not installed.
     """
 
-    def __init__(self, path: Path, *, power_safe: bool = True, key: Key | None = None) -> None:
+    def __init__(self, path: Path, *, power_safe: bool = True, key: Key | None = None, read_only: bool = False) -> None:
         self.path = path
         self._synchronous = "FULL" if power_safe else "NORMAL"
         self._lock = threading.RLock()
@@ -86,23 +88,49 @@ class Database:
         self._local = threading.local()
         self._closed = False
         self._owners: dict[Scope, int] = {}
+        self._patience: int | None = None
         self._functions: dict[str, Callable[[str, str], bool]] = {}
         self._driver = Driver(path, key)
-        self._writer = self._opened()
-        self._finish_scrub()
+        self._notes = KeyNotes(path)
+        self._stale = False
+        self._writer = self._opened_to_read() if read_only else self._opened()
+        self._scrubber = Scrubber(path, self._scrubbing, encrypted=self.encrypted)
+        if not self._driver.frozen:
+            self._finish_scrub()
 
     @property
     def encrypted(self) -> bool:
         return self._driver.encrypted
+
+    def _opened_to_read(self) -> sqlite3.Connection:
+        try:
+            return self._opened()
+        except StoreUnavailableError:
+            if not self.path.is_file():
+                raise
+            self._driver.freeze()
+            return self._opened()
 
     def _opened(self) -> sqlite3.Connection:
         for _ in range(OPENINGS):
             try:
                 return self._tried()
             except WrongKeyError:
-                if not self._driver.renew():  # else another process has just made the file, with a salt of its own
+                # Else another process has just made the file, with a salt of its own, or ended while it rekeyed it.
+                if not self._driver.renew() and not self._finish_rekeying():
                     raise
         return self._tried()
+
+    def _finish_rekeying(self) -> bool:
+        """Whether the file had the other key of a change that was not finished; now it has ours."""
+        secret = self._driver.secret
+        self._notes.release()
+        other = None if secret is None else self._notes.other(secret)
+        if secret is None or other is None:
+            return False
+        Driver(self.path, other).rekey(secret)
+        self._driver.renew()
+        return True
 
     def _tried(self) -> sqlite3.Connection:
         try:
@@ -116,7 +144,10 @@ class Database:
         try:
             self._check_ours(connection)
             self._configure(connection)
-            _transaction(connection, self._migrate)
+            if self._driver.frozen:
+                self._check_current(connection)
+            else:
+                _transaction(connection, self._migrate)
         except self._driver.error as error:
             connection.close()
             raise self._driver.failure("open", error) from error
@@ -139,8 +170,16 @@ class Database:
                 "upgrade hybrid-agent-memory"
             )
 
+    def _check_current(self, connection: sqlite3.Connection) -> None:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version < len(MIGRATIONS):
+            raise StoreUnavailableError(
+                f"{self.path} was written by an older version: open it once where it can be written, then read it here"
+            )
+
     def _configure(self, connection: sqlite3.Connection) -> None:
-        self._driver.use_wal(connection)
+        if not self._driver.frozen:
+            self._driver.use_wal(connection)
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
         connection.execute("PRAGMA cache_size = -65536")  # 64 MiB: the terms of 100,000 turns stay in memory
         connection.execute("PRAGMA temp_store = MEMORY")
@@ -162,6 +201,7 @@ class Database:
         """What the work returns, done in one transaction: committed when it returns, rolled back when it raises."""
         with self._lock:
             self._check_open()
+            self._refresh()
             try:
                 return _transaction(self._writer, work)
             except self._driver.error as error:
@@ -172,6 +212,7 @@ class Database:
         self._functions[name] = function
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        self._refresh()
         reader = self._reader()
         with reader.lock:
             self._check_open()
@@ -222,26 +263,43 @@ class Database:
 
     def scrub(self) -> None:
         """Leave nothing of what was destroyed in the file and its write-ahead log; see `EventLog.scrub`."""
-        with self._lock:
-            self._check_open()
-            try:
-                done = scrub(self._writer)
-            except self._driver.error as error:
-                raise self._driver.failure("clean up", error) from error
+        self._check_open()
+        try:
+            done = self._scrubber.scrub()
+        except self._driver.error as error:
+            raise self._driver.failure("clean up", error) from error
+        except OSError as error:
+            raise StoreUnavailableError(f"cannot clean up {self.path}: {error}") from error
         if not done:
             raise StoreUnavailableError(
                 f"cannot clean up {self.path}, as another process is reading it: what was erased may still stand in "
                 "its write-ahead log; try again"
             )
 
+    def _scrubbing(self) -> sqlite3.Connection:
+        self._check_open()
+        connection = self._driver.connect()
+        self._configure(connection)
+        self._driver.wait(connection, self._patience)
+        return connection
+
     def _finish_scrub(self) -> None:
         """What a process that was killed did not come to do; not if others keep us from it for long."""
-        self._driver.wait(self._writer, OPENING_SECONDS)
+        self._patience = OPENING_SECONDS
         try:
             self.scrub()
         except StoreError as error:
             _log.warning("%s; it is tried again when the store is opened next", error)
-        self._driver.wait(self._writer)
+        self._patience = None
+
+    def prepare_rekey(self, key: Key) -> None:
+        """From now on either key opens the file, whatever happens, until `settle_rekey`.
+
+        Raises:
+            InvalidConfigError: the file is not encrypted, or the key is none.
+            StoreUnavailableError: another process is changing the key.
+        """
+        self._notes.write(self._secret(), secret_of(key))
 
     def rekey(self, key: Key) -> None:
         """Encrypt the file with another key, all of it or, after a crash, nothing; other processes must open it anew.
@@ -250,21 +308,56 @@ class Database:
             InvalidConfigError: the file is not encrypted, or the key is none.
             StoreUnavailableError: another process is writing.
         """
-        if not self.encrypted:
-            raise InvalidConfigError(f"{self.path} is not encrypted: there is no key to change")
-        with self._lock, self._registry, ExitStack() as readers:
+        self._secret()
+        with self._lock, self._registry:
             self._check_open()
-            held = list(self._readers)
-            for reader in held:
-                readers.enter_context(reader.lock)
+            self._alone(list(self._readers), partial(self._rekeyed, key))
+
+    def _secret(self) -> str | bytes:
+        if self._driver.secret is None:
+            raise InvalidConfigError(f"{self.path} is not encrypted: there is no key to change")
+        return self._driver.secret
+
+    def settle_rekey(self, key: Key) -> None:
+        """Have this key as the only one that opens the file, once every file of the store has it."""
+        if not self._notes.ours and not self._notes.left():
+            return
+        if self._driver.secret != secret_of(key):
+            self.rekey(key)
+        self._refresh()
+        self._notes.remove()
+
+    def _alone(self, readers: Sequence[_Reader], work: Callable[[], T]) -> T:
+        """What the work returns, done while none of these reads."""
+        if not readers:
+            return work()
+        with readers[0].lock:
+            return self._alone(readers[1:], work)
+
+    def _rekeyed(self, key: Key) -> None:
+        self._stale = True
+        try:
             self._driver.rekey(key)
-            self._writer.close()
-            self._writer = self._opened()
-            for reader in held:
-                reader.connection.close()
-                reader.connection = self._reading()
-            if not truncate_journal(self._writer):
-                _log.warning("%s has its new key; what is older stays in it until other processes close it", self.path)
+        finally:
+            self._reopen()
+
+    def _reopen(self) -> None:
+        """Connections that know the key. Nobody reads or writes meanwhile."""
+        before, self._writer = self._writer, self._opened()
+        before.close()
+        for reader in list(self._readers):
+            old, reader.connection = reader.connection, self._reading()
+            old.close()
+        self._stale = False
+        if not truncate_journal(self._writer):
+            _log.warning("%s has its new key; what is older stays in it until other processes close it", self.path)
+
+    def _refresh(self) -> None:
+        """Reopen what an interrupt of `rekey` left with a former key."""
+        if self._stale:
+            with self._lock, self._registry:
+                self._check_open()
+                self._alone(list(self._readers), self._reopen)
 
     def size_bytes(self) -> int:
         files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
@@ -276,6 +369,7 @@ class Database:
             for reader in list(self._readers):
                 reader.close()
             self._writer.close()
+            self._scrubber.close()
 
     def _check_open(self) -> None:
         if self._closed:
@@ -288,29 +382,3 @@ def _transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connect
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         return work(connection)
-
-
-def scrub(connection: sqlite3.Connection) -> bool:
-    """Write the whole file anew, if anything was destroyed since the last time; False if a reader is in the way."""
-    # `PRAGMA secure_delete` overwrites what is deleted, but not the copies that SQLite leaves behind when it moves
-    # entries between pages; and FTS5 keeps the words of a deleted row until its parts are merged.
-    while True:
-        begun, scrubbed = connection.execute("SELECT begun, scrubbed FROM erasures").fetchone()
-        if begun == scrubbed:
-            return True
-        connection.execute("INSERT INTO terms(terms) VALUES ('optimize')")
-        connection.execute("VACUUM")
-        if not truncate_journal(connection):
-            return False
-        connection.execute("UPDATE erasures SET scrubbed = max(scrubbed, ?)", (begun,))
-
-
-def truncate_journal(connection: sqlite3.Connection) -> bool:
-    """Move the write-ahead log into the file and empty it; False if a reader of an older state is in the way."""
-    (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
-    deadline = time.monotonic() + milliseconds / 1000
-    while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)  # SQLite waits for readers, but not for another process that is doing the same
-    return True

@@ -40,6 +40,7 @@ class Driver:
 
     Attributes:
         error: the class that every error of a connection has.
+        secret: the passphrase or the bytes; None for a plain file.
 
     Raises:
         InvalidConfigError: the key is empty, or bytes of another length.
@@ -49,23 +50,35 @@ class Driver:
     def __init__(self, path: Path, key: Key | None) -> None:
         self.path = path
         self._module: Any = sqlite3 if key is None else _sqlcipher()
-        self._secret = None if key is None else _secret(key)
+        self.secret = None if key is None else secret_of(key)
         self.error: type[sqlite3.DatabaseError] = self._module.DatabaseError
         self._salt = b""
         self._key = b""
+        self._uri = ""
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the file is only read."""
+        return self._uri != ""
+
+    def freeze(self) -> None:
+        """Only read from now on, and make no file beside it: for a folder that cannot be written."""
+        wal = self.path.with_name(f"{self.path.name}-wal")
+        alone = not (wal.exists() and wal.stat().st_size)  # else what stands there is read too, if SQLite can
+        self._uri = f"{self.path.resolve().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
 
     @property
     def encrypted(self) -> bool:
-        return self._secret is not None
+        return self.secret is not None
 
     def renew(self) -> bool:
         """Make the key for the salt in the file, or for a new one if it is empty; False if the salt is as before."""
-        if self._secret is None:
+        if self.secret is None:
             return False
         before, self._salt = self._salt, self._salt_of_file()
         if self._salt == before:
             return False
-        self._key = _stretched(self._secret, self._salt)
+        self._key = _stretched(self.secret, self._salt)
         return True
 
     def connect(self) -> sqlite3.Connection:
@@ -81,7 +94,11 @@ class Driver:
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection = self._module.connect(
-            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            self._uri or self.path,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=self.frozen,
         )
         if self.encrypted:
             connection.execute("PRAGMA cipher_log_level = NONE")  # we report errors; it would write them to stderr too
@@ -115,7 +132,7 @@ class Driver:
 
     def rekey(self, key: Key) -> None:
         """Encrypt the file anew, in one transaction; connections from before are of no use then."""
-        secret = _secret(key)
+        secret = secret_of(key)
         stretched = _stretched(secret, self._salt)
         connection = self.connect()  # of its own: one whose rekeying fails would write with both keys from then on
         try:
@@ -126,7 +143,7 @@ class Driver:
             ) from error
         finally:
             connection.close()
-        self._secret, self._key = secret, stretched
+        self.secret, self._key = secret, stretched
 
     def failure(self, doing: str, error: Exception) -> StoreError:
         if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_NOTADB:
@@ -148,7 +165,8 @@ def _sqlcipher() -> Any:
         raise MissingDependencyError("sqlcipher3", "encryption") from error
 
 
-def _secret(key: Key) -> str | bytes:
+def secret_of(key: Key) -> str | bytes:
+    """The passphrase or the 32 bytes; raises `InvalidConfigError` for anything else."""
     secret: object = key() if callable(key) else key
     if isinstance(secret, str) and secret:
         return secret

@@ -1,0 +1,70 @@
+"""An interrupt, wherever it comes, wedges neither the scheduler nor the embedder."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import count
+
+import pytest
+
+from hybrid_memory.models.batching import BatchingEmbedder
+from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.runtime.scheduler import Scheduler
+from hybrid_memory.runtime.tasks import Task
+from tests.doubles import PATIENCE
+from tests.interrupts import Interrupt, Interrupted, interrupted
+
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""What is raised where a generator is closed is swallowed."""
+
+
+def test_whoever_schedules_and_waits_may_be_interrupted() -> None:
+    scheduler, kept = Scheduler(workers=2, capacity=3), list[object]()
+    for error in interrupted(lambda: scheduler.schedule(Task(lambda: 1, "recall", priority=8), timeout=5).result(5)):
+        kept.append(error)
+        jobs = [scheduler.schedule(Task(lambda: 2, "learning"), timeout=PATIENCE) for _ in range(5)]
+        assert [job.result(PATIENCE) for job in jobs] == [2] * 5
+    assert len(kept) > 30
+    scheduler.close()
+
+
+@contextmanager
+def in_new_threads(interrupt: Interrupt) -> Iterator[None]:
+    threading.setprofile(interrupt)
+    try:
+        yield
+    finally:
+        threading.setprofile(None)
+
+
+def test_a_worker_may_be_interrupted() -> None:
+    for place in count(1):  # at 0 it has not begun: the next task gets another thread
+        interrupt, scheduler = Interrupt(place, ("hybrid_memory", "futures/_base.py")), Scheduler(workers=1)
+        with in_new_threads(interrupt):
+            jobs = [scheduler.schedule(Task(lambda: 1, "recall")) for _ in range(3)]
+            for job in jobs:
+                assert isinstance(job.exception(20), Interrupted | None)
+        hit, interrupt.raised = interrupt.raised, True  # no more of them
+        scheduler.schedule(Task(lambda: 2, "recall"))  # an interrupt that was on its way may hit this one
+        assert scheduler.schedule(Task(lambda: 2, "recall")).result(20) == 2
+        scheduler.close()
+        if not hit:
+            break
+    assert place > 20
+
+
+def test_whoever_embeds_may_be_interrupted() -> None:
+    kept, model = list[object](), HashingEmbedder()
+    batching = BatchingEmbedder(model, concurrency=1)
+    with ThreadPoolExecutor(1) as pool:
+        embed: Callable[[], object] = lambda: batching.embed_documents(["one", "two"])  # noqa: E731
+        for error in interrupted(embed):
+            kept.append(error)
+            assert pool.submit(batching.embed_query, "one").result(PATIENCE).shape == (model.dim,)
+            assert pool.submit(batching.embed_documents, ["one", "two"]).result(PATIENCE).shape == (2, model.dim)
+            assert not batching._running
+            assert not batching._wanted
+    assert len(kept) > 20
