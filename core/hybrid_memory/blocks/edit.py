@@ -114,7 +114,7 @@ async def edit(
     seen: int | None,
     call: str,
     sources: tuple[str, ...],
-    origin: Origin,
+    origin: Origin = Origin.OPERATOR,
 ) -> Block:
     """Change the text of a block, in the words of this origin.
 
