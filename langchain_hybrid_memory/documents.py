@@ -13,20 +13,20 @@ from langchain_core.messages import AnyMessage, BaseMessage
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, PrivateAttr
 
-from hybrid_memory import Condensed, Hit, HybridMemory, RecordKind, ScopedMemory, Scored, Weights
+from hybrid_memory import Condensed, Hit, HybridMemory, Origin, RecordKind, ScopedMemory, Scored, Weights
 from hybrid_memory.adapters import How, LruCache, Runner, Scalar, faces, instant
 from hybrid_memory.errors import InvalidInputError
 from langchain_hybrid_memory.editing import as_sources, edited
 
-_FILTERS = ("k", "within", "kinds", "categories", "since", "until", "filter", "weights", "spaces")
+_FILTERS = ("k", "within", "kinds", "categories", "since", "until", "filter", "weights", "spaces", "origins")
 
 
 class HybridMemoryRetriever(BaseRetriever):
     """The turns and facts that answer a question best, of all sessions of a user.
 
     A document has the words as its content, the id of the event behind them, and as metadata the caller's own, and
-    beside them, in their place where they have the same name: ``score``, ``why``, ``signals``, ``speaker``, ``at``
-    (ISO 8601), ``sources``, ``kind``, ``session``; of a shared space also ``space`` and ``author``.
+    beside them, in their place where they have the same name: ``score``, ``why``, ``signals``, ``speaker``, ``origin``,
+    ``at`` (ISO 8601), ``sources``, ``kind``, ``session``; of a shared space also ``space`` and ``author``.
 
     An empty question finds nothing.
 
@@ -35,7 +35,7 @@ class HybridMemoryRetriever(BaseRetriever):
         user, agent, tenant: whose memory it is; at least one.
         session: the conversation, for ``within="session"``.
         k: the most documents.
-        within, kinds, categories, since, until, weights, spaces: as in `ScopedMemory.recall`.
+        within, kinds, categories, since, until, weights, spaces, origins: as in `ScopedMemory.recall`.
         filter: values that a document's metadata must have; the ``metadata`` of `ScopedMemory.recall`, a name that
             LangChain uses for tracing.
 
@@ -62,6 +62,7 @@ class HybridMemoryRetriever(BaseRetriever):
     filter: Mapping[str, Scalar] | None = None
     weights: Weights | None = None
     spaces: Collection[str] | Literal["all"] = ()
+    origins: tuple[Origin, ...] = ()
 
     if not TYPE_CHECKING:  # callers get our error, which pydantic would wrap
 

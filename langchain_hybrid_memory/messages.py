@@ -24,7 +24,7 @@ from langchain_core.messages import BaseMessage
 from pydantic_core import to_json
 
 from hybrid_memory import Message, Role, ToolCall
-from hybrid_memory.adapters import storable_name
+from hybrid_memory.adapters import ORIGIN, as_shown, lowered, storable_name
 from hybrid_memory.errors import InvalidMessageError
 
 MARK = "langchain"
@@ -73,16 +73,20 @@ def from_langchain(message: BaseMessage, *, keep_id: bool = True) -> Message:
     }
     if names["id"] is None:  # the log will give one, which must not come back as LangChain's
         kept["id"] = message.id
-    ours: dict[str, Any] = {"role": role, "content": content, "tool_calls": calls, **names}
+    origin = lowered(role, message.additional_kwargs.get(ORIGIN))
+    ours: dict[str, Any] = {"role": role, "content": content, "tool_calls": calls, **names, **origin}
     return Message(**ours, extra={MARK: {**mark, **shape, "fields": kept}})
 
 
 def to_langchain(message: Message) -> BaseMessage:
     """The message as LangChain's class for it; equal to the one that it was made from, if that was LangChain's.
 
+    A system message of anybody else than the operator is a human one, which has the words as a record.
+
     Of another framework's message the content that has no LangChain form is left out, and a call whose arguments are
     not a JSON object becomes an ``invalid_tool_call``.
     """
+    message = as_shown(message)
     mark = message.extra.get(MARK)
     if not isinstance(mark, Mapping) or mark.get("type") not in _CLASSES:
         return _from_elsewhere(message)
@@ -114,6 +118,8 @@ def _from_elsewhere(message: Message) -> BaseMessage:
             if "type" in block or isinstance(block.get("text"), str)
         ]
     fields: dict[str, Any] = {"content": content or "", "name": message.name, "id": message.id}
+    if message.origin is not None:
+        fields["additional_kwargs"] = {ORIGIN: message.origin.value}
     if message.role is Role.ASSISTANT:
         read = [(call, _arguments(call)) for call in message.tool_calls]
         fields["tool_calls"] = [_valid(call, arguments) for call, arguments in read if arguments is not None]

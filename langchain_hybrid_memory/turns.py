@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -80,14 +81,24 @@ def says_something(message: BaseMessage) -> bool:
 
 
 def as_lines(messages: Sequence[BaseMessage], *, human_prefix: str, ai_prefix: str) -> str:
-    """The messages as text, each behind its speaker; a tool call is its name and the arguments as JSON."""
-    return get_buffer_string([_readable(message) for message in messages], human_prefix, ai_prefix)
+    """The messages as text, each behind its speaker; a tool call is its name and the arguments as JSON.
+
+    A line within a message that begins like a speaker has ``> `` in front: nobody speaks in another's message.
+    """
+    names = "|".join(map(re.escape, (human_prefix, ai_prefix, *_SPEAKERS)))
+    speaker = re.compile(rf"(?<=\n)(?=[ \t]*(?:{names})[ \t]*:)", re.IGNORECASE)
+    return get_buffer_string([_readable(message, speaker) for message in messages], human_prefix, ai_prefix)
 
 
-def _readable(message: BaseMessage) -> BaseMessage:
+_SPEAKERS = ("Human", "AI", "System", "Tool", "Function")
+"""As LangChain writes them."""
+
+
+def _readable(message: BaseMessage, speaker: re.Pattern[str]) -> BaseMessage:
     if isinstance(message, AIMessage) and message.tool_calls:
-        return AIMessage(from_langchain(message).text)
-    return message
+        message = AIMessage(from_langchain(message).text)
+    text = speaker.sub("> ", message.text)
+    return message if text == message.text else message.model_copy(update={"content": text})
 
 
 STEPS = "intermediate_steps"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Self
 from uuid import uuid4
@@ -13,7 +14,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from hybrid_memory import HybridMemory, Scope, ScopedMemory, open_memory
-from hybrid_memory.adapters import LEAST_TOKENS, budget_of
+from hybrid_memory.adapters import LEAST_TOKENS, budget_of, shown_url
 from hybrid_memory.errors import InvalidConfigError
 
 
@@ -69,11 +70,18 @@ class Bound(BaseModel):
         try:
             return cls(**{name: value for name, value in fields.items() if value is not None})
         except ValidationError as error:
-            problems = (f"{p['loc'][0]}: {p['msg']} (got {p['input']!r})" for p in error.errors(include_url=False))
+            problems = (
+                f"{p['loc'][0]}: {p['msg']} (got {shown_url(repr(p['input']))})"
+                for p in error.errors(include_url=False)
+            )
             raise InvalidConfigError("; ".join(problems)) from error
 
     def model_post_init(self, context: Any, /) -> None:
         self._memory = held(self.url)
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        for name, value in super().__repr_args__():
+            yield name, shown_url(value) if name == "url" else value
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _remade, (type(self), dict(self.__dict__))
@@ -180,6 +188,7 @@ def opened(url: str) -> HybridMemory:
         memory = _opened.get(url)
         if memory is None:
             memory = _opened[url] = open_memory(url)
+            _names[memory] = url  # its own url has no password
         return memory
 
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from hybrid_memory import Message, Role
-from hybrid_memory.adapters import storable_name
+from hybrid_memory.adapters import ORIGIN, as_shown, lowered, storable_name
 from hybrid_memory.errors import InvalidMessageError
 
 _BLOCK: TypeAdapter[Any] = TypeAdapter(ContentBlock)
@@ -188,7 +188,11 @@ def from_chat_messages(chats: Iterable[ChatMessage], called: dict[str, str]) -> 
 
 
 def to_chat_message(message: Message) -> ChatMessage:
-    """The message as LlamaIndex has it, a new one each time; it may come from any framework."""
+    """The message as LlamaIndex has it, a new one each time; it may come from any framework.
+
+    A system message of anybody else than the operator is one of the user, which has the words as a record.
+    """
+    message = as_shown(message)
     mark = message.extra.get(EXTRA)
     own = mark if isinstance(mark, dict) else {}
     role = MessageRole(own.get("role", message.role.value))
@@ -196,7 +200,11 @@ def to_chat_message(message: Message) -> ChatMessage:
         role = MessageRole(message.role.value)
     kwargs = own.get("additional_kwargs")
     if kwargs is None:
-        kwargs = {"name": message.name, "tool_call_id": message.tool_call_id}
+        kwargs = {
+            "name": message.name,
+            "tool_call_id": message.tool_call_id,
+            ORIGIN: message.origin and message.origin.value,
+        }
         kwargs = {key: value for key, value in kwargs.items() if value is not None}
     # Assigned, not passed: a ChatMessage that is made with "images" turns them into blocks once more.
     chat = ChatMessage(role=role)
@@ -243,6 +251,7 @@ def _fields(chat: ChatMessage, kwargs: dict[str, Any]) -> dict[str, Any]:
         "name": storable_name(kwargs.get("name")),
         "tool_calls": calls,
         "tool_call_id": storable_name(kwargs.get("tool_call_id")) if role is Role.TOOL else None,
+        **lowered(role, kwargs.get(ORIGIN)),
     }
 
 

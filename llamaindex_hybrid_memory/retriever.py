@@ -12,12 +12,14 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from pydantic import Field
 
-from hybrid_memory import Hit, HybridMemory, RecordKind, Weights
+from hybrid_memory import Hit, HybridMemory, Origin, RecordKind, Weights
 from hybrid_memory.adapters import Runner, Scalar, faces
 from llamaindex_hybrid_memory.bound import Bound
 
 UNSEEN = ["score", "why", "signals", "sources", "kind", "session", "space"]
 """Metadata that says nothing to a language model."""
+
+_USUAL = frozenset((Origin.USER, Origin.ASSISTANT))
 
 
 class HybridMemoryRetriever(BaseRetriever):
@@ -37,7 +39,7 @@ class HybridMemoryRetriever(BaseRetriever):
         user, tenant, agent: whose memory it is; at least one.
         session: the conversation, for ``within="session"``.
         similarity_top_k: the most nodes.
-        within, kinds, categories, since, until, metadata, weights, spaces: as in `ScopedMemory.recall`.
+        within, kinds, categories, since, until, metadata, weights, spaces, origins: as in `ScopedMemory.recall`.
         callback_manager: LlamaIndex's.
 
     Raises:
@@ -63,13 +65,14 @@ class HybridMemoryRetriever(BaseRetriever):
         metadata: Mapping[str, Scalar] | None = None,
         weights: Weights | None = None,
         spaces: Collection[str] | Literal["all"] = (),
+        origins: Collection[Origin | str] = (),
         callback_manager: CallbackManager | None = None,
     ) -> None:
         super().__init__(callback_manager=callback_manager)
         self._recall = _Recall.from_defaults(
             memory=memory, url=url, tenant=tenant, user=user, agent=agent, session=session,
             similarity_top_k=similarity_top_k, within=within, kinds=kinds, categories=categories, since=since,
-            until=until, metadata=metadata, weights=weights, spaces=spaces,
+            until=until, metadata=metadata, weights=weights, spaces=spaces, origins=origins,
         )  # fmt: skip
 
     async def _found(self, run: Runner, /, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -91,6 +94,7 @@ class _Recall(Bound):
     metadata: dict[str, Scalar] | None = None
     weights: Weights | None = None
     spaces: tuple[str, ...] | Literal["all"] = ()
+    origins: tuple[Origin, ...] = ()
 
     async def nodes(self, run: Runner, query: str) -> list[NodeWithScore]:
         if not query.strip():
@@ -99,7 +103,7 @@ class _Recall(Bound):
         return [node(hit) for hit in await run.call(memory.recall, query, **self._asked())]
 
     def _asked(self) -> dict[str, Any]:
-        names = ("within", "kinds", "categories", "since", "until", "metadata", "weights", "spaces")
+        names = ("within", "kinds", "categories", "since", "until", "metadata", "weights", "spaces", "origins")
         return {"k": self.similarity_top_k, **{name: getattr(self, name) for name in names}}
 
 
@@ -123,7 +127,8 @@ def node(hit: Hit) -> NodeWithScore:
         id_=f"{record.sources[0]}@{record.id}",
         text=record.text,
         extra_info=metadata,
-        excluded_llm_metadata_keys=UNSEEN,
+        # Whose words they are says something where it is not the user or the assistant.
+        excluded_llm_metadata_keys=UNSEEN if record.origin not in _USUAL else [*UNSEEN, "origin"],
         excluded_embed_metadata_keys=list(metadata),
     )
     return NodeWithScore(node=words, score=hit.score)

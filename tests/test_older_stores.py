@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import HybridMemory
+from hybrid_memory import HybridMemory, Origin, RecordKind
 from hybrid_memory.items import items
 from tests.data import store_0_9_0
 from tests.doubles import texts
@@ -52,6 +52,24 @@ def test_a_store_of_0_9_0_answers_as_it_did_when_its_index_is_derived_again(olde
     expected, now = recorded(), as_json(store_0_9_0.answers(older, items))
     for name in store_0_9_0.QUESTIONS:
         assert {**now[name], "everything": sorted(now[name]["everything"])} == expected[name]
+
+
+def test_a_store_of_0_9_0_learns_whose_words_it_holds(older: HybridMemory) -> None:
+    """At the first opening, and the same again when its index is derived anew."""
+
+    def origins() -> list[tuple[int, RecordKind, Origin]]:
+        return [
+            (record.id, record.kind, record.origin)
+            for owner in sorted(older.owners(), key=str)
+            for record in older.for_scope(owner).records(range(1, older.heads()[owner] + 1))
+        ]
+
+    before = origins()
+    turns, facts = ({one for _, of, one in before if of is kind} for kind in (RecordKind.TURN, RecordKind.FACT))
+    assert turns == {"user", "assistant", "tool", "person"}
+    assert facts == {"user"}
+    older.rebuild()
+    assert origins() == before
 
 
 def test_life_goes_on_in_a_store_of_0_9_0(older: HybridMemory) -> None:

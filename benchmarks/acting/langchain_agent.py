@@ -21,9 +21,6 @@ from benchmarks.acting.surroundings import USER, Surroundings
 from benchmarks.acting.tasks import MAIN, Say
 from langchain_hybrid_memory import HybridMemoryMiddleware
 
-SUMMARISE_AT, KEPT = 4_000, 20
-"""Tokens and messages of `SummarizationMiddleware`, as its guide sets them."""
-
 STEPS = 200
 """Nodes that a run may visit, with 30 calls of tools and middleware around each."""
 
@@ -121,10 +118,12 @@ class AgentConversations:
         match around.system:
             case "ours":
                 budget: dict[str, Any] = {} if task.max_tokens is None else {"max_tokens": task.max_tokens}
-                options["middleware"] = [HybridMemoryMiddleware(around.memory, **budget)]
+                options["middleware"] = [HybridMemoryMiddleware(around.memory, **budget, **around.options)]
             case "summarization":
+                how = around.summarising
+                writer = Summariser(sentences=how.sentences)
                 options["middleware"] = [
-                    SummarizationMiddleware(Summariser(), trigger=("tokens", SUMMARISE_AT), keep=("messages", KEPT))
+                    SummarizationMiddleware(writer, trigger=("tokens", how.tokens), keep=("messages", how.kept))
                 ]
             case "langmem":
                 tools = [*tools, *_langmem_tools()]

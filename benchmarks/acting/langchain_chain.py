@@ -55,7 +55,10 @@ class ChainConversations:
                     memory=self._around.memory, user=USER, session=thread, return_messages=return_messages, **budget
                 )
             case "stock":
-                writer = Summariser(custom_get_token_ids=lambda text: list(range(count_tokens(text))))
+                writer = Summariser(
+                    sentences=self._around.summarising.sentences,
+                    custom_get_token_ids=lambda text: list(range(count_tokens(text))),
+                )
                 if task.max_tokens is not None:
                     budget["max_token_limit"] = task.max_tokens
                 return ConversationSummaryBufferMemory(llm=writer, return_messages=return_messages, **budget)

@@ -88,6 +88,8 @@ class _Chats:
                 await engine.dispose()
 
     def _new(self, thread: str) -> Any:
+        if self._around.chat_memory is not None:
+            return self._around.chat_memory(thread, self._around)
         limit = self._around.task.max_tokens
         budget: dict[str, Any] = {} if limit is None else {"token_limit": limit}
         match self._around.system:

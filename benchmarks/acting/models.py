@@ -114,7 +114,9 @@ def _of_langchain(message: BaseMessage) -> Said:
 
 
 class Summariser(BaseChatModel):
-    """Keeps the first sentence of each message that it is to summarise."""
+    """Keeps the first sentences of each message that it is to summarise."""
+
+    sentences: int = 1
 
     @property
     def _llm_type(self) -> str:
@@ -123,8 +125,13 @@ class Summariser(BaseChatModel):
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
         text = messages[-1].text.rpartition("Messages to summarize:\n")[2]
         parts = re.split(r"^(?=(?:Human|AI|Tool|System): )", text, flags=re.MULTILINE)
-        first = [found[0].strip() for part in parts if (found := _SENTENCE.match(part.strip()))]
+        first = [sentence for part in parts for sentence in first_sentences(part, self.sentences)]
         return ChatResult(generations=[ChatGeneration(message=AIMessage("\n".join(first)))])
+
+
+def first_sentences(text: str, count: int) -> list[str]:
+    """At most so many of its first sentences."""
+    return [found.strip() for found in _SENTENCE.findall(text.strip())[:count]]
 
 
 class ScriptedLLM(FunctionCallingLLM, CustomLLM):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
@@ -43,6 +44,18 @@ class Clock:
         return self.now
 
 
+@dataclass(frozen=True, slots=True)
+class Summarising:
+    """Tokens from which `SummarizationMiddleware` summarises, messages that it keeps, and sentences kept of others.
+
+    The first two are those of its guide.
+    """
+
+    tokens: int = 4_000
+    kept: int = 20
+    sentences: int = 1
+
+
 @dataclass
 class Surroundings:
     """Of one task with one system.
@@ -50,6 +63,9 @@ class Surroundings:
     Attributes:
         embedder: of all systems that have one.
         store: of another library, where a system has one for all threads.
+        summarising: when and how stock memories summarise.
+        options: more arguments of our middleware.
+        chat_memory: makes a thread's memory in LlamaIndex, instead of the system's own.
     """
 
     task: Task
@@ -60,6 +76,9 @@ class Surroundings:
     subagent: Watched | None = None
     clock: Clock = field(default_factory=Clock)
     store: Any = None
+    summarising: Summarising = field(default_factory=Summarising)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    chat_memory: Callable[[str, Surroundings], Any] | None = None
     _memory: HybridMemory | None = None
 
     @property

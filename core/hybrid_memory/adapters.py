@@ -14,16 +14,18 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from hybrid_memory.blocks.block import MAX_CHARS, checked_label, checked_length
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.condense import How
-from hybrid_memory.context.layout import Parts, language_of, memory_mark
+from hybrid_memory.context.layout import Parts, as_shown, language_of, memory_mark
 from hybrid_memory.context.memories import fitting, memory_note, window
 from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.context.view import budget_of
+from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.index.record import RecordKind, Scalar
 from hybrid_memory.items.items import FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
 from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.log.exchanges import exchanges
-from hybrid_memory.log.message import PRESSURE, STOPPED, Message
+from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Role
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.memory.texts import SWEEP_EVERY
 from hybrid_memory.recall.hit import Hit
@@ -32,12 +34,39 @@ from hybrid_memory.runtime.runners import InlineRunner, Runner, two_faces
 from hybrid_memory.scope import check_name
 from hybrid_memory.text.asking import asks_nothing, is_memory
 from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.urls import shown_url
 from hybrid_memory.validation import checked_text, instant
 
 __all__ = [
-    "LEAST_TOKENS", "SWEEP_EVERY", "TWINS", "FindItems", "GetItem", "How", "Item", "ItemOperation", "ListNamespaces",
-    "LruCache", "Portion", "PutItem", "Runner", "Scalar", "budget_of", "checked_blocks", "estimate_tokens", "exchanges",
-    "faces", "instant", "new_id", "recollect", "storable_name", "window", "without_notices",
+    "LEAST_TOKENS",
+    "ORIGIN",
+    "SWEEP_EVERY",
+    "TWINS",
+    "FindItems",
+    "GetItem",
+    "How",
+    "Item",
+    "ItemOperation",
+    "ListNamespaces",
+    "LruCache",
+    "Portion",
+    "PutItem",
+    "Runner",
+    "Scalar",
+    "as_shown",
+    "budget_of",
+    "checked_blocks",
+    "estimate_tokens",
+    "exchanges",
+    "faces",
+    "instant",
+    "lowered",
+    "new_id",
+    "recollect",
+    "shown_url",
+    "storable_name",
+    "window",
+    "without_notices",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -46,6 +75,9 @@ T = TypeVar("T")
 
 SPARE = 3
 """Times as many hits are recalled, to make up for what is no memory."""
+
+ORIGIN = "hybrid_memory_origin"
+"""The key under which a framework's message says its origin, where that is lower than its role tells."""
 
 new_id = TimeOrderedIds()
 """A new id, which sorts behind those made before."""
@@ -130,6 +162,14 @@ def checked_blocks(texts: Mapping[str, str] | None) -> dict[str, str]:
     for label, text in (texts or {}).items():
         checked_length(checked_label(label), checked_text("a block", text), MAX_CHARS)
     return dict(texts or {})
+
+
+def lowered(role: Role, origin: Any) -> dict[str, Origin]:
+    """The field that says so, if this is an origin that a message of this role may have."""
+    try:
+        return {} if origin is None else {"origin": Message(role=role, content="-", origin=origin).spoken_by}
+    except InvalidMessageError:
+        return {}
 
 
 def storable_name(value: Any) -> str | None:

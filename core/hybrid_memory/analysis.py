@@ -11,7 +11,7 @@ from hybrid_memory.artifacts.calls import actions
 from hybrid_memory.artifacts.ledger import FileState, Ledger, Operation, TestRun
 from hybrid_memory.artifacts.mentions import ids, labelled_ids, urls
 from hybrid_memory.artifacts.outcomes import errors, is_observation, outcome, refused, verdicts
-from hybrid_memory.context.layout import Parts, as_event, escaped, memory_mark
+from hybrid_memory.context.layout import Parts, as_event, memory_mark
 from hybrid_memory.context.request import LEAST_TOKENS, MAX_HITS
 from hybrid_memory.context.state import QueueState
 from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, candidates, prose
@@ -24,12 +24,14 @@ from hybrid_memory.facts.rules.bilingual import BilingualRules
 from hybrid_memory.log.event import handle
 from hybrid_memory.log.exchanges import is_echo
 from hybrid_memory.log.message import PRESSURE, RESERVED, STOPPED
+from hybrid_memory.log.origin import spoken
 from hybrid_memory.recall.hit import parts
+from hybrid_memory.text.marks import escaped
 
 __all__ = [
     "LEAST_TOKENS", "MAX_HITS", "MAX_LINE_CHARS", "PRESSURE", "RESERVED", "RULE", "STOPPED", "STRATEGIES", "USER",
     "BilingualRules",
     "Claim", "FileState", "Ledger", "Operation", "Parts", "QueueState", "TestRun", "actions", "as_event", "attribute",
     "candidates", "critical_items", "errors", "escaped", "handle", "ids", "is_echo", "is_observation", "labelled_ids",
-    "memory_mark", "outcome", "parts", "prose", "read_ledger", "refused", "resolve", "urls", "verdicts",
+    "memory_mark", "outcome", "parts", "prose", "read_ledger", "refused", "resolve", "spoken", "urls", "verdicts",
 ]  # fmt: skip

@@ -14,6 +14,7 @@
     │   ├── StoreUnavailableError           cannot be opened, written or locked
     │   ├── WrongKeyError                   encrypted with another key, or one of store and caller has none
     │   ├── StoreVersionError               written by a newer version of this library
+    │   ├── OutdatedError                   what was to be written was made from what is erased by now
     │   └── EmbedderMismatchError           indexed by another embedder: rebuild
     ├── ModelError                          an embedder or model failed or answered nonsense
     ├── DeadlineExceededError (TimeoutError)  scheduled work did not begin in time
@@ -84,6 +85,10 @@ class WrongKeyError(StoreError):
 
 class StoreVersionError(StoreError):
     """The store was written with another schema than this version knows."""
+
+
+class OutdatedError(StoreError):
+    """What was to be written was made from an earlier state of the log: nothing was written, make it anew."""
 
 
 class EmbedderMismatchError(StoreError):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 
 from hybrid_memory.errors import InvalidScopeError
+from hybrid_memory.validation import shown
 
 MAX_NAME_CHARS = 512
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -15,11 +16,12 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 def check_name(label: str, value: str) -> str:
     """The value, if a store can use it as a name; raises ValueError otherwise."""
     if not isinstance(value, str):
-        raise ValueError(f"{label} must be a string, got {value!r}")  # noqa: TRY004 - one error family for callers
+        raise ValueError(f"{label} must be a string, got {shown(value)}")  # noqa: TRY004 - one error family for callers
+    value = str.__str__(value)  # whatever a subclass says
     if not value or len(value) > MAX_NAME_CHARS:
         raise ValueError(f"{label} must have 1 to {MAX_NAME_CHARS} characters, got {len(value)}")
     if _UNSTORABLE.search(value):
-        raise ValueError(f"{label} contains NUL or a lone surrogate: {value!r}")
+        raise ValueError(f"{label} contains NUL or a lone surrogate: {shown(value)}")
     return value
 
 
@@ -47,7 +49,7 @@ class Scope:
             value = getattr(self, part.name)
             if value is not None:
                 try:
-                    check_name(part.name, value)
+                    object.__setattr__(self, part.name, check_name(part.name, value))
                 except ValueError as error:
                     raise InvalidScopeError(str(error)) from None
         if self.space is not None and (self.user is not None or self.agent is not None):

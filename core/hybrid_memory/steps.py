@@ -12,7 +12,8 @@ from hybrid_memory.log.message import Message, Role, ToolCall
 from hybrid_memory.log.port import EventLog
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.projection import Erasure, Projection, append_revision, number_of, revision_id
+from hybrid_memory.store.erasure import Erasure
+from hybrid_memory.store.projection import Projection, append_revision, number_of, revision_id
 from hybrid_memory.store.remember import draft_of
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
@@ -195,7 +196,10 @@ class StepsProjection(Projection):
     kinds = frozenset({EventKind.STEP})
     repeats = kinds
 
-    async def forget(self, run: Runner, services: Services, events: Sequence[Event], erasure: Erasure) -> None:
-        """Add all steps of a user whose memory goes."""
-        if erasure.user and erasure.scope.space is None:
-            erasure.derived += events
+    async def forget(self, run: Runner, services: Services, erasure: Erasure) -> None:
+        """All steps of a user whose memory goes; why an agent yielded, where that has the words."""
+        await super().forget(run, services, erasure)
+        if erasure.words and not erasure.everything:
+            async for events in self.of(run, services, erasure, EventKind.STEP):
+                said = [event for event in events if erasure.has_words(event.payload.get("why", ""))]
+                erasure.rewrite({event.position: {**event.payload, "why": ""} for event in said}, "steps rewritten")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from operator import index
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
@@ -12,12 +12,22 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from hybrid_memory.urls import shown_url, without_passwords
 
 MAX_SHOWN_CHARS = 80
 MAX_SHOWN_PROBLEMS = 5
 
 MAX_COUNT = 2**63 - 1
 """What fits into the signed 64 bits that engines count with; more than any store holds."""
+
+MAX_DEPTH = 200
+"""How deep JSON values may be nested: what writes and reads them goes no deeper than 255."""
+MAX_VALUES = 1_000_000
+"""Values within a JSON value, those that stand there several times counted each time."""
+
+EARLIEST, LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 12, 31, tzinfo=UTC)
+"""The instants between which there is room for a zone, and for what is added or taken off."""
+LONGEST_SPAN = timedelta(days=365_000)
 
 
 class CheckedModel(BaseModel):
@@ -51,9 +61,13 @@ class CheckedModel(BaseModel):
 class Settings(CheckedModel):
     """A model of settings: unknown names are refused, with `InvalidConfigError` as any wrong value is."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)  # a setting may be a URL with a password
 
     invalid_error: ClassVar = InvalidConfigError
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        for name, value in super().__repr_args__():
+            yield name, shown_url(value) if isinstance(value, str) else value
 
 
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|seconds?|min|minutes?|h|hours?|d|days?)")
@@ -80,7 +94,11 @@ Duration: TypeAlias = Annotated[timedelta, BeforeValidator(_length)]
 def storable(value: Any) -> Any:
     """The value, if it is JSON in valid UTF-8, which every store and model takes unchanged; else ValueError."""
     try:
-        text = value if isinstance(value, str) else json.dumps(value, allow_nan=False, ensure_ascii=False)
+        if isinstance(value, str):
+            text = value
+        else:
+            check_nesting(value)
+            text = json.dumps(value, allow_nan=False, ensure_ascii=False)
         text.encode()
     except UnicodeEncodeError as error:
         raise ValueError(f"lone surrogate at character {error.start}: not valid text in any encoding") from None
@@ -89,12 +107,42 @@ def storable(value: Any) -> Any:
     return value
 
 
+def check_nesting(value: Any) -> None:
+    """Raise ValueError if a JSON value is nested too deep, or without an end."""
+    level, count = [value], 0
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, Mapping) else outer)
+            if isinstance(inner, dict | list | tuple | Mapping)
+        ]
+        count += len(level)
+        if not level:
+            return
+        if count > MAX_VALUES:
+            raise ValueError(f"it has more than {MAX_VALUES:,} values")
+    raise ValueError(f"it is nested deeper than {MAX_DEPTH}")
+
+
 def shown(value: Any) -> str:
-    """The value as an error message shows it, however long it is."""
+    """The value as an error message shows it, however long or odd it is."""
     try:
-        return _short(repr(value))
-    except ValueError:  # Python writes no integer of more than 4300 digits
+        kept = without_passwords(value)
+        return _short(repr(kept[:MAX_SHOWN_CHARS] if type(kept) is str else kept))
+    except Exception:  # noqa: BLE001 - Python writes no integer of more than 4300 digits; others refuse for their own reasons
         return f"a {type(value).__name__}"
+
+
+def bounded(value: datetime) -> datetime:
+    """The instant, or if it is at an end of the calendar the last one with room for a zone; a naive one as it is."""
+    if value.utcoffset() is None:
+        return value
+    try:
+        instant = value.astimezone(UTC)
+    except OverflowError:
+        return EARLIEST if value.year < LATEST.year else LATEST
+    return EARLIEST if instant < EARLIEST else LATEST if instant > LATEST else value
 
 
 def instant(value: Any) -> datetime | None:

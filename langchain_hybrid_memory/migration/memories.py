@@ -19,7 +19,7 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from pydantic import ConfigDict, Field, model_validator
 
-from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, Message, Role, open_memory
+from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, Message, Origin, Role, open_memory
 from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces
 from hybrid_memory.errors import InvalidConfigError
 from langchain_hybrid_memory.chat_memory import HybridChatMemory, SessionMemory
@@ -74,7 +74,10 @@ class MigratedMemory(SessionMemory):
             before = [SystemMessage(summary)] if summary else []
             before += [] if given is None else given.messages
             if before:
-                self.chat_memory.scoped.follow(_known_again(before))
+                known = _known_again(before)
+                if summary:  # of a model, about words of anybody
+                    known[0] = known[0].model_copy(update={"origin": Origin.IMPORTED})
+                self.chat_memory.scoped.follow(known)
 
     _summary_argument: ClassVar[str] = ""
     """Which argument holds a summary to begin with."""

@@ -89,7 +89,7 @@ def test_threads_start_with_the_first_task_and_only_as_many_as_are_needed(make: 
     assert set(threading.enumerate()) == before
     for number in range(20):
         assert scheduler.schedule(Task(lambda number=number: number, "recall")).result(60) == number  # type: ignore[misc]
-        wait_until(lambda: scheduler._pool._idle == 1)
+        wait_until(lambda: len(scheduler._pool._idle) == 1)
     started = set(threading.enumerate()) - before
     assert len(started) == 1
     assert all(thread.daemon for thread in started)
@@ -104,7 +104,7 @@ def test_an_idle_worker_keeps_neither_the_result_nor_the_work(make: Make) -> Non
     scheduler = make(workers=1)
     job = scheduler.schedule(Task(Heavy, "recall"))
     result = weakref.ref(job.result(60))
-    wait_until(lambda: scheduler._pool._idle == 1)
+    wait_until(lambda: len(scheduler._pool._idle) == 1)
     job = scheduler.schedule(Task(int, "recall"))  # type: ignore[arg-type]
     wait_until(lambda: result() is None)
 

@@ -183,6 +183,8 @@ def answers(memory: HybridMemory, item: Any) -> dict[str, Any]:
 def _short(message: Message) -> dict[str, Any]:
     """A message as JSON; of a long result its length and checksum."""
     fields: dict[str, Any] = json.loads(message.model_dump_json())
+    if fields.get("origin") is None:  # messages had none then
+        fields.pop("origin", None)
     if len(message.text) > 1000:
         fields["content"] = [len(message.text), hashlib.sha256(message.text.encode()).hexdigest()]
     return fields

@@ -368,8 +368,8 @@ class Deaf:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
-    def append(self, owner: Any, drafts: Any) -> Any:
-        done = self.inner.append(owner, drafts)
+    def append(self, owner: Any, drafts: Any, **options: Any) -> Any:
+        done = self.inner.append(owner, drafts, **options)
         self.appends += self.armed
         if self.armed and self.appends % self.every == 0:
             raise StoreUnavailableError("no answer in time")

@@ -218,7 +218,7 @@ def test_an_old_summary_goes_on(opened: Call, face: Call, name: str, argument: s
         face(ours).save_context({"input": "Hello"}, {"output": "Hello Ann."})
         shown = face(ours).load_memory_variables({})["history"]
         assert shown.count("Ann keeps bees in Lisbon.") == 1
-        assert shown.endswith("Human: Hello\nAI: Hello Ann.")
+        assert shown.endswith("</record>\n\nHello\nAI: Hello Ann.")
         assert len(memory.scoped(user="ann").history()) == 3
 
 

@@ -15,7 +15,7 @@ import pytest
 from hybrid_memory import AgentRun, Message, PagedAgent, Role
 from hybrid_memory.apps.agent.loop import MAX_CALLS
 from hybrid_memory.errors import InvalidInputError, ModelError
-from hybrid_memory.runtime.worker_pool import MAX_HANGING
+from hybrid_memory.runtime.time_limit import MAX_HANGING
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from tests.faces import Face
 from tests.paging.conftest import Make, Script, call, says, shown

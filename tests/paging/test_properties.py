@@ -65,12 +65,12 @@ class Wire:
     def into(self, log: EventLog) -> None:
         inner = log.append
 
-        def append(owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
+        def append(owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
             due = self.fails is not None and self.after == 0
             self.after = max(0, self.after - 1)
             if due and not self.late:
                 self._fail()
-            appended = inner(owner, drafts)
+            appended = inner(owner, drafts, seen=seen)
             for draft, there in zip(drafts, appended, strict=True):
                 if draft.kind is EventKind.MESSAGE and there.fresh:
                     self.said.append((draft.id, there.position, json.loads(json.dumps(draft.payload))))

@@ -239,10 +239,10 @@ class Hesitant:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
-    def append(self, owner: Any, drafts: Any) -> Any:
+    def append(self, owner: Any, drafts: Any, **options: Any) -> Any:
         time.sleep(0.001)
         try:
-            return self.inner.append(owner, drafts)
+            return self.inner.append(owner, drafts, **options)
         except IdConflictError:
             self.conflicts += 1
             raise

@@ -41,7 +41,7 @@ def test_a_folder_is_relative_or_absolute(monkeypatch: pytest.MonkeyPatch, tmp_p
         ("clickhouse://host:99999/db", "[Pp]ort"),
         ("clickhouse://host:x/db", "[Pp]ort"),
         ("clickhouse://host/a/b", "single database"),
-        ("clickhouse://host/db?tabel=x", "'tabel'"),
+        ("clickhouse://host/db?tabel=x", "option table alone"),
         ("clickhouse://host/db?table=", "letters"),
         ("clickhouse://host/db?table=a`b", "letters"),
         ("chdb://folder", "chdb:///"),

@@ -110,8 +110,12 @@ def test_a_store_that_another_process_writes_keeps_its_key(
     monkeypatch.setattr(driver, "BUSY_SECONDS", 0.2)
     store, other = open_store(key=RAW), open_store(key=RAW)
     store.write([1])
-    with other.database.write(), pytest.raises(StoreUnavailableError, match=r"memory\.db"):
-        store.database.rekey(OTHER)
+
+    def rekey(_: object) -> None:
+        with pytest.raises(StoreUnavailableError, match=r"memory\.db"):
+            store.database.rekey(OTHER)
+
+    other.database.write(rekey)
     assert store.write([2]) == [2]
     store.close()
     assert open_store(key=RAW).log.count(ALICE) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import zip_longest
 
 from pydantic import ConfigDict
 
@@ -123,10 +124,15 @@ class Script(_Entry):
 
 
 class Mention(_Entry):
-    """A literal string worth keeping, and the ids of the first and the newest messages that hold it."""
+    """A literal string worth keeping, and the ids of the first and the newest messages that hold it.
+
+    Attributes:
+        speaker: who brought it, where that was a tool, a page or an import.
+    """
 
     text: str
     sources: tuple[str, ...] = ()
+    speaker: str = ""
 
 
 class TestRun(_Entry):
@@ -167,6 +173,7 @@ class _Group:
     label: str
     items: Sequence[str]
     separator: str = ", "
+    speakers: Sequence[str] = ()
 
 
 def render(ledger: Ledger, *, max_tokens: int, count: TokenCounter) -> str:
@@ -205,9 +212,9 @@ def _groups(ledger: Ledger) -> list[_Group]:
         *(_Group(change, paths[Operation(change)]) for change in _CHANGES),
         _Group("restored", restored),
         _Group("tests", tests[-SHOWN_TESTS:], "; "),
-        _Group("errors", _texts(ledger.errors), "; "),
+        _Group("errors", _texts(ledger.errors), "; ", _speakers(ledger.errors)),
         _Group("ids", _texts(ledger.ids)),
-        _Group("urls", _texts(ledger.urls)),
+        _Group("urls", _texts(ledger.urls), speakers=_speakers(ledger.urls)),
         _Group("read", paths[Operation.READ]),
         _Group("mentioned", [text for text in _texts(ledger.mentioned) if text not in named]),
         _Group("commands", _texts(ledger.commands), "; "),
@@ -216,6 +223,10 @@ def _groups(ledger: Ledger) -> list[_Group]:
 
 def _texts(mentions: Sequence[Mention]) -> list[str]:
     return [mention.text for mention in mentions]
+
+
+def _speakers(mentions: Sequence[Mention]) -> list[str]:
+    return [mention.speaker for mention in mentions]
 
 
 def _fitting(group: _Group, room: int, count: TokenCounter) -> str:
@@ -234,8 +245,17 @@ def _fitting(group: _Group, room: int, count: TokenCounter) -> str:
 
 def _line(group: _Group, newest: int) -> str:
     more = len(group.items) - newest
-    shown = group.separator.join(group.items[more:])
+    shown = group.separator.join(_told(group, more))
     return f"{group.label}: " + (f"({more} older) " if more else "") + shown
+
+
+def _told(group: _Group, start: int) -> list[str]:
+    """The items from here on, the first of those of one speaker behind who that is."""
+    told, before = [], ""
+    for text, who in zip_longest(group.items[start:], group.speakers[start:], fillvalue=""):
+        told.append(text if who == before else f"{who or 'said'}: {text}")
+        before = who
+    return told
 
 
 def bounded(sources: Iterable[str]) -> tuple[str, ...]:
@@ -250,7 +270,8 @@ def newest(found: Iterable[Mention], limit: int) -> tuple[Mention, ...]:
     for mention in found:
         known = merged.get(mention.text)
         sources = mention.sources if known is None else bounded((*known.sources, *mention.sources))
-        merged[mention.text] = Mention(text=mention.text, sources=sources)
+        speaker = mention.speaker or (known.speaker if known else "")
+        merged[mention.text] = Mention(text=mention.text, sources=sources, speaker=speaker)
     excess = len(merged) - limit
     if excess > 0:
         rare = [text for text, mention in merged.items() if len(mention.sources) < 2]  # noqa: PLR2004 - again

@@ -13,6 +13,8 @@ from hybrid_memory.artifacts.ledger import LIMITS, Ledger, Mention, Operation, S
 from hybrid_memory.artifacts.outcomes import Outcome, errors, is_observation, outcome, possible, refused, verdicts
 from hybrid_memory.artifacts.scripts import diff_effects, is_patch, patch_effects, python_effects, status_effects
 from hybrid_memory.log.message import Message, Role
+from hybrid_memory.log.origin import MARKED
+from hybrid_memory.text.voices import speaker
 
 MAX_SCANNED_CHARS = 60_000
 """What is read of one message: so much from both ends."""
@@ -44,13 +46,19 @@ class _Strings:
 
     def __init__(self) -> None:
         self._found: dict[str, dict[str, None]] = {}
+        self._speakers: dict[str, str] = {}
 
-    def add(self, texts: Iterable[str], source: str) -> None:
+    def add(self, texts: Iterable[str], source: str, speaker: str = "") -> None:
         for text in texts:
             self._found.setdefault(text, {})[source] = None
+            if speaker:
+                self._speakers[text] = speaker
 
     def mentions(self) -> Iterable[Mention]:
-        return (Mention(text=text, sources=bounded(by)) for text, by in self._found.items())
+        return (
+            Mention(text=text, sources=bounded(by), speaker=self._speakers.get(text, ""))
+            for text, by in self._found.items()
+        )
 
 
 class _Reader:
@@ -101,9 +109,10 @@ class _Reader:
         if action is not None:
             self.runs_fences |= action.fenced
             self._conclude(action, result)
-        self.found["errors"].add(errors(result), source)
+        told = _speaker(message)
+        self.found["errors"].add(errors(result), source, told)
         self.found["ids"].add(mentions.ids(text), source)
-        self.found["urls"].add(mentions.urls(text), source)
+        self.found["urls"].add(mentions.urls(text), source, told)
         for run, failing in verdicts(text):
             self.tests.append(TestRun(outcome=run, failing=failing, sources=bounded([source])))
         if action is None or action.command is None:
@@ -220,6 +229,12 @@ def _shown_state(command: str, output: str) -> Iterable[Effect]:
         yield from status_effects(output)
     if is_patch(output) and re.search(r"\bgit\b[^|;&\n]*\bdiff\b(?![^|;&\n]*(?:\.\.|HEAD[~^]))", command):
         yield from diff_effects(output)
+
+
+def _speaker(message: Message) -> str:
+    """Who brought what a tool, a page or an import says; nothing of an output that an agent hands on as its user."""
+    origin = message.spoken_by
+    return speaker(origin, message.speaker, "") if origin in MARKED else ""
 
 
 def _scanned(message: Message) -> str:

@@ -12,8 +12,10 @@ from typing import Any
 from hybrid_memory import display
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import Event, EventKind, principal_of
+from hybrid_memory.log.origin import Origin, lowest
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.store.projection import Erasure, FoldedProjection, plain
+from hybrid_memory.store.erasure import Erasure, plain
+from hybrid_memory.store.projection import FoldedProjection
 from hybrid_memory.store.services import Services
 from hybrid_memory.validation import shown
 
@@ -38,6 +40,8 @@ class Block:
         change: what that was: put, append, replace, rethink, undo, attach or remove.
         at: when it was; author: who did it, in a shared space.
         sources: ids of the messages in which the model asked for it.
+        origin: whose words its text is, the lowest of those who wrote at it; only what operator and user wrote stands
+            in a system message.
         space: the shared space that it lives in; None where it is the owner's alone.
         removed: whether it is gone since this change.
     """
@@ -52,6 +56,7 @@ class Block:
     at: datetime | None = None
     author: str = ""
     sources: tuple[str, ...] = ()
+    origin: Origin = Origin.OPERATOR
     space: str | None = None
     removed: bool = False
 
@@ -104,6 +109,10 @@ class Edit:
     def change(self) -> str:
         """Its name."""
         return "append" if self.append is not None else "replace" if self.old is not None else "rethink"
+
+    def origin(self, block: Block, editor: Origin) -> Origin:
+        """Whose words the text is once this editor has made the change: theirs, beside what stays of others."""
+        return editor if self.value is not None or not block.value else lowest((block.origin, editor))
 
     def applied(self, block: Block) -> str:
         """The new text; raises `InvalidInputError` where this block does not admit the edit."""
@@ -212,10 +221,20 @@ def revision(event: Event) -> Revision:
         at=event.at,
         author=event.author,
         sources=event.sources,
+        origin=_origin(event),
         space=payload.get("space"),
         removed=payload.get("removed", False),
     )
     return Revision(block, payload.get("call", ""), payload.get("base", payload["number"]))
+
+
+def _origin(event: Event) -> Origin:
+    """Whose words the block is; version 0.9 did not say, and let models edit what applications had put."""
+    if (stated := event.payload.get("origin")) is not None:
+        return Origin(stated)
+    if event.author:
+        return Origin.PERSON
+    return Origin.OPERATOR if event.payload["change"] in ("put", "attach", "remove") else Origin.ASSISTANT
 
 
 def payload(made: Revision) -> dict[str, Any]:
@@ -229,6 +248,7 @@ def payload(made: Revision) -> dict[str, Any]:
         "description": block.description,
         "max_chars": block.max_chars,
         "read_only": block.read_only,
+        "origin": block.origin.value,
     }
     if made.base != block.revision:
         values["base"] = made.base
@@ -253,21 +273,23 @@ class BlocksProjection(FoldedProjection[KeptBlocks]):
     def parse(self, event: Event) -> object:
         return revision(event)
 
-    async def forget(self, run: Runner, services: Services, events: Sequence[Event], erasure: Erasure) -> None:
-        """All blocks of a user, or the lines that came from the turns, from their author, or have the words."""
-        if erasure.user and erasure.scope.space is None:
-            erasure.derived += events
-            return
-        erasure.rewrite(rewritten(events, erasure), "changes of blocks rewritten")
+    async def forget(self, run: Runner, services: Services, erasure: Erasure) -> None:
+        """All blocks of a user, or the lines that came from the turns, from their author, are older, or have the words.
+
+        A line goes from the whole history of its block, which is looked at anew whenever a change was added.
+        """
+        await super().forget(run, services, erasure)
+        if not erasure.everything:
+            events = await run.call(services.truth.read, erasure.scope.owner, kinds=self.kinds)
+            erasure.rewrite(rewritten(events, erasure), "changes of blocks rewritten")
 
 
 def rewritten(changes: Sequence[Event], erasure: Erasure) -> dict[int, dict[str, Any]]:
     """New payloads for these changes of an owner's blocks, by position."""
-    turns = {turn.id for turn in erasure.turns}
     gone = {
         change.position
         for change in changes
-        if not turns.isdisjoint(change.sources)
+        if erasure.made_of(change.sources)
         or (erasure.user and change.author and principal_of(change.author).user == erasure.user)
     }
     by_label: dict[str, list[Event]] = {}
@@ -275,7 +297,9 @@ def rewritten(changes: Sequence[Event], erasure: Erasure) -> dict[int, dict[str,
         by_label.setdefault(change.payload["label"], []).append(change)
     payloads: dict[int, dict[str, Any]] = {}
     for events in by_label.values():
-        banned, described = _banned(events, gone, erasure.words), _described(events, gone)
+        old = {event.position for event in events if erasure.before is not None and event.at < erasure.before}
+        banned = _banned(events, gone, old, erasure.words)
+        described = _described(events, gone | old)
         for event in events:
             payload = _without(event.payload, banned, described, erasure.words)
             if payload != event.payload:
@@ -283,18 +307,24 @@ def rewritten(changes: Sequence[Event], erasure: Erasure) -> dict[int, dict[str,
     return payloads
 
 
-def _banned(events: Iterable[Event], gone: Collection[int], words: str) -> set[str]:
-    """The lines that go, of one label's changes: what a change put there that goes, and what was made of it later."""
+def _banned(events: Iterable[Event], gone: Collection[int], old: Collection[int], words: str) -> set[str]:
+    """The lines that go, of one label's changes: what a change put there that goes, and what was made of it later.
+
+    Of old changes what they put there, though not what replaced it since.
+    """
+    late: set[str] = set()
     banned: set[str] = set()
     before: set[str] = set()
     earlier: set[str] = set()
     for event in events:
         lines = set(event.payload["value"].split("\n"))
+        if event.position in old:
+            late |= lines - earlier
         if event.position in gone or not banned.isdisjoint(before - lines):
             banned |= lines - earlier  # an undo brings back what stood there before
         before = lines
         earlier |= lines
-    return banned | {line for line in earlier if words and words in plain(line)}
+    return banned | late | {line for line in earlier if words and words in plain(line)}
 
 
 def _described(events: Iterable[Event], gone: Collection[int]) -> set[str]:

@@ -20,13 +20,14 @@ from hybrid_memory.blocks.block import (
 )
 from hybrid_memory.errors import IdConflictError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.log.event import EventKind
+from hybrid_memory.log.origin import Origin, lowest
 from hybrid_memory.log.port import Draft
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import decide as sharing
 from hybrid_memory.sharing.grant import Asked, Member, Right
-from hybrid_memory.store.projection import append_revision, revision_id
-from hybrid_memory.store.remember import stored_text
+from hybrid_memory.store.projection import append_revision, head, revision_id
+from hybrid_memory.store.remember import forgotten, stored_text
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.validation import checked_count, checked_text, shown
@@ -94,7 +95,7 @@ async def _all_blocks(run: Runner, services: Services, scope: Scope) -> KeptBloc
 
 async def put(run: Runner, services: Services, scope: Scope, block: Block) -> Block:
     """Set a block, also one that is read-only; raises `InvalidInputError`."""
-    wanted = _put(services, block)
+    wanted = _put(services, block, services.speaks)
 
     def change(kept: KeptBlocks) -> Revision:
         _refuse_attached(kept.get(block.label))
@@ -113,8 +114,9 @@ async def edit(
     seen: int | None,
     call: str,
     sources: tuple[str, ...],
+    origin: Origin,
 ) -> Block:
-    """Change the text of a block.
+    """Change the text of a block, in the words of this origin.
 
     An append goes onto what others wrote meanwhile, a replacement too, where its place is still there. What is written
     anew must follow from the revision that was ``seen``.
@@ -131,10 +133,24 @@ async def edit(
             raise InvalidInputError(
                 f"somebody changed the block {label!r} meanwhile: bring both together; it says now:\n{block.value}"
             )
-        made = replace(block, value=wanted.applied(block), change=wanted.change, sources=sources)
-        return Revision(made, call)
+        text, editor = wanted.applied(block), lowest((origin, services.speaks))
+        written = wanted.origin(block, editor)
+        return Revision(replace(block, value=text, change=wanted.change, sources=sources, origin=written), call)
 
     return await _changed(run, services, scope, label, change)
+
+
+async def editor(
+    run: Runner, owned: Owned, origin: Origin | str | None, sources: Sequence[str], *, followed: bool
+) -> Origin:
+    """Whose words an edit brings, as its caller says, and no higher than those of the messages that it follows from."""
+    if origin is None:
+        origin = Origin.ASSISTANT if followed or sources else Origin.OPERATOR
+    elif origin not in tuple(Origin):
+        raise InvalidInputError(f"no origin {shown(origin)}: choose one of {', '.join(Origin)}")
+    _check_known(None, "", tuple(sources))
+    events = await run.call(owned.services.truth.get, owned.scope.owner, list(sources)) if sources else []
+    return lowest((Origin(origin), *(event.origin for event in events if event.kind is EventKind.MESSAGE)))
 
 
 async def undo(run: Runner, services: Services, scope: Scope, label: str) -> Block:
@@ -185,15 +201,19 @@ async def _changed(run: Runner, services: Services, scope: Scope, label: str, ch
     present(services)
     checked_label(label)
     for _ in range(RACES):
+        seen = await head(run, services, scope)
         # What a rollback hides keeps its number. Read first: what others write from here on then takes the id.
         number = 1 + (await _all_blocks(run, services, scope)).number(label)
         kept = await kept_blocks(run, services, scope)
         made = change(kept)
         if made is None:
             return _existing(kept, label)
+        sources = made.block.sources if scope.space is None else ()  # of a shared block these may lie in an own log
+        if lost := await forgotten(run, services, scope.owner, sources):
+            raise InvalidInputError(f"it follows from {shown(lost)}, which was forgotten: nothing was changed")
         block = replace(made.block, revision=number, at=services.clock(), author=services.author)
         revision = Revision(block, made.call, made.base or number)
-        if await append_revision(run, services, scope.owner, _draft(services, revision)) is not None:
+        if await append_revision(run, services, scope.owner, _draft(services, revision), seen=seen) is not None:
             return block
     raise StoreUnavailableError(f"others kept changing the block {label!r} at the same time: try again")
 
@@ -208,7 +228,7 @@ def _draft(services: Services, made: Revision) -> Draft:
 async def begin(run: Runner, services: Services, scope: Scope, blocks: Sequence[Block]) -> None:
     """Give an owner who never had a block these, all or none of them; to others nothing."""
     present(services)
-    wanted = [_put(services, block) for block in blocks]
+    wanted = [_put(services, block, services.speaks) for block in blocks]
     if not wanted or (await _all_blocks(run, services, scope)).histories:
         return
     drafts = [_draft(services, Revision(replace(block, revision=1, at=services.clock()), base=1)) for block in wanted]
@@ -216,7 +236,7 @@ async def begin(run: Runner, services: Services, scope: Scope, blocks: Sequence[
         await run.call(services.truth.append, scope.owner, drafts)
 
 
-def _put(services: Services, block: Block) -> Block:
+def _put(services: Services, block: Block, origin: Origin) -> Block:
     """The block as the application wants it, checked."""
     label = checked_label(block.label)
     described = stored_text(services, checked_text("description", block.description))
@@ -227,7 +247,7 @@ def _put(services: Services, block: Block) -> Block:
     if not isinstance(block.read_only, bool):
         raise InvalidInputError(f"read_only must be True or False, got {shown(block.read_only)}")
     value = checked_length(label, stored_text(services, checked_text("value", block.value)), block.max_chars)
-    return replace(block, value=value, description=described, change="put")
+    return replace(block, value=value, description=described, change="put", origin=origin)
 
 
 def _check_known(seen: Any, call: Any, sources: tuple[Any, ...]) -> None:

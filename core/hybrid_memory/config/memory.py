@@ -17,6 +17,10 @@ from hybrid_memory.validation import Duration, Settings
 CleaningLevel: TypeAlias = Literal["off", "light", "strong"]
 
 
+OriginName: TypeAlias = Literal["operator", "user", "person", "assistant", "tool", "web", "imported"]
+"""A value of `hybrid_memory.log.origin.Origin`."""
+
+
 ConflictRule: TypeAlias = Literal["newest", "trusted", "ask"]
 
 
@@ -87,6 +91,9 @@ class LearningConfig(Settings):
             author who is ``trusted`` more, or nobody until it is resolved (``ask``). An author's own newer word wins.
         extractor: what reads claims from turns: ``rules``, or the name of an installed one.
         model: let the language model read the turns too, where there is one; rules always do.
+        origins: whose words facts are read from: the ``user``'s, and those of a ``person`` who speaks under a name of
+            their own, who can say things about themselves and give no instructions. Nothing that a tool, a page of the
+            web or an import says, nor the assistant without a name, is ever read as a fact.
         background: learn without being asked, on a thread of its own, once the conversation has been quiet for
             ``delay``; otherwise when facts or the profile are asked for, and with `flush` and `learn`.
         delay: the quiet after a write.
@@ -95,6 +102,7 @@ class LearningConfig(Settings):
     conflicts: ConflictRule = "newest"
     extractor: str = "rules"
     model: bool = True
+    origins: tuple[Literal["user", "person"], ...] = ("user", "person")
     background: bool = True
     delay: Duration = Field(default=timedelta(seconds=2), ge=timedelta(0))
 
@@ -109,6 +117,9 @@ class OrchestrationConfig(Settings):
         batch: texts that are embedded in one call of the embedder.
         window: how long a batch of background work may wait for more.
         embedding_concurrency: calls of the embedder at the same time.
+        model_timeout: how long recall waits for one answer of a model that was given (embedder, ranker, compressor,
+            extractor), and then does without; work in the background, `flush` and `rebuild` wait six times as long. A
+            language model has ``compaction.model_timeout``. A model that hangs is asked again only now and then.
         cache: embeddings of queries and texts that are kept in memory; 0 keeps none.
         cache_ttl: how long.
     """
@@ -118,6 +129,7 @@ class OrchestrationConfig(Settings):
     batch: int = Field(default=32, ge=1, le=4096)
     window: Duration = Field(default=timedelta(milliseconds=50), ge=timedelta(0), le=timedelta(seconds=10))
     embedding_concurrency: int = Field(default=2, ge=1, le=256)
+    model_timeout: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0), le=timedelta(days=1))
     cache: int = Field(default=10_000, ge=0)
     cache_ttl: Duration = Field(default=timedelta(hours=1), gt=timedelta(0))
 
@@ -180,6 +192,7 @@ class RecallConfig(Settings):
         synonyms: groups of words that mean the same; where a query has one, the others are looked for too.
         cache_ttl: an answer is given again within this time, if nothing was written since; 0 finds each one anew.
         ranker: what scores the candidates: ``weighted-mean`` of the signals, or the name of an installed one.
+        origins: whose words recall may return, and prompts with it, of those in `Origin`; empty means anybody's.
         count_uses: record in the log which records were recalled, in batches; see `Record.uses`.
     """
 
@@ -190,6 +203,7 @@ class RecallConfig(Settings):
     synonyms: tuple[tuple[str, ...], ...] = ()
     cache_ttl: Duration = Field(default=timedelta(seconds=300), ge=timedelta(0))
     ranker: str = "weighted-mean"
+    origins: tuple[OriginName, ...] = ()
     count_uses: bool = True
 
 
@@ -256,8 +270,12 @@ class MemoryConfig(Settings):
             raise InvalidConfigError(f"cannot read {path}: {error}") from error
         return yaml.loaded(cls, content, str(path), translate=sections.translate)
 
-    def to_yaml(self) -> str:
-        """All settings, as `from_yaml` reads them; raises `InvalidConfigError` for an object that no file can hold."""
+    def to_yaml(self, *, passwords: bool = False) -> str:
+        """All settings, as `from_yaml` reads them; raises `InvalidConfigError` for an object that no file can hold.
+
+        Args:
+            passwords: with those of URLs; without, ``***`` stands for user and password.
+        """
         from hybrid_memory.config import yaml  # noqa: PLC0415 - only who writes YAML pays for it
 
-        return yaml.dumped(self)
+        return yaml.dumped(self, passwords=passwords)

@@ -14,13 +14,13 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticSerializationError
 
 from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory.urls import without_passwords
 from hybrid_memory.validation import Settings, shown
 
 S = TypeVar("S", bound=Settings)
 Path: TypeAlias = tuple[str | int, ...]
 """Where a value is: the keys and rows that lead to it."""
 
-_PASSWORD = re.compile(r"(?<=://)[^\s/]*@")
 _UNKNOWN = {"extra_forbidden", "unexpected_keyword_argument"}
 _DURATION = "Input should be a duration: seconds, or text such as '30 days' or '50 ms'"
 _SECTION = "Input should be a section, with its settings as keys below it"
@@ -171,13 +171,19 @@ def loaded(model: type[S], content: bytes, file: str, *, translate: Callable[[Do
         raise
 
 
-def dumped(settings: Settings) -> str:
+def dumped(settings: Settings, *, passwords: bool = False) -> str:
     """The settings as YAML; raises `InvalidConfigError` for an object that no file can hold."""
     try:
         values = settings.model_dump(mode="json")
     except PydanticSerializationError as error:
         raise InvalidConfigError(f"no file can hold a setting that is an object, give its name: {error}") from error
-    text: str = yaml.dump(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+    text: str = yaml.dump(
+        values if passwords else without_passwords(values),
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=120,
+    )
     return text
 
 
@@ -194,7 +200,7 @@ def _reason(problem: ErrorDetails, model: type[BaseModel]) -> str:
         return f"there is no such setting{nearest(name, _names(model, above))}"
     reason = _REASONS.get(kind, problem["msg"].removeprefix("Value error, "))
     if isinstance(value, str):
-        return f"{reason} (got {shown(_PASSWORD.sub('***@', value))})"
+        return f"{reason} (got {shown(value)})"
     plain = value is None or isinstance(value, bool | int | float | timedelta)
     return f"{reason} (got {'null' if value is None else value})" if plain else reason
 

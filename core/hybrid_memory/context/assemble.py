@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from hybrid_memory.context.compact import compact_units
@@ -20,8 +21,10 @@ from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.context.session import QueueProjection, load
 from hybrid_memory.context.triggers import Due, due, due_now, retries
 from hybrid_memory.context.view import PromptView, look
+from hybrid_memory.errors import OutdatedError
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import Role
+from hybrid_memory.log.origin import Origin, lowest
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
@@ -72,7 +75,7 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
         if await compact_units(run, services, session, needed.count, max_tokens=request.max_tokens, ask=request.wait):
             reason = reason or needed.why or "the model is asked again"
     if request.k and seen.shown_note is None and seen.words and request.layout != "classic":
-        await _keep_note(run, services, scope, seen, made)
+        await _keep_note(run, services, session, seen, made)
     count_uses(services, scope.owner, made.hits)
     behind = needed.behind or (request.paging is None and seen.next_round + made.tokens > seen.budget)
     return Assembled(replace(_reported(services, seen, made, hits), compacted=reason), behind=behind)
@@ -128,13 +131,22 @@ def _reported(services: Services, seen: PromptView, made: PromptPlan, hits: Sequ
     return context
 
 
-async def _keep_note(run: Runner, services: Services, scope: Scope, seen: PromptView, made: PromptPlan) -> None:
-    """Write down what was shown with the turn, so that later prompts show it in the same place."""
+async def _keep_note(run: Runner, services: Services, session: Session, seen: PromptView, made: PromptPlan) -> None:
+    """Write down what was shown with the turn, so that later prompts show it in the same place.
+
+    Not if something was forgotten meanwhile: then it is recalled anew.
+    """
     turn = seen.question_id
     draft = services.draft(
         EventKind.RECALLED,
-        {"query": seen.words, "text": made.parts.note, **({"turn": turn} if turn else {})},
-        session=scope.session,
+        {
+            "query": seen.words,
+            "text": made.parts.note,
+            "origin": lowest((Origin.ASSISTANT, *(getattr(hit.record, "origin", Origin.USER) for hit in made.hits))),
+            **({"turn": turn} if turn else {}),
+        },
+        session=session.scope.session,
         sources=tuple(dict.fromkeys(source for hit in made.hits for source in hit.record.sources)),
     )
-    await run.call(services.log.append, scope.owner, [draft])
+    with suppress(OutdatedError):
+        await run.call(services.log.append, session.scope.owner, [draft], seen=session.seen)

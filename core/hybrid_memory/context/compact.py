@@ -142,7 +142,7 @@ async def compact_units(
     )
     state = replace(state, stretches=await _fewer(run, services, session.scope, state.stretches))
     payload = state.as_payload()
-    return await write_state(run, services, session.scope, state, kind=EventKind.COMPACTION, payload=payload)
+    return await write_state(run, services, session, state, kind=EventKind.COMPACTION, payload=payload)
 
 
 def compactable(units: Sequence[Unit], count: int) -> tuple[Sequence[Unit], Sequence[Unit]]:

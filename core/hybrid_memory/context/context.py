@@ -105,6 +105,7 @@ class Context:
         compacted: why older turns were compacted for this call; empty if they were not.
         reader: the tool that the prompt names for reading on; empty if it names none.
         preface: what stands in front of the question in marked places, for hosts that add the question themselves.
+        standing: profile, summary and what others wrote, in their marks before the conversation.
         plan: every part, with the reason why it stands as it does.
     """
 
@@ -122,6 +123,7 @@ class Context:
     compacted: str = ""
     reader: str = ""
     preface: str = ""
+    standing: str = ""
     plan: tuple[Piece, ...] = ()
 
     @property
@@ -214,6 +216,7 @@ def context_of(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit], config: 
         pressure=pressure,
         under_pressure=pressure >= config.pressure,
         reader=plan.reader,
+        standing=parts.standing,
         preface=_preface(plan),
         plan=pieces,
     )
@@ -237,7 +240,7 @@ def _sections(seen: PromptView, plan: PromptPlan) -> dict[str, str]:
     sections = {
         "identity": parts.identity,
         "instructions": parts.instructions,
-        "blocks": "\n".join(parts.blocks.values()),
+        "blocks": "\n".join([*parts.blocks.values(), *(voice.text for voice in parts.others)]),
         "profile": parts.profile,
         "summary": parts.summary,
         "artifacts": parts.artifacts,
@@ -264,6 +267,8 @@ def _pieces(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit]) -> Iterator
             yield Piece(section, _few(lost), count(lost), "left out: no room", shown=False)
     for label, text in parts.blocks.items():
         yield Piece("blocks", label, count(text), "whole")
+    for voice in parts.others:
+        yield Piece("blocks", voice.mark, count(voice.text), f"whole, before the conversation: of {voice.origin}")
     if seen.tools:
         yield Piece("tools", "schemas of the tools", seen.tools, "whole")
     for line in seen.session.state.lines:

@@ -14,6 +14,7 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.event import Event, EventKind, handle
 from hybrid_memory.log.message import Message
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
@@ -115,7 +116,8 @@ async def offload(run: Runner, services: Services, scope: Scope, text: Any, max_
         storable(text)
     except ValueError as error:
         raise InvalidInputError(f"cannot put {shown(text)} aside: {error}") from error
-    draft = services.draft(EventKind.PAYLOAD, {"text": text}, session=scope.session, author=services.author)
+    payload = {"text": text, "origin": Origin.ASSISTANT}  # the model's, or put aside for it: nobody's instruction
+    draft = services.draft(EventKind.PAYLOAD, payload, session=scope.session, author=services.author)
     await run.call(services.count, "")
     (appended,) = await run.call(services.log.append, scope.owner, [draft])
     name = handle(appended.position, appended.position)

@@ -1,10 +1,11 @@
 """The layout of a prompt: what changes least stands first, so that a provider's cache keeps its prefix.
 
-The system message holds what the operator says, and blocks: nothing else. What was learned, summarised or recalled
-stands in marked places of the conversation, in front of the user's words: profile and summary before the first turn
-that is shown, a memory before the turn that it was recalled for. Until the next compaction a prompt only grows at its
-end. ``queue`` is the same, with profile and summary as an entry of their own, as in MemGPT. ``classic`` is identity,
-profile, memory, conversation, instruction, as prompts are often written by hand.
+The system message holds what the operator says, and blocks that operator or user wrote: nothing else. What was
+learned, summarised or recalled, and what others wrote, stands in marked places of the conversation, in front of the
+user's words: profile, summary and blocks before the first turn that is shown, a memory before the turn that it was
+recalled for. Until the next compaction a prompt only grows at its end. ``queue`` is the same, with what stands in front
+as an entry of its own, as in MemGPT. ``classic`` is identity, profile,
+memory, conversation, instruction, as prompts are often written by hand.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.log.message import Message, Role
-from hybrid_memory.text.tokenize import cjk_share
+from hybrid_memory.log.origin import Origin
+from hybrid_memory.text.marks import escaped, marked
+from hybrid_memory.text.voices import is_chinese, speaker
 
 _Turn: TypeAlias = tuple[Message | None, str]
 """A message, if there is one, and what is marked in front of it."""
@@ -27,14 +30,6 @@ _LABEL = re.compile(r"^[^:：\n]+", re.MULTILINE)
 Layout: TypeAlias = Literal["stable", "queue", "classic"]
 
 Language: TypeAlias = Literal["en", "zh"]
-
-CHINESE_SHARE = 0.25
-"""Share of Chinese characters from which a text counts as Chinese: names and code in it are often Latin."""
-
-_TAG = re.compile(r"<(?=\s*(?:[/|!?_]|[^\W\d]))")
-"""The beginning of anything that could be read as a tag, in any alphabet, if it is closed somewhere."""
-
-_CLOSING = re.compile(r"<(?=\s*/)")
 
 _HANDLE = re.compile(r"\[(#\d+(?:-\d+)?)\]")
 
@@ -59,13 +54,26 @@ PROGRESS_HEADINGS: dict[Language, str] = {
 }
 
 
+RECORD = "record"
+"""The mark of a message that speaks for nobody who may instruct."""
+
+
+class Voice(NamedTuple):
+    """A text of somebody who gives no instructions: the mark that it stands in, and whose it is."""
+
+    mark: str
+    text: str
+    origin: str
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What a prompt is made of.
 
     Attributes:
         identity, instructions, profile, summary, artifacts: texts; empty where there is nothing.
-        blocks: labelled texts.
+        blocks: labelled texts of operator and user.
+        others: of everybody else: blocks, and system messages that are no instructions.
         turns: recent messages with what was recalled for each, oldest first, the first one the user's.
         note: what is recalled for the question; it stands with the turn if the question is one of them.
         question: the user's; None if it is one of the turns.
@@ -76,6 +84,7 @@ class Parts:
     identity: str = ""
     instructions: str = ""
     blocks: Mapping[str, str] = field(default_factory=dict)
+    others: Sequence[Voice] = ()
     profile: str = ""
     summary: str = ""
     artifacts: str = ""
@@ -87,12 +96,17 @@ class Parts:
 
     @property
     def system(self) -> list[Message]:
-        """What the operator says, and the blocks, as one system message; none if there is nothing."""
+        """What the operator says, and their blocks, as one system message; none if there is nothing."""
         return _system([self.identity, self.instructions, *(marked(*block) for block in self.blocks.items())])
 
     @property
+    def spoken(self) -> str:
+        """What others wrote that stands in every prompt, each in its mark."""
+        return "\n\n".join(marked(voice.mark, voice.text, origin=voice.origin) for voice in self.others)
+
+    @property
     def standing(self) -> str:
-        """Profile and summary in their marks."""
+        """Profile, summary and what others wrote in their marks."""
         named = language_of(" ".join(_LABEL.findall(self.profile)))
         profile = f"{PROFILE_HEADINGS[named]}\n{self.profile}" if self.profile else ""
         text = "\n".join(part for part in (self.summary, self.artifacts) if part)
@@ -100,7 +114,8 @@ class Parts:
             language = language_of(self.summary or self.artifacts)
             more = f" {readable(language, self.reader, text)}" if self.reader else ""
             text = f"{SUMMARY_HEADINGS[language]}{more}\n{text}"
-        return "\n\n".join(part for part in (marked("user_profile", profile), marked("summary", text)) if part)
+        parts = (marked("user_profile", profile), marked("summary", text), self.spoken)
+        return "\n\n".join(part for part in parts if part)
 
 
 def messages(parts: Parts, layout: Layout) -> list[Message]:
@@ -170,26 +185,33 @@ def with_mark(message: Message, mark: str) -> Message:
 
 def as_event(text: str) -> Message:
     """What is said by neither side: providers take one system message, so a later one speaks in the user's place."""
-    return Message(role=Role.USER, content=f"<system>\n{text}\n</system>")
+    return Message(role=Role.USER, content=marked("system", text))
 
 
-def escaped(text: str) -> str:
-    """The text with the beginning of each tag as ``&lt;``; escaping twice changes nothing more.
+def as_record(message: Message, origin: Origin) -> Message:
+    """A message whose role says more than its origin may: its words as a record, in the user's place."""
+    told = speaker(origin, message.speaker, message.text)
+    if isinstance(message.content, str):
+        content: str | list[dict[str, Any]] = marked(RECORD, message.content, origin=told)
+    else:
+        content = [
+            {**block, "text": marked(RECORD, block["text"], origin=told)}
+            if isinstance(block.get("text"), str)
+            else block
+            for block in message.content
+        ]
+    return message.model_copy(update={"role": Role.USER, "content": content})
 
-    What nothing closes, such as the comparison in ``if a < b:``, is no tag.
-    """
-    end = text.rfind(">") + 1
-    return _TAG.sub("&lt;", text[:end]) + _CLOSING.sub("&lt;", text[end:])
 
-
-def marked(name: str, text: str) -> str:
-    """The text between ``<name>`` and ``</name>``; empty for an empty text."""
-    return f"<{name}>\n{escaped(text)}\n</{name}>" if text else ""
+def as_shown(message: Message) -> Message:
+    """The message as a host may show it in its own role: a system message only of the operator's, others as records."""
+    instructs = message.role is not Role.SYSTEM or message.spoken_by is Origin.OPERATOR
+    return message if instructs else as_record(message, message.spoken_by)
 
 
 def language_of(text: str) -> Language:
     """In which of the two languages headings for this text are written."""
-    return "zh" if cjk_share(text) >= CHINESE_SHARE else "en"
+    return "zh" if is_chinese(text) else "en"
 
 
 def readable(language: Language, reader: str, text: str) -> str:

@@ -16,6 +16,7 @@ from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import Message, Role
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.recall import recall
 from hybrid_memory.recall.request import Request as RecallRequest
@@ -23,8 +24,10 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.asking import asking_share, asks_nothing, is_memory
+from hybrid_memory.text.marks import within_line
 from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.voices import speaker
 
 IN_SIGHT = 100
 """Hits that stand in the prompt anyway, at most, beyond which nothing else is looked for."""
@@ -111,11 +114,15 @@ def memory_note(hits: Sequence[Hit], query: str = "", *, bare: bool = False) -> 
 
 
 def memory_line(record: Record, wanted: frozenset[str]) -> str:
-    """A record as a note shows it: date, speaker, and of a long turn the part that has the wanted terms."""
+    """A record as a note shows it: date, speaker, and of a long turn the part that has the wanted terms; one entry."""
     text = excerpt(record.text, wanted, MEMORY_CHARS)
     # What was read from a turn names its subject itself.
-    line = text if record.kind is RecordKind.FACT else f"{record.speaker}: {text}"
-    return f"- [{record.at:%Y-%m-%d}] {line}"
+    line = text if record.kind is RecordKind.FACT else f"{_speaker(record)}: {text}"
+    return f"- [{record.at:%Y-%m-%d}] {within_line(line)}"
+
+
+def _speaker(record: Record) -> str:
+    return speaker(getattr(record, "origin", Origin.USER), record.speaker, record.text)
 
 
 async def recalled(run: Runner, services: Services, seen: PromptView) -> list[Hit]:

@@ -10,6 +10,7 @@ from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import PRESSURE, Role
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.port import Draft
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
@@ -66,13 +67,16 @@ async def warned(run: Runner, services: Services, session: Session, request: Pro
     for name in (episode, *(f"{episode}.{again}" for again in range(1, ROLLBACKS))):
         if name in ids:
             return False
+        said = {"role": Role.SYSTEM.value, "content": WARNING, "extra": {"event": PRESSURE}}
+        if session.scope.space is not None:  # where nobody else's word is the operator's
+            said["origin"] = Origin.OPERATOR.value
         draft = Draft(
             id=name,
             fixed_id=True,
             session=session.scope.session,
             kind=EventKind.MESSAGE,
             at=services.clock(),
-            payload={"role": Role.SYSTEM.value, "content": WARNING, "extra": {"event": PRESSURE}},
+            payload=said,
         )
         (warning,) = await run.call(services.log.append, session.scope.owner, [draft])
         if warning.fresh:

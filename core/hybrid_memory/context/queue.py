@@ -92,11 +92,16 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session's queue and the state that it follows from. Without a session: over all sessions of the owner."""
+    """A session's queue and the state that it follows from. Without a session: over all sessions of the owner.
+
+    Attributes:
+        seen: the owner's last position before they were read.
+    """
 
     scope: Scope
     state: QueueState
     queue: Queue
+    seen: int = 0
 
 
 def queue(events: Iterable[Event]) -> Queue:

@@ -6,9 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, get_args
 
+from hybrid_memory.blocks.block import Block
 from hybrid_memory.config import PagingConfig, PromptConfig
 from hybrid_memory.context.layout import Layout
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.validation import checked_count, shown, storable
 
 LEAST_TOKENS = 50
@@ -48,13 +50,18 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class PromptRequest:
-    """A checked call of assemble."""
+    """A checked call of assemble.
+
+    Attributes:
+        blocks: texts by label; ``writers`` says whose they are: the operator's, where it says nothing.
+    """
 
     query: str | None
     max_tokens: int
     identity: str = ""
     instructions: str = ""
     blocks: Mapping[str, str] = field(default_factory=dict)
+    writers: Mapping[str, Origin] = field(default_factory=dict)
     profile: str | None = None
     tools: Sequence[Mapping[str, Any]] = ()
     k: int = MAX_HITS
@@ -90,7 +97,8 @@ class PromptRequest:
             k=checked_count("k", k, least=0),
             layout=layout,
             tools=tuple(tools),
-            blocks=dict(blocks or {}),
+            blocks={label: str(block) for label, block in (blocks or {}).items()},
+            writers={label: block.origin for label, block in (blocks or {}).items() if isinstance(block, Block)},
             **texts,
         )
 
@@ -111,8 +119,10 @@ def _host(host: Any) -> Host:
 
 
 def _check_blocks(blocks: Any) -> None:
-    if not isinstance(blocks, Mapping | None) or _not_texts([part for pair in (blocks or {}).items() for part in pair]):
-        raise InvalidInputError(f"blocks must be texts by label, got {shown(blocks)}")
+    if not isinstance(blocks, Mapping | None) or not all(
+        isinstance(label, str) and isinstance(block, str | Block) for label, block in (blocks or {}).items()
+    ):
+        raise InvalidInputError(f"blocks must be texts or blocks by label, got {shown(blocks)}")
 
 
 def _check_tools(tools: Any) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hybrid_memory.artifacts import merge, read_on
-from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.context.queue import Session, Unit, queue
+from hybrid_memory.context.rewriting import Rewriting
 from hybrid_memory.context.shortening import Costs, Shown
-from hybrid_memory.context.state import Attempt, QueueState
-from hybrid_memory.context.summaries.lines import candidates
+from hybrid_memory.context.state import QueueState
 from hybrid_memory.context.summary import Audit, Line
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import PRESSURE
@@ -20,12 +18,16 @@ from hybrid_memory.log.visible import MAX_POSITION
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.projection import Erasure, Projection, append_revision, number_of, revision_id
+from hybrid_memory.store.erasure import Erasure
+from hybrid_memory.store.projection import Projection, append_revision, head, number_of, revision_id
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view, placed, present
 
 STATES = (EventKind.COMPACTION, EventKind.RESET)
 TURNS = (EventKind.MESSAGE, EventKind.RECALLED)
+
+STATES_BATCH = 32
+"""States of queues that are read at once: each holds all of its summary."""
 
 SHOWN_CACHE = 8192
 WARNED_CACHE = 1024
@@ -36,6 +38,7 @@ MAX_READ = 1000
 
 async def load(run: Runner, services: Services, scope: Scope) -> Session:
     """The session as the log has it now; the cost is that of what is behind the cursor."""
+    seen = await head(run, services, scope)
     view = await in_view(run, services, scope)
     state = await state_of(run, view, scope)
     if view.partial and (last := await _last_state(run, view.truth, scope)) is not None:
@@ -47,7 +50,9 @@ async def load(run: Runner, services: Services, scope: Scope) -> Session:
     # What was recalled of superseded words is not shown again, but recalled anew.
     lost = set(view.superseded.values())
     events = [event for event in events if event.kind is not EventKind.RECALLED or lost.isdisjoint(event.sources)]
-    return Session(scope=scope, state=state, queue=queue(placed(events, state.cursor, kept, state.stretches)))
+    return Session(
+        scope=scope, state=state, queue=queue(placed(events, state.cursor, kept, state.stretches)), seen=seen
+    )
 
 
 async def state_of(run: Runner, view: View, scope: Scope) -> QueueState:
@@ -117,12 +122,12 @@ async def _last_state(run: Runner, log: EventLog, scope: Scope) -> Event | None:
 
 
 async def write_state(
-    run: Runner, services: Services, scope: Scope, state: QueueState, *, kind: EventKind, payload: dict[str, Any]
+    run: Runner, services: Services, before: Session, state: QueueState, *, kind: EventKind, payload: dict[str, Any]
 ) -> bool:
-    """Append the next revision of the state; False if another process was faster."""
+    """Append the revision of the state that follows; False if another process was faster, or erased something."""
     name = revision_id("queue", state.number)
-    draft = present(services).draft(kind, payload, id=name, session=scope.session)
-    return await append_revision(run, services, scope.owner, draft) is not None
+    draft = present(services).draft(kind, payload, id=name, session=before.scope.session)
+    return await append_revision(run, services, before.scope.owner, draft, seen=before.seen) is not None
 
 
 async def reset(run: Runner, services: Services, scope: Scope, kept: Sequence[str]) -> bool:
@@ -132,7 +137,7 @@ async def reset(run: Runner, services: Services, scope: Scope, kept: Sequence[st
     events = await run.call(services.log.get, scope, list(kept))
     state = QueueState(number=session.state.number + 1)
     positions = [event.position for event in events if event.kind is EventKind.MESSAGE]
-    return await write_state(run, services, scope, state, kind=EventKind.RESET, payload={"kept": positions})
+    return await write_state(run, services, session, state, kind=EventKind.RESET, payload={"kept": positions})
 
 
 class QueueProjection(Projection):
@@ -150,9 +155,9 @@ class QueueProjection(Projection):
         self.shown: LruCache[tuple[object, ...], Shown] = LruCache(SHOWN_CACHE)
         self.warned: LruCache[tuple[Scope, int], bool] = LruCache(WARNED_CACHE)
 
-    def clear(self) -> None:
+    def clear(self, owner: Scope | None = None) -> None:
         """Drop the messages."""
-        self.shown.clear()
+        self.shown.clear(lambda key, _: owner in (None, key[0]))
 
     def sources(self, item: object) -> Sequence[str] | None:
         """Ids of the turns behind a line of a summary."""
@@ -162,13 +167,17 @@ class QueueProjection(Projection):
         """The state of the queue, or the note."""
         return event.payload["text"] if event.kind is EventKind.RECALLED else QueueState.of(event)
 
-    async def forget(self, run: Runner, services: Services, events: Sequence[Event], erasure: Erasure) -> None:
+    async def forget(self, run: Runner, services: Services, erasure: Erasure) -> None:
         """Each revision of a summary is written anew without the turns; a note of what was recalled goes as a whole."""
-        for event in events:
-            if event.kind is EventKind.COMPACTION:
-                await _rewrite(run, services, event, erasure)
-        notes = (event for event in events if event.kind is EventKind.RECALLED and _goes(event, erasure))
-        erasure.drop(notes, "notes of what was recalled")
+        await super().forget(run, services, erasure)
+        if erasure.everything:
+            return
+        rewriting = Rewriting(run, services, erasure)
+        async for events in self.of(run, services, erasure, EventKind.COMPACTION, STATES_BATCH):
+            for event in events:
+                await rewriting.read(event)
+        async for events in self.of(run, services, erasure, EventKind.RECALLED):
+            erasure.drop((event for event in events if _goes(event, erasure)), "notes of what was recalled")
 
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
         """What became of critical items, over all sessions; each carries its own sum in its newest compaction."""
@@ -192,62 +201,6 @@ def _goes(note: Event, erasure: Erasure) -> bool:
 
     Beside what was recalled it may name files of any turn before it in its session, and holds the question.
     """
-    named = {note.payload.get("turn"), *note.sources}
-    return erasure.has_words(f"{note.payload['query']} {note.payload['text']}") or any(
-        turn.id in named or (turn.scope == note.scope and turn.position < note.position) for turn in erasure.turns
-    )
-
-
-async def _rewrite(run: Runner, services: Services, event: Event, erasure: Erasure) -> None:
-    """Let a revision of a session's summary be written anew, as if the turns had never been; one may stay as it is."""
-    turns, counts = erasure.turns, erasure.counts
-    positions = {turn.position for turn in turns}
-    state = QueueState.of(event)
-    covered = [place for place in positions if any(first <= place <= last for first, last in state.stretches)]
-    if not covered and not positions.intersection(state.kept):
-        return
-    session = event.scope
-    gone = {turn.id for turn in turns if turn.scope == session}
-    lines = [await _rewritten(run, services, session, line, gone) for line in state.lines]
-    kept = [line for line in lines if line is not None]
-    counts["summary lines"] += len(lines) - len(kept)
-    anew = [new for new, old in zip(lines, state.lines, strict=True) if new is not None and new != old]
-    counts["summary lines rewritten"] += len(anew)
-    state = replace(
-        state,
-        lines=tuple(dict.fromkeys(kept)),
-        ledger=await _ledger(run, services, session, state, lambda position: position not in positions),
-        kept=tuple(place for place in state.kept if place not in positions),
-        anchor=0 if state.anchor in positions else state.anchor,
-        retry=tuple(_remaining(state.retry, positions)),
-    )
-    erasure.rewrite({event.position: state.as_payload()}, "summaries rewritten")
-
-
-async def _rewritten(run: Runner, services: Services, session: Scope, line: Line, gone: set[str]) -> Line | None:
-    """The line, or what the turns that remain of its sources say in their own words, or None if none remains."""
-    if not gone.intersection(line.sources):
-        return line
-    left = [source for source in line.sources if source not in gone]
-    events = await run.call(services.truth.get, session, left) if left else []
-    messages = [event for event in events if event.kind is EventKind.MESSAGE]
-    offered = candidates(messages, services.config.cleaning)
-    best = max(offered, key=lambda other: (other.section is line.section, other.importance), default=None)
-    return None if best is None else replace(best, section=line.section)
-
-
-async def _ledger(
-    run: Runner, services: Services, session: Scope, state: QueueState, stays: Callable[[int], bool]
-) -> Ledger:
-    """The ledger over the turns that stay."""
-    ledger = Ledger()
-    for first, last in state.stretches:
-        events = await run.call(services.truth.read, session, after=first - 1, upto=last, kinds=(EventKind.MESSAGE,))
-        messages = [event.message for event in events if stays(event.position)]
-        ledger = merge(ledger, read_on(ledger, messages))
-    return ledger
-
-
-def _remaining(attempts: Sequence[Attempt], positions: set[int]) -> list[Attempt]:
-    left = [replace(a, positions=tuple(p for p in a.positions if p not in positions)) for a in attempts]
-    return [attempt for attempt in left if attempt.positions]
+    later = note.position > erasure.first.get(note.scope, note.position)
+    named = (note.payload.get("turn"), *note.sources)
+    return later or erasure.made_of(named) or erasure.has_words([note.payload["query"], note.payload["text"]])

@@ -10,12 +10,13 @@ from functools import partial
 from math import fsum
 from typing import Any, Protocol, TypeAlias
 
-from hybrid_memory.context.layout import Language, as_event, language_of
+from hybrid_memory.context.layout import Language, as_event, as_record, language_of
 from hybrid_memory.context.offload.digest import PAGE_LINES, digest
 from hybrid_memory.log.event import Event, handle
 from hybrid_memory.log.exchanges import OWN_TOOLS
 from hybrid_memory.log.media import digest_media, is_media
 from hybrid_memory.log.message import Message, Role, ToolCall
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
@@ -207,7 +208,9 @@ class Costs:
 
     def whole(self, event: Event) -> Shown:
         """The message as it was said; a later system message speaks as an event."""
-        return self._remembered((event.position, event.id), lambda: _spoken(event.message))
+        return self._remembered(
+            (event.scope.owner, event.position, event.id), lambda: _spoken(event.message, event.origin)
+        )
 
     def short(self, event: Event, limit: int, reader: str, question: str, *, fresh: bool) -> Shown:
         """The message with each text in at most ``limit`` tokens; ``fresh`` if nobody answered it yet."""
@@ -217,12 +220,13 @@ class Costs:
                 shortened(
                     event.message, handle=handle(event.position, event.position), max_tokens=limit, count=self.count,
                     reader=reader, wanted=terms(question[:QUESTION_CHARS]), fresh=fresh,
-                )
+                ),
+                event.origin,
             )  # fmt: skip
 
         # Of a digest the question changes nothing.
         about = "" if reader and not fresh else question
-        return self._remembered((event.position, event.id, limit, reader, about, fresh), made)
+        return self._remembered((event.scope.owner, event.position, event.id, limit, reader, about, fresh), made)
 
     def of(self, laid: Sequence[Message]) -> int:
         """Tokens of these messages."""
@@ -237,7 +241,10 @@ class Costs:
         return found
 
 
-def _spoken(message: Message) -> Message:
-    if message.role is not Role.SYSTEM:
-        return message
-    return message.model_copy(update={"role": Role.USER, "content": as_event(message.text).content})
+def _spoken(message: Message, origin: Origin) -> Message:
+    """A system message as an event, if the operator said it; as a record what a role says of others' words."""
+    if message.role is Role.SYSTEM and origin is Origin.OPERATOR:
+        return message.model_copy(update={"role": Role.USER, "content": as_event(message.text).content})
+    if message.role is Role.SYSTEM or (message.role is Role.USER and origin.rank > Origin.PERSON.rank):
+        return as_record(message, origin)
+    return message

@@ -11,6 +11,9 @@ from hybrid_memory import display
 from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.log.event import handle
 from hybrid_memory.log.message import Message
+from hybrid_memory.log.origin import MARKED, Origin
+from hybrid_memory.text.marks import within_line
+from hybrid_memory.text.voices import is_chinese, origin_name
 
 
 class Section(StrEnum):
@@ -34,6 +37,7 @@ class Line:
         first, last: positions in the log of the stretch that it stands for.
         importance: in [0, 1]; where room is short the least important lines are not shown.
         closeness: in [0, 1], how much of what it says stands in its stretch; 1 is word for word.
+        origin: whose words it brings, the lowest of all that it was made of; None where nobody says, as in version 0.9.
     """
 
     section: Section
@@ -43,6 +47,7 @@ class Line:
     last: int
     importance: float = 0.5
     closeness: float = 1.0
+    origin: Origin | None = None
 
     @property
     def handle(self) -> str:
@@ -52,7 +57,9 @@ class Line:
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:
         """The line that `asdict` wrote."""
-        return cls(**{**values, "section": Section(values["section"]), "sources": tuple(values["sources"])})
+        origin = None if values.get("origin") is None else Origin(values["origin"])
+        known = {"section": Section(values["section"]), "sources": tuple(values["sources"]), "origin": origin}
+        return cls(**{**values, **known})
 
     def __repr__(self) -> str:
         return f"<Line {self.section}: {self.text} [{self.handle}]>"
@@ -205,14 +212,23 @@ def written(lines: Iterable[Line], *, chinese: bool = False, handles: bool = Tru
     """Lines under the names of their sections, each with its handle unless nothing can be done with it."""
     by_section: dict[Section, list[str]] = {}
     for line in lines:
-        by_section.setdefault(line.section, []).append(
-            f"- {line.text} [{line.handle}]" if handles else f"- {line.text}"
-        )
+        text = within_line(f"{_partly(line)}{line.text}")
+        by_section.setdefault(line.section, []).append(f"- {text} [{line.handle}]" if handles else f"- {text}")
     return "\n".join(
         "\n".join([f"{_named(section, chinese=chinese)}", *by_section[section]])
         for section in Section
         if section in by_section
     )
+
+
+def _partly(line: Line) -> str:
+    """That words of a tool, a page or an import are in the line, unless it begins with the name of the speaker."""
+    if line.origin is None or line.origin not in MARKED:
+        return ""
+    name = origin_name(line.origin, line.text)
+    if line.text.startswith(name):
+        return ""
+    return f"（含{name}内容）" if is_chinese(line.text) else f"(partly {name}) "
 
 
 def _named(section: Section, *, chinese: bool) -> str:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from hybrid_memory.artifacts import render
 from hybrid_memory.config import CompactionConfig
-from hybrid_memory.context.layout import Parts, language_of, memory_mark
+from hybrid_memory.context.layout import RECORD, Parts, Voice, language_of, memory_mark
 from hybrid_memory.context.queue import Session, Unit
 from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.context.session import costs_of, hosted
@@ -17,12 +17,15 @@ from hybrid_memory.context.summaries.lines import shown
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.portrait import portrait
+from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message
+from hybrid_memory.log.origin import INSTRUCTING, Origin
 from hybrid_memory.log.visible import visible
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.view import View
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import PRIMING, schema_tokens
+from hybrid_memory.text.voices import speaker_of
 
 PROFILE_RATIO = 0.1
 """Share of the budget for what was learned of the user."""
@@ -100,7 +103,7 @@ class PromptView:
     @cached_property
     def own(self) -> int:
         """Tokens of what the caller put into the prompt: the system message and the tools."""
-        return self.costs.of(self.parts.system) + self.tools + PRIMING
+        return self.costs.of(self.parts.system) + self.costs.count(self.parts.spoken) + self.tools + PRIMING
 
     @property
     def next_round(self) -> int:
@@ -217,10 +220,21 @@ def view(
         raise InvalidInputError("nothing to answer: give a query, or remember a turn of the user first")
     words = request.query or "" if asked is None else units[asked].messages[0].text
     unsaid = _unsaid(units, words) if words and asked is None else None
+    said = _opening(session, costs, request)
+    instructing = [text for event, text in said if event.origin is Origin.OPERATOR]
+    others = [_voice(event, text) for event, text in said if event.origin is not Origin.OPERATOR]
     parts = Parts(
         identity=request.identity,
-        instructions="\n\n".join(part for part in (request.instructions, *_opening(session, costs, request)) if part),
-        blocks=request.blocks,
+        instructions="\n\n".join(part for part in (request.instructions, *instructing) if part),
+        blocks={label: text for label, text in request.blocks.items() if _writer(request, label) in INSTRUCTING},
+        others=(
+            *others,
+            *(
+                Voice(label, text, _writer(request, label).value)
+                for label, text in request.blocks.items()
+                if _writer(request, label) not in INSTRUCTING
+            ),
+        ),
         profile=request.profile or "",
         marks=request.marks,
         reader="" if request.reader is None or not lines else request.reader.name,
@@ -228,7 +242,7 @@ def view(
     tools = schema_tokens(request.tools, costs.count) if request.tools else 0
     if request.reader is not None and request.reader.schema:
         tools += schema_tokens([request.reader.schema], costs.count)
-    own = costs.of(parts.system) + tools + PRIMING
+    own = costs.of(parts.system) + costs.count(parts.spoken) + tools + PRIMING
     made = PromptView(
         session=session, costs=costs, config=config, request=request, units=units,
         question=unsaid if asked is None else units[asked].messages[0], words=words.strip(), asked=asked,
@@ -254,15 +268,23 @@ def _asked(units: Sequence[Unit], query: str | None) -> int | None:
     return row if units[row].messages[0].text == query and not answered else None
 
 
-def _opening(session: Session, costs: Costs, request: PromptRequest) -> list[str]:
-    """The instructions that the conversation began with, each within its share of the budget."""
+def _writer(request: PromptRequest, label: str) -> Origin:
+    return request.writers.get(label, Origin.OPERATOR)
+
+
+def _voice(event: Event, text: str) -> Voice:
+    return Voice(RECORD, text, speaker_of(event))
+
+
+def _opening(session: Session, costs: Costs, request: PromptRequest) -> list[tuple[Event, str]]:
+    """The system messages that the conversation began with, each within its share of the budget."""
     found = []
     for unit in session.queue.instructions:
-        text = unit.messages[0].text
+        event, text = unit.events[0], unit.messages[0].text
         limit = int(OPENING_SHARE * request.max_tokens)
         if costs.count(text) > limit:
             text = excerpt(text, limit, wanted=terms(request.query or ""), count=costs.count)
-        found.append(text)
+        found.append((event, text))
     return found
 
 

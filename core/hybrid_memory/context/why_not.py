@@ -19,7 +19,7 @@ from hybrid_memory.recall.recall import recall
 from hybrid_memory.recall.request import Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.forget import retained
+from hybrid_memory.store.retention import retained
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, in_view
 from hybrid_memory.text.tokenize import terms
@@ -107,6 +107,9 @@ def barriers(record: Record, where: Where) -> Iterator[str]:
         f"it is of another session than {where.scope.session!r}": {"scope": where.scope.owner},
         f"it is a {record.kind}, and only others were asked for": {"kinds": frozenset()},
         f"its category is {record.category!r}, and only others were asked for": {"categories": frozenset()},
+        f"these are the words of another than was asked for or may be recalled: {record.origin}": {
+            "origins": frozenset()
+        },
         f"it was said at {record.at:%Y-%m-%d %H:%M}, outside of the time that was asked for": {
             "since": None,
             "until": None,

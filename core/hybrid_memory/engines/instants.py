@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hybrid_memory.index.record import Record, RecordKind
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -41,11 +42,25 @@ def plain(record: Record) -> dict[str, Any]:
     """The fields of the record but its scope, as JSON knows them; instants in microseconds."""
     values = {part.name: getattr(record, part.name) for part in fields(record) if part.name != "scope"}
     instants = {name: micros_or_none(values[name]) for name in _INSTANTS}
-    return {**values, **instants, "kind": record.kind.value}
+    return {**values, **instants, "kind": record.kind.value, "origin": record.origin.value}
 
 
 def record_of(scope: Scope, values: Mapping[str, Any]) -> Record:
-    """The record with the fields that `plain` returned."""
+    """The record with the fields that `plain` returned; older stores have no origin."""
     instants = {name: instant_or_none(values[name]) for name in _INSTANTS}
-    typed = {"kind": RecordKind(values["kind"]), "sources": tuple(values["sources"])}
+    typed = {
+        "kind": RecordKind(values["kind"]),
+        "sources": tuple(values["sources"]),
+        "origin": Origin(values.get("origin") or Origin.IMPORTED),
+    }
     return Record(**{**values, **instants, **typed, "scope": scope})
+
+
+def origin_labels(origins: Collection[Origin]) -> tuple[bool, list[str]]:
+    """For engines that store an origin as a label, and none for ``imported``: what `Where.origins` asks of the label.
+
+    True with the labels of which a record must have one; False with those of which it must have none.
+    """
+    if Origin.IMPORTED in origins:
+        return False, [origin.value for origin in Origin if origin not in origins]
+    return True, sorted(origins)

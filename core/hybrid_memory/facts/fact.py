@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self
 from hybrid_memory import display
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message
+from hybrid_memory.log.origin import spoken
 
 USER = "user"
 """The subject of what the owner says about themselves."""
@@ -96,7 +97,8 @@ class Claim:
     def of(cls, payload: dict[str, Any]) -> Self:
         """The claim that `as_payload` wrote."""
         values = {**payload, "category": Category(payload["category"]), "stance": Stance(payload["stance"])}
-        values.pop("text", None)  # only for recall
+        for name in ("text", "origin", "speaker"):  # for recall, and to tell who said it
+            values.pop(name, None)
         values |= {name: datetime.fromisoformat(values[name]) for name in ("since", "until", "due") if name in values}
         return cls(**values)
 
@@ -191,7 +193,7 @@ class Explanation:
 
     def __str__(self) -> str:
         turns = [
-            f"  [{name}] {'' if turn.at is None else f'{turn.at:%Y-%m-%d %H:%M} '}{turn.speaker}: {turn.text}"
+            f"  [{name}] {'' if turn.at is None else f'{turn.at:%Y-%m-%d %H:%M} '}{_who(turn)}: {turn.text}"
             for name, turn in self.turns
         ]
         return "\n".join([self.about, *(f"  {step}" for step in self.steps), *turns])
@@ -205,11 +207,15 @@ class Explanation:
             display.under(
                 display.EPISODIC,
                 display.text(turn.text),
-                f"{name} {'' if turn.at is None else f'{turn.at:%Y-%m-%d %H:%M}'} {display.text(turn.speaker)}",
+                f"{name} {'' if turn.at is None else f'{turn.at:%Y-%m-%d %H:%M}'} {display.text(_who(turn))}",
             )
             for name, turn in self.turns
         )
         return display.card(display.text(self.about), f"<ul>{steps}</ul>{turns}")
+
+
+def _who(turn: Message) -> str:
+    return spoken(turn.speaker, turn.spoken_by)
 
 
 class FactExtractor(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hybrid_memory.display import Progress
-from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.errors import InvalidInputError, ModelError, OutdatedError
 from hybrid_memory.facts.attributes import attribute as attribute_of
 from hybrid_memory.facts.fact import Category, Claim, Fact
 from hybrid_memory.facts.knowing import NOWHERE, Knowledge, Place, place_of
@@ -21,7 +21,8 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import trust
-from hybrid_memory.store.projection import Erasure, Projection
+from hybrid_memory.store.erasure import Erasure
+from hybrid_memory.store.projection import Projection, head
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, in_view, present
 from hybrid_memory.validation import shown
@@ -45,10 +46,10 @@ class FactsProjection(Projection):
         self.known: LruCache[tuple[Any, ...], Knowledge] = LruCache(CACHED)
         self.portraits: LruCache[tuple[Any, ...], str] = LruCache(CACHED)
 
-    def clear(self) -> None:
+    def clear(self, owner: Scope | None = None) -> None:
         """Drop facts and profiles; they follow from the log again."""
-        self.known.clear()
-        self.portraits.clear()
+        for cache in (self.known, self.portraits):
+            cache.clear(lambda key, _: owner in (None, key[0]))
 
     def sources(self, item: object) -> Sequence[str] | None:
         """Ids of the turns behind a fact."""
@@ -58,10 +59,15 @@ class FactsProjection(Projection):
         """The claim, or how far turns were read."""
         return Claim.of(event.payload) if event.kind is EventKind.CLAIM else event.payload["cursors"]
 
-    async def forget(self, run: Runner, services: Services, events: Sequence[Event], erasure: Erasure) -> None:
-        """The claims that were read from the turns."""
-        positions = {event.position for event in erasure.turns}
-        erasure.drop((event for event in events if event.payload["source"] in positions), "claims")
+    async def forget(self, run: Runner, services: Services, erasure: Erasure) -> None:
+        """The claims that were read from the turns, or hold the words."""
+
+        def goes(claim: Event) -> bool:
+            read = claim.payload["source"] in erasure.places or erasure.made_of(claim.sources, claim.scope.session)
+            return erasure.everything or read or erasure.has_words(claim.payload)
+
+        async for events in self.of(run, services, erasure, EventKind.CLAIM):
+            erasure.drop(filter(goes, events), "claims")
 
     async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
         """Read the turns that were not read yet, by rules and by a model."""
@@ -115,22 +121,28 @@ async def knowledge(run: Runner, view: View) -> Knowledge:
     if known is not None and known.last > newest:  # another thread was faster, or the log was set back
         newest, *mark = await _newest(run, view)
     if known is None or known.mark != tuple(mark) or known.last > newest or not known.hide(view.hidden):
-        known = await _anew(run, view, mark)
+        known = await _begun(run, view, mark)
     if known.last != newest:
-        claims = await run.call(view.truth.read, view.owner, kinds=(EventKind.CLAIM,), after=known.last[0] - 1)
-        if known.last[0] and (not claims or place_of(claims[0]) != known.last):
-            known = await _anew(run, view, mark)
+        claims = await run.call(view.truth.read, view.owner, kinds=(EventKind.CLAIM,), after=max(0, known.last[0] - 1))
+        went_on = not known.last[0] or (bool(claims) and place_of(claims[0]) == known.last)
+        if not went_on or known.names_the_user_anew(_shown(claims, view)):
+            known = await _begun(run, view, mark)
             claims = await run.call(view.truth.read, view.owner, kinds=(EventKind.CLAIM,))
-        last = place_of(claims[-1]) if claims else newest
-        before = None if view.horizon is None else view.horizon.before
-        await run.call(known.take, [event for event in claims if before is None or event.at < before], last)
+        await run.call(known.take, _shown(claims, view), place_of(claims[-1]) if claims else newest)
         cache.put(key, known)
     return known
 
 
-async def _anew(run: Runner, view: View, mark: Sequence[Place]) -> Knowledge:
+def _shown(claims: Sequence[Event], view: View) -> list[Event]:
+    """Those that were made by the end of the view, if it has one."""
+    before = None if view.horizon is None else view.horizon.before
+    return [event for event in claims if before is None or event.at < before]
+
+
+async def _begun(run: Runner, view: View, mark: Sequence[Place]) -> Knowledge:
     trusted = await trust(run, view, view.owner)
-    return Knowledge(tuple(mark), view.hidden, view.config.learning.conflicts, trusted)
+    user = None if view.owner.space else view.owner.user
+    return Knowledge(tuple(mark), view.hidden, view.config.learning.conflicts, trusted, user)
 
 
 async def _newest(run: Runner, view: View) -> list[Place]:
@@ -144,6 +156,7 @@ async def settle(run: Runner, services: Services, scope: Scope, fact: Any) -> Re
     """Write a claim that this fact stands."""
     if not isinstance(fact, Fact):
         raise InvalidInputError(f"give a fact from facts(), got {shown(fact)}")
+    seen = await head(run, services, scope)
     known = {one.id: one for one in await facts(run, present(services), scope, history=True)}
     if fact.id not in known or not fact.positions:
         raise InvalidInputError(f"no such fact of {scope.owner}: {fact!r}")
@@ -161,5 +174,8 @@ async def settle(run: Runner, services: Services, scope: Scope, fact: Any) -> Re
     draft = services.draft(
         EventKind.CLAIM, claim.as_payload(), session=scope.session, sources=(fact.sources[-1],), author=services.author
     )
-    (appended,) = await run.call(services.truth.append, scope.owner, [draft])
+    try:
+        (appended,) = await run.call(services.truth.append, scope.owner, [draft], seen=seen)
+    except OutdatedError:  # perhaps the fact itself
+        return await settle(run, services, scope, fact)
     return Receipt(ids=(appended.id,), positions=(appended.position,), learned=1)

@@ -12,6 +12,7 @@ from itertools import islice
 from threading import RLock
 
 from hybrid_memory.config import ConflictRule
+from hybrid_memory.facts.authority import by_the_user, names_of_user, person_of
 from hybrid_memory.facts.fact import Claim, Fact
 from hybrid_memory.facts.resolving import SETTLED, Group, Pair, Trust, group_of, resolved
 from hybrid_memory.facts.standing import Standing
@@ -55,14 +56,20 @@ class Knowledge:
         mark: the last events beside claims that it follows from, such as what was erased.
         last: the claim up to which they were taken in.
         hidden: stretches of the log whose claims are left out.
+        user: whose facts these are; None in a space, which has no user.
     """
 
-    def __init__(self, mark: tuple[Place, ...], hidden: Stretches, rule: ConflictRule, trust: Trust) -> None:
+    def __init__(
+        self, mark: tuple[Place, ...], hidden: Stretches, rule: ConflictRule, trust: Trust, user: str | None = None
+    ) -> None:
         self.mark = mark
         self.last = NOWHERE
         self.hidden = hidden
         self._rule, self._trust = rule, trust
         self._lock = RLock()
+        self._user = user
+        self._own: set[str] = names_of_user((), user)
+        self._others: set[str] = set()
         self._groups: dict[tuple[str, str], Group] = {}
         self._latest: dict[tuple[str, str], int] = {}
         self._turns: list[int] = []
@@ -77,13 +84,30 @@ class Knowledge:
         self._lapses: list[Lapse] = []
         self._lapse_of: dict[int, Lapse] = {}
 
+    def names_the_user_anew(self, events: Sequence[Event]) -> bool:
+        """Whether these claims show that the user speaks under a name that others used before: theirs do not count."""
+        with self._lock:
+            return self._user is not None and not self._others.isdisjoint(names_of_user(events, self._user))
+
+    def _believes(self, event: Event) -> bool:
+        """Whether whoever made the claim may: nobody else speaks of the user by name."""
+        if self._user is None or by_the_user(event):
+            return True
+        person = person_of(event.payload["subject"])
+        if person in self._own:
+            return False
+        self._others.add(person)
+        return True
+
     def take(self, events: Sequence[Event], last: Place) -> None:
         """Take in claims, which are all that were written since the ones before up to this; known ones are left."""
         with self._lock:
             groups: dict[tuple[str, str], list[Pair]] = defaultdict(list)
+            if self._user is not None:
+                self._own |= names_of_user(events, self._user)
             for event in events:
                 turn = turn_of(event)
-                if event.position <= self.last[0]:
+                if event.position <= self.last[0] or not self._believes(event):
                     continue
                 if not visible(turn, self.hidden):
                     insort(self._left_out, turn)

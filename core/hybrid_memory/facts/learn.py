@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.attributes import statement
+from hybrid_memory.facts.authority import admitted, heard, speaker_of
 from hybrid_memory.facts.fact import USER, Claim, FactExtractor, Stance
 from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.message import RESERVED
 from hybrid_memory.log.port import Draft
+from hybrid_memory.models.limited import limited, model_limit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.projection import append_revision, number_of, revision_id
+from hybrid_memory.store.projection import append_revision, erased_since, head, number_of, revision_id
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
 
@@ -35,6 +38,23 @@ class Extractors:
 
     rules: FactExtractor | None = None
     reader: FactExtractor | None = None
+
+
+class LimitedExtractor:
+    """Another extractor, each of whose calls is waited for only so long."""
+
+    def __init__(self, extractor: FactExtractor, timeout: timedelta) -> None:
+        self._extractor = extractor
+        self._limit = model_limit(f"extractor {extractor.name!r}", timeout)
+
+    @property
+    def name(self) -> str:
+        """Of the extractor."""
+        return self._extractor.name
+
+    def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
+        """See `FactExtractor.extract`."""
+        return limited(self._limit, self._extractor.extract, turns, before)
 
 
 async def learn(
@@ -64,7 +84,7 @@ async def _catch_up(
     limit = CALL_TURNS if by_model else READ_BATCH
     number, cursors = await _progress(run, services, owner)
     while True:
-        after = cursors.get(extractor.name, 0)
+        after, seen = cursors.get(extractor.name, 0), await head(run, services, owner)
         turns = await run.call(services.truth.read, owner, after=after, kinds=(EventKind.MESSAGE,), limit=limit)
         turns = _within(services, turns) if by_model else turns
         if not turns:
@@ -75,8 +95,10 @@ async def _catch_up(
         while not written and cursors.get(extractor.name, 0) == after:
             payload = {"cursors": {**cursors, extractor.name: turns[-1].position}}
             marker = services.draft(EventKind.LEARNED, payload, id=revision_id("learned", number + 1))
-            written = await append_revision(run, services, owner, marker, [*claims, marker]) is not None
+            written = await append_revision(run, services, owner, marker, [*claims, marker], seen=seen) is not None
             number, cursors = await _progress(run, services, owner)
+            if not written and await erased_since(run, services, owner, seen):
+                break  # perhaps what these claims were read from
         if written:
             count, done = count + len(claims), done + len(turns)
             if progress is not None:
@@ -110,7 +132,7 @@ async def _claims(
     for turn in turns:
         by_session.setdefault(turn.scope.session, []).append(turn)
     by_position = {turn.position: turn for turn in turns}
-    claims: list[Claim] = []
+    claims: list[tuple[Event, Claim]] = []
     for session in by_session.values():
         before = await run.call(
             services.truth.read,
@@ -122,13 +144,20 @@ async def _claims(
         )
         # A scope without a session reads all sessions: the turns of others are no context.
         before = [turn for turn in before if turn.scope == session[0].scope]
+        turns, before = heard(learnt(services, session)), heard(learnt(services, before))
         try:
-            claims += await run.call(extractor.extract, learnt(services, session), learnt(services, before))
+            found = await run.call(extractor.extract, turns, before) if turns else []
         except ModelError:
             raise
         except Exception as error:
             raise ModelError(f"{extractor.name} could not read the turns: {type(error).__name__}: {error}") from error
-    return [(by_position[claim.source], claim) for claim in claims if claim.source in by_position]
+        made = [
+            (by_position[claim.source], _named(claim, by_position[claim.source]))
+            for claim in found
+            if claim.source in by_position
+        ]
+        claims += admitted(made, [*before, *turns], services.config.learning.origins)
+    return claims
 
 
 def _drafts(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:
@@ -139,7 +168,7 @@ def _drafts(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:
             session=turn.scope.session,
             kind=EventKind.CLAIM,
             at=turn.at,
-            payload=_payload(_named(claim, turn)),
+            payload=_payload(claim, turn),
             sources=(turn.id,),
             author=turn.author,
         )
@@ -157,6 +186,8 @@ def _named(claim: Claim, turn: Event) -> Claim:
     return claim
 
 
-def _payload(claim: Claim) -> dict[str, object]:
-    payload = claim.as_payload()
+def _payload(claim: Claim, turn: Event) -> dict[str, object]:
+    payload = {**claim.as_payload(), "origin": turn.origin.value}
+    if speaker := speaker_of(turn):
+        payload["speaker"] = speaker
     return {**payload, "text": statement(claim)} if claim.stance is Stance.HOLDS else payload

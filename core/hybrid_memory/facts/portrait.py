@@ -15,7 +15,7 @@ from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import profile_fields
 from hybrid_memory.facts.profiling import own_facts, profile_of
 from hybrid_memory.log.event import EventKind
-from hybrid_memory.log.message import Role
+from hybrid_memory.log.origin import INSTRUCTING
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import embedding
@@ -59,8 +59,8 @@ async def _called(run: Runner, view: View, known: Knowledge) -> list[str]:
     name = portraits.get(key)
     if name is None:
         turns = await at_positions(run, view, view.owner, positions)
-        messages = [turn.message for turn in turns if turn.kind is EventKind.MESSAGE]
-        names = {message.name or "" for message in messages if message.role is Role.USER}
+        own = [turn.message for turn in turns if turn.kind is EventKind.MESSAGE and turn.origin in INSTRUCTING]
+        names = {message.name or "" for message in own}
         name = names.pop() if len(names) == 1 else ""
         portraits.put(key, name)
     return [*ids, name] if name else ids

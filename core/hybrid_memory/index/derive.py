@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -13,8 +14,11 @@ from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.exchanges import is_echo
 from hybrid_memory.log.message import Role
+from hybrid_memory.log.origin import INSTRUCTING
+from hybrid_memory.scope import Scope
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.speakers import named
+from hybrid_memory.text.suspicious import suspicious
 from hybrid_memory.text.tokenize import terms
 
 
@@ -84,6 +88,7 @@ def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[
             importance=substance(text) if message.importance is None else message.importance,
             metadata=message.metadata,
             author=event.author,
+            origin=event.origin,
         )
         latest[session] = record
         derived.append(Derived(record, previous))
@@ -109,6 +114,7 @@ def _fact(event: Event) -> Record:
         valid_to=datetime.fromisoformat(payload["until"]) if "until" in payload else None,
         turn=payload["source"],
         author=event.author,
+        origin=event.origin,
     )
 
 
@@ -126,6 +132,7 @@ def _item(event: Event) -> Record:
         kind=RecordKind.ITEM,
         category=category_of(payload["namespace"]),
         metadata={"namespace": payload["namespace"], "key": payload["key"]},
+        origin=event.origin,
     )
 
 
@@ -156,9 +163,20 @@ def index_terms(record: Record, previous: Record | None, cleaning: CleaningLevel
     """What the text index takes for a record, cleaned, as terms separated by spaces."""
     if record.kind is RecordKind.ITEM:
         return " ".join(terms(record.text))
-    return " ".join(
-        terms(_line(record, cleaning)) + terms(_answered(record, previous, CONTEXT_CHARS - len(record.text)))
-    )
+    words = terms(_line(record, cleaning)) + terms(_answered(record, previous, CONTEXT_CHARS - len(record.text)))
+    if record.kind is RecordKind.TURN and record.origin not in INSTRUCTING and suspicious(record.text):
+        words.append(suspicion_of(record.scope))
+    return " ".join(words)
+
+
+def suspicion_of(scope: Scope) -> str:
+    """A term that the owner's turns have, beside their words, which look like orders of others to the assistant.
+
+    Engines count records by term, so that nobody has to count the turns; no text has it, and no other owner.
+    """
+    owner = scope.owner
+    parts = json.dumps([owner.tenant, owner.user, owner.agent, owner.space])
+    return f"\ue000{hashlib.blake2b(parts.encode(), digest_size=8).hexdigest()}"
 
 
 def _line(record: Record, cleaning: CleaningLevel) -> str:

@@ -116,6 +116,7 @@ class Status:
 
     Attributes:
         applied: the log position up to which the owner's records were derived; 0 at first.
+        anchor: as it was given with that position; empty if none was.
         embedder: name and width of the embedder that the vectors come from; None before the first vector.
         tails: of each session that was asked for and has a turn, the id of the last one.
         pending: ids of the owner's records that wait for their vector, ascending, as many as were asked for.
@@ -124,6 +125,7 @@ class Status:
     """
 
     applied: int = 0
+    anchor: str = ""
     embedder: tuple[str, int] | None = None
     tails: Mapping[str | None, int] = field(default_factory=dict)
     pending: Sequence[int] = ()
@@ -147,9 +149,19 @@ class IndexEngine(Protocol):
 
     @abstractmethod
     def upsert(
-        self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int, uses: Mapping[int, Use] = UNUSED
+        self,
+        owner: Scope,
+        entries: Sequence[Entry],
+        *,
+        after: int,
+        upto: int,
+        anchor: str = "",
+        uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
         """Store records, without vectors, and move the applied position from ``after`` to ``upto``, atomically.
+
+        It may move back too, after a log was set back. The anchor, at most 64 characters, is kept with the position. A
+        record takes the place of one with its id, whoever owns that.
 
         Uses, by record id, are added to those of the owner's records, after the new ones are stored; the last use only
         moves on. Ids that are not there are left out. False, and nothing is stored, if the applied position is not

@@ -9,6 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
 
 Scalar: TypeAlias = str | int | float | bool | None
@@ -40,6 +41,7 @@ class Record:
         valid_from, valid_to: when what it says was true; None is open.
         metadata: the caller's own.
         author: who wrote it, in a shared space; empty where the owner is the author.
+        origin: whose words these are; an index that never learned it says ``imported``, the lowest.
     """
 
     id: int
@@ -60,6 +62,7 @@ class Record:
     metadata: dict[str, Any] = field(default_factory=dict)
     turn: int = 0
     author: str = ""
+    origin: Origin = Origin.IMPORTED
 
     def __post_init__(self) -> None:
         if not self.turn:
@@ -72,7 +75,7 @@ class Where:
 
     Attributes:
         scope: the owner, and the session too if it names one.
-        kinds, categories: one of these; empty means any.
+        kinds, categories, origins: one of these; empty means any.
         since, until: ``since <= at < until``; None is open.
         metadata: every key has exactly this value (a JSON scalar); types are kept apart (1, 1.0, true and "1" are four
             values), and text is compared whole, also beyond a NUL.
@@ -88,6 +91,7 @@ class Where:
     metadata: Mapping[str, Scalar] = field(default_factory=dict)
     hidden: tuple[tuple[int, int], ...] = ()
     fresh: Mapping[str, datetime] = field(default_factory=dict)
+    origins: frozenset[Origin] = frozenset()
 
     def allows(self, record: Record) -> bool:
         """Whether the search may return this record."""
@@ -96,6 +100,7 @@ class Where:
             and self.scope.session in (None, record.scope.session)
             and (not self.kinds or record.kind in self.kinds)
             and (not self.categories or record.category in self.categories)
+            and (not self.origins or record.origin in self.origins)
             and (self.since is None or record.at >= self.since)
             and (self.until is None or record.at < self.until)
             and not any(first <= record.turn <= last for first, last in self.hidden)

@@ -280,7 +280,9 @@ async def _ranked(
 
 def _view(services: Services, owner: Scope) -> View:
     """A view without what concerns turns only: no value of an application is hidden, forgotten or diversified."""
-    recalling: RecallConfig = services.config.recall.model_copy(update={"diversity": 0.0, "candidates": CANDIDATES})
+    recalling: RecallConfig = services.config.recall.model_copy(
+        update={"diversity": 0.0, "candidates": CANDIDATES, "origins": ()}
+    )
     config = services.config.model_copy(update={"recall": recalling, "retention": RetentionConfig()})
     return view_of(replace(services, config=config), owner, services.truth)
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.erasure import Erasure
 from hybrid_memory.store.projection import FoldedProjection
 from hybrid_memory.store.services import Services
 
@@ -213,9 +214,24 @@ class ItemsProjection(FoldedProjection[KeptItems]):
     """The items of each owner; a text of one that was replaced or destroyed is not to be found."""
 
     kinds = frozenset({EventKind.ITEM})
+    repeats = kinds
     start = KeptItems
     follows = frozenset({EventKind.ITEM, EventKind.ERASED})
     capacity = 64
+
+    async def forget(self, run: Runner, services: Services, erasure: Erasure) -> None:
+        """All items of a user; those whose value, name or texts have the words."""
+        await super().forget(run, services, erasure)
+        if not erasure.words or erasure.everything:
+            return
+        item: list[Event] = []
+        async for events in self.of(run, services, erasure, EventKind.ITEM):
+            for event in events:
+                if "of" not in event.payload:
+                    item = []
+                item.append(event)
+                if any(erasure.has_words(part.payload) for part in item):
+                    erasure.drop(item, "items")
 
     async def findable(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Event]:
         if all(event.kind is not EventKind.ITEM for event in events):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Unpack
 
-from hybrid_memory.errors import StoreUnavailableError
+from hybrid_memory.errors import OutdatedError, StoreUnavailableError
 from hybrid_memory.log.delegating import DelegatingLog
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Archive, Draft, EventLog, LogSize, Reading, Selection
@@ -64,17 +64,28 @@ class ArchivedLog(DelegatingLog):
         return wanted.cut(_merged(hot, self._archive.read(scope, **between.asked())))
 
     def erase(
-        self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
+        self,
+        owner: Scope,
+        positions: Sequence[int],
+        rewritten: Mapping[int, dict[str, Any]],
+        note: Draft,
+        *,
+        seen: int | None = None,
     ) -> Appended:
         """Erase from both parts; see `EventLog.erase`.
 
         The note stands in the hot log, and is written when the archive is done: what fails half-way is to be repeated.
         """
         with self._moving:
+            if seen is not None and self._log.heads(owner).get(owner.owner, 0) > seen:
+                raise OutdatedError(f"events of {owner} were appended beyond {seen}")
             self._archive.erase(owner, positions, rewritten)
-            appended = self._log.erase(owner, positions, rewritten, note)
+            appended = self._log.erase(owner, positions, rewritten, note, seen=seen)
             self._archive.erase(owner, positions, rewritten)  # what another process archived meanwhile
             return appended
+
+    def mark(self, owner: Scope, position: int) -> str:
+        return self._log.mark(owner, position) or EventLog.mark(self, owner, position)
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         with self._moving:

@@ -17,16 +17,22 @@ class DelegatingLog(EventLog):
     def __init__(self, log: EventLog) -> None:
         self._log = log
 
-    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
-        return self._log.append(owner, drafts)
+    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
+        return self._log.append(owner, drafts, seen=seen)
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         return self._log.read(scope, **which)
 
     def erase(
-        self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
+        self,
+        owner: Scope,
+        positions: Sequence[int],
+        rewritten: Mapping[int, dict[str, Any]],
+        note: Draft,
+        *,
+        seen: int | None = None,
     ) -> Appended:
-        return self._log.erase(owner, positions, rewritten, note)
+        return self._log.erase(owner, positions, rewritten, note, seen=seen)
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         self._log.drop(owner, positions)
@@ -39,6 +45,9 @@ class DelegatingLog(EventLog):
 
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
         return self._log.heads(scope)
+
+    def mark(self, owner: Scope, position: int) -> str:
+        return self._log.mark(owner, position)
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         return self._log.count(owner, after=after)
@@ -53,13 +62,19 @@ class DelegatingLog(EventLog):
 class ReadOnlyLog(DelegatingLog):
     """A log that can be read, and raises `InvalidInputError` where it is written to."""
 
-    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
-        self._refuse(owner, drafts)
+    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
+        self._refuse(owner, drafts, seen)
 
     def erase(
-        self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
+        self,
+        owner: Scope,
+        positions: Sequence[int],
+        rewritten: Mapping[int, dict[str, Any]],
+        note: Draft,
+        *,
+        seen: int | None = None,
     ) -> Appended:
-        self._refuse(owner, positions, rewritten, note)
+        self._refuse(owner, positions, rewritten, note, seen)
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         self._refuse(owner, positions)

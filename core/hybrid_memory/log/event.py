@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 import threading
@@ -14,7 +15,7 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from hybrid_memory.log.message import Message
+from hybrid_memory.log.message import Message, Role
 from hybrid_memory.log.origin import Origin, lowest
 from hybrid_memory.scope import Scope
 
@@ -83,7 +84,15 @@ class Event:
     @cached_property
     def message(self) -> Message:
         """The message of a message event, with its id and time."""
-        return Message(**self.payload, id=self.id, at=self.at)
+        message = Message(**self.payload, id=self.id, at=self.at)
+        if message.role is Role.SYSTEM and message.origin is None and self.scope.space is not None:
+            return message.model_copy(update={"origin": Origin.PERSON})  # as version 0.9 stored it
+        return message
+
+    @property
+    def mark(self) -> str:
+        """See `mark_of`."""
+        return mark_of(self.id, self.at)
 
     @property
     def origin(self) -> Origin:
@@ -97,6 +106,14 @@ class Event:
             return lowest((spoken, Origin.PERSON)) if shared else spoken
         stated = self.payload.get("origin")
         return Origin(stated) if stated in tuple(Origin) else Origin.IMPORTED
+
+
+def mark_of(event_id: str, at: datetime) -> str:
+    """16 characters that tell an event from any other, also from one that has its position in a log that was set back.
+
+    They stay when the event gets another payload.
+    """
+    return hashlib.blake2b(f"{event_id}\x00{at.timestamp():.6f}".encode(), digest_size=8).hexdigest()
 
 
 def handle(first: int, last: int) -> str:

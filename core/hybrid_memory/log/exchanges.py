@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hybrid_memory.log.event import Event
+from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message, Role
 
 
@@ -91,23 +91,42 @@ def is_echo(message: Message) -> bool:
     return bool(called) and all(called)
 
 
-def without(event: Event, gone: Sequence[Event]) -> dict[str, Any] | None:
-    """The payload of an echo without the words of turns that are destroyed; None if it repeats none of them."""
-    message = event.message
-    positions = [other.position for other in gone]
-    if not is_echo(message) or event.position in positions:
-        return None
-    words = [said for other in gone if (said := _plain(other.message.text))]
-    payload = {key: value for key, value in event.payload.items() if key != "extra"}  # a framework's copy of the words
-    if message.role is Role.TOOL:
-        text = _plain(message.text)
-        repeated = _names(text, positions) or any(said in text for said in words)
-        return {**payload, "content": FORGOTTEN} if repeated else None
-    cleared = [
-        {**call, "arguments": {}} if any(said in _plain(asked.written_arguments) for said in words) else call
-        for call, asked in zip(payload["tool_calls"], message.tool_calls, strict=True)
-    ]
-    return {**payload, "tool_calls": cleared} if cleared != payload["tool_calls"] else None
+class Echoes:
+    """What the memory's own tools repeat of turns that are destroyed.
+
+    Args:
+        gone: these turns.
+    """
+
+    def __init__(self, gone: Iterable[Event]) -> None:
+        self._positions: set[int] = set()
+        self._words: set[str] = set()
+        for event in gone:
+            self.add(event)
+
+    def add(self, event: Event) -> None:
+        """One more turn that is destroyed."""
+        self._positions.add(event.position)
+        if event.kind is EventKind.MESSAGE and (said := _plain(event.message.text)):
+            self._words.add(said)
+
+    def without(self, event: Event) -> dict[str, Any] | None:
+        """The payload of an echo without the words of these turns; None if it repeats none of them."""
+        said = event.payload.get("role") == Role.TOOL or event.payload.get("tool_calls")
+        if event.kind is not EventKind.MESSAGE or not said or not is_echo(event.message):
+            return None
+        message = event.message
+        payload = {key: value for key, value in event.payload.items() if key != "extra"}  # a framework's copy of words
+        if message.role is Role.TOOL:
+            text = _plain(message.text)
+            repeated = _names(text, self._positions) or any(words in text for words in self._words)
+            return {**payload, "content": FORGOTTEN} if repeated else None
+        written = [_plain(call.written_arguments) for call in message.tool_calls]
+        cleared = [
+            {**call, "arguments": {}} if any(words in arguments for words in self._words) else call
+            for call, arguments in zip(payload["tool_calls"], written, strict=True)
+        ]
+        return {**payload, "tool_calls": cleared} if cleared != payload["tool_calls"] else None
 
 
 def _names(text: str, positions: Collection[int]) -> bool:

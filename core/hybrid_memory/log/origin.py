@@ -34,6 +34,9 @@ _RANKS = {origin: rank for rank, origin in enumerate(Origin)}
 INSTRUCTING = frozenset((Origin.OPERATOR, Origin.USER))
 """Whose words may be instructions."""
 
+MARKED = frozenset((Origin.TOOL, Origin.WEB, Origin.IMPORTED))
+"""Origins that are named wherever words of theirs are shown."""
+
 _OUTSIDE = re.compile(
     r"(?<![a-z])(?:web|https?|urls?|brows\w*|internet|crawl\w*|scrap\w*|wiki\w*|google|bing|tavily|serp\w*|rss|news|"
     r"e?mails?|gmail|inbox|imap)(?![a-z])|fetch_?(?:page|url|html|site)|(?:page|site)_?fetch|^(?:fetch|search|download)$",
@@ -50,3 +53,13 @@ def of_tool(name: str | None) -> Origin:
     """Of a tool's result, by the tool's name: `Origin.WEB` where it brings what strangers wrote."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name or "").replace("_", " ").replace("-", " ")
     return Origin.WEB if _OUTSIDE.search(words) or _OUTSIDE.search(name or "") else Origin.TOOL
+
+
+def spoken(speaker: str, origin: Origin) -> str:
+    """Who said it, and the origin where it is not what one expects: ``fetch_page (web)``."""
+    if origin in _EXPECTED or origin == speaker:
+        return speaker
+    return f"{speaker} ({origin})".strip()
+
+
+_EXPECTED = frozenset((Origin.OPERATOR, Origin.USER, Origin.ASSISTANT))

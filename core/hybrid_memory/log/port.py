@@ -143,6 +143,11 @@ class Readable(ABC):
     def size(self) -> LogSize:
         """Counts over all owners."""
 
+    def mark(self, owner: Scope, position: int) -> str:
+        """What tells the owner's event there from any other that may have its position; empty if there is none."""
+        events = self.read(owner.owner, after=position - 1, upto=position)
+        return events[0].mark if events else ""
+
     def get(self, scope: Scope, ids: Sequence[str]) -> list[Event]:
         """The events with these ids, by position; unknown ids are left out."""
         return self.read(scope, ids=ids)
@@ -160,20 +165,33 @@ class EventLog(Readable):
     """L3: the durable, append-only log; the truth that everything else is derived from."""
 
     @abstractmethod
-    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
+    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
         """Append all or nothing, in order; durable on return.
+
+        With drafts that were made from events of the owner, ``seen`` is their last position before these were read.
 
         Raises:
             IdConflictError: a fixed id is taken in its session by an event with another payload.
+            OutdatedError: something of the owner was erased beyond ``seen``.
         """
 
     @abstractmethod
     def erase(
-        self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
+        self,
+        owner: Scope,
+        positions: Sequence[int],
+        rewritten: Mapping[int, dict[str, Any]],
+        note: Draft,
+        *,
+        seen: int | None = None,
     ) -> Appended:
         """Destroy these events of the owner, give others a new payload, and append the note: all or nothing.
 
         What is not there is left out. Until `scrub` the words may still stand in free pages and in the journal.
+        ``seen`` is the owner's last position when it was decided what goes.
+
+        Raises:
+            OutdatedError: the owner has an event beyond ``seen``.
         """
 
     @abstractmethod

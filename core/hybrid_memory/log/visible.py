@@ -118,15 +118,21 @@ class VisibleLog(DelegatingLog):
         self._hidden = stretches
         self._horizon = horizon
 
-    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
+    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
         self._check_present()
-        return super().append(owner, drafts)
+        return super().append(owner, drafts, seen=seen)
 
     def erase(
-        self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
+        self,
+        owner: Scope,
+        positions: Sequence[int],
+        rewritten: Mapping[int, dict[str, Any]],
+        note: Draft,
+        *,
+        seen: int | None = None,
     ) -> Appended:
         self._check_present()
-        return super().erase(owner, positions, rewritten, note)
+        return super().erase(owner, positions, rewritten, note, seen=seen)
 
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
         self._check_present()

@@ -62,6 +62,9 @@ class MediaIndex(IndexProjection):
         """Derive records from new events; without an embedder that has to wait."""
         return await super().follow(run, services, owner) if self.embeds(services) else 0
 
+    def place(self, record: Record) -> int:
+        return record.turn
+
     async def entries(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Entry]:
         kinds = ready(services)[1].kinds
         return [entry for event in events for entry in _entries(services, event, kinds)]
@@ -154,6 +157,7 @@ def _record(event: Event, block: int, media: Media, words: str) -> Record:
         },
         turn=event.position,
         author=event.author,
+        origin=event.origin,
     )
 
 

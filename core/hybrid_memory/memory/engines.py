@@ -14,6 +14,7 @@ from hybrid_memory.log.archived import ArchivedLog
 from hybrid_memory.log.port import EventLog, Expiring, Key
 from hybrid_memory.sockets import GROUPS, found, registered
 from hybrid_memory.store.engine import INDEXES, Engine
+from hybrid_memory.urls import HIDDEN, shown_url
 
 OWN = {
     "memory": "hybrid_memory.engines.in_memory:InMemoryEngine",
@@ -40,15 +41,17 @@ def engine_at(url: str, config: MemoryConfig, key: Key | None = None) -> Engine:
         MissingDependencyError: a client is not installed.
     """
     scheme = url.partition(":")[0].partition("+")[0]
+    if f"://{HIDDEN}" in url:
+        raise InvalidConfigError(f"user and password were left out of {url!r}, as it was shown or written: put them in")
     if ":" not in url or (scheme not in OWN and scheme not in registered("engine")):
         raise InvalidConfigError(
-            f"cannot open {url!r}: use {INDEXES}, the path of a .yaml file, or a package that registers the "
+            f"cannot open {shown_url(url)!r}: use {INDEXES}, the path of a .yaml file, or a package that registers the "
             f"scheme under {GROUPS['engine']}"
         )
     kind: type[Engine] = found("engine", scheme, OWN, EXTRAS)
     if key is not None and not kind.encrypts:
         reason = "is written to no disk: there is nothing to encrypt" if url == "memory://" else "has no key"
-        raise InvalidConfigError(f"{url} {reason}, leave key= out")
+        raise InvalidConfigError(f"{shown_url(url)} {reason}, leave key= out")
     return kind(url, config, key() if callable(key) else key)
 
 

@@ -17,7 +17,10 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 from hybrid_memory import steps
 from hybrid_memory.blocks import edit as flows
 from hybrid_memory.blocks.block import MAX_CHARS, Block, Edit
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.visible import Horizon
+from hybrid_memory.memory.arguments import Arguments
 from hybrid_memory.memory.runtime import Runtime
 from hybrid_memory.runtime.runners import Runner, two_faces
 from hybrid_memory.scope import Scope
@@ -68,7 +71,12 @@ Twin: TypeAlias = Callable[Concatenate[V, P], Coroutine[Any, Any, T]]
 
 
 def faces(
-    flow: Flow[V, P, T], *, needs: Right | None = None, trusted: bool | None = None, verb: str = ""
+    flow: Flow[V, P, T],
+    *,
+    needs: Right | None = None,
+    trusted: bool | None = None,
+    verb: str = "",
+    refusal: type[InvalidInputError] = InvalidInputError,
 ) -> tuple[Face[V, P, T], Twin[V, P, T]]:
     """The blocking verb and its async twin, each with the arguments of the coroutine.
 
@@ -77,12 +85,16 @@ def faces(
         needs: the right that the verb takes in a shared space; with None a space refuses it, if it needs the services.
         trusted: whether it takes trust there too; by default what is more than reading does.
         verb: its name in the audit of a space; by default that of the method.
+        refusal: the error of an argument that is not what the signature says.
     """
     trust = needs is not Right.READ if trusted is None else trusted
     asked = None if needs is None else Asked(verb or flow.__name__.lstrip("_"), needs, trusted=trust)
 
+    arguments = Arguments(flow, own=2, error=refusal)
+
     async def admitted(self: V, run: Runner, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await flow(await self._admitted(run, asked), run, *args, **kwargs)
+        given, named = arguments(args, kwargs)
+        return await flow(await self._admitted(run, asked), run, *given, **named)  # type: ignore[arg-type]
 
     face, twin = two_faces(admitted, lambda self: self._runtime.loop, like=flow)
     face.__dict__["asked"] = asked
@@ -178,6 +190,7 @@ class BlockHandle(Part):
         revision: int | None = None,
         id: str = "",  # noqa: A002 - the field's name, as in remember
         source: str | Sequence[str] = (),
+        origin: Origin | str | None = None,
     ) -> Block:
         """Change the text, as the model does; exactly one of ``append``, ``old`` and ``value`` says how.
 
@@ -191,6 +204,8 @@ class BlockHandle(Part):
             revision: with ``value``: of the block that it was written from; None overwrites whatever is there.
             id: makes the edit idempotent.
             source: ids of the messages that it follows from; it is forgotten with them.
+            origin: whose words it brings: by default the operator's, or the assistant's where ``id`` or ``source`` is
+                given. The text has the lowest origin of all that is in it, and of the messages that it follows from.
 
         Raises:
             InvalidInputError: there is no such block, it is read-only or would be too long, ``old`` is not in it
@@ -200,8 +215,9 @@ class BlockHandle(Part):
         home = await flows.home(run, self._owned, self.label, "edit_block")
         sources = (source,) if isinstance(source, str) else tuple(source)
         edit = Edit(append, old, new, value)
+        own = await flows.editor(run, self._owned, origin, sources, followed=bool(id))
         changed = await flows.edit(
-            run, home.services, home.scope, self.label, edit, seen=revision, call=id, sources=sources
+            run, home.services, home.scope, self.label, edit, seen=revision, call=id, sources=sources, origin=own
         )
         return home.seen(changed)
 

@@ -19,13 +19,14 @@ from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.errors import (
     EmbedderMismatchError,
     InvalidConfigError,
+    InvalidInputError,
     MissingDependencyError,
     StoreError,
     TextOnlyWarning,
 )
 from hybrid_memory.facts.fact import FactExtractor
 from hybrid_memory.facts.facts import FactsProjection
-from hybrid_memory.facts.learn import Extractors
+from hybrid_memory.facts.learn import Extractors, LimitedExtractor
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
 from hybrid_memory.index.semantic import SemanticIndex
@@ -39,6 +40,7 @@ from hybrid_memory.memory.engines import Engines, engine_at, open_engines
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder, as_embedder
+from hybrid_memory.models.limited import LimitedCompressor, LimitedMediaEmbedder, LimitedRanker, model_limit
 from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
 from hybrid_memory.recall.cache import RecallProjection
@@ -53,6 +55,7 @@ from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import Views
 from hybrid_memory.text.tokens import TokenCounter
+from hybrid_memory.validation import shown
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -129,9 +132,21 @@ def open_memory(
     named = embedder if isinstance(embedder, str) else config.embedder if embedder is None else None
     model = _given(embedder, config) if named is None else _embedder(named)
     model = None if model is None else batched(model)
+    timeout = config.orchestration.model_timeout
     seeing = None if named is not None else as_media_embedder(embedder)
-    rules: FactExtractor = _made("extractor", extractor or config.learning.extractor, EXTRACTORS)
-    ranking: Ranker = _made("ranker", ranker or config.recall.ranker, RANKERS)
+    seeing = None if seeing is None else LimitedMediaEmbedder(seeing, timeout)
+    wanted = extractor or config.learning.extractor
+    rules: FactExtractor = _made("extractor", wanted, EXTRACTORS)
+    rules = (
+        rules
+        if isinstance(wanted, str) and wanted in EXTRACTORS
+        else LimitedExtractor(_able(rules, "extract"), timeout)
+    )
+    chosen = ranker or config.recall.ranker
+    ranking: Ranker = _made("ranker", chosen, RANKERS)
+    ranking = (
+        ranking if isinstance(chosen, str) and chosen in RANKERS else LimitedRanker(_able(ranking, "score"), timeout)
+    )
     engines = open_engines(config, key, media=seeing is not None, engine=engine)
     _check_embedders(engines, model, seeing)
     services = Services(
@@ -147,7 +162,7 @@ def open_memory(
         config=config,
         count=counted,
         ranker=ranking,
-        compressor=compressor,
+        compressor=None if compressor is None else LimitedCompressor(_able(compressor, "compress"), timeout),
         states=(Extractors(rules), Views(), *projections(profile, embeddings)),
         statistics=statistics,
         read_only=read_only,
@@ -192,12 +207,13 @@ def _given(embedder: Any, config: MemoryConfig) -> Embedder:
 
 
 def _batched(model: Embedder, config: MemoryConfig, statistics: Statistics, cache: LruCache[bytes, Floats]) -> Embedder:
-    work = config.orchestration
+    work, wrapped = config.orchestration, isinstance(model, WrappedEmbedder)  # our own ask nobody who could hang
     return BatchingEmbedder(
         model,
         batch_size=work.batch,
         window=work.window.total_seconds(),
         concurrency=work.embedding_concurrency,
+        limit=model_limit(f"embedder {model.name!r}", work.model_timeout) if wrapped else None,
         cache=cache,
         statistics=statistics,
     )
@@ -225,6 +241,13 @@ def _made(what: str, wanted: Any, own: dict[str, str]) -> Any:
         return wanted
     offered = found(what, wanted, own)
     return offered() if callable(offered) else offered
+
+
+def _able(model: T, *methods: str) -> T:
+    """The model, if it has these methods."""
+    if missing := [method for method in methods if not callable(getattr(model, method, None))]:
+        raise InvalidInputError(f"{shown(model)} has no method {missing[0]}(...), which it is to be asked by")
+    return model
 
 
 def _embedder(name: str) -> Embedder | None:

@@ -24,10 +24,12 @@ from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.memory.arguments import checked
 from hybrid_memory.memory.faces import BlockHandle, faces, of_block, owned
 from hybrid_memory.memory.turns import Turns
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.sharing.grant import Right
 
 PAGE_CHARS = 4000
@@ -53,7 +55,7 @@ class Prompts(Turns):
         max_tokens: int | None = None,
         identity: str = "",
         instructions: str = "",
-        blocks: Mapping[str, str] | None = None,
+        blocks: Mapping[str, str | Block] | None = None,
         profile: str | None = None,
         tools: Sequence[Mapping[str, Any]] = (),
         k: int = MAX_HITS,
@@ -68,7 +70,8 @@ class Prompts(Turns):
 
         What fits is shown as it was said. Where it does not, long messages that were answered are shortened first, then
         older turns are compacted into the summary; what was not answered yet goes last. What was learned, summarised or
-        recalled stands in marked places in front of the user's words, and never in the system message.
+        recalled, and what others than operator and user wrote, stands in marked places in front of the user's words,
+        and never in the system message.
 
         Call it before or after the user's turn is remembered; it is not repeated. Until room is short, each prompt
         begins with the one before, so that a provider's cache keeps working: what was recalled for a turn stays with
@@ -78,8 +81,8 @@ class Prompts(Turns):
             query: the user's words that are to be answered; None for the last turn of the conversation.
             max_tokens: of the whole prompt, with tools; the configured budget by default.
             identity: who the assistant is.
-            instructions: what it must do; system messages that the conversation began with are added.
-            blocks: labelled texts; by default the blocks of working context that there are.
+            instructions: what it must do; the operator's system messages that the conversation began with are added.
+            blocks: texts by label, the operator's own; or blocks; by default those of working context that there are.
             profile: about the user; by default what was learned of them. What this session's own turns say stands in
                 these; it is made anew where it changed otherwise. An empty text shows none.
             tools: tool schemas that go along, to be counted.
@@ -114,15 +117,20 @@ class Prompts(Turns):
             identity=identity, instructions=instructions, blocks=blocks, profile=profile, tools=tools, k=k,
             layout=layout, host=host, reader=reader, wait=wait, paging=paging,
         )  # fmt: skip
-        made = await assembling.assemble(run, services, self.scope, request)
+        with at_priority(INTERACTIVE):
+            made = await assembling.assemble(run, services, self.scope, request)
         return self._runtime.after_assemble(self.scope, request, made)
 
     assemble, aassemble = faces(_assemble, needs=Right.WRITE)
 
-    async def _shown(self, run: Runner, *, edited: bool) -> dict[str, str]:
+    async def _shown(self, run: Runner, *, edited: bool) -> dict[str, Block]:
         """The blocks as a prompt shows them: to a model that edits them, also those that are empty."""
         known = (await self._blocks(run)).values()
-        return {block.label: block.written if edited else block.value for block in known if edited or block.value}
+        return {
+            block.label: replace(block, value=block.written) if edited else block
+            for block in known
+            if edited or block.value
+        }
 
     async def _blocks(self, run: Runner) -> dict[str, Block]:
         """The blocks by label, in the order in which they were first put; of one attached, what its space says now.
@@ -133,6 +141,7 @@ class Prompts(Turns):
 
     blocks, ablocks = faces(_blocks, needs=Right.READ)
 
+    @checked
     def block(self, label: str) -> BlockHandle:
         """The block of this label, to be put, edited, undone, attached or removed."""
         return BlockHandle(self, label)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -21,19 +22,24 @@ from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.recall.cache import RecallProjection, note_uses
 from hybrid_memory.runtime.runners import INLINE, LoopRunner, Runner, drive
 from hybrid_memory.runtime.scheduler import Scheduler
-from hybrid_memory.runtime.tasks import Task
+from hybrid_memory.runtime.tasks import PATIENT, Task, at_priority
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.engine import astray
 from hybrid_memory.store.forget import archive
 from hybrid_memory.store.indexing import indexes
 from hybrid_memory.store.migrate import flush
 from hybrid_memory.store.remember import drain
 from hybrid_memory.store.services import Services
+from hybrid_memory.urls import shown_url
 
 WORKERS = 16
 """Threads for the async face, started as they are needed: enough for slow models, few enough for one store."""
 
 BACKGROUND = 3
 """The priority of what nobody waits for."""
+
+CLOSING = timedelta(seconds=5)
+"""How long `close` waits for what is being done; what hangs longer is left to a thread that nobody waits for."""
 
 USES_EVERY = timedelta(seconds=30)
 OUTBOX_EVERY = timedelta(seconds=5)
@@ -158,7 +164,9 @@ class Runtime:
         """Index what is in the log and not in the index; a memory of many owners does so one by one."""
         services = self._services
         for owner, head in services.truth.heads().items():
-            if services.index.applied(owner) < head or (services.embedder and services.index.pending(owner, 1)):
+            status = services.index.status(owner, pending=1)
+            behind = status.applied < head or astray(services.truth, owner, status)
+            if behind or (services.embedder and status.pending):
                 self.scheduler.schedule(
                     Task(partial(self._index, owner), kind="indexing", priority=BACKGROUND, scope=owner)
                 )
@@ -169,9 +177,11 @@ class Runtime:
             raise MemoryClosedError
 
     def close(self) -> None:
-        """Release stores and threads."""
+        """Release stores and threads; what still hangs after `CLOSING` is left behind."""
         self._closing = True
-        self.scheduler.close()
+        until = time.monotonic() + CLOSING.total_seconds()
+        if not self.scheduler.close(until=until):
+            _log.warning("%s is closed while some work hangs: it is taken up after the next opening", self.url)
         if not self.closed:
             try:
                 drive(self.note_uses(INLINE, self._services))
@@ -181,22 +191,25 @@ class Runtime:
             self.closed = True
             executor, self._executor = self._executor, None
         if executor is not None:
-            executor.shutdown(wait=True)
+            # It can be waited for without an end only: so a thread waits that may be left.
+            waiting = threading.Thread(target=executor.shutdown, name="hybrid-memory-closing", daemon=True)
+            waiting.start()
+            waiting.join(max(0.0, until - time.monotonic()))
         for part in (self._services.index, self._services.media, self._services.log, self._services.outbox):
             if part is not None:
                 part.close()
 
     @property
     def url(self) -> str:
-        """Where the store is."""
-        return self._services.config.url
+        """Where the store is, without a password."""
+        return shown_url(self._services.config.url)
 
     def __str__(self) -> str:
         embedder = self._services.embedder.name if self._services.embedder else "text only"
-        return f"{self._services.config.url} ({embedder}){' closed' if self.closed else ''}"
+        return f"{self.url} ({embedder}){' closed' if self.closed else ''}"
 
 
 async def flush_owners(run: Runner, services: Services, owners: Sequence[Scope] | None, shown: bool | None) -> Receipt:
     """Do the derived work of these owners, or of all, under a progress bar."""
-    with progress_bar("indexing", shown=shown) as advance:
+    with at_priority(PATIENT), progress_bar("indexing", shown=shown) as advance:
         return await flush(run, services, owners, advance)

@@ -19,11 +19,13 @@ from hybrid_memory.facts.portrait import profile as profile_of_user
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.memory.arguments import checked
 from hybrid_memory.memory.faces import AgentSteps, faces, renamed
 from hybrid_memory.memory.prompts import Prompts
 from hybrid_memory.memory.runtime import flush_owners
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.tasks import PATIENT, at_priority
 from hybrid_memory.sharing import decide as sharing
 from hybrid_memory.sharing.grant import Member, Right
 from hybrid_memory.store import forget as forgetting
@@ -57,7 +59,7 @@ class ScopedMemory(Prompts):
             ModelError: the model failed; what the rules found is kept, and it is given the turns again next time.
         """
         services = present(self._services)
-        with progress_bar("learning", shown=progress) as advance:
+        with at_priority(PATIENT), progress_bar("learning", shown=progress) as advance:
             return Receipt(learned=await learning.learn(run, services, self.scope.owner, model=True, progress=advance))
 
     learn, alearn = faces(_learn, needs=Right.WRITE)
@@ -142,6 +144,7 @@ class ScopedMemory(Prompts):
 
     why, awhy = faces(_why, needs=Right.READ)
 
+    @checked
     def at(self, moment: datetime | int) -> Self:
         """This memory as it was: turns, recall, facts, profile and summary, to be read only.
 
@@ -229,6 +232,7 @@ class ScopedMemory(Prompts):
 
     create_space, acreate_space = faces(_create_space)
 
+    @checked
     def space(self, name: str, *, session: str | None = None) -> SpaceMemory:
         """A shared space of the tenant as this user and agent see it; whether they may is asked at every verb.
 

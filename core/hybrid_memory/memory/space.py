@@ -11,6 +11,7 @@ from hybrid_memory.errors import AccessDeniedError
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.log.visible import Horizon
+from hybrid_memory.memory.arguments import checked
 from hybrid_memory.memory.faces import faces
 from hybrid_memory.memory.runtime import Runtime
 from hybrid_memory.memory.scoped import ScopedMemory
@@ -63,6 +64,7 @@ class SpaceMemory(ScopedMemory):
         )
         return handle
 
+    @checked
     def at(self, moment: datetime | int) -> Self:
         """This space as it was, to be read only; see `ScopedMemory.at`. Who may read it is asked at every verb."""
         return type(self)(self._runtime, self.scope, rollback.horizon(moment), principal=self._principal)

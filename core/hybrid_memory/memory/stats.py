@@ -11,6 +11,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.statistics import WorkStats
 from hybrid_memory.store.projection import projections
 from hybrid_memory.store.services import Services
+from hybrid_memory.urls import shown_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class Stats:
         work: what was done so far by this process, and its caches.
         waiting: messages in the outbox.
         compactions: what became of the critical items of all turns that were folded.
+        suspicious: indexed turns that look like orders to the assistant, in words that are not the user's or the
+            operator's; they are kept, and obeyed nowhere.
     """
 
     url: str
@@ -40,6 +43,7 @@ class Stats:
     work: WorkStats
     waiting: int = 0
     compactions: Audit = field(default_factory=Audit)
+    suspicious: int = 0
 
     def __repr__(self) -> str:
         behind = f"; {self.unindexed:,} to be indexed, {self.pending:,} to be embedded" if self._behind else ""
@@ -68,6 +72,8 @@ class Stats:
         ]
         if self.waiting:
             parts.append((display.PLAIN, "in the outbox", f"{self.waiting:,} messages"))
+        if self.suspicious:
+            parts.append((display.PLAIN, "looks like orders", f"{self.suspicious:,} turns of others"))
         if self.compactions.compactions:
             parts.append((display.CONTEXT, "folded", repr(self.compactions)[1:-1]))
         rows = [(display.legend([display.Part(name, 0, hue)]), display.text(words)) for hue, name, words in parts]
@@ -84,7 +90,7 @@ async def stats(run: Runner, services: Services) -> Stats:
     for projection in projections(services):
         derived |= await projection.stats(run, services, heads)
     return Stats(
-        url=services.config.url,
+        url=shown_url(services.config.url),
         owners=log.owners,
         sessions=log.sessions,
         events=log.events,

@@ -20,6 +20,7 @@ from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.port import Key
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory import stats
+from hybrid_memory.memory.arguments import checked
 from hybrid_memory.memory.faces import faces
 from hybrid_memory.memory.runtime import Runtime, flush_owners
 from hybrid_memory.memory.scoped import ScopedMemory
@@ -28,7 +29,7 @@ from hybrid_memory.memory.texts import SWEEP_EVERY, ItemMemory, Texts
 from hybrid_memory.models.port import Embedder, LanguageModel
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.statistics import WorkStats
-from hybrid_memory.runtime.tasks import Job, Task
+from hybrid_memory.runtime.tasks import PATIENT, Job, Task, at_priority
 from hybrid_memory.scope import Scope
 from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store import migrate as deriving
@@ -64,7 +65,7 @@ class HybridMemory(Texts):
 
     @property
     def url(self) -> str:
-        """Where the store is, as in its configuration."""
+        """Where the store is, as in its configuration, but without a password."""
         return self._runtime.url
 
     @property
@@ -147,6 +148,7 @@ class HybridMemory(Texts):
         """
         return self.for_scope(Scope(tenant=tenant, user=user, agent=agent, session=session))
 
+    @checked
     def for_scope(self, scope: Scope) -> ScopedMemory:
         """The memory of any scope, such as `owners` returns; a space too, whatever its grants say."""
         return ScopedMemory(self._runtime, scope)
@@ -156,6 +158,7 @@ class HybridMemory(Texts):
         services = replace(self._services, log=ReadOnlyLog(self._services.log), read_only=True)
         return HybridMemory(services, self._as_embedder)
 
+    @checked
     def items(self, agent: str, *, tenant: str | None = None, sweep_every: timedelta = SWEEP_EVERY) -> ItemMemory:
         """What an application keeps under namespaces and keys; nothing of it is a turn, is learned from, or recalled.
 
@@ -200,7 +203,7 @@ class HybridMemory(Texts):
         Raises:
             ModelError: the embedder failed; the texts are indexed, and `flush` makes the vectors later.
         """
-        with progress_bar("rebuilding", shown=progress) as advance:
+        with at_priority(PATIENT), progress_bar("rebuilding", shown=progress) as advance:
             services = self._services
             model = services.embedder if embedder is None else self._as_embedder(embedder)
             return await deriving.rebuild(run, services, model, advance)
@@ -221,7 +224,7 @@ class HybridMemory(Texts):
             StoreError: the copy is not like the original.
             ModelError: the target's embedder failed; its vectors are made later.
         """
-        with progress_bar("copying", shown=progress) as advance:
+        with at_priority(PATIENT), progress_bar("copying", shown=progress) as advance:
             return await deriving.migrate(run, self._services, target._services, advance)
 
     migrate, amigrate = faces(_migrate)

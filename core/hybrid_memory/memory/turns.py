@@ -9,10 +9,12 @@ from typing import Any, Literal
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import conversation as following
 from hybrid_memory.context import why_not as missing
+from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.facts.fact import Explanation
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message, Role
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.media import recall as media_recall
 from hybrid_memory.memory.faces import Handle, faces
@@ -66,7 +68,7 @@ class Turns(Handle):
         return receipt
 
     # Takes no trust: what is written without it waits for an admin.
-    remember, aremember = faces(_remember, needs=Right.WRITE, trusted=False)
+    remember, aremember = faces(_remember, needs=Right.WRITE, trusted=False, refusal=InvalidMessageError)
 
     async def _follow(self, run: Runner, messages: Sequence[Message]) -> list[str | None]:
         """Bring the log up to a conversation that somebody else holds, such as an agent's state or a chat window.
@@ -85,7 +87,7 @@ class Turns(Handle):
         self._runtime.after_write(self.scope)
         return ids
 
-    follow, afollow = faces(_follow, needs=Right.WRITE)
+    follow, afollow = faces(_follow, needs=Right.WRITE, refusal=InvalidMessageError)
 
     async def _history(
         self, run: Runner, *, limit: int | None = None, since: datetime | None = None, until: datetime | None = None
@@ -152,6 +154,7 @@ class Turns(Handle):
         weights: Weights | None = None,
         intent: Intent | Literal["auto", "fact", "reasoning", "contextual"] = Intent.AUTO,
         spaces: Collection[str] | Literal["all"] = (),
+        origins: Collection[Origin | str] = (),
     ) -> Hits:
         """The records that answer the query best, at most k, best first; what was just written is found.
 
@@ -174,15 +177,17 @@ class Turns(Handle):
             intent: which paths search how far, see `Intent`; by default the words of the query decide.
             spaces: shared spaces to search beside this memory, in one ranking; ``all`` for those that may be read. A
                 hit's ``record.scope.space`` and ``record.author`` tell where it comes from.
+            origins: only the words of these, such as ``["user", "operator"]``, see `Origin`; empty means any that
+                `RecallConfig.origins` allows.
 
         Raises:
             InvalidInputError: a query that is empty or no text, k below 1, ``within="session"`` without a session, an
-                unknown kind or intent, a naive instant, metadata of other values than these.
+                unknown kind, origin or intent, a naive instant, metadata of other values than these.
             AccessDeniedError: a space that is named may not be read.
         """
         request = Request.of(
             self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
-            since=since, until=until, metadata=metadata, weights=weights, intent=intent, spaces=spaces,
+            since=since, until=until, metadata=metadata, weights=weights, intent=intent, spaces=spaces, origins=origins,
         )  # fmt: skip
         services = self._services
         with at_priority(INTERACTIVE), services.statistics.timed("recall"):
@@ -209,6 +214,7 @@ class Turns(Handle):
         metadata: Mapping[str, str | int | float | bool | None] | None = None,
         weights: Weights | None = None,
         intent: Intent | str = Intent.AUTO,
+        origins: Collection[Origin | str] = (),
     ) -> Explanation:
         """Why `recall` does not return a turn for this query: its rank and what it lacks, or what left it out.
 
@@ -222,7 +228,7 @@ class Turns(Handle):
         """
         request = Request.of(
             self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
-            since=since, until=until, metadata=metadata, weights=weights, intent=intent,
+            since=since, until=until, metadata=metadata, weights=weights, intent=intent, origins=origins,
         )  # fmt: skip
         return await missing.why_not(run, self._services, request, self.scope, what)
 

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-import threading
 import time
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import TypeAlias
+from math import inf
+from threading import TIMEOUT_MAX
+from typing import ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.models.limited import limited
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.caches import LruCache
+from hybrid_memory.runtime.condition import Condition
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import INTERACTIVE, current_priority
+from hybrid_memory.runtime.time_limit import TimeLimit
 from hybrid_memory.validation import whole
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 QUERY, DOCUMENT = 8, 5
 """Priorities where none was set with `at_priority`."""
@@ -47,9 +54,10 @@ class _Text:
 class _Call:
     """What one caller wants, and the batch that its thread embeds, for itself and for others."""
 
-    __slots__ = ("batch", "texts")
+    __slots__ = ("batch", "texts", "until")
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float) -> None:
+        self.until = time.monotonic() + seconds
         self.texts: list[_Text] = []
         self.batch: list[_Text] = []
 
@@ -69,6 +77,7 @@ class BatchingEmbedder:
         batch_size: most texts in one of its calls.
         window: seconds that texts of a priority below 8 may wait, while other calls run, for more to fill a batch.
         concurrency: its calls at the same time; if more than one, one of them is kept for priorities of 8 and more.
+        limit: how long a call of the embedder is waited for, and a caller waits at all; None for as long as it takes.
         cache: keeps vectors.
         statistics: counts the batches.
 
@@ -83,6 +92,7 @@ class BatchingEmbedder:
         batch_size: int = 32,
         window: float = 0.05,
         concurrency: int = 2,
+        limit: TimeLimit | None = None,
         cache: LruCache[bytes, Floats] | None = None,
         statistics: Statistics | None = None,
     ) -> None:
@@ -92,15 +102,15 @@ class BatchingEmbedder:
         if not 0 <= window < float("inf"):
             raise InvalidInputError(f"window must be 0 seconds or more, got {window!r}")
         self._window = window
+        self._limit = limit
         self._cache = cache
         self._statistics = statistics
         self._queries: Callable[[Sequence[str]], Floats] | None = getattr(embedder, "embed_queries", None)
-        self._changed = threading.Condition(threading.Lock())
+        self._changed = Condition()
         self._wanted: dict[Key, _Text] = {}
         self._queues: dict[Lane, list[tuple[int, int, _Text]]] = {}
         self._numbers = count()
-        self._running = 0
-        self._in_background = 0
+        self._running: dict[_Call, bool] = {}
 
     @property
     def name(self) -> str:
@@ -110,17 +120,17 @@ class BatchingEmbedder:
     @property
     def dim(self) -> int:
         """Width of the embedder's vectors."""
-        return self._embedder.dim
+        return self._called(lambda: self._embedder.dim)
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Unit rows of shape (n, dim); raises whatever the embedder does."""
+        """Unit rows of shape (n, dim); raises whatever the embedder does, `ModelError` where it takes too long."""
         if not texts:
-            return self._embedder.embed_documents(texts)
+            return self._called(self._embedder.embed_documents, texts)
         rows = self._vectors(texts, query=False)
         return np.stack([rows[text] for text in texts])
 
     def embed_query(self, text: str) -> Floats:
-        """A unit vector of shape (dim,); raises whatever the embedder does."""
+        """A unit vector of shape (dim,); raises what `embed_documents` does."""
         return self._vectors([text], query=True)[text].copy()  # others have the same one
 
     def _vectors(self, texts: Sequence[str], *, query: bool) -> dict[str, Floats]:
@@ -144,7 +154,8 @@ class BatchingEmbedder:
 
     def _computed(self, keys: Sequence[Key], priority: int) -> dict[str, Floats]:
         """The vectors of different texts, at most a batch of them; meanwhile this thread embeds batches."""
-        call = _Call()
+        # Others may be embedding what is wanted, or keep the embedder busy: that is not waited for any longer either.
+        call = _Call(inf if self._limit is None else self._limit.seconds)
         try:
             self._join(call, keys, priority)
             while self._next(call):
@@ -160,18 +171,17 @@ class BatchingEmbedder:
             now = time.monotonic()
             waits = not self._free(interactive=priority >= INTERACTIVE) or any(map(self._head, list(self._queues)))
             for key in keys:
-                text = self._wanted.get(key)
-                if text is None:
-                    text = self._wanted[key] = _Text(key, now + self._window if waits else now)
+                text = self._wanted.get(key) or _Text(key, now + self._window if waits else now)
+                call.texts.append(text)  # first of all: what an interrupt leaves half-done, `_leave` undoes
                 text.calls.add(call)
-                call.texts.append(text)
+                self._wanted[key] = text
                 if text.queued and text.priority < priority:
-                    text.priority = priority
-                    self._enqueue(text)
+                    self._enqueue(text, priority)
 
-    def _enqueue(self, text: _Text) -> None:
-        lane = text.key[0], text.priority >= INTERACTIVE
-        heapq.heappush(self._queues.setdefault(lane, []), (-text.priority, next(self._numbers), text))
+    def _enqueue(self, text: _Text, priority: int) -> None:
+        lane = text.key[0], priority >= INTERACTIVE
+        heapq.heappush(self._queues.setdefault(lane, []), (-priority, next(self._numbers), text))
+        text.priority = priority
 
     def _head(self, lane: Lane) -> tuple[int, int] | None:
         """Where the first text of the lane stands in the order of all, if it has one."""
@@ -187,8 +197,9 @@ class BatchingEmbedder:
 
     def _free(self, *, interactive: bool) -> bool:
         """Whether one more batch may be embedded."""
-        room = interactive or self._in_background < max(1, self._concurrency - 1)
-        return room and self._running < self._concurrency
+        in_background = sum(not urgent for urgent in self._running.values())
+        room = interactive or in_background < max(1, self._concurrency - 1)
+        return room and len(self._running) < self._concurrency
 
     def _next(self, call: _Call) -> bool:
         """Wait until the call has a batch to embed, or else, False, all of its vectors; raises the error of a text."""
@@ -199,13 +210,15 @@ class BatchingEmbedder:
                         raise text.error
                 if all(text.row is not None for text in call.texts):
                     return False
-                pause = None
-                if any(text.queued for text in call.texts):
-                    now = time.monotonic()
-                    if self._take(call, now):
-                        return True
-                    pause = min((text.due - now for text in call.texts if text.queued and text.due > now), default=None)
-                self._changed.wait(pause)
+                now = time.monotonic()
+                waiting = [text for text in call.texts if text.queued]
+                if waiting and self._take(call, now):
+                    return True
+                if now >= call.until:
+                    raise ModelError(f"embedder {self.name!r} is busy: there was no answer in time")
+                pause = min(text.due if text.due > now else inf for text in waiting) if waiting else inf
+                pause = min(pause, call.until) - now
+                self._changed.wait(None if pause == inf else min(pause, TIMEOUT_MAX))
 
     def _take(self, call: _Call, now: float) -> bool:
         """Give the call the next batch, if one may be embedded now. The lock is held."""
@@ -218,12 +231,12 @@ class BatchingEmbedder:
         size = self._batch_size if self._queries is not None or not query else 1
         if not interactive and self._running and now < queue[0][2].due and sum(map(self._is_live, queue)) < size:
             return False
+        self._running[call] = interactive
         while queue and len(call.batch) < size:
-            if self._is_live(entry := heapq.heappop(queue)):
-                entry[2].queued = False
+            if self._is_live(entry := queue[0]):
                 call.batch.append(entry[2])
-        self._running += 1
-        self._in_background += not interactive
+                entry[2].queued = False
+            heapq.heappop(queue)
         return True
 
     def _embed(self, batch: Sequence[_Text]) -> None:
@@ -237,8 +250,8 @@ class BatchingEmbedder:
                     groups.setdefault(frozenset(text.calls), []).append(text)
                 if len(groups) == 1:
                     for text in batch:
+                        self._unlist(text)
                         text.error = error
-                        del self._wanted[text.key]
                     return
             for group in groups.values():  # it may be the fault of others' texts
                 self._embed(group)
@@ -251,31 +264,36 @@ class BatchingEmbedder:
         if self._statistics is not None:
             self._statistics.batch(len(texts))
         if query and self._queries is None:
-            return [self._embedder.embed_query(text) for text in texts]
+            return [self._called(self._embedder.embed_query, text) for text in texts]
         embed = self._queries if query and self._queries is not None else self._embedder.embed_documents
-        rows = list(embed(texts))
+        rows = list(self._called(embed, texts))
         if len(rows) != len(texts):
             raise ModelError(f"embedder {self.name!r} returned {len(rows)} vectors for {len(texts)} texts")
         return rows
 
+    def _called(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return function(*args, **kwargs) if self._limit is None else limited(self._limit, function, *args, **kwargs)
+
     def _deliver(self, text: _Text, row: Floats) -> None:
-        text.row = row
         if self._cache is not None:
-            text.row = row.copy()  # else one vector would keep those of its whole batch
-            self._cache.put(self._cache_key(text.key), text.row)
-        del self._wanted[text.key]
+            row = row.copy()  # else one vector would keep those of its whole batch
+            self._cache.put(self._cache_key(text.key), row)
+        self._unlist(text)
+        text.row = row
+
+    def _unlist(self, text: _Text) -> None:
+        """Nobody joins the text any more: first of all, since nobody must ever join one that is done."""
+        if self._wanted.get(text.key) is text:
+            del self._wanted[text.key]
 
     def _end(self, call: _Call) -> None:
         """The batch of the call is over; what it left without vector or error waits again. The lock is held."""
-        if not call.batch:
-            return
-        self._running -= 1
-        self._in_background -= call.batch[0].priority < INTERACTIVE
         for text in call.batch:
             if text.row is None and text.error is None:
                 text.queued = True
-                self._enqueue(text)
+                self._enqueue(text, text.priority)
         call.batch = []
+        self._running.pop(call, None)
         self._changed.notify_all()
 
     def _leave(self, call: _Call) -> None:
@@ -286,4 +304,4 @@ class BatchingEmbedder:
                 text.calls.discard(call)
                 if text.queued and not text.calls:
                     text.queued = False
-                    del self._wanted[text.key]
+                    self._unlist(text)

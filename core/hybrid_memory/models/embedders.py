@@ -16,6 +16,7 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError, ModelError
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.text.tokenize import cjk_share, terms
+from hybrid_memory.validation import shown
 
 CJK_GAP = 0.05
 OTHER_GAP = 0.03
@@ -199,7 +200,7 @@ def _methods(model: Any) -> tuple[Callable[[list[str]], Any], Callable[[str], An
     if callable(model):
         return model, lambda text: model([text])[0]
     raise InvalidInputError(
-        f"{model!r} cannot embed: give a LangChain Embeddings, a LlamaIndex BaseEmbedding, "
+        f"{shown(model)} cannot embed: give a LangChain Embeddings, a LlamaIndex BaseEmbedding, "
         "or a callable from a list of texts to rows of numbers"
     )
 

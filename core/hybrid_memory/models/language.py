@@ -15,8 +15,9 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.models.port import LanguageModel
+from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.runtime.statistics import Statistics
-from hybrid_memory.runtime.worker_pool import NoResultError, TimeLimit
+from hybrid_memory.runtime.time_limit import NoResultError, TimeLimit
 from hybrid_memory.text.structured import parse_object, without_thoughts
 from hybrid_memory.text.tokens import TokenCounter
 
@@ -58,7 +59,7 @@ class WrappedLanguageModel:
         self._ask = _asker(model)
         self._structured = model.structured if self._is_port else None
         self._native = None if self._is_port else _native(model)
-        self._limit = TimeLimit(f"language model {self.name!r}", timeout)
+        self._limit = TimeLimit(f"language model {self.name!r}", timeout, breaker=Breaker(failures=2))
 
     def complete(self, messages: Sequence[Message]) -> str:
         """The answer, stripped, without the model's thoughts."""

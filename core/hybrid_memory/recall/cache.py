@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeAlias
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.display import Progress
@@ -30,12 +31,16 @@ WRITES = tuple(kind for kind in EventKind if kind not in RECORDS)
 """What makes an answer old: all but what a memory records of its own work."""
 
 
+Heads: TypeAlias = dict[Scope, tuple[int, str]]
+"""The last position of each owner's log, and the mark of the event there: positions come again in a log set back."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was found; ``heads`` are the last positions of the owners that it was made from, ``at`` when."""
+    """What was found; ``heads`` are the last events of the owners that it was made from, ``at`` when."""
 
     hits: list[Hit]
-    heads: dict[Scope, int]
+    heads: Heads
     at: datetime
 
 
@@ -49,9 +54,9 @@ class RecallProjection(Projection):
         self.passages: LruCache[bytes, Floats] = LruCache(PASSAGES_CACHE)
         self.uses: Counts[Scope] = Counts()
 
-    def clear(self) -> None:
+    def clear(self, owner: Scope | None = None) -> None:
         """Drop the answers, but not the vectors."""
-        self.answers.clear()
+        self.answers.clear(lambda _, answer: owner is None or owner in answer.heads)
 
     def sources(self, item: object) -> Sequence[str] | None:
         """Ids of the events behind a hit."""
@@ -66,18 +71,19 @@ class RecallProjection(Projection):
 def question(where: Where, *rest: Hashable) -> Hashable:
     """What two recalls must have in common to have the same answer."""
     metadata = json.dumps(dict(where.metadata), sort_keys=True)
-    return (where.scope, where.kinds, where.categories, where.since, where.until, metadata, *rest)
+    return (where.scope, where.kinds, where.categories, where.since, where.until, where.origins, metadata, *rest)
 
 
-async def heads(run: Runner, services: Services, owners: Sequence[Scope]) -> dict[Scope, int]:
+async def heads(run: Runner, services: Services, owners: Sequence[Scope]) -> Heads:
     """How far the log of each owner goes."""
-    positions: dict[Scope, int] = {}
-    for owner in owners:
-        positions |= await run.call(services.truth.heads, owner)
-    return positions
+    return {
+        owner: (position, await run.call(services.truth.mark, owner, position))
+        for one in owners
+        for owner, position in (await run.call(services.truth.heads, one)).items()
+    }
 
 
-async def lookup(run: Runner, services: Services, key: Hashable, now: dict[Scope, int]) -> list[Hit] | None:
+async def lookup(run: Runner, services: Services, key: Hashable, now: Heads) -> list[Hit] | None:
     """The answer, if it is not too old and nothing was written since."""
     entry = services.state(RecallProjection).answers.get(key)
     if entry is None:
@@ -88,20 +94,22 @@ async def lookup(run: Runner, services: Services, key: Hashable, now: dict[Scope
     return _copies(entry.hits)
 
 
-async def _stands(run: Runner, services: Services, entry: Answer, now: dict[Scope, int]) -> bool:
+async def _stands(run: Runner, services: Services, entry: Answer, now: Heads) -> bool:
     ttl = services.config.recall.cache_ttl
     if not -ttl < services.clock() - entry.at < ttl or entry.heads.keys() != now.keys():
         return False
     for owner, head in now.items():
-        after = entry.heads[owner]
-        if head != after:
+        after, mark = entry.heads[owner]
+        if head != (after, mark):
+            if mark != await run.call(services.truth.mark, owner, after):
+                return False
             written = await run.call(services.truth.read, owner, after=after, kinds=WRITES, limit=1)
             if written:
                 return False
     return True
 
 
-def keep(services: Services, key: Hashable, hits: list[Hit], heads: dict[Scope, int], *, since: int) -> None:
+def keep(services: Services, key: Hashable, hits: list[Hit], heads: Heads, *, since: int) -> None:
     """Keep an answer, unless all were dropped meanwhile or records are hidden by age, which changes without a write."""
     if not services.config.retention.ttl:
         services.state(RecallProjection).answers.put(key, Answer(_copies(hits), heads, services.clock()), since=since)

@@ -16,11 +16,13 @@ from hybrid_memory.errors import EmbedderMismatchError, ModelError
 from hybrid_memory.facts.facts import knowledge
 from hybrid_memory.index.port import Matches, RecordColumns
 from hybrid_memory.index.record import Where
+from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.visible import MAX_POSITION
 from hybrid_memory.recall import ranking
 from hybrid_memory.recall.plan import Plan, folded
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.store.forget import retained
 from hybrid_memory.store.indexing import embedding
+from hybrid_memory.store.retention import retained
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View
 from hybrid_memory.text.dates.calendar import TimeSpan
@@ -239,4 +241,8 @@ def narrowed(services: View, where: Where) -> Where:
     until = where.until if before is None else before if where.until is None else min(before, where.until)
     now = services.clock()
     fresh: dict[str, datetime] = {name: now - age for name, age in services.config.retention.ttl.items()}
-    return replace(where, hidden=services.hidden, until=until, fresh=fresh)
+    origins, hidden = where.origins, services.hidden
+    if allowed := frozenset(map(Origin, services.config.recall.origins)):
+        origins = where.origins & allowed if where.origins else allowed
+        hidden = hidden if origins else ((0, MAX_POSITION),)  # nothing that was asked for may be recalled
+    return replace(where, hidden=hidden, until=until, fresh=fresh, origins=origins)

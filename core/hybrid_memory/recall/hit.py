@@ -10,6 +10,7 @@ from typing import Any
 from hybrid_memory import display
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.index.record import Record
+from hybrid_memory.log.origin import Origin, spoken
 from hybrid_memory.recall.plan import Plan
 from hybrid_memory.validation import shown
 
@@ -78,7 +79,7 @@ class Hit:
     ranker: str = ""
 
     def __repr__(self) -> str:
-        return f"<Hit {self.score:.3f} {self.record.speaker}: {shown(self.record.text)}>"
+        return f"<Hit {self.score:.3f} {spoken(self.record.speaker, self.record.origin)}: {shown(self.record.text)}>"
 
     def _repr_html_(self) -> str:
         return _drawn([self])
@@ -86,8 +87,8 @@ class Hit:
     def as_metadata(self) -> dict[str, Any]:
         """The record's own metadata, and what speaks for the hit, in its place where it has the same name.
 
-        ``score``, ``why``, ``signals``, ``speaker``, ``at`` (ISO 8601), ``sources``, ``kind``, ``session``; of a shared
-        space also ``space`` and ``author``.
+        ``score``, ``why``, ``signals``, ``speaker``, ``origin``, ``at`` (ISO 8601), ``sources``, ``kind``, ``session``;
+        of a shared space also ``space`` and ``author``.
         """
         record = self.record
         ours = {
@@ -95,6 +96,7 @@ class Hit:
             "why": self.why(),
             "signals": asdict(self.signals),
             "speaker": record.speaker,
+            "origin": record.origin.value,
             "at": record.at.isoformat(),
             "sources": list(record.sources),
             "kind": record.kind.value,
@@ -115,11 +117,22 @@ class Hit:
 
     def why(self) -> str:
         """The arithmetic of the score in one line, the events behind it, and the plan."""
-        origin = f" in the space {self.record.scope.space!r}" if self.record.scope.space else ""
+        space = f" in the space {self.record.scope.space!r}" if self.record.scope.space else ""
+        words = "" if self.record.origin in _USUAL else f", the words of {_WHOSE[self.record.origin]}"
         author = f", written by {self.record.author}" if self.record.author else ""
         note = f"; {self.note}" if self.note else ""
         plan = f"; {self.plan}" if self.plan else ""
-        return f"{self.arithmetic}; from {', '.join(self.record.sources)}{origin}{author}{note}{plan}"
+        return f"{self.arithmetic}; from {', '.join(self.record.sources)}{space}{author}{words}{note}{plan}"
+
+
+_USUAL = frozenset((Origin.USER, Origin.ASSISTANT))
+_WHOSE = {
+    Origin.OPERATOR: "the operator",
+    Origin.PERSON: "a person who is not the user",
+    Origin.TOOL: "a tool",
+    Origin.WEB: "the web",
+    Origin.IMPORTED: "nobody known: it was imported",
+}
 
 
 class Hits(list[Hit]):
@@ -197,7 +210,7 @@ def _drawn(hits: Sequence[Hit]) -> str:
     rows = [
         (
             f"{hit.score:.3f}<br>{display.bar(parts(hit))}",
-            f"{hit.record.at:%Y&#8209;%m&#8209;%d}<br>{display.text(hit.record.speaker)}",
+            f"{hit.record.at:%Y&#8209;%m&#8209;%d}<br>{display.text(spoken(hit.record.speaker, hit.record.origin))}",
             display.text(hit.record.text) + display.details("why", f"<small>{display.text(hit.why())}</small>"),
         )
         for hit in hits

@@ -23,9 +23,9 @@ from hybrid_memory.recall.request import Request
 from hybrid_memory.recall.score import by_words
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.forget import kept
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.remember import learnt
+from hybrid_memory.store.retention import kept
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
 from hybrid_memory.text.asking import about_now, about_the_past
@@ -196,11 +196,12 @@ async def _best(
         # Records of different owners are not compared: 0.
         likeness = np.sum([await run.call(services.index.likeness, scope.owner, ids[pool]) for scope in scopes], axis=0)
         best = pool[ranking.diverse(scores[pool], likeness, len(pool), diversity)]
-    chosen: dict[int, Record] = {}
+    owners, chosen = {scope.owner for scope in scopes}, dict[int, Record]()
     for start in range(0, len(best), k):
         for record in await run.call(services.index.get, ids[best[start : start + k]].tolist()):
             # A turn and what was read from it lead to the same words: the one that fits better stands for both.
-            if record.turn not in chosen and len(chosen) < k:
+            mine = record.scope.owner in owners  # an index of a log that was set back may have ids of another owner
+            if mine and record.turn not in chosen and len(chosen) < k:
                 chosen[record.turn] = record
         if len(chosen) >= k:
             break

@@ -10,9 +10,10 @@ from typing import Any, Self
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import RecordKind, Scalar, Where
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.recall.plan import Intent
 from hybrid_memory.scope import Scope
-from hybrid_memory.validation import check_span, checked_count, shown, storable
+from hybrid_memory.validation import check_span, checked_count, checked_text, shown, storable
 
 MAX_QUERY_CHARS = 10_000
 
@@ -44,6 +45,7 @@ class Request:
         weights: Weights | None,
         intent: Intent | str = Intent.AUTO,
         spaces: Collection[str] = (),
+        origins: Collection[Origin | str] = (),
     ) -> Self:
         """The request, if its parts are in order; raises `InvalidInputError`."""
         query = checked_query(query)
@@ -62,10 +64,11 @@ class Request:
         where = Where(
             scope=scope if within == "session" else scope.owner,
             kinds=_kinds(kinds),
-            categories=frozenset(categories),
+            categories=frozenset(checked_text("a category", category) for category in categories),
             since=since,
             until=until,
             metadata={} if metadata is None else _scalars(metadata),
+            origins=_origins(origins),
         )
         return cls(query, number, where, weights, _intent(intent), spaces)
 
@@ -92,6 +95,16 @@ def _kinds(kinds: Collection[RecordKind | str]) -> frozenset[RecordKind]:
     except (TypeError, ValueError):
         known = ", ".join(RecordKind)
         raise InvalidInputError(f"kinds must be a collection of these: {known}; got {shown(kinds)}") from None
+
+
+def _origins(origins: Collection[Origin | str]) -> frozenset[Origin]:
+    wrong = InvalidInputError(f"origins must be a collection of these: {', '.join(Origin)}; got {shown(origins)}")
+    if isinstance(origins, str):
+        raise wrong
+    try:
+        return frozenset(Origin(origin) for origin in origins)
+    except (TypeError, ValueError):
+        raise wrong from None
 
 
 def _scalars(metadata: Mapping[Any, Any]) -> dict[str, Scalar]:

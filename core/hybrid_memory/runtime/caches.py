@@ -82,10 +82,11 @@ class LruCache(Generic[K, V]):
             while len(self._entries) > self.capacity:
                 self._entries.popitem(last=False)
 
-    def clear(self) -> None:
-        """Forget every entry."""
+    def clear(self, which: Callable[[K, V], bool] | None = None) -> None:
+        """Forget every entry, or those for whose key and value this holds."""
         with self._lock:
-            self._entries.clear()
+            for key in [key for key, (value, _) in self._entries.items() if which is None or which(key, value)]:
+                del self._entries[key]
             self.cleared += 1
 
     def __repr__(self) -> str:

@@ -7,14 +7,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
 from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
 from hybrid_memory.errors import DeadlineExceededError, MemoryClosedError, QueueFullError
+from hybrid_memory.runtime.condition import Promise
 from hybrid_memory.runtime.statistics import Statistics
-from hybrid_memory.runtime.tasks import AdmissionQueue, Allowed, AnyJob, Job, PriorityQueue, Task
+from hybrid_memory.runtime.tasks import AdmissionQueue, Allowed, AnyJob, Claim, Job, PriorityQueue, Task
 from hybrid_memory.runtime.timer import Debounced, Periodic, Timer
 from hybrid_memory.runtime.worker_pool import WorkerPool
 from hybrid_memory.validation import positive_seconds, whole
@@ -50,9 +50,9 @@ class Scheduler:
         workers = min(32, 4 + (os.cpu_count() or 1)) if workers is None else workers
         self.statistics = statistics or Statistics()
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._queue = PriorityQueue()
-        self._admission = AdmissionQueue(whole("capacity", capacity, 1))
+        self._admission = AdmissionQueue(whole("capacity", capacity, 1), self._queue)
         self._timer = Timer(clock)
         self._debounced = Debounced(self._timer, self._start)
         self._pool = WorkerPool(
@@ -62,6 +62,7 @@ class Scheduler:
             take=self._take,
             more=self._queue.any,
             run=self._run,
+            failed=self._failed,
         )
         self._closed = False
 
@@ -117,8 +118,8 @@ class Scheduler:
         """
         self._debounced.ask(key, max(0.0, delay.total_seconds()), task)
 
-    def close(self, *, wait: bool = True) -> None:
-        """Cancel what is queued, and wait for what runs."""
+    def close(self, *, wait: bool = True, until: float | None = None) -> bool:
+        """Cancel what is queued, and wait for what runs; False if something still runs at this time of the clock."""
         with self._lock:
             self._closed = True
             jobs = [*self._queue.jobs(), *self._admission.close(MemoryClosedError())]
@@ -126,11 +127,10 @@ class Scheduler:
         self._timer.close()
         for job in jobs:
             job.cancel()
-        if wait:
-            self._timer.join()
-            self._pool.join()
+        # Both are waited for by the real clock, whatever the tasks go by.
+        return not wait or (self._timer.join(until) and self._pool.join(until))
 
-    def _submit(self, task: Task[T], *, forced: bool = False) -> tuple[Job[T], Future[None] | None]:
+    def _submit(self, task: Task[T], *, forced: bool = False) -> tuple[Job[T], Promise[None] | None]:
         """The job, and where it has no room yet, the future that is done when it has."""
         job = Job(task, self._clock(), self._cancelled)
         with self._lock:
@@ -169,8 +169,7 @@ class Scheduler:
 
     def _left(self, job: AnyJob) -> None:
         """The job is no longer queued: the next one that waits for room is. The lock is held."""
-        if not self._closed and (following := self._admission.left(job)) is not None:
-            self._queue.put(following)
+        if not self._closed and self._admission.let_in(job.task.interactive):
             self._pool.wake()
 
     def _cancelled(self, job: AnyJob) -> None:
@@ -199,8 +198,8 @@ class Scheduler:
             )
         )
 
-    def _take(self, allowed: Allowed) -> AnyJob | None:
-        job = self._queue.take(allowed)
+    def _take(self, allowed: Allowed, claim: Claim) -> AnyJob | None:
+        job = self._queue.take(allowed, claim)
         if job is not None:
             self._left(job)
         return job
@@ -223,6 +222,17 @@ class Scheduler:
         else:
             self._count_ended(job, began, failed=False)
             job.set_result(result)
+
+    def _failed(self, job: AnyJob, error: BaseException) -> None:
+        """An exception from outside hit the worker that took the job, or was about to."""
+        with self._lock:
+            if job in self._queue:
+                return
+            if not (job.running() or job.done()):
+                self._queue.put(job)
+                return
+        if not job.done():
+            job.set_exception(error)
 
     def _count_ended(self, job: AnyJob, began: float, *, failed: bool) -> None:
         ended = self._clock()

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import heapq
-from collections import OrderedDict
 from collections.abc import Callable, Generator, Hashable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,6 +13,7 @@ from itertools import count
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.runtime.condition import Promise
 from hybrid_memory.scope import Scope
 from hybrid_memory.validation import positive_seconds, whole
 
@@ -23,6 +22,9 @@ T = TypeVar("T")
 LOWEST, HIGHEST = 1, 10
 INTERACTIVE = 8
 """From this priority on somebody is waiting for the answer."""
+
+PATIENT = 5
+"""The priority of what somebody waits for until all of it is done, however long that takes."""
 
 _priority: contextvars.ContextVar[int | None] = contextvars.ContextVar("priority", default=None)
 
@@ -91,7 +93,7 @@ def current_priority(default: int) -> int:
     return default if priority is None else priority
 
 
-class Job(Future[T]):
+class Job(Promise[T]):
     """The future of a task; can be awaited too, on any event loop.
 
     To cancel it, or the asyncio task that awaits it, cancels a task that has not begun. One that has begun goes on.
@@ -150,6 +152,9 @@ Entry = tuple[int, float, int, int, AnyJob]
 Allowed = Callable[[str, bool], bool]
 """Whether one more job of a kind, interactive or not, may begin."""
 
+Claim = Callable[[AnyJob], None]
+"""Told which job is about to leave the queue."""
+
 
 class PriorityQueue:
     """Jobs in the order in which they are to begin. Its owner locks it.
@@ -161,6 +166,7 @@ class PriorityQueue:
     def __init__(self) -> None:
         self._heaps: dict[tuple[str, bool], list[Entry]] = {}
         self._queued: dict[AnyJob, None] = {}
+        self._of: dict[bool, dict[AnyJob, None]] = {True: {}, False: {}}
         self._stale = 0
         self._numbers = count()
         self._round: dict[int, int] = {}
@@ -168,6 +174,9 @@ class PriorityQueue:
 
     def __len__(self) -> int:
         return len(self._queued)
+
+    def __contains__(self, job: AnyJob) -> bool:
+        return job in self._queued
 
     def put(self, job: AnyJob) -> None:
         """Queue the job."""
@@ -177,19 +186,22 @@ class PriorityQueue:
         self._rounds[turn] = max(self._rounds.get(turn, 0), self._round.get(task.priority, 0)) + 1
         entry = (-task.priority, job.expires, self._rounds[turn], next(self._numbers), job)
         heapq.heappush(self._heaps.setdefault((task.kind, task.interactive), []), entry)
+        self._of[task.interactive][job] = None
         self._queued[job] = None
         if len(self._rounds) > SWEPT + 2 * len(self._queued):
             queued = {(job.task.priority, job.task.scope) for job in self._queued}
             self._rounds = {turn: last for turn, last in self._rounds.items() if turn in queued}
 
-    def take(self, allowed: Allowed) -> AnyJob | None:
+    def take(self, allowed: Allowed, claim: Claim = id) -> AnyJob | None:
         """The job that is next among those that may begin; it is no longer queued."""
         heap = self._first(allowed)
         if heap is None:
             return None
-        _, _, round_, _, job = heapq.heappop(heap)
+        _, _, round_, _, job = heap[0]
+        claim(job)
         self._round[job.task.priority] = round_
-        del self._queued[job]
+        self._out(job)
+        heapq.heappop(heap)
         return job
 
     def any(self, allowed: Allowed) -> bool:
@@ -200,7 +212,7 @@ class PriorityQueue:
         """Whether it was queued; now it is not."""
         if job not in self._queued:
             return False
-        del self._queued[job]
+        self._out(job)
         self._stale += 1
         if self._stale > SWEPT + len(self._queued):
             for heap in self._heaps.values():
@@ -209,9 +221,17 @@ class PriorityQueue:
             self._stale = 0
         return True
 
+    def count(self, interactive: bool) -> int:
+        """How many of this sort are queued."""
+        return len(self._of[interactive])
+
     def jobs(self) -> list[AnyJob]:
         """All that are queued."""
         return list(self._queued)
+
+    def _out(self, job: AnyJob) -> None:
+        self._of[job.task.interactive].pop(job, None)
+        del self._queued[job]
 
     def _first(self, allowed: Allowed) -> list[Entry] | None:
         first: list[Entry] | None = None
@@ -233,14 +253,15 @@ class AdmissionQueue:
 
     Args:
         capacity: jobs of each sort.
+        queue: that they are let into.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, queue: PriorityQueue) -> None:
         self._capacity = capacity
-        self._admitted = {True: 0, False: 0}
-        self._waiting: dict[bool, OrderedDict[AnyJob, Future[None]]] = {True: OrderedDict(), False: OrderedDict()}
+        self._queue = queue
+        self._waiting: dict[bool, dict[AnyJob, Promise[None]]] = {True: {}, False: {}}
 
-    def admit(self, job: AnyJob, *, forced: bool) -> Future[None] | None:
+    def admit(self, job: AnyJob, *, forced: bool) -> Promise[None] | None:
         """None where the job is let in, else the future that is done when it is.
 
         Args:
@@ -248,22 +269,21 @@ class AdmissionQueue:
             forced: it is let in beyond the capacity.
         """
         sort = job.task.interactive
-        if forced or self._admitted[sort] < self._capacity:
-            self._admitted[sort] += 1
+        if forced or self._queue.count(sort) < self._capacity:
             return None
-        self._waiting[sort][job] = entered = Future[None]()
+        self._waiting[sort][job] = entered = Promise[None]()
         return entered
 
-    def left(self, job: AnyJob) -> AnyJob | None:
-        """The job that is let in because this one left the priority queue."""
-        sort = job.task.interactive
-        self._admitted[sort] -= 1
-        if not self._waiting[sort] or self._admitted[sort] >= self._capacity:
-            return None
-        self._admitted[sort] += 1
-        following, entered = self._waiting[sort].popitem(last=False)
-        _end(entered)
-        return following
+    def let_in(self, sort: bool) -> bool:
+        """Whether jobs of this sort were let in, since others have left the priority queue."""
+        waiting, came = self._waiting[sort], False
+        while waiting and self._queue.count(sort) < self._capacity:
+            job = next(iter(waiting))
+            if not (job.running() or job.done()):  # as it is after an interrupt between these two steps
+                self._queue.put(job)
+            _end(waiting.pop(job))
+            came = True
+        return came
 
     def withdraw(self, job: AnyJob) -> bool:
         """Whether it was waiting; now it is not."""
@@ -280,7 +300,7 @@ class AdmissionQueue:
         return [job for job, _ in waiting]
 
 
-def _end(entered: Future[None], error: Exception | None = None) -> None:
+def _end(entered: Promise[None], error: Exception | None = None) -> None:
     """End the wait of a caller, unless it has given up or was ended before."""
     if entered.done() or not entered.set_running_or_notify_cancel():
         return

@@ -15,6 +15,7 @@ from itertools import count
 from typing import Any
 
 from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
+from hybrid_memory.runtime.condition import Condition
 from hybrid_memory.runtime.tasks import AnyJob, Planned, Task
 
 SWEPT = 64
@@ -44,7 +45,7 @@ class Timer:
         self._heap: list[tuple[float, int, Planned]] = []
         self._numbers = count()
         self._cancelled = 0
-        self._changed = threading.Condition(threading.Lock())
+        self._changed = Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
 
@@ -55,10 +56,10 @@ class Timer:
                 return None
             planned = Planned(action)
             heapq.heappush(self._heap, (self._clock() + seconds, next(self._numbers), planned))
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="hybrid-memory-timer", daemon=True)
                 self._thread.start()
-            self._changed.notify()
+            self._changed.notify_all()
             return planned
 
     def cancel(self, planned: Planned | None) -> None:
@@ -78,16 +79,21 @@ class Timer:
         with self._changed:
             self._closed = True
             self._heap.clear()
-            self._changed.notify()
+            self._changed.notify_all()
 
-    def join(self) -> None:
-        """Wait until the action that is being called has ended."""
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+    def join(self, until: float | None = None) -> bool:
+        """Wait until the action that is being called has ended; whether it has by then."""
+        return self._thread is None or joined(self._thread, until)
 
     def _run(self) -> None:
-        while (action := self._next()) is not None:
-            action()
+        while True:
+            try:
+                while (action := self._next()) is not None:
+                    action()
+            except BaseException:  # noqa: BLE001 - from outside
+                _log.exception("the timer was interrupted; it goes on")
+            else:
+                return
 
     def _next(self) -> Callable[[], object] | None:
         """The action that is due, when one is; None after `close`."""
@@ -103,6 +109,14 @@ class Timer:
                 else:
                     self._changed.wait(min(self._heap[0][0] - now, LONGEST_WAIT) if self._heap else None)
             return None
+
+
+def joined(thread: threading.Thread, until: float | None) -> bool:
+    """Wait for a thread, but for one's own, up to a moment of `time.monotonic`; whether it has ended by then."""
+    if thread is threading.current_thread():
+        return True
+    thread.join(None if until is None else max(0.0, until - time.monotonic()))
+    return not thread.is_alive()
 
 
 class Periodic:
@@ -131,7 +145,11 @@ class Periodic:
         self._planned = self._timer.later(pause, self._begin)
 
     def _begin(self) -> None:
-        job = None if self._cancelled else self._context.run(self._start, self._task)
+        try:
+            job = None if self._cancelled else self._context.run(self._start, self._task)
+        except BaseException:
+            self._plan()
+            raise
         if job is not None:
             self._job = job
             if self._cancelled:  # meanwhile, by another thread, which did not see the job
@@ -188,7 +206,12 @@ class Debounced:
         self._begin(name, key)
 
     def _begin(self, name: Hashable, key: _Key) -> None:
-        job = key.context.run(self._start, replace(key.task, work=partial(self._work, key)))
+        job = None
+        try:
+            job = key.context.run(self._start, replace(key.task, work=partial(self._work, key)))
+        finally:
+            if job is None:
+                key.active = False
         if job is not None:
             job.add_done_callback(partial(self._ended, name, key))
 

@@ -1,172 +1,124 @@
-"""Threads: those that do jobs, and those of calls that have a time limit."""
+"""Threads that do jobs."""
 
 from __future__ import annotations
 
-import contextvars
 import queue
 import threading
 from collections.abc import Callable
-from datetime import timedelta
-from typing import Any
+from functools import partial
 
-from hybrid_memory.runtime.tasks import Allowed, AnyJob
+from hybrid_memory.runtime.tasks import Allowed, AnyJob, Claim
+from hybrid_memory.runtime.timer import joined
 
-MAX_HANGING = 4
-"""Calls beyond their time limit that may be left behind; until one of them ends, nothing is called any more."""
+
+class _Worker:
+    """One thread of a pool.
+
+    Attributes:
+        woken: what it waits for while it is idle.
+        job: what it does; set before the job leaves the queue, so that no interrupt loses it.
+    """
+
+    def __init__(self, name: str, work: Callable[[_Worker], None]) -> None:
+        self.woken: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self.job: AnyJob | None = None
+        self.thread = threading.Thread(target=work, args=(self,), name=name, daemon=True)
+
+    def claim(self, job: AnyJob) -> None:
+        self.job = job
 
 
 class WorkerPool:
     """Threads that start as they are needed and do not keep the process alive.
 
+    An exception that is thrown into one of them from outside ends the job that it does, not the thread.
+
     Args:
         workers: how many jobs run at once; where it is more than one, one of them runs interactive jobs only.
         limit: how many of one kind.
         lock: held by whoever calls `wake`, and while ``take`` and ``more`` are called.
-        take: gives the next job among those that are allowed; more: whether there is another.
+        take: gives the next job among those that are allowed, and tells it to the claim before it leaves the queue.
+        more: whether there is another.
         run: does a job; never raises.
+        failed: ends a job, or queues it again, whose worker an exception from outside hit.
     """
 
     def __init__(
         self,
         workers: int,
         limit: int,
-        lock: threading.Lock,
+        lock: threading.RLock,
         *,
-        take: Callable[[Allowed], AnyJob | None],
+        take: Callable[[Allowed, Claim], AnyJob | None],
         more: Callable[[Allowed], bool],
         run: Callable[[AnyJob], None],
+        failed: Callable[[AnyJob, BaseException], None],
     ) -> None:
-        self._workers = workers
+        self._size = workers
         self._limit = limit
-        self._changed = threading.Condition(lock)
+        self._lock = lock
         self._take = take
         self._more = more
         self._run = run
-        self._threads: list[threading.Thread] = []
-        self._running: dict[str, int] = {}
-        self._in_background = 0
-        self._idle = 0
+        self._failed = failed
+        self._workers: list[_Worker] = []
+        self._idle: dict[_Worker, None] = {}
         self._closed = False
 
     def __contains__(self, thread: threading.Thread) -> bool:
-        return thread in self._threads
+        return any(worker.thread is thread for worker in self._workers)
 
     def wake(self) -> None:
         """Have one more thread look for work."""
-        if self._idle:
-            self._idle -= 1
-            self._changed.notify()
-        elif len(self._threads) < self._workers:
-            name = f"hybrid-memory-{len(self._threads)}"
-            self._threads.append(threading.Thread(target=self._work, name=name, daemon=True))
-            self._threads[-1].start()
+        for worker in self._idle:
+            if worker.woken.empty():
+                worker.woken.put(None)
+                return
+        self._workers = [worker for worker in self._workers if worker.thread.is_alive()]
+        if len(self._workers) < self._size:
+            worker = _Worker(f"hybrid-memory-{len(self._workers)}", self._work)
+            self._workers.append(worker)  # one that an interrupt keeps from starting is not alive
+            worker.thread.start()
 
     def close(self) -> None:
         """Begin no further job. The lock is held."""
         self._closed = True
-        self._changed.notify_all()
+        for worker in self._idle:
+            worker.woken.put(None)
 
-    def join(self) -> None:
-        """Wait for the jobs that run, except for one that calls this."""
-        for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join()
+    def join(self, until: float | None = None) -> bool:
+        """Wait for the jobs that run, except for one that calls this; whether all have ended by then."""
+        return all(list(map(partial(joined, until=until), [worker.thread for worker in self._workers])))
 
     def _allowed(self, kind: str, interactive: bool) -> bool:
-        if self._running.get(kind, 0) >= self._limit:
+        tasks = [worker.job.task for worker in self._workers if worker.job is not None]
+        if sum(task.kind == kind for task in tasks) >= self._limit:
             return False
-        return interactive or self._workers == 1 or self._in_background < self._workers - 1
+        return interactive or self._size == 1 or sum(not task.interactive for task in tasks) < self._size - 1
 
-    def _work(self) -> None:
-        job = self._next(None)
-        while job is not None:
-            self._run(job)
-            done, job = (job.task.kind, job.task.interactive), None  # an idle thread keeps no result
-            job = self._next(done)
-
-    def _next(self, done: tuple[str, bool] | None) -> AnyJob | None:
-        """The next job, when there is one; None after `close`."""
-        with self._changed:
-            if done is not None:
-                self._count(*done, -1)
-            while not self._closed:
-                job = self._take(self._allowed)
-                if job is not None:
-                    self._count(job.task.kind, job.task.interactive, 1)
-                    if self._more(self._allowed):
-                        self.wake()
-                    return job
-                self._idle += 1
-                self._changed.wait()
-            return None
-
-    def _count(self, kind: str, interactive: bool, change: int) -> None:
-        running = self._running.get(kind, 0) + change
-        if running:
-            self._running[kind] = running
-        else:
-            del self._running[kind]
-        self._in_background += 0 if interactive else change
-
-
-class NoResultError(Exception):
-    """A call failed, with what it raised as the cause; or took too long, without one. Says so in words."""
-
-
-class TimeLimit:
-    """Calls that are waited for only so long; the caller's context variables go along.
-
-    Args:
-        name: of what is called, for errors.
-        timeout: of each call; positive.
-    """
-
-    def __init__(self, name: str, timeout: timedelta) -> None:
-        self._name = name
-        self._seconds = min(timeout.total_seconds(), threading.TIMEOUT_MAX)
-        self._lock = threading.Lock()
-        self._left: list[threading.Thread] = []
-
-    def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """The result of the function.
-
-        Raises:
-            NoResultError: it failed, took too long, or could not be called.
-        """
-        with self._lock:
-            self._left = [thread for thread in self._left if thread.is_alive()]
-            if len(self._left) >= MAX_HANGING:
-                raise NoResultError(f"{self._name} hangs: {MAX_HANGING} calls have not come back yet")
-        outcome: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
-        context = contextvars.copy_context()
-
-        def run() -> None:
+    def _work(self, worker: _Worker) -> None:
+        while True:
             try:
-                outcome.put((context.run(function, *args), None))
-            except BaseException as error:  # noqa: BLE001 - even SystemExit is its failure, not ours
-                outcome.put((None, error))
+                while not self._closed:
+                    self._step(worker)
+            except BaseException as error:  # noqa: BLE001 - from outside: what the job raises is in its future
+                job, worker.job = worker.job, None
+                if job is not None:
+                    self._failed(job, error)
+            else:
+                return
 
-        # A call cannot be stopped, only left behind. In a pool those left behind would take up all workers, and the
-        # pool would wait for them at exit; a daemon thread of its own holds up neither the next call nor the exit.
-        thread = threading.Thread(target=run, name=self._name, daemon=True)
-        try:
-            thread.start()
-        except RuntimeError as error:
-            raise NoResultError(f"{self._name} cannot be called: {error}") from error
-        try:
-            value, problem = outcome.get(timeout=self._seconds)
-        except queue.Empty:
-            with self._lock:
-                self._left.append(thread)
-            raise NoResultError(f"{self._name} took longer than {self._seconds:g} s") from None
-        if problem is not None:
-            raise NoResultError(f"{self._name} failed: {described(problem)}") from problem
-        return value
-
-
-def described(problem: BaseException) -> str:
-    """The error as Python shows it, or its kind where it cannot be shown."""
-    try:
-        return repr(problem)
-    except Exception:  # noqa: BLE001 - whatever a foreign error does
-        return type(problem).__name__
+    def _step(self, worker: _Worker) -> None:
+        """Do the next job, or wait until there may be one."""
+        with self._lock:
+            self._idle.pop(worker, None)
+            worker.job = None
+            job = None if self._closed else self._take(self._allowed, worker.claim)
+            if job is None and not self._closed:
+                self._idle[worker] = None
+            elif job is not None and self._more(self._allowed):
+                self.wake()
+        if job is not None:
+            self._run(job)
+        elif not self._closed:
+            worker.woken.get()

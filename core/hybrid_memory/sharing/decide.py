@@ -9,13 +9,14 @@ from typing import Any, TypeAlias
 
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.log.event import QUARANTINE, Event, EventKind, principal_of
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.port import Draft
 from hybrid_memory.log.receipt import Receipt, receipt_of
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope, check_name
 from hybrid_memory.sharing.grant import TRUSTED, Asked, Denial, Grant, GrantsProjection, Member, Right, Standing
 from hybrid_memory.store import forget as forgetting
-from hybrid_memory.store.projection import append_revision, revision_id
+from hybrid_memory.store.projection import append_revision, erased_since, head, revision_id
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.validation import shown
@@ -66,15 +67,22 @@ def _decision(services: Services, member: Member, known: Standing, payload: dict
     return services.draft(EventKind.GRANT, payload, id=revision_id("grant", known.number + 1), author=member.author)
 
 
-async def decide(run: Runner, services: Services, member: Member, verb: str, decision: Decision) -> Receipt:
-    """Let an admin decide something, given what holds at this moment; made again if another one was faster."""
+async def decide(
+    run: Runner, services: Services, member: Member, verb: str, decision: Decision, *, seen: int | None = None
+) -> Receipt:
+    """Let an admin decide something, given what holds at this moment; made again if another one was faster.
+
+    ``seen`` is the space's last position before that was read which the decision copies.
+    """
     asked = Asked(verb, Right.ADMIN, trusted=True)
     for _ in range(RACES):
         known = await admitted(run, services, member, asked)
         payload, drafts = decision(known)
         revision = _decision(services, member, known, payload)
-        appended = await append_revision(run, services, member.space, revision, [revision, *drafts])
+        appended = await append_revision(run, services, member.space, revision, [revision, *drafts], seen=seen)
         if appended is None:
+            if seen is not None and await erased_since(run, services, member.space, seen):
+                raise InvalidInputError(f"something was forgotten in {member.space} meanwhile: look again what waits")
             continue
         return receipt_of(appended[1:] or appended)
     raise StoreUnavailableError(f"other admins kept deciding in {member.space} at the same time: try again")
@@ -198,8 +206,9 @@ async def trust(run: Runner, services: Services, space: Scope) -> Callable[[str]
 
 
 def entered(services: Services, member: Member, known: Standing) -> Services:
-    """The services with which this user and agent write."""
-    return replace(services, author=member.author, trusted=known.trust(member.principal) >= TRUSTED)
+    """The services with which this user and agent write: to the others only an admin is the operator."""
+    speaks = Origin.OPERATOR if known.right(member.principal) is Right.ADMIN else Origin.PERSON
+    return replace(services, author=member.author, trusted=known.trust(member.principal) >= TRUSTED, speaks=speaks)
 
 
 async def quarantined(run: Runner, services: Services, scope: Scope) -> list[Event]:
@@ -212,6 +221,7 @@ async def quarantined(run: Runner, services: Services, scope: Scope) -> list[Eve
 
 async def approve(run: Runner, services: Services, scope: Scope, member: Member, which: Any) -> Receipt:
     """Let these messages into the space, as those of their authors, said when they were said."""
+    seen = await head(run, services, scope)
     chosen = await _chosen(run, services, scope, which)
     drafts = {event.position: _draft(event) for event in chosen}
 
@@ -221,7 +231,7 @@ async def approve(run: Runner, services: Services, scope: Scope, member: Member,
             raise InvalidInputError(f"{late[0]!r} was approved by another admin meanwhile")
         return {"approved": list(drafts)}, list(drafts.values())
 
-    return await decide(run, services, member, "approve", decision)
+    return await decide(run, services, member, "approve", decision, seen=seen)
 
 
 def _draft(event: Event) -> Draft:

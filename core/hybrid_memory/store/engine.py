@@ -10,10 +10,12 @@ from urllib.parse import parse_qsl, urlencode
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.derive import derive
+from hybrid_memory.index.port import Status
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Archive, EventLog
 from hybrid_memory.scope import Scope
+from hybrid_memory.urls import shown_url
 
 LOGS = "sqlite:///memory.db (relative), sqlite:////full/path/memory.db, memory:// or redis://host:6379/0"
 INDEXES = f"{LOGS}, milvus://host:19530 or milvus:///folder.db"
@@ -72,15 +74,17 @@ class Engine:
         Raises:
             StoreUnavailableError: a server does not answer, or a file cannot be opened.
         """
-        raise InvalidConfigError(f"cannot open {self.url!r} as a log: use {LOGS}, or the path of a .yaml file")
+        raise InvalidConfigError(
+            f"cannot open {shown_url(self.url)!r} as a log: use {LOGS}, or the path of a .yaml file"
+        )
 
     def index(self, suffix: str = "") -> SemanticIndex:
         """The index (L2) at this URL; with a suffix a second one beside it, under a name that ends so."""
-        raise InvalidConfigError(f"cannot open {self.url!r} as an index: use {INDEXES}")
+        raise InvalidConfigError(f"cannot open {shown_url(self.url)!r} as an index: use {INDEXES}")
 
     def archive(self) -> Archive:
         """The archive at this URL."""
-        raise InvalidConfigError(f"cannot open {self.url!r} as an archive: use {ARCHIVES}")
+        raise InvalidConfigError(f"cannot open {shown_url(self.url)!r} as an archive: use {ARCHIVES}")
 
     def holds(self, suffix: str) -> bool:
         """Whether an index with this suffix is known to be there already, without opening it."""
@@ -88,7 +92,7 @@ class Engine:
 
     def rekey(self, key: str | bytes) -> None:
         """Give what is open another key; raises `InvalidConfigError` where nothing is encrypted."""
-        raise InvalidConfigError(f"{self.url} has no key to be changed, got one of {len(key)} characters")
+        raise InvalidConfigError(f"{shown_url(self.url)} has no key to be changed, got one of {len(key)} characters")
 
     def check(self) -> list[Finding]:
         """What is wrong beneath log and index, such as a broken page of a file; empty where nothing is."""
@@ -113,9 +117,11 @@ def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None 
     yield Finding("index", "ok", f"{size.records:,} records, {size.vectors:,} with {vectors}")
     unindexed = indexed = 0
     for owner, head in log.heads().items():
-        applied = index.applied(owner)
-        if applied > head:
-            yield Finding("index", "wrong", f"of {owner} it has seen #{applied}, and the log ends at #{head}", REBUILD)
+        status = index.status(owner)
+        applied = min(status.applied, head)
+        if astray(log, owner, status):
+            told = f"of {owner} it has seen another #{status.applied} than the log has, which ends at #{head}"
+            yield Finding("index", "wrong", f"{told}: the log was set back", "the next search mends it")
         unindexed += log.count(owner, after=applied)
         here, missing = _compared(log, index, owner, applied)
         indexed += here
@@ -130,6 +136,20 @@ def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None 
         yield Finding("index", "note", f"{size.pending:,} records wait for a vector", "the next search makes them")
     if outbox is not None and (pending := outbox.size().events):
         yield Finding("outbox", "note", f"{pending:,} messages wait for the log", "the next write or search moves them")
+
+
+def astray(log: EventLog, owner: Scope, status: Status) -> bool:
+    """Whether an index of this status has followed events of the owner that the log no longer has.
+
+    So it is where a log was set back: restored from a backup, or by a server that lost its last second.
+    """
+    if not status.applied or not status.anchor:
+        return False
+    found = log.mark(owner, status.applied)
+    if found:
+        return found != status.anchor
+    erased = log.read(owner.owner, after=status.applied, kinds=(EventKind.ERASED,))
+    return not any(first <= status.applied <= last for one in erased for first, last in one.payload["positions"])
 
 
 def _compared(log: EventLog, index: SemanticIndex, owner: Scope, applied: int) -> tuple[int, list[int]]:

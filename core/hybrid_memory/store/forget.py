@@ -1,42 +1,38 @@
-"""``forget``, ``archive`` and retention: what is destroyed, what leaves the log, and what is hidden for its age."""
+"""``forget`` and ``archive``: what is destroyed, and what leaves the log."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import count
 from typing import Any, Self
 
-import numpy as np
-import numpy.typing as npt
-
-from hybrid_memory.arrays import Array, Ids, Numbers
-from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.index.port import RecordColumns
-from hybrid_memory.index.record import RecordKind, Where
+from hybrid_memory.errors import InvalidInputError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind, principal_of
-from hybrid_memory.log.exchanges import without
+from hybrid_memory.log.exchanges import Echoes
+from hybrid_memory.log.message import REPLACES
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.indexing import TextIndex, erase, indexes
-from hybrid_memory.store.projection import Erasure, plain, projections
+from hybrid_memory.store.erasure import SAID, Erasure, plain, sources_of, stream, texts_of
+from hybrid_memory.store.indexing import erase, indexes
+from hybrid_memory.store.projection import head, projections
 from hybrid_memory.store.remember import drain
+from hybrid_memory.store.retention import expired_turns
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
 from hybrid_memory.validation import check_span, shown
 
-SAID = (EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.QUARANTINED)
-"""Kinds that hold words of somebody, and are not derived."""
+NAMED = 500
+"""Ids that are looked up at once."""
 
-NAMES = {EventKind.MESSAGE: "turns", EventKind.QUARANTINED: "turns", EventKind.PAYLOAD: "payloads"}
+ROUND = 10_000
+"""Turns that go at once, in one transaction; of more it takes several, and can be called again after a crash."""
 
-
-IMPORTANT = 8.0
-"""How many times as slowly what matters most is forgotten as what does not matter."""
-
-WHOLE_BATCH = 10_000
+TRIES = 8
+"""Times that others may write while it is planned what goes, before it goes anyway and the rest is looked at then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +52,14 @@ class ForgetRequest:
         given = [value for value in (ids, query, user, before, expired or None) if value is not None]
         if len(given) != 1:
             raise InvalidInputError("forget what? give exactly one of ids=, query=, user=, before=, expired=True")
-        if query is not None and (not isinstance(query, str) or not query.strip()):
+        words = plain(query) if isinstance(query, str) else ""
+        if query is not None and not words:
             raise InvalidInputError(f"query must be words that the turns contain, got {shown(query)}")
         if user is not None and (not isinstance(user, str) or user != scope.user):
             raise InvalidInputError(f"this is the memory of {scope}: it cannot forget user {shown(user)}")
         if before is not None:
             check_span(before, None)
-        return cls(_listed(ids), plain(query or ""), user or "", before, expired, dry_run)
+        return cls(_listed(ids), words, user or "", before, expired, dry_run)
 
 
 def _listed(ids: Any) -> tuple[Any, ...]:
@@ -85,18 +82,27 @@ def _names(services: Services, item: Any) -> Sequence[str]:
 
 
 async def forget(run: Runner, services: Services, scope: Scope, request: ForgetRequest) -> Receipt:
-    """Destroy what is asked for with everything derived from it, or say what would be destroyed."""
+    """Destroy what is asked for with everything derived from it, or say what would be destroyed.
+
+    What was derived from something that went earlier is found too, by its words, its sources or its time.
+    """
     await drain(run, present(services))
-    chosen = await _chosen(run, services, scope, request)
-    erasure = Erasure(scope, chosen, words=request.query, user=request.user)
-    receipt = await _destroy(run, services, erasure, dry_run=request.dry_run)
+    lost = await _lost(run, services, scope, request)
+    everywhere = {"words": request.query, "before": request.before, "lost": lost}
+    receipts: list[Receipt] = []
+    elsewhere: set[int] = set()
+    async for asked in rounds(_asked(run, services, scope, request, elsewhere=elsewhere, lost=lost)):
+        erasure = Erasure(scope, await _closed(run, services, scope, asked), user=request.user, **everywhere)
+        receipts.append(await _destroy(run, services, erasure, dry_run=request.dry_run))
+        everywhere = {}
+    if any(everywhere.values()):
+        receipts.append(await _destroy(run, services, Erasure(scope, [], **everywhere), dry_run=request.dry_run))
     if not request.dry_run:
-        await _clean(run, services)
-    if request.query and scope.session is not None:
-        matching = {event.position for event in await _asked(run, services, scope.owner, request)}
-        if left := len(matching.difference(receipt.positions)):
-            note = f"{left:,} of other sessions hold these words too: a handle without a session reaches them"
-            receipt = replace(receipt, note=note)
+        await _clean(run, services, scope.owner)
+    receipt = _together(receipts, dry_run=request.dry_run)
+    if left := len(elsewhere.difference(receipt.positions)):
+        note = f"{left:,} of other sessions hold these words too: a handle without a session reaches them"
+        receipt = replace(receipt, note=note)
     return receipt
 
 
@@ -107,169 +113,210 @@ async def forget_user(run: Runner, services: Services, user: str, tenant: str | 
     for owner in await run.call(services.truth.heads):
         if owner.tenant != tenant or (owner.user != user and owner.space is None):
             continue
-        turns = await run.call(services.truth.read, owner, kinds=SAID)
-        if owner.space is not None:
-            turns = [event for event in turns if event.author and principal_of(event.author).user == user]
-        receipts.append(await _destroy(run, services, Erasure(owner, turns, user=user), dry_run=dry_run))
+        receipts.append(await _destroy(run, services, Erasure(owner, [], user=user), dry_run=dry_run))
+        parts = rounds(_said_by(run, services, owner, user))
+        receipts += [
+            await _destroy(run, services, Erasure(owner, turns, user=user), dry_run=dry_run) async for turns in parts
+        ]
     if not dry_run:
-        await _clean(run, services)
-    counts = sum((Counter(receipt.erased) for receipt in receipts), Counter())
+        await _clean(run, services, None)
+    return _together(receipts, dry_run=dry_run)
+
+
+async def _said_by(run: Runner, services: Services, owner: Scope, user: str) -> AsyncIterator[list[Event]]:
+    """What a user said: all of an own memory, without the words, for all that repeats them goes; or in a space."""
+    async for events in stream(run, services.truth, owner, kinds=SAID):
+        if owner.space is None:
+            yield [replace(event, payload={}) for event in events]
+        else:
+            yield [event for event in events if event.author and principal_of(event.author).user == user]
+
+
+async def rounds(batches: AsyncIterator[list[Event]]) -> AsyncIterator[list[Event]]:
+    """The events of the batches, as many at once as go in one round."""
+    gathered: list[Event] = []
+    async for batch in batches:
+        gathered += batch
+        while len(gathered) >= ROUND:
+            yield gathered[:ROUND]
+            gathered = gathered[ROUND:]
+    if gathered:
+        yield gathered
+
+
+def _together(receipts: Sequence[Receipt], *, dry_run: bool) -> Receipt:
     return Receipt(
         ids=tuple(name for receipt in receipts for name in receipt.ids),
         positions=tuple(place for receipt in receipts for place in receipt.positions),
-        erased=dict(counts),
+        erased=dict(sum((Counter(receipt.erased) for receipt in receipts), Counter())),
         dry_run=dry_run,
     )
 
 
-async def _clean(run: Runner, services: Services) -> None:
-    """Let nothing of what was destroyed stand in caches and files."""
+async def _clean(run: Runner, services: Services, owner: Scope | None) -> None:
+    """Let nothing of what this owner's events said stand in caches and files."""
     for projection in projections(services):
-        projection.clear()
+        projection.clear(owner)
     await run.call(services.truth.scrub)
     for index in indexes(services):
         await index.scrub(run, services)
 
 
 async def _destroy(run: Runner, services: Services, erasure: Erasure, *, dry_run: bool) -> Receipt:
-    await _complete(run, services, erasure)
-    turns, gone = erasure.turns, [event.position for event in erasure.gone]
-    counts = dict(+erasure.counts)
-    if (gone or erasure.rewritten) and not dry_run:
-        counts["records"] = await erase(run, services, erasure.scope.owner, gone, erasure.rewritten)
+    """Destroy it with all that follows from it, also what is derived while that is found out.
+
+    Whoever derives something from the log tells how far they had seen it, and is refused once something was erased
+    beyond; so nothing follows later than the erasure itself.
+    """
+    owner, erased = erasure.scope.owner, Counter[str]()
+    for tries in count():
+        upto = await head(run, services, owner)
+        await _complete(run, services, erasure)
+        erasure.after = upto
+        if dry_run or not (erasure.gone or erasure.rewritten):
+            break
+        seen = upto if tries < TRIES else None
+        try:
+            erased["records"] += await erase(run, services, owner, erasure.gone, erasure.rewritten, seen=seen)
+        except OutdatedError:
+            continue
+        if tries != TRIES:  # then once more, for what came before it
+            break
+    turns = sorted(erasure.turns, key=lambda event: event.position)
     return Receipt(
         ids=tuple(event.id for event in turns),
         positions=tuple(event.position for event in turns),
-        erased=counts,
+        erased=+erasure.counts | erased,
         dry_run=dry_run,
     )
 
 
 async def _complete(run: Runner, services: Services, erasure: Erasure) -> None:
     """Add everything that follows from the turns, and what repeats the words that were asked for."""
-    owner = erasure.scope.owner
-    erasure.counts.update(NAMES[event.kind] for event in erasure.turns)
+    if not erasure.everything:
+        await _add_repeating(run, services, erasure)
     for projection in projections(services):
-        if kinds := projection.repeats:
-            events = await run.call(services.truth.read, owner, kinds=kinds)
-            await projection.forget(run, services, events, erasure)
-    messages = [event for event in erasure.turns if event.kind is EventKind.MESSAGE]
-    candidates = await run.call(services.truth.read, owner, kinds=(EventKind.MESSAGE,)) if messages else []
-    cleared = {event.position: without(event, messages) for event in candidates}
-    echoes = {position: payload for position, payload in cleared.items() if payload is not None}
-    erasure.rewrite(echoes, "tool messages rewritten")
+        if projection.repeats:
+            await projection.forget(run, services, erasure)
 
 
-async def _chosen(run: Runner, services: Services, scope: Scope, request: ForgetRequest) -> list[Event]:
-    """The turns and payloads that are asked for, by position; what was approved in a space, in both its forms."""
-    chosen = await _with_notes(run, services, scope, await _asked(run, services, scope, request))
-    if scope.space is None or not chosen:
-        return chosen
-    wanted = {event.position: event for event in chosen}
-    ids = {(event.scope, event.id) for event in chosen}
-    waited = {(event.scope, source) for event in chosen for source in event.sources}
-    for event in await run.call(services.truth.read, scope.owner, kinds=SAID):
-        if (event.scope, event.id) in waited or ids.intersection((event.scope, source) for source in event.sources):
-            wanted[event.position] = event
-    return [wanted[position] for position in sorted(wanted)]
+async def _add_repeating(run: Runner, services: Services, erasure: Erasure) -> None:
+    """Add what was said that is made of the turns, and what the memory's own tools repeat of them."""
+    first = 0 if erasure.lost else min(erasure.places, default=None)
+    if first is None:
+        return
+    echoes = Echoes(event for event in erasure.turns if event.kind is EventKind.MESSAGE)
+    after = max(erasure.after, first - 1)
+    async for events in stream(run, services.truth, erasure.scope.owner, kinds=SAID, after=after):
+        cleared = {}
+        for event in events:
+            if event.position in erasure.places:
+                continue
+            if _made_of(event, erasure):
+                erasure.add(event)
+                echoes.add(event)
+            elif (payload := echoes.without(event)) is not None:
+                cleared[event.position] = payload
+        erasure.rewrite(cleared, "tool messages rewritten")
 
 
-async def _with_notes(run: Runner, services: Services, scope: Scope, chosen: list[Event]) -> list[Event]:
-    """These turns, the notes that were made of them, and what stood in their place before they were edited."""
-    ids = {event.id for event in chosen}
-    messages = await run.call(services.truth.read, scope.owner, kinds=(EventKind.MESSAGE,)) if ids else []
-    edited = {
-        name
-        for event in chosen
-        if event.kind is EventKind.MESSAGE and event.message.replaces
-        for name in event.message.made_of
-    }
-    notes = [event for event in messages if "made_of" in event.payload.get("extra", ()) and event.id not in ids]
-    made = [event for event in notes if not ids.isdisjoint(event.message.made_of)]
-    made += [event for event in messages if event.id in edited - ids and event not in made]
-    return sorted([*chosen, *made], key=lambda event: event.position) if made else chosen
+def _made_of(event: Event, erasure: Erasure) -> bool:
+    """Whether a note, an edited message, or what was let into a space is made of what goes."""
+    names = event.payload.get("extra", {}).get("made_of") if event.kind is EventKind.MESSAGE else None
+    if isinstance(names, list) and erasure.made_of(names):
+        return True
+    return event.scope.space is not None and erasure.made_of(event.sources, event.scope.session)
 
 
-async def _asked(run: Runner, services: Services, scope: Scope, request: ForgetRequest) -> list[Event]:
+async def _closed(run: Runner, services: Services, scope: Scope, chosen: list[Event]) -> list[Event]:
+    """These turns, what stood in their place before they were edited, and in a space what waited for approval."""
+    found, new = {event.position: event for event in chosen}, chosen
+    while new:
+        edited = {name for event in new if REPLACES in event.payload.get("extra", ()) for name in event.message.made_of}
+        waited = {(event.scope, name) for event in new for name in event.sources} if scope.space is not None else set()
+        names = edited.union(name for _, name in waited)
+        before = await run.call(services.truth.get, scope.owner, sorted(names)) if names else []
+        new = [
+            event
+            for event in before
+            if event.kind in SAID and (event.id in edited or (event.scope, event.id) in waited)
+            if event.position not in found
+        ]
+        found |= {event.position: event for event in new}
+    return [found[position] for position in sorted(found)]
+
+
+async def _asked(
+    run: Runner, services: Services, scope: Scope, request: ForgetRequest, *, elsewhere: set[int], lost: Collection[str]
+) -> AsyncIterator[list[Event]]:
+    """The turns and payloads that are asked for, by position; ``elsewhere`` gets those of sessions out of reach."""
     if request.ids:
-        return await _named(run, services, scope, request.ids)
-    if request.expired:
-        return await expired_turns(run, services, scope)
-    reach = scope if request.before else scope.owner
-    events = await run.call(services.truth.read, reach, kinds=SAID, until=request.before)
-    if not request.query:
-        return events
-    # With a session its turns, and notes, which belong to none.
-    sessions = {event.scope.session for event in events} if scope.session is None else {scope.session, None}
-    return [event for event in events if event.scope.session in sessions and request.query in plain(_words(event))]
+        yield await _named(run, services, scope, request.ids, lost)
+    elif request.expired:
+        async for events in expired_turns(run, services, scope):
+            yield events
+    elif request.user:
+        async for events in _said_by(run, services, scope.owner, request.user):
+            yield events
+    elif request.before:
+        async for events in stream(run, services.truth, scope, kinds=SAID, until=request.before):
+            yield events
+    else:
+        async for events in stream(run, services.truth, scope.owner, kinds=SAID):
+            found = await run.call(_holding, events, request.query)
+            # With a session its turns, and notes, which belong to none.
+            mine = [event for event in found if scope.session is None or event.scope.session in (scope.session, None)]
+            elsewhere.update({event.position for event in found} - {event.position for event in mine})
+            yield mine
 
 
-def _words(event: Event) -> str:
-    if event.kind is EventKind.PAYLOAD:
-        return str(event.payload["text"])
-    message = event.message
-    calls = " ".join(f"{call.name} {call.written_arguments}" for call in message.tool_calls)
-    return f"{message.text} {calls}"
+def _holding(events: Sequence[Event], words: str) -> list[Event]:
+    return [event for event in events if words in plain(texts_of(event))]
 
 
-async def _named(run: Runner, services: Services, scope: Scope, items: Sequence[Any]) -> list[Event]:
+async def _named(
+    run: Runner, services: Services, scope: Scope, items: Sequence[Any], lost: Collection[str]
+) -> list[Event]:
     by_position: dict[int, Event] = {}
     for name in [name for item in items for name in _names(services, item)]:
-        if name.startswith("#") and name[1:].isdigit():
-            events = await run.call(services.truth.read, scope.owner, after=int(name[1:]) - 1, upto=int(name[1:]))
-        else:
-            events = await run.call(services.truth.get, scope, [name])
-            events = events or await run.call(services.truth.get, scope.owner, [name])
-        events = [event for event in events if event.kind in SAID]
-        if not events:
+        events = await _of_name(run, services, scope, name)
+        if not events and name not in lost:
             raise InvalidInputError(f"nothing of {scope} has the id {name!r}: nothing was forgotten")
         by_position |= {event.position: event for event in events}
     return [by_position[position] for position in sorted(by_position)]
 
 
-def retention(age_seconds: Array, importance: Array, uses: Numbers, half_life_seconds: float) -> Array:
-    """``0.5 ** (age / (half_life * 8 ** importance * (1 + uses)))``, in (0, 1]: 1 now, and for what lies ahead.
-
-    After a half-life 0.5 is left of what has no importance and was never used. The age counts from the last use, so
-    that a use both refreshes and strengthens. Exponential forgetting over a strength is the model of Woźniak et al.
-    1995 for Ebbinghaus' curve; that the half-life grows exponentially with what speaks for a memory is that of Settles
-    and Meeder 2016, and a strength that every use raises by one that of MemoryBank (Zhong et al. 2023).
-    """
-    strength = IMPORTANT**importance * (1.0 + uses)
-    left = np.exp2(-np.maximum(age_seconds, 0.0) / (half_life_seconds * strength))
-    return np.asarray(np.maximum(left, np.finfo(np.float64).tiny))
+async def _of_name(run: Runner, services: Services, scope: Scope, name: str) -> list[Event]:
+    if name.startswith("#") and name[1:].isdigit():
+        events = await run.call(services.truth.read, scope.owner, after=int(name[1:]) - 1, upto=int(name[1:]))
+    else:
+        events = await run.call(services.truth.get, scope, [name])
+        events = events or await run.call(services.truth.get, scope.owner, [name])
+    return [event for event in events if event.kind in SAID]
 
 
-def retained(services: Services, columns: RecordColumns) -> npt.NDArray[np.bool_]:
-    """Which of the records are remembered well enough to be found; all where nothing is to be forgotten."""
-    return kept(
-        services, np.maximum(columns.at, columns.last_used), columns.importance.astype(np.float64), columns.uses
-    )
+async def _lost(run: Runner, services: Services, scope: Scope, request: ForgetRequest) -> Collection[str]:
+    """Ids of what is not there any more, and is still named by what was made of it: all, or those asked for."""
+    if request.before:
+        return await _orphans(run, services, scope.owner)
+    names = [name for item in request.ids for name in _names(services, item)]
+    unknown = [name for name in names if not await _of_name(run, services, scope, name)]
+    return (await _orphans(run, services, scope.owner)).intersection(unknown) if unknown else ()
 
 
-def kept(services: Services, fresh: Array, importance: Array, uses: Ids) -> npt.NDArray[np.bool_]:
-    """The same for columns; ``fresh`` is when each was said or used last, in seconds since 1970."""
-    policy = services.config.retention
-    if policy.half_life is None:
-        return np.ones(len(fresh), dtype=bool)
-    age = np.maximum(services.clock().timestamp() - fresh, 0.0)
-    left = retention(age, importance, uses, policy.half_life.total_seconds())
-    enough: npt.NDArray[np.bool_] = left >= policy.least
-    return enough
-
-
-async def expired_turns(run: Runner, services: Services, scope: Scope) -> list[Event]:
-    """The turns of the scope that the policy hides, by position."""
-    await services.state(TextIndex).follow(run, services, scope.owner)
-    now = services.clock()
-    events = await run.call(services.truth.read, scope, kinds=(EventKind.MESSAGE,))
-    age = services.config.retention.ttl.get(RecordKind.TURN.value)
-    old = {event.position for event in events if age is not None and event.at < now - age}
-    for start in range(0, len(events), WHOLE_BATCH):
-        ids = np.array([event.position for event in events[start : start + WHOLE_BATCH]], dtype=np.int64)
-        columns = await run.call(services.index.columns, ids, Where(scope), 0)
-        old |= set(columns.ids[~retained(services, columns)].tolist())
-    return [event for event in events if event.position in old]
+async def _orphans(run: Runner, services: Services, owner: Scope) -> set[str]:
+    """Ids that events of the owner name as their sources, and that nothing has, here or in a space."""
+    named: set[str] = set()
+    for kind in (EventKind.MESSAGE, EventKind.CLAIM, EventKind.RECALLED, EventKind.COMPACTION, EventKind.BLOCK):
+        async for events in stream(run, services.truth, owner, kinds=(kind,)):
+            named.update(name for event in events for name in sources_of(event))
+    heads = await run.call(services.truth.heads)
+    for one in [owner, *(other for other in heads if other.space is not None and other.tenant == owner.tenant)]:
+        names = sorted(named)
+        for start in range(0, len(names), NAMED):
+            there = await run.call(services.truth.get, one, names[start : start + NAMED])
+            named.difference_update(event.id for event in there)
+    return named
 
 
 async def archive(run: Runner, services: Services) -> Receipt:
@@ -278,7 +325,7 @@ async def archive(run: Runner, services: Services) -> Receipt:
     if services.archive is None:
         return Receipt()
     before = services.clock() - services.config.archive.after
-    count = 0
+    moved = 0
     for owner in await run.call(services.truth.heads):
-        count += await run.call(services.archive.expire, owner, before)
-    return Receipt(archived=count)
+        moved += await run.call(services.archive.expire, owner, before)
+    return Receipt(archived=moved)

@@ -6,6 +6,7 @@ import hashlib
 import logging
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
@@ -13,19 +14,22 @@ import numpy as np
 from hybrid_memory.arrays import Floats
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.index.derive import derive, index_terms, passage
-from hybrid_memory.index.port import Entry, Use
+from hybrid_memory.index.derive import derive, index_terms, passage, suspicion_of
+from hybrid_memory.index.port import Entry, Status, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.port import Reading
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.log.visible import runs
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.engine import astray
 from hybrid_memory.store.projection import Projection, projections
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import at_positions
 
 T = TypeVar("T")
 
@@ -34,6 +38,12 @@ Erased: TypeAlias = Mapping[str, Any]
 
 
 EMBED_BATCH = 32
+
+SEEN_CACHE = 4096
+"""Owners of whom a process remembers which event it saw last."""
+
+MAX_LISTED = 1_000_000
+"""Records of one owner that are listed at once; the Query Engine of Redis lists no more."""
 
 _log = logging.getLogger(__name__)
 
@@ -48,6 +58,9 @@ class IndexProjection(Projection):
 
     reads: ClassVar[tuple[EventKind, ...]] = ()
     batch: ClassVar[int] = 512
+
+    def __init__(self) -> None:
+        self._seen: LruCache[Scope, tuple[int, str]] = LruCache(SEEN_CACHE)
 
     @abstractmethod
     def port(self, services: Services) -> SemanticIndex:
@@ -82,11 +95,15 @@ class IndexProjection(Projection):
         if count:
             await scrubbed(run, self.port(services).scrub)
 
+    def place(self, record: Record) -> int:
+        """Position of the event that a record was made of."""
+        return record.id
+
     async def follow(self, run: Runner, services: Services, owner: Scope) -> int:
         """Derive records from new events, and drop those of what was erased; returns how many are new."""
         count, index = 0, self.port(services)
         head = (await run.call(services.truth.heads, owner)).get(owner.owner, 0)
-        while (after := await run.call(index.applied, owner)) < head:
+        while (after := await self._checked(run, services, owner)) < head:
             events = await run.call(
                 services.truth.read, owner.owner, after=after, upto=head, kinds=self.reads, limit=self.batch
             )
@@ -95,10 +112,72 @@ class IndexProjection(Projection):
                 await self.clean(run, services, erased, dropped)
             entries = await self.entries(run, services, owner, events)
             upto = events[-1].position if len(events) == self.batch else head
+            anchor = await run.call(services.truth.mark, owner, upto)
+            uses = uses_of(events)
             # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
-            if await run.call(index.upsert, owner, entries, after=after, upto=upto, uses=uses_of(events)):
+            if await run.call(index.upsert, owner, entries, after=after, upto=upto, anchor=anchor, uses=uses):
                 count += len(entries)
         return count
+
+    async def _checked(self, run: Runner, services: Services, owner: Scope) -> int:
+        """The applied position, once it is one of the history that the log has."""
+        index = self.port(services)
+        status = await run.call(index.status, owner)
+        mark = await run.call(services.truth.mark, owner, status.applied) if status.applied else ""
+        if mark and not status.anchor:  # of an index from before there were anchors
+            after = status.applied
+            await run.call(index.upsert, owner, [], after=after, upto=after, anchor=mark)
+        elif mark != status.anchor and await run.call(astray, services.truth, owner, status):
+            with services.statistics.timed("realigning"):
+                return await self._realigned(run, services, owner, status)
+        await self._note(run, services, owner.owner, (status.applied, mark))
+        return status.applied
+
+    async def _note(self, run: Runner, services: Services, owner: Scope, seen: tuple[int, str]) -> None:
+        """Drop what is cached of a history that the log no longer has, where another process set the index right."""
+        before = self._seen.get(owner)
+        if before == seen:
+            return
+        if before is not None and before[1] != await run.call(services.truth.mark, owner, before[0]):
+            _clear(services)
+        self._seen.put(owner, seen)
+
+    async def _realigned(self, run: Runner, services: Services, owner: Scope, status: Status) -> int:
+        """The applied position, after records were let go of which the log has no event any more.
+
+        The last thing that is written is that position: what a crash leaves undone is done by whoever follows next.
+        """
+        index, truth = self.port(services), services.truth
+        upto, standing = await self._agreement(run, services, owner, status.applied)
+        size = await run.call(index.size)
+        stored = await run.call(index.latest, Where(owner.owner), min(size.records, MAX_LISTED))
+        stale = [number for number in stored.tolist() if number not in standing]
+        if (await run.call(index.status, owner)).anchor == status.anchor:  # else another process was faster
+            await run.call(index.delete, stale)
+            anchor = await run.call(truth.mark, owner, upto) if upto else ""
+            await run.call(index.upsert, owner, [], after=status.applied, upto=upto, anchor=anchor)
+            _log.warning(
+                "the log of %s was set back behind the index, which had seen its #%d: %d records of events that are "
+                "gone were dropped, and what follows #%d is indexed anew",
+                *(owner.owner, status.applied, len(stale), upto),
+            )
+        _clear(services)
+        return await run.call(index.applied, owner)
+
+    async def _agreement(self, run: Runner, services: Services, owner: Scope, applied: int) -> tuple[int, set[int]]:
+        """Up to which position the index agrees with the log, and the ids of the records up to there."""
+        standing: set[int] = set()
+        upto = 0
+        which = Reading(upto=applied, kinds=self.reads, limit=self.batch)
+        while events := await run.call(services.truth.read, owner.owner, after=upto, **which):
+            records = [entry.record for entry in await self.entries(run, services, owner, events)]
+            stored = {one.id: one for one in await run.call(self.port(services).get, [one.id for one in records])}
+            end = min((self.place(one) for one in records if not _alike(one, stored.get(one.id))), default=applied + 1)
+            standing |= {one.id for one in records if self.place(one) < end}
+            upto = max([upto, *(event.position for event in events if event.position < end)])
+            if end <= applied:
+                break
+        return upto, standing
 
     async def drop(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
         """Let what the log has just erased leave the index; returns how many records that were."""
@@ -118,7 +197,10 @@ class IndexProjection(Projection):
     async def catch_up(self, run: Runner, services: Services, owner: Scope) -> str:
         """Index what is new before a recall; returns a note if vectors are missing, or if nothing may be indexed."""
         if services.read_only:
-            after = await run.call(self.port(services).applied, owner)
+            status = await run.call(self.port(services).status, owner)
+            if await run.call(astray, services.truth, owner, status):
+                raise StoreUnavailableError(f"the log of {owner} was set back behind the index: open it to be written")
+            after = status.applied
             behind = await run.call(services.truth.count, owner, after=after)
             return f"read-only: {behind:,} new events are not indexed" if behind else ""
         await self.follow(run, services, owner)
@@ -129,6 +211,18 @@ class IndexProjection(Projection):
             _log.warning("%s; the records are there, their vectors will be made later", error)
             return str(error)
         return ""
+
+
+def _alike(record: Record, other: Record | None) -> bool:
+    """Whether both were made of the same event."""
+    return other is not None and all(
+        getattr(record, name) == getattr(other, name) for name in ("scope", "kind", "text", "at", "turn", "sources")
+    )
+
+
+def _clear(services: Services) -> None:
+    for projection in projections(services):
+        projection.clear()
 
 
 def indexes(services: Services) -> list[IndexProjection]:
@@ -142,18 +236,24 @@ async def erase(
     owner: Scope,
     positions: Iterable[int],
     rewritten: Mapping[int, dict[str, Any]] | None = None,
+    *,
+    seen: int | None = None,
     **scrub: str,
 ) -> int:
     """Destroy events of the owner, give others a new payload, and let both leave the indexes.
 
     Returns how many records went. ``scrub`` is noted in the log: whether whoever follows it is to clean up now.
+
+    Raises:
+        OutdatedError: events came beyond ``seen``; nothing was destroyed.
     """
     gone = sorted(positions)
     payload = {"positions": [list(stretch) for stretch in runs(gone)], **scrub}
     # A process that has read the events already can then no longer index them.
     for index in indexes(services):
         await index.follow(run, services, owner)
-    await run.call(services.truth.erase, owner, gone, rewritten or {}, services.draft(EventKind.ERASED, payload))
+    note = services.draft(EventKind.ERASED, payload)
+    await run.call(services.truth.erase, owner, gone, rewritten or {}, note, seen=seen)
     return sum([await index.drop(run, services, owner, payload) for index in indexes(services)])
 
 
@@ -225,10 +325,12 @@ class TextIndex(IndexProjection):
     """
 
     def __init__(self, embeddings: LruCache[bytes, Floats] | None = None) -> None:
+        super().__init__()
         self._embeddings = embeddings
 
-    def clear(self) -> None:
-        if self._embeddings is not None:
+    def clear(self, owner: Scope | None = None) -> None:
+        """Drop the vectors of texts, which have no owner, where all is made anew."""
+        if self._embeddings is not None and owner is None:
             self._embeddings.clear()
 
     def sources(self, item: object) -> Sequence[str] | None:
@@ -243,7 +345,7 @@ class TextIndex(IndexProjection):
     async def entries(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Entry]:
         for projection in projections(services):
             events = await projection.findable(run, services, owner, events)
-        news = learnt(services, events)
+        news = learnt(services, await _told(run, services, owner, events))
         sessions = list(dict.fromkeys(event.scope.session for event in news))
         derived = derive(news, await run.call(services.index.tails, owner, sessions))
         return [
@@ -263,8 +365,9 @@ class TextIndex(IndexProjection):
         rows = zip(around.ids.tolist(), around.segments.tolist(), around.ordinals.tolist(), strict=True)
         followers = [place for place, segment, ordinal in rows if (segment, ordinal) in keys and place not in ids]
         if entries := [await _anew(run, services, record) for record in await run.call(index.get, followers)]:
-            at = await run.call(index.applied, owner)
-            await run.call(index.upsert, owner, entries, after=at, upto=at)
+            status = await run.call(index.status, owner)
+            at, anchor = status.applied, status.anchor
+            await run.call(index.upsert, owner, entries, after=at, upto=at, anchor=anchor)
         return await run.call(index.delete, around.ids[gone].tolist())
 
     async def clean(self, run: Runner, services: Services, erased: Sequence[Erased], count: int) -> None:
@@ -298,12 +401,34 @@ class TextIndex(IndexProjection):
         return count
 
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
-        size, unindexed = await run.call(services.index.size), 0
+        size, unindexed, suspected = await run.call(services.index.size), 0, 0
         for owner, head in heads.items():
+            term = suspicion_of(owner)
+            suspected += (await run.call(services.index.terms, owner, [term])).get(term, 0)
             applied = await run.call(services.index.applied, owner)
             if applied < head:
                 unindexed += await run.call(services.log.count, owner, after=applied)
-        return {"records": size.records, "vectors": size.vectors, "pending": size.pending, "unindexed": unindexed}
+        counts = {"records": size.records, "vectors": size.vectors, "pending": size.pending}
+        return {**counts, "unindexed": unindexed, "suspicious": suspected}
+
+
+async def _told(run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Event]:
+    """The events, claims with the origin of their turn: those of older stores do not say it."""
+    silent = {
+        event.position: event.payload["source"]
+        for event in events
+        if event.kind is EventKind.CLAIM and "text" in event.payload and "origin" not in event.payload
+    }
+    if not silent:
+        return events
+    turns = await at_positions(run, services, owner, set(silent.values()))
+    origins = {turn.position: turn.origin.value for turn in turns if turn.kind is EventKind.MESSAGE}
+    return [
+        replace(event, payload={**event.payload, "origin": origins.get(silent[event.position])})
+        if event.position in silent
+        else event
+        for event in events
+    ]
 
 
 async def _anew(run: Runner, services: Services, record: Record) -> Entry:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from hybrid_memory.display import Progress
-from hybrid_memory.errors import IdConflictError
+from hybrid_memory.errors import IdConflictError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import RESERVED
 from hybrid_memory.log.port import Appended, Draft, EventLog
@@ -19,6 +16,7 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.engine import BATCH, RESTORE, Finding
+from hybrid_memory.store.erasure import STREAM_BATCH, Erasure, stream
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View
 
@@ -26,52 +24,6 @@ LOG_KINDS = frozenset(
     {EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.ROLLBACK, EventKind.SUPERSEDED, EventKind.ERASED}
 )
 """Kinds of the log itself: what was said, and what hides or destroys it. Any other kind is some projection's."""
-
-
-@dataclass(slots=True)
-class Erasure:
-    """What goes, and what is written anew without it; projections add what follows from the turns.
-
-    Attributes:
-        turns: messages and payloads that go, by position.
-        words: plain, those that were asked for; what repeats them goes. Empty for none.
-        user: of whom everything goes; empty where it is about turns only.
-        derived: other events that go; rewritten: new payloads by position.
-        counts: what was destroyed, by what a caller calls it.
-    """
-
-    scope: Scope
-    turns: Sequence[Event]
-    words: str = ""
-    user: str = ""
-    derived: list[Event] = field(default_factory=list)
-    rewritten: dict[int, dict[str, Any]] = field(default_factory=dict)
-    counts: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def gone(self) -> list[Event]:
-        """All that goes, by position."""
-        return sorted([*self.turns, *self.derived], key=lambda event: event.position)
-
-    def has_words(self, text: str) -> bool:
-        """Whether the text has the words that were asked for."""
-        return bool(self.words) and self.words in plain(text)
-
-    def rewrite(self, payloads: Mapping[int, dict[str, Any]], what: str) -> None:
-        """Write these anew, counted as what they are."""
-        self.rewritten |= payloads
-        self.counts[what] += len(payloads)
-
-    def drop(self, events: Iterable[Event], what: str) -> None:
-        """Let these go too, counted as what they are."""
-        before = len(self.derived)
-        self.derived.extend(events)
-        self.counts[what] += len(self.derived) - before
-
-
-def plain(text: str) -> str:
-    """The text as words are looked for in it: whatever its case, width and spacing."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 class Projection:
@@ -87,11 +39,21 @@ class Projection:
     kinds: ClassVar[frozenset[EventKind]] = frozenset()
     repeats: ClassVar[frozenset[EventKind]] = frozenset()
 
-    def clear(self) -> None:
-        """Drop what is cached of words; called when something was destroyed, or the index is made anew."""
+    def clear(self, owner: Scope | None = None) -> None:
+        """Drop what is cached of this owner's words, or of all; when something was destroyed, or is made anew."""
 
-    async def forget(self, run: Runner, services: Services, events: Sequence[Event], erasure: Erasure) -> None:
-        """Say what goes with the turns, of the owner's events that may repeat their words."""
+    async def forget(self, run: Runner, services: Services, erasure: Erasure) -> None:
+        """Say what goes with the turns, of the owner's events that may repeat their words: at least all of a user."""
+        if erasure.everything:
+            for kind in sorted(self.repeats):
+                async for events in self.of(run, services, erasure, kind):
+                    erasure.drop(events, f"{kind} events")
+
+    def of(
+        self, run: Runner, services: Services, erasure: Erasure, kind: EventKind, size: int = STREAM_BATCH
+    ) -> AsyncIterator[list[Event]]:
+        """Its events of this kind that an erasure looks at, in batches."""
+        return stream(run, services.truth, erasure.scope.owner, kinds=(kind,), after=erasure.after, size=size)
 
     async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
         """Do the work of this owner that may wait; returns what was learned, indexed and embedded."""
@@ -166,12 +128,12 @@ class FoldedProjection(Projection, Generic[S]):
     capacity: ClassVar[int] = 1024
 
     def __init__(self) -> None:
-        self._cache: LruCache[Key, S] = LruCache(self.capacity)
+        self._cache: LruCache[Key, tuple[S, str]] = LruCache(self.capacity)
 
-    def clear(self) -> None:
+    def clear(self, owner: Scope | None = None) -> None:
         """Drop the states that an erasure may change."""
         if self.anew:
-            self._cache.clear()
+            self._cache.clear(lambda key, _: owner in (None, key[0]))
 
     async def read(self, run: Runner, services: Services, owner: Scope) -> S:
         """The state after all events of the owner, hidden or not."""
@@ -183,15 +145,29 @@ class FoldedProjection(Projection, Generic[S]):
 
     async def _read(self, run: Runner, log: EventLog, key: Key) -> S:
         owner = key[0]
-        known = self._cache.get(key) or self.start()
-        news = await run.call(log.read, owner, after=known.position, kinds=self.follows)
-        if self.anew and known.position and any(event.kind is EventKind.ERASED for event in news):
+        known, mark = self._cache.get(key) or (self.start(), "")
+        # The last one again: after a log was set back, another event may have its position.
+        last, news = None, await run.call(log.read, owner, after=max(known.position - 1, 0), kinds=self.follows)
+        if known.position and news:
+            last, *news = news
+        lost = known.position and (last is None or last.mark != mark)
+        if lost or (self.anew and known.position and any(event.kind is EventKind.ERASED for event in news)):
             known = self.start()
             news = await run.call(log.read, owner, kinds=self.follows)
         if news:
             known = await run.call(known.after, news)
-            self._cache.put(key, known)
+            self._cache.put(key, (known, news[-1].mark))
         return known
+
+
+async def head(run: Runner, services: Services, owner: Scope) -> int:
+    """The owner's last position; what is read after this, and what is made from it, belongs to it."""
+    return (await run.call(services.truth.heads, owner)).get(owner.owner, 0)
+
+
+async def erased_since(run: Runner, services: Services, owner: Scope, position: int) -> bool:
+    """Whether something of the owner was erased beyond this position."""
+    return bool(await run.call(services.truth.read, owner, after=position, kinds=(EventKind.ERASED,), limit=1))
 
 
 def revision_id(name: str, number: int) -> str:
@@ -205,15 +181,25 @@ def number_of(event: Event | None) -> int:
 
 
 async def append_revision(
-    run: Runner, services: Services, owner: Scope, revision: Draft, drafts: Sequence[Draft] = ()
+    run: Runner,
+    services: Services,
+    owner: Scope,
+    revision: Draft,
+    drafts: Sequence[Draft] = (),
+    *,
+    seen: int | None = None,
 ) -> list[Appended] | None:
     """Append the next revision of something, or these drafts with it among them; None if another was faster.
+
+    Or if something was erased since the position ``seen``, before which was read what they are made from.
 
     Raises:
         IdConflictError: an id of the others is taken.
     """
     try:
-        return await run.call(services.truth.append, owner, drafts or [revision])
+        return await run.call(services.truth.append, owner, drafts or [revision], seen=seen)
+    except OutdatedError:
+        return None
     except IdConflictError:
         taken = await run.call(services.truth.get, owner, [revision.id])
         if not any(event.scope.session == revision.session for event in taken):

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from hybrid_memory.errors import IdConflictError, InvalidMessageError, StoreUnavailableError
+from hybrid_memory.errors import IdConflictError, InvalidMessageError, OutdatedError, StoreUnavailableError
 from hybrid_memory.log.event import QUARANTINE, Event, EventKind
 from hybrid_memory.log.media import is_media
 from hybrid_memory.log.message import REPLACES, Message, Role
-from hybrid_memory.log.port import Draft, EventLog
+from hybrid_memory.log.origin import lowest
+from hybrid_memory.log.port import Appended, Draft, EventLog
 from hybrid_memory.log.receipt import Receipt, receipt_of
 from hybrid_memory.log.visible import visible
 from hybrid_memory.runtime.runners import Runner
@@ -53,7 +55,7 @@ async def remember(
     try:
         await drain(run, services)
         await _check_visible(run, present(services), scope, drafts)
-        appended = await run.call(services.log.append, scope.owner, drafts)
+        appended = await _append(run, services, scope.owner, drafts, messages)
     except StoreUnavailableError as error:
         return await put_aside(run, services, scope.owner, drafts, error)
     receipt = receipt_of(appended[: len(messages)])
@@ -85,6 +87,28 @@ async def _check_visible(run: Runner, services: Services, scope: Scope, drafts: 
             raise IdConflictError(
                 f"id {event.id!r} is that of a message which a rollback or an edit hides: give another id"
             )
+
+
+async def _append(
+    run: Runner, services: Services, owner: Scope, drafts: Sequence[Draft], messages: Sequence[Message]
+) -> list[Appended]:
+    """Append the drafts of the messages; no note of a message that was forgotten, perhaps at this moment."""
+    names = {name for message in messages if not message.replaces for name in message.made_of}
+    while names:
+        seen = (await run.call(services.truth.heads, owner)).get(owner, 0)
+        if lost := await forgotten(run, services, owner, names):
+            raise InvalidMessageError(f"it is made of {shown(lost)}, which was forgotten: nothing was kept")
+        with suppress(OutdatedError):
+            return await run.call(services.log.append, owner, drafts, seen=seen)
+    return await run.call(services.log.append, owner, drafts)
+
+
+async def forgotten(run: Runner, services: Services, owner: Scope, names: Collection[str]) -> str | None:
+    """An id that no event of the owner has, of whom something was erased; None where there is no such one."""
+    there = {event.id for event in await run.call(services.truth.get, owner, sorted(names))} if names else set()
+    missing = min(set(names) - there, default=None)
+    erased = missing and await run.call(services.truth.read, owner, kinds=(EventKind.ERASED,), limit=1)
+    return missing if erased else None
 
 
 def as_messages(
@@ -138,8 +162,8 @@ def _message(
 
 
 def draft_of(services: Services, scope: Scope, message: Message) -> Draft:
-    """The event of a message, as it is stored: redacted, with an id and a time."""
-    message = stored(services, message)
+    """The event of a message, as it is stored: redacted, with an id, a time, and no more authority than its author."""
+    message = _attributed(services, scope, stored(services, message))
     name = message.id or services.new_id()
     return Draft(
         id=name if services.trusted else _held_back(name),
@@ -150,6 +174,14 @@ def draft_of(services: Services, scope: Scope, message: Message) -> Draft:
         payload=_payload(message),
         author=services.author,
     )
+
+
+def _attributed(services: Services, scope: Scope, message: Message) -> Message:
+    """In a shared space only an admin speaks as operator, or says who somebody is; all others are persons."""
+    if scope.space is None or (message.origin is None and message.role is not Role.SYSTEM):
+        return message
+    origin = lowest((message.spoken_by, services.speaks))
+    return message if origin is message.origin else message.model_copy(update={"origin": origin})
 
 
 def _held_back(name: str) -> str:
@@ -228,10 +260,16 @@ async def drain(run: Runner, services: Services) -> int:
         return 0
     count = 0
     for owner in await run.call(services.outbox.heads):
-        while events := await run.call(services.outbox.read, owner, limit=BATCH):
-            for event in events:
-                if event.kind is not EventKind.ERASED:  # our own note, of a process that was killed before it went
-                    await _give(run, services, event)
+        while True:
+            seen = (await run.call(services.truth.heads, owner)).get(owner, 0)
+            if not (events := await run.call(services.outbox.read, owner, limit=BATCH)):
+                break
+            try:
+                for event in events:
+                    if event.kind is not EventKind.ERASED:  # our own note, of a process that was killed before it went
+                        await _give(run, services, event, seen)
+            except OutdatedError:  # another one took it out, and it was forgotten
+                continue
             await _taken_out(run, services, services.outbox, events)
             count += sum(event.kind is not EventKind.ERASED for event in events)
     if count:
@@ -247,14 +285,14 @@ async def _taken_out(run: Runner, services: Services, outbox: EventLog, events: 
     await run.call(outbox.drop, owner, [erased.position])
 
 
-async def _give(run: Runner, services: Services, event: Event) -> None:
+async def _give(run: Runner, services: Services, event: Event, seen: int) -> None:
     draft = Draft.of(event)
     try:
-        await run.call(services.truth.append, event.scope.owner, [draft])
+        await run.call(services.truth.append, event.scope.owner, [draft], seen=seen)
     except IdConflictError as error:
         # Nobody is there any more to be told; the words count for more than the id. The other id follows from them, so
         # that they are stored once however often this is tried.
         digest = hashlib.blake2b(json.dumps(event.payload, sort_keys=True).encode(), digest_size=8).hexdigest()
         renamed = replace(draft, id=f"{event.id[: MAX_NAME_CHARS - 17]}:{digest}")
         _log.warning("%s; what waited under this id is stored as %s", error, renamed.id)
-        await run.call(services.truth.append, event.scope.owner, [renamed])
+        await run.call(services.truth.append, event.scope.owner, [renamed], seen=seen)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import EventKind
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.port import Clock, Draft, EventLog, Expiring, IdSource
 from hybrid_memory.log.visible import Horizon
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
@@ -32,6 +33,7 @@ class Services:
         read_only: nothing is written, indexed or learned.
         horizon: how far a view of the past reaches.
         author, trusted: in a space, who writes through this handle, and whether that needs no approval.
+        speaks: the highest origin of what they write.
     """
 
     log: EventLog
@@ -54,6 +56,7 @@ class Services:
     horizon: Horizon | None = None
     author: str = ""
     trusted: bool = True
+    speaks: Origin = Origin.OPERATOR
 
     @property
     def truth(self) -> EventLog:

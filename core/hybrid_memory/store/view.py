@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, Unpack
+from functools import partial
+from typing import Any
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message
-from hybrid_memory.log.port import EventLog, Reading
+from hybrid_memory.log.port import EventLog
 from hybrid_memory.log.receipt import Receipt, receipt_of
 from hybrid_memory.log.visible import Horizon, Stretches, VisibleLog, hidden, joined, replaced, runs, visible, within
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
+from hybrid_memory.urls import shown_url
 from hybrid_memory.validation import check_span, checked_count, shown
 
 VIEWS = 1024
@@ -133,7 +135,9 @@ def view_of(services: Services, scope: Scope, log: EventLog, **seen: Any) -> Vie
 def present(services: Services) -> Services:
     """The services, if they can be written to; raises `InvalidInputError` for a view of the past, or read-only."""
     if services.read_only:
-        raise InvalidInputError(f"{services.config.url} is opened read-only: open it without read_only to change it")
+        raise InvalidInputError(
+            f"{shown_url(services.config.url)} is opened read-only: open it without read_only to change it"
+        )
     if services.horizon is not None:
         raise InvalidInputError("this is a view of the past, to be read only: write to the memory itself")
     return services
@@ -184,15 +188,23 @@ async def history(
 
 
 async def newest_messages(
-    run: Runner, services: View, scope: Scope, most: int | None, **which: Unpack[Reading]
+    run: Runner,
+    services: View,
+    scope: Scope,
+    most: int | None,
+    *,
+    after: int = 0,
+    since: datetime | None = None,
+    until: datetime | None = None,
 ) -> list[Event]:
     """Messages by position, among them the newest so many in the order of `placed`; all without a number.
 
     An edited message stands behind others in the log, but not in the conversation.
     """
     limit = most
+    read = partial(services.log.read, scope, after=after, since=since, until=until, kinds=(EventKind.MESSAGE,))
     while True:
-        events = await run.call(services.log.read, scope, kinds=(EventKind.MESSAGE,), limit=limit, newest=True, **which)
+        events = await run.call(read, limit=limit, newest=True)
         if limit is None or most is None or len(events) < limit:
             return events
         last = sum((_replaces(event) or event.position) >= events[0].position for event in events)

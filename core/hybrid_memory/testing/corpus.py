@@ -14,6 +14,7 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.index.port import UNUSED, Entry, Matches, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import terms
 
@@ -140,6 +141,7 @@ def random_corpus(seed: int, size: int = 240) -> Corpus:
             turn=0 if source is None else source.turn,
             at=START + timedelta(hours=int(chance.integers(48)), microseconds=int(chance.integers(3))),
             importance=float(chance.random()),
+            origin=tuple(Origin)[number % len(Origin)],
             uses=int(chance.integers(4)),
             last_used=START if chance.random() < 0.5 else None,  # noqa: PLR2004 - a coin
             metadata={} if number % 5 == 0 else {"value": METADATA[chance.integers(len(METADATA))], "other": 1},
@@ -170,6 +172,10 @@ def every_where() -> Iterator[Where]:
     yield Where(ALICE, metadata={"value": True, "other": 1})
     yield Where(ALICE, metadata={"value": True, "other": "1"})
     yield Where(ALICE, kinds=frozenset({RecordKind.FACT}))
+    yield from (Where(ALICE, origins=frozenset({origin})) for origin in Origin)
+    yield Where(BOB, origins=frozenset({Origin.USER, Origin.PERSON}))
+    yield Where(ALICE, origins=frozenset({Origin.USER, Origin.IMPORTED}), kinds=frozenset({RecordKind.TURN}))
+    yield Where(ALICE, origins=frozenset(Origin))
     yield from (Where(ALICE, hidden=stretches) for stretches in HIDDEN)
     noon = START + timedelta(hours=12)
     yield Where(BOB, fresh={"task": noon})
@@ -184,6 +190,7 @@ def every_where() -> Iterator[Where]:
         metadata={"other": 1},
         hidden=((1, 20), (200, 2**62)),
         fresh={"turn": START + timedelta(hours=8)},
+        origins=frozenset(Origin) - {Origin.WEB},
     )
 
 

@@ -56,6 +56,16 @@ class EventLogContract(EventLogRemovalContract):
         assert event.at.utcoffset() == timedelta(0)
         assert [type(value) for value in event.payload["deep"][0]["b"]] == [bool, int, float, str]
 
+    def test_a_mark_is_of_an_event_and_not_of_its_place_or_words(self, log: EventLog) -> None:
+        one, two = log.append(ALICE, [draft(1), draft(2)])
+        events = log.read(ALICE)
+        assert [log.mark(ALICE, event.position) for event in events] == [event.mark for event in events]
+        assert events[0].mark != events[1].mark
+        assert log.mark(OWNERS[1], one.position) == log.mark(ALICE, two.position + 1) == log.mark(ALICE, 0) == ""
+        log.erase(ALICE, [two.position], {one.position: {"content": "other"}}, draft(3))
+        assert log.mark(ALICE, one.position) == events[0].mark
+        assert log.mark(ALICE, two.position) == ""
+
     def test_positions_grow_from_1_over_batches_and_owners(self, log: EventLog) -> None:
         positions = [
             appended.position

@@ -70,6 +70,28 @@ class IndexWritingContract:
         assert index.applied(ALICE) == 9  # noqa: PLR2004 - as above
         assert (index.size().records, index.get([2])[0].uses) == (1, 0)
 
+    def test_the_applied_position_has_an_anchor_and_may_move_back(self, index: SemanticIndex) -> None:
+        """As after a log was set back; whose position it was counts no more than before."""
+        assert index.status(ALICE).anchor == ""
+        assert index.upsert(ALICE, [], after=0, upto=9, anchor="0123456789abcdef")
+        assert index.status(ALICE).anchor == "0123456789abcdef"
+        assert not index.upsert(ALICE, [], after=8, upto=10, anchor="late")
+        assert index.upsert(ALICE, [], after=9, upto=4, anchor="back")
+        assert (index.status(ALICE).applied, index.status(ALICE).anchor) == (4, "back")
+        assert index.status(BOB).anchor == ""
+        assert index.upsert(ALICE, [], after=4, upto=5)
+        assert index.status(ALICE).anchor == ""
+
+    def test_a_record_takes_the_place_of_one_of_somebody_else_with_its_id(self, index: SemanticIndex) -> None:
+        store(index, make_record(1, "old words"), make_record(2, "others"))
+        index.put_vectors(EMBEDDER, {1: b"old", 2: b"other"}, {b"old": A, b"other": B})
+        store(index, make_record(1, "new text", scope=BOB))
+        assert [(record.scope.owner, record.text) for record in index.get([1])] == [(BOB, "new text")]
+        assert index.latest(Where(ALICE), 5).tolist() == index.nearest(A, Where(ALICE), 5).ids.tolist() == [2]
+        assert index.matching(["old"], Where(ALICE), 5).ids.tolist() == []
+        assert numbers_of([record for record, _ in index.pending(BOB, 5)]) == [1]
+        assert index.size().records == 2  # noqa: PLR2004 - one each
+
     def test_of_eight_that_apply_the_same_events_one_wins(self, index: SemanticIndex) -> None:
         with ThreadPoolExecutor(max_workers=8) as pool:
             for number in range(1, 21):

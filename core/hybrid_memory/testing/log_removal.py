@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from hybrid_memory.engines.in_memory import InMemoryLog
-from hybrid_memory.errors import IdConflictError
+from hybrid_memory.errors import IdConflictError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import EventLog
 from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, appended, draft
@@ -86,6 +87,53 @@ class EventLogRemovalContract:
             log.erase(ALICE, [at[1]], {at[2]: {}}, draft(0, payload={"content": "other words"}))
         assert log.read(ALICE) == before
         assert log.append(ALICE, [draft(1)])[0].position == at[1]
+
+    def test_what_was_made_of_what_is_erased_by_now_is_refused(self, log: EventLog) -> None:
+        at = appended(log, ALICE, *range(4))
+        log.append(BOB, [draft(30)])
+        log.append(ALICE, [draft(10, kind=EventKind.COMPACTION)], seen=at[-1])
+        log.append(ALICE, [draft(11)], seen=0)
+        note = log.erase(ALICE, at[:2], {}, NOTE)
+        before = log.read(ALICE)
+        for kind in (EventKind.MESSAGE, EventKind.RECALLED):
+            for seen in (0, note.position - 1):
+                with pytest.raises(OutdatedError):
+                    log.append(ALICE, [draft(12), draft(13, kind=kind)], seen=seen)
+        assert log.read(ALICE) == before
+        log.append(ALICE, [draft(12)])
+        log.append(BOB, [draft(31)], seen=0)
+        (done,) = log.append(ALICE, [draft(13)], seen=note.position)
+        assert done.fresh
+
+    def test_an_erasure_is_refused_if_events_came_since_it_was_planned(self, log: EventLog) -> None:
+        at = appended(log, ALICE, *range(4))
+        log.append(BOB, [draft(30)])
+        before = log.read(ALICE)
+        for seen in (0, at[-2]):
+            with pytest.raises(OutdatedError):
+                log.erase(ALICE, at[:2], {at[2]: {}}, NOTE, seen=seen)
+        assert log.read(ALICE) == before
+        assert log.erase(ALICE, at[:2], {at[2]: {}}, NOTE, seen=at[-1]).fresh
+        assert log.erase(OWNERS[2], [], {}, NOTE, seen=0).fresh
+
+    def test_of_an_erasure_and_what_is_derived_meanwhile_one_is_refused(self, log: EventLog) -> None:
+        """However they interleave: afterwards nothing stands that names what is gone."""
+
+        def derive(number: int, seen: int) -> None:
+            with suppress(OutdatedError):
+                log.append(ALICE, [draft(2000 + number, kind=EventKind.RECALLED)], seen=seen)
+
+        for number in range(20):
+            (turn,) = log.append(ALICE, [draft(number)])
+            with ThreadPoolExecutor(max_workers=2) as pool:
+                derived = pool.submit(derive, number, turn.position)
+                try:
+                    log.erase(ALICE, [turn.position], {}, replace(NOTE, id=f"note {number}"), seen=turn.position)
+                    erased = True
+                except OutdatedError:
+                    erased = False
+                derived.result()
+            assert erased != bool(log.get(ALICE, [f"e{2000 + number}"]))
 
     def test_the_note_alone_makes_an_owner_known(self, log: EventLog) -> None:
         note = log.erase(ALICE, [1, 2], {3: {}}, NOTE)

@@ -14,6 +14,7 @@ from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
 from hybrid_memory.testing.corpus import (
     ALICE,
@@ -214,6 +215,18 @@ class SemanticIndexContract(IndexWritingContract):
             where = Where(ALICE, fresh=fresh)
             assert self._found(index, where) == left, fresh
             assert index.columns(ids(*range(1, 6)), where, 0).ids.tolist() == left, fresh
+
+    def test_origins_are_asked_for_in_the_search(self, index: SemanticIndex) -> None:
+        """Each alone and with others; a stored origin comes back with its record."""
+        records = [make_record(n, "cat", origin=origin) for n, origin in enumerate(Origin, start=1)]
+        self._fill_alike(index, records)
+        assert [record.origin for record in index.get(range(1, 8))] == list(Origin)
+        for wanted in (*({origin} for origin in Origin), {Origin.USER, Origin.IMPORTED}, set(Origin) - {Origin.WEB}):
+            where = Where(ALICE, origins=frozenset(wanted))
+            left = [record.id for record in records if record.origin in wanted]
+            assert self._found(index, where) == left, wanted
+            assert index.columns(ids(*range(1, 8)), where, 0).ids.tolist() == left, wanted
+            assert sorted(index.latest(where, ALL).tolist()) == left, wanted
 
     def test_owners_are_kept_apart(self, index: SemanticIndex) -> None:
         owners = [Scope(user="x"), Scope(space="x"), Scope(tenant="x"), Scope(tenant="acme", space="x")]

@@ -9,7 +9,9 @@ from hybrid_memory.facts.fact import Explanation, Fact
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.log.message import Message
 from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.text.marks import escaped
 from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.text.voices import speaker
 from hybrid_memory.tools.notes import Remembering, remember
 from hybrid_memory.tools.reading import MAX_HITS, short_name, shortened
 from hybrid_memory.tools.tool import NOTED_WITH, Call, MemoryTool, home, named, position, reached
@@ -69,7 +71,7 @@ def _written(explanation: Explanation) -> str:
 
 def _turn(name: str, turn: Message) -> str:
     at = "" if turn.at is None else f"[{turn.at:%Y-%m-%d}] "
-    return f"{name} {at}{short_name(turn.speaker)}: {shortened(turn.text, '')}"
+    return f"{name} {at}{speaker(turn.spoken_by, turn.speaker, turn.text)}: {escaped(shortened(turn.text, ''))}"
 
 
 class Profiling(CheckedModel):
@@ -136,7 +138,8 @@ def _copied(turn: Message) -> Remembering:
     """The words, and of a turn who said them; a note needs no speaker."""
     who = "" if NOTED_WITH in turn.metadata else f"{short_name(turn.speaker)}: "
     text = f"{who}{turn.text}"
-    return Remembering(text=text) if turn.importance is None else Remembering(text=text, importance=turn.importance)
+    note = Remembering(text=text) if turn.importance is None else Remembering(text=text, importance=turn.importance)
+    return note.copied_from(turn.spoken_by)
 
 
 SHARE = MemoryTool(

@@ -6,11 +6,12 @@ import hashlib
 from copy import copy
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, PrivateAttr
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import RecordKind
 from hybrid_memory.log.message import Message
+from hybrid_memory.log.origin import Origin, lowest
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.tools.tool import (
@@ -42,6 +43,17 @@ class Remembering(CheckedModel):
     )
     category: str = Field(default="", description="A label, such as 'diet'")
     importance: float = Field(default=0.5, ge=0, le=1, description="0 trivial to 1 vital")
+    _origin: Origin = PrivateAttr(default=Origin.ASSISTANT)
+
+    @property
+    def origin(self) -> Origin:
+        """Of what is copied; else the words are the model's, whoever they are about."""
+        return self._origin
+
+    def copied_from(self, origin: Origin) -> Remembering:
+        """The same, in words of this origin."""
+        self._origin = origin
+        return self
 
 
 async def remember(call: Call, memory: ScopedMemory, wanted: Remembering) -> str:
@@ -52,7 +64,12 @@ async def remember(call: Call, memory: ScopedMemory, wanted: Remembering) -> str
         if hit.record.turn not in replaced and _plain(hit.record.text) == _plain(text):
             return f"That is remembered already, as {named(hit.record.turn)}."
     category = {"category": wanted.category} if wanted.category.strip() else {}
-    note = Message(content=text, importance=wanted.importance, metadata={NOTED_WITH: NOTED, **category})
+    note = Message(
+        content=text,
+        importance=wanted.importance,
+        metadata={NOTED_WITH: NOTED, **category},
+        origin=lowest((Origin.ASSISTANT, wanted.origin)),
+    )
     receipt: Receipt = await call(outside(memory).remember, note)
     return f"Remembered as {named(receipt.positions[0])}{_quarantine_note(receipt)}."
 
@@ -71,7 +88,12 @@ async def update(call: Call, memory: ScopedMemory, wanted: Updating) -> str:
     place = newest(asked, await updates(call, memory, text))
     old: Message = (await call(memory.expand, named(place)))[0]
     category = {"category": label} if isinstance(label := old.metadata.get("category"), str) else {}
-    note = Message(content=text, importance=old.importance, metadata={NOTED_WITH: UPDATED, REPLACES: place, **category})
+    note = Message(
+        content=text,
+        importance=old.importance,
+        metadata={NOTED_WITH: UPDATED, REPLACES: place, **category},
+        origin=Origin.ASSISTANT,
+    )
     receipt: Receipt = await call(outside(memory).remember, note)
     now = f"{named(receipt.positions[0])}{_quarantine_note(receipt)}"
     known = "; ".join([str(fact) for fact in await call(memory.facts) if fact.positions == (place,)])

@@ -14,13 +14,16 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import handle, principal_of
 from hybrid_memory.log.message import Message, Role
+from hybrid_memory.log.origin import MARKED, Origin
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.text.asking import asking_share
 from hybrid_memory.text.cleaning import clean
+from hybrid_memory.text.marks import escaped, within_record
 from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory.text.voices import speaker
 from hybrid_memory.tools.tool import NOTED_WITH, Call, MemoryTool, home, named, newest, reached, stretch, updates
 from hybrid_memory.validation import CheckedModel, shown
 
@@ -116,9 +119,10 @@ def line_of(record: Record, query: str, max_tokens: int = LINE_TOKENS, *, whose:
     text = clean(record.text)
     short = shortened(text, query, max_tokens)
     is_note = record.kind is RecordKind.FACT or NOTED_WITH in record.metadata
-    speaker = "" if is_note else f"{short_name(record.speaker)}: "
+    whose_words = getattr(record, "origin", Origin.USER)
+    who = "" if is_note and whose_words not in MARKED else f"{speaker(whose_words, record.speaker, text)}: "
     more = "" if short == " ".join(text.split()) else " (more: expand it)"
-    return f"{named(record.turn)} [{record.at:%Y-%m-%d}] {whose}{speaker}{short}{more}"
+    return f"{named(record.turn)} [{record.at:%Y-%m-%d}] {whose}{who}{escaped(short)}{more}"
 
 
 def short_name(speaker: str) -> str:
@@ -198,7 +202,8 @@ def _at_once(made: Callable[..., P]) -> Callable[..., Awaitable[P]]:
 
 
 def _line_with_time(message: Message) -> str:
-    return f"[{message.at:%Y-%m-%d %H:%M}] {short_name(message.speaker)}: {message.text}"
+    who = speaker(message.spoken_by, message.speaker, message.text)
+    return f"[{message.at:%Y-%m-%d %H:%M}] {who}: {within_record(message.text)}"
 
 
 def _room(call: Call) -> int:

@@ -188,12 +188,12 @@ def test_changed_files_are_shown_last_to_go() -> None:
     full = render(ledger, max_tokens=1000, count=len)
     assert full.splitlines() == [
         "modified: changed.py",
-        "errors: ValueError: no",
+        "errors: tool: ValueError: no",
         "ids: KXY219",
         "read: seen.py",
         "commands: cat seen.py; sed -i 1d changed.py",
     ]
-    assert render(ledger, max_tokens=60, count=len).splitlines() == full.splitlines()[:3]
+    assert render(ledger, max_tokens=66, count=len).splitlines() == full.splitlines()[:3]
     assert render(ledger, max_tokens=20, count=len) == "modified: changed.py"
     assert render(ledger, max_tokens=3, count=len) == ""
 

@@ -32,10 +32,10 @@ class JsonlLog(InMemoryLog):
             event = event_of(json.loads(line))
             super().restore(event.scope, [event])
 
-    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
+    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
         """Append to the file; durable on return."""
         with self._lock:
-            appended = super().append(owner, drafts)
+            appended = super().append(owner, drafts, seen=seen)
             fresh = [one.position for one in appended if one.fresh]
             self._write(self.read(owner.owner, after=fresh[0] - 1) if fresh else ())
             return appended
@@ -48,11 +48,17 @@ class JsonlLog(InMemoryLog):
             self._write(new)
 
     def erase(
-        self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
+        self,
+        owner: Scope,
+        positions: Sequence[int],
+        rewritten: Mapping[int, dict[str, Any]],
+        note: Draft,
+        *,
+        seen: int | None = None,
     ) -> Appended:
         """Write the file without these events."""
         with self._anew():
-            return super().erase(owner, positions, rewritten, note)
+            return super().erase(owner, positions, rewritten, note, seen=seen)
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         """Write the file without these events; their ids are known until the process ends."""

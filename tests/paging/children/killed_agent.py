@@ -67,11 +67,11 @@ def killed(url: str, paid: str, place: int, when: str) -> None:
     log = agent.memory._runtime.services.truth
     inner, appends = log.append, [0]
 
-    def append(*args: Any) -> Any:
+    def append(*args: Any, **options: Any) -> Any:
         appends[0] += 1
         if when == "before" and appends[0] == place:
             os.kill(os.getpid(), signal.SIGKILL)
-        appended = inner(*args)
+        appended = inner(*args, **options)
         if when == "after" and appends[0] == place:
             os.kill(os.getpid(), signal.SIGKILL)
         return appended

@@ -18,7 +18,7 @@ from pydantic import Field, PydanticUserError, create_model
 from hybrid_memory import ScopedMemory, ToolCall
 from hybrid_memory.apps.agent.reading import HEARTBEAT, THOUGHTS
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.runtime.worker_pool import NoResultError, TimeLimit, described
+from hybrid_memory.runtime.time_limit import NoResultError, TimeLimit, described
 from hybrid_memory.steps import Chain
 from hybrid_memory.text.structured import cut_off, encodable
 from hybrid_memory.tools.tool import Answer, MemoryTool

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from pydantic import Field
 
-from hybrid_memory import Block, ScopedMemory
+from hybrid_memory import Block, Origin, ScopedMemory
 from hybrid_memory.apps.agent.searching import ARCHIVE, EXPAND, FETCH, SEARCH, SEARCH_ARCHIVE, SEARCH_DATE
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.tools import MemoryTool, tools_named
@@ -25,7 +26,7 @@ class Appending(CheckedModel):
 
 async def append(call: Call, memory: ScopedMemory, wanted: Appending) -> str:
     """Add a line to a block."""
-    known = {"id": call.key, "source": call.sources}
+    known = _known(call)
     return _done(await call(memory.block(wanted.label).edit, append=wanted.content, **known))
 
 
@@ -39,7 +40,7 @@ class Replacing(CheckedModel):
 
 async def replace(call: Call, memory: ScopedMemory, wanted: Replacing) -> str:
     """Change a part of a block."""
-    known = {"id": call.key, "source": call.sources}
+    known = _known(call)
     edited = await call(memory.block(wanted.label).edit, old=wanted.old_content, new=wanted.new_content, **known)
     return _done(edited)
 
@@ -53,9 +54,14 @@ class Rethinking(CheckedModel):
 
 async def rethink(call: Call, memory: ScopedMemory, wanted: Rethinking) -> str:
     """Write a block anew, from the words that the model had seen of it."""
-    known = {"id": call.key, "source": call.sources}
+    known = _known(call)
     seen = None if call.blocks is None else call.blocks.get(wanted.label)
     return _done(await call(memory.block(wanted.label).edit, value=wanted.new_content, revision=seen, **known))
+
+
+def _known(call: Call) -> dict[str, Any]:
+    """What is known of an edit that a model makes."""
+    return {"id": call.key, "source": call.sources, "origin": Origin.ASSISTANT}
 
 
 def _done(block: Block) -> str:

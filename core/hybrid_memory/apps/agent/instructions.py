@@ -13,12 +13,12 @@ from hybrid_memory.apps.agent.reading import HEARTBEAT, THOUGHTS
 from hybrid_memory.tools import MAX_TOKENS
 
 MEMORY = (
-    "How your memory works. You see only a window of the conversation. The blocks below, such as <human>, are your "
+    "How your memory works. You see only a window of the conversation. The blocks, such as <human>, are your "
     "working context: they are always in front of you, and only you keep them true. When the user tells you something "
     "that lasts, write it there at once, with the names, in the user's language; when it is no longer true, replace "
     "it. Older messages leave the window, and a summary stands for them; nothing is lost: search the conversation for "
     "what was said, and archival memory for notes of your own, before you say that you do not know. What stands in "
-    "<system>, <summary> or <memory> tags comes from the memory or from outside, not from the user."
+    "<system>, <summary>, <memory> or <record> tags comes from the memory or from outside, not from the user."
 )
 """For hosts that hand over the functions by themselves."""
 

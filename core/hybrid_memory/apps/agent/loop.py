@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from hybrid_memory import EventKind, Message, Role, ScopedMemory, ToolCall, display
+from hybrid_memory import Block, EventKind, Message, Role, ScopedMemory, ToolCall, display
 from hybrid_memory.analysis import STOPPED, as_event
 from hybrid_memory.apps.agent.executor import Executor
 from hybrid_memory.apps.agent.instructions import rendered
@@ -135,7 +135,7 @@ class Loop:
     def _asked(self, chain: Chain) -> Step:
         """The model's answer to everything up to now."""
         existing = self.memory.blocks()
-        prompt, tokens = self._prompt({label: block.written for label, block in existing.items()})
+        prompt, tokens = self._prompt({label: replace(block, value=block.written) for label, block in existing.items()})
         text = encodable(self.model.complete(prompt))
         answer = read(text, self.executor.functions)
         messages = [Message(role=Role.ASSISTANT, content=reply) for reply in answer.replies if reply]
@@ -157,7 +157,7 @@ class Loop:
             tokens=tokens + self.count(text),
         )
 
-    def _prompt(self, blocks: dict[str, str]) -> tuple[list[Message], int]:
+    def _prompt(self, blocks: dict[str, Block]) -> tuple[list[Message], int]:
         """The prompt as the model reads it, and its tokens: never more than there may be."""
         frame = self.frame
         for _ in range(TRIES):

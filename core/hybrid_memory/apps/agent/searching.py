@@ -14,9 +14,11 @@ from hybrid_memory import Hit, Message, Receipt, Record, RecordKind, Role, Scope
 from hybrid_memory.analysis import is_echo
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.cleaning import clean
+from hybrid_memory.text.marks import escaped
+from hybrid_memory.text.voices import speaker
 from hybrid_memory.tools import reading
 from hybrid_memory.tools.notes import outside
-from hybrid_memory.tools.reading import LINE_TOKENS, instant, line_of, short_name, shortened
+from hybrid_memory.tools.reading import LINE_TOKENS, instant, line_of, shortened
 from hybrid_memory.tools.tool import NOTED_WITH, Call, MemoryTool, named
 from hybrid_memory.validation import CheckedModel
 
@@ -218,8 +220,8 @@ def _is_turn(message: Message) -> bool:
 
 
 def _line(message: Message, max_tokens: int) -> str:
-    text = shortened(clean(message.text), "", max_tokens)
-    return f"[{message.at:%Y-%m-%d %H:%M}] {short_name(message.speaker)}: {text}"
+    text = escaped(shortened(clean(message.text), "", max_tokens))
+    return f"[{message.at:%Y-%m-%d %H:%M}] {speaker(message.spoken_by, message.speaker, text)}: {text}"
 
 
 SEARCH = MemoryTool(

@@ -22,6 +22,7 @@ from hybrid_memory.apps.cli.stores import (
     store_key,
 )
 from hybrid_memory.errors import DISTRIBUTION, InvalidInputError
+from hybrid_memory.urls import shown_url
 
 if TYPE_CHECKING:
     from hybrid_memory import Finding, HybridMemory, Stats
@@ -105,7 +106,9 @@ def migrate(
     Example: hybrid-memory migrate memory.db redis://localhost:6379/0
     """
     if settings(source).url == settings(target, create=True).url:
-        raise InvalidInputError(f"{source} and {target} are the same store: give another one to copy to")
+        raise InvalidInputError(
+            f"{shown_url(source)} and {shown_url(target)} are the same store: give another one to copy to"
+        )
     with (
         open_store(source, background=False, embedder="none") as original,
         open_store(target, create=True, background=False, embedder=embedder.given) as copy,
@@ -114,7 +117,8 @@ def migrate(
     if as_json:
         print_json(done)
         return
-    show(f"{done.events:,} events of {done.owners:,} owners are in {target}, the same as in {source}")
+    where, whence = shown_url(target), shown_url(source)
+    show(f"{done.events:,} events of {done.owners:,} owners are in {where}, the same as in {whence}")
     show(f"indexed {done.indexed:,}, embedded {done.embedded:,}; SHA-256 {done.checksum}", style="dim")
 
 

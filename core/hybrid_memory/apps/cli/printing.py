@@ -152,7 +152,12 @@ def message(said: Message) -> dict[str, Any]:
 
 def turn(event: Event) -> dict[str, Any]:
     """A message with its handle and session."""
-    return {"handle": f"#{event.position}", "session": event.scope.session, **message(event.message)}
+    return {
+        "handle": f"#{event.position}",
+        "session": event.scope.session,
+        "origin": event.origin,
+        **message(event.message),
+    }
 
 
 def hit(result: Hit) -> dict[str, Any]:
@@ -164,6 +169,7 @@ def hit(result: Hit) -> dict[str, Any]:
         "score": result.score,
         "kind": record.kind,
         "speaker": record.speaker,
+        "origin": record.origin,
         "at": record.at,
         "session": record.scope.session,
         "text": record.text,

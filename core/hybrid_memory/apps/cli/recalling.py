@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 Query = Annotated[str, typer.Argument(metavar="QUERY", show_default=False, help="A question, or any words.")]
 Most = Annotated[int, typer.Option("-k", min=1, help="How many hits at most.")]
 Why = Annotated[bool, typer.Option("--why", help="Show the arithmetic of each score.")]
+Origins = Annotated[
+    list[str] | None,
+    typer.Option("--origin", metavar="ORIGIN", help="Only the words of: user, assistant, tool, web, ...; repeatable."),
+]
 
 
 @with_owner()
@@ -27,6 +31,7 @@ def search(
     *,
     k: Most = 5,
     why: Why = False,
+    origins: Origins = None,
     since: Since = None,
     until: Until = None,
     owner: Owner,
@@ -40,7 +45,8 @@ def search(
     Example: hybrid-memory search memory.db "where does she live?" -k 3 --why
     """
     with owner.opened(store) as whose:
-        hits = whose.recall(query, k=k, within="session" if owner.session else "user", since=since, until=until)
+        within: Literal["session", "user"] = "session" if owner.session else "user"
+        hits = whose.recall(query, k=k, within=within, since=since, until=until, origins=origins or ())
     if as_json:
         print_json([shapes.hit(hit) for hit in hits])
         return
@@ -51,13 +57,14 @@ def search(
 
 def show_hits(hits: Sequence[Hit], *, why: bool) -> None:
     """Print each hit: its score as a bar, who said what, and what speaks for it."""
-    from hybrid_memory.analysis import parts  # noqa: PLC0415 - half a second that help need not take
+    from hybrid_memory.analysis import parts, spoken  # noqa: PLC0415 - half a second that help need not take
 
     for hit in hits:
         record = hit.record
         kind = "" if record.kind.value == "turn" else f"  [{record.kind.value}]"
         place = "" if record.scope.session is None else f"  in {record.scope.session}"
-        head = f"{bar(hit.score)} {hit.score:.3f}  #{record.turn}  {when(record.at)}  {record.speaker}{place}{kind}"
+        who = spoken(record.speaker, record.origin)
+        head = f"{bar(hit.score)} {hit.score:.3f}  #{record.turn}  {when(record.at)}  {who}{place}{kind}"
         show(one_line(head), style="bold cyan")
         show(one_line(record.text), indent=2)
         shares = " · ".join(f"{part.label} {part.share:.2f}" for part in parts(hit))
@@ -96,10 +103,12 @@ def history(
 
 def show_turns(events: Sequence[Event], *, whole: bool = False) -> None:
     """Print each turn behind its handle, date, session and speaker."""
+    from hybrid_memory.analysis import spoken  # noqa: PLC0415 - see above
+
     for event in events:
-        message = event.message
+        message, who = event.message, spoken(event.message.speaker, event.origin)
         place = "" if event.scope.session is None else f"  in {event.scope.session}"
-        show(one_line(f"#{event.position}  {when(message.at)}  {message.speaker}{place}"), style="cyan")
+        show(one_line(f"#{event.position}  {when(message.at)}  {who}{place}"), style="cyan")
         show(message.text if whole else one_line(message.text), indent=2)
 
 
@@ -154,8 +163,11 @@ def show_explanation(explanation: Explanation) -> None:
     show(printable(explanation.about), style="bold")
     for step in explanation.steps:
         show(step, indent=2)
+    from hybrid_memory.analysis import spoken  # noqa: PLC0415 - see above
+
     for name, said in explanation.turns:
-        show(f"[{name}] {said.at or '':%Y-%m-%d %H:%M} {said.speaker}: {said.text}", style="cyan", indent=2)
+        who = spoken(said.speaker, said.spoken_by)
+        show(f"[{name}] {said.at or '':%Y-%m-%d %H:%M} {who}: {said.text}", style="cyan", indent=2)
 
 
 def _of_turn(whose: ScopedMemory, what: str) -> Explanation:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hybrid_memory.errors import EmbedderMismatchError, InvalidInputError, WrongKeyError
+from hybrid_memory.urls import shown_url
 
 if TYPE_CHECKING:
     from hybrid_memory import HybridMemory, MemoryConfig, Scope, ScopedMemory
@@ -156,7 +157,7 @@ def settings(store: str, *, create: bool = False) -> MemoryConfig:
 
     if store.endswith((".yaml", ".yml")):
         if not Path(store).exists():
-            raise InvalidInputError(f"{store}: no such file of settings")
+            raise InvalidInputError(f"{shown_url(store)}: no such file of settings")
         config = MemoryConfig.from_yaml(store)
     elif "://" in store:
         config = MemoryConfig(url=store)

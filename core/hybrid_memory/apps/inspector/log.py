@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from hybrid_memory import Event, EventKind, HybridMemory, Message, Tier
-from hybrid_memory.analysis import handle
+from hybrid_memory import Event, EventKind, HybridMemory, Tier
+from hybrid_memory.analysis import handle, spoken
 from hybrid_memory.apps.inspector.reading import PageRequest, key_of, tiers_of
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import shown
@@ -111,16 +111,18 @@ def row_of(event: Event, tiers: list[Tier], *, most: int = SHOWN_CHARS) -> Row:
         kind=event.kind.value,
         at=event.at,
         session=event.scope.session,
-        speaker=_speaker(event.message, event.author) if said else event.author,
+        speaker=_speaker(event) if said else event.author,
         text=text[:most],
         more=max(len(text) - most, 0),
         tiers=tiers,
     )
 
 
-def _speaker(message: Message, author: str) -> str:
+def _speaker(event: Event) -> str:
+    message = event.message
     name = message.speaker if message.speaker == message.role else f"{message.speaker} ({message.role})"
-    return f"{name} by {author}" if author else name
+    name = name if event.origin.value == message.role.value else spoken(name, event.origin)
+    return f"{name} by {event.author}" if event.author else name
 
 
 def description(event: Event) -> str:
@@ -198,6 +200,7 @@ def _as_json(event: Event) -> dict[str, Any]:
         "at": event.at.isoformat(),
         "scope": str(event.scope),
         "author": event.author,
+        "origin": event.origin.value,
         "sources": list(event.sources),
         "payload": event.payload,
     }

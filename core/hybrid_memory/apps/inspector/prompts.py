@@ -9,7 +9,7 @@ from typing import Any
 
 from hybrid_memory import Context, Event, EventKind, Message, Role, Tier
 from hybrid_memory import Piece as Planned
-from hybrid_memory.analysis import LEAST_TOKENS, Parts, escaped, handle, memory_mark
+from hybrid_memory.analysis import LEAST_TOKENS, escaped, handle, memory_mark, spoken
 from hybrid_memory.apps.inspector.reading import PageRequest, state_of
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import message_tokens
@@ -147,7 +147,7 @@ def _laid_out(request: PageRequest, context: Context, before: Sequence[Message],
     laid = [
         Laid(
             row=row,
-            role=message.speaker,
+            role=spoken(message.speaker, message.spoken_by),
             tokens=cost,
             pieces=_pieces(message, context, notes),
             handle=handle(place, place) if (place := places.get(message.id or "")) else "",
@@ -218,7 +218,7 @@ def _pieces(message: Message, context: Context, notes: Sequence[str]) -> list[Pi
     if message.role is Role.SYSTEM:
         pieces, rest = _cut(text, context.sections, OPERATORS)
         return [*pieces, *_piece("blocks" if "blocks" in context.sections else "system", rest)]
-    standing = _standing(context)
+    standing = context.standing
     pieces = []
     if standing and text.startswith(standing):
         pieces, rest = _cut(standing, context.sections, STANDING)
@@ -227,12 +227,6 @@ def _pieces(message: Message, context: Context, notes: Sequence[str]) -> list[Pi
     note = next((note for note in notes if text == note or text.startswith(f"{note}\n\n")), "")
     own = text.removeprefix(note).lstrip("\n") if note else text
     return [*pieces, *_piece("recalled", note), *_piece("turn", own)]
-
-
-def _standing(context: Context) -> str:
-    """Profile and summary as they are marked before the conversation."""
-    profile, summary, artifacts = (context.sections.get(name, "") for name in STANDING)
-    return Parts(profile=profile, summary=summary, artifacts=artifacts, reader=context.reader).standing
 
 
 def _cut(text: str, sections: Mapping[str, str], names: Sequence[str]) -> tuple[list[Piece], str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias
 
 from hybrid_memory import Event, EventKind, Explanation, Hit, Record, Tier, Weights
-from hybrid_memory.analysis import handle
+from hybrid_memory.analysis import handle, spoken
 from hybrid_memory.apps.inspector.reading import PageRequest, tiers_of
 from hybrid_memory.errors import InvalidInputError
 
@@ -34,6 +34,7 @@ class HitRow:
 
     place: int
     hit: Hit
+    speaker: str
     handle: str
     shares: list[Share]
     total: float
@@ -72,6 +73,7 @@ def _rows(request: PageRequest, hits: list[Hit]) -> list[HitRow]:
         HitRow(
             place=place,
             hit=hit,
+            speaker=spoken(hit.record.speaker, hit.record.origin),
             handle=handle(position, position),
             shares=shares_of(hit, best),
             total=sum(getattr(hit.weights, part.name) for part in fields(Weights)),

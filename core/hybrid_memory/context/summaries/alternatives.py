@@ -17,6 +17,7 @@ from hybrid_memory.context.summaries.strategy import ModelKind, SummaryJob, tran
 from hybrid_memory.context.summary import Line, Section
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message, Role
+from hybrid_memory.log.origin import Origin, lowest
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.tokenize import terms
 
@@ -99,7 +100,12 @@ class Merging(WindowOnly):
             said = " ".join(clean(prose(fullest.message), job.room.cleaning).split())
             line = line_of(fullest, said, Section.NOTES, importance(said))
             sources = tuple(event.id for event in events)
-            fresh.append(replace(line, sources=sources, first=events[0].position, last=events[-1].position))
+            fresh.append(
+                replace(
+                    line, sources=sources, first=events[0].position, last=events[-1].position,
+                    origin=lowest(event.origin for event in events),
+                )
+            )  # fmt: skip
         fresh = chosen(
             [line for line in fresh if line.importance >= THRESHOLD], max_tokens=job.room.fresh, count=job.room.count
         )
@@ -129,7 +135,8 @@ class Recursive:
         size = int(job.room.shown * self.share)
         standing, said = updated(_parts(job.standing), job.span, job.room.cleaning)
         parts = chosen([*standing, *said], max_tokens=size, count=job.room.count)
-        return _whole(_joined(parts), job.standing, job.span)
+        origin = lowest(part.origin or Origin.ASSISTANT for part in parts)
+        return [replace(line, origin=origin) for line in _whole(_joined(parts), job.standing, job.span)]
 
     def prompt(self, job: SummaryJob, /) -> list[Message]:
         """The old summary and the evicted turns."""
@@ -193,7 +200,7 @@ def _parts(standing: Sequence[Line]) -> list[Line]:
         for row, part in enumerate(parts):
             worth = judged(part)
             at = line.first + (line.last - line.first) * row // len(parts)
-            found.append(Line(worth.section, part, line.sources, at, at, importance=worth.score))
+            found.append(Line(worth.section, part, line.sources, at, at, importance=worth.score, origin=line.origin))
     return found
 
 

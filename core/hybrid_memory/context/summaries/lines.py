@@ -19,6 +19,7 @@ from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter
+from hybrid_memory.text.voices import speaker
 
 MAX_LINE_CHARS = 240
 MIN_TERMS = 2
@@ -115,7 +116,7 @@ def prose(message: Message) -> str:
 
 def line_of(event: Event, said: str, section: Section, importance: float) -> Line:
     """A line for what was said in one turn, behind its speaker, cut to `MAX_LINE_CHARS`."""
-    text = f"{event.message.speaker}: {said}"
+    text = f"{speaker(event.origin, event.message.speaker, said)}: {said}"
     return Line(
         section=section,
         text=text if len(text) <= MAX_LINE_CHARS else f"{text[: MAX_LINE_CHARS - 1]}…",
@@ -123,6 +124,7 @@ def line_of(event: Event, said: str, section: Section, importance: float) -> Lin
         first=event.position,
         last=event.position,
         importance=importance,
+        origin=event.origin,
     )
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from hybrid_memory.context.summary import Line, Section
 from hybrid_memory.log.message import Message, Role
+from hybrid_memory.log.origin import MARKED
 from hybrid_memory.text.tokenize import terms
 
 NEAR = 12
@@ -180,7 +181,12 @@ def _defers(lines: Sequence[Line]) -> bool:
 
 
 def _gone(known: Sequence[Line | None], line: Line, role: Role) -> tuple[list[int], Line]:
-    """The rows of what this statement takes the place of, ends or answers, and the statement, worth what they were."""
+    """The rows of what this statement takes the place of, ends or answers, and the statement, worth what they were.
+
+    What a tool, a page or an import says changes nothing that somebody of the conversation said.
+    """
+    if line.origin in MARKED:
+        known = [other if other is not None and other.origin in MARKED else None for other in known]
     text = line.text.partition(": ")[2].lower()
     if _asks(line, role) or role not in {Role.USER, Role.ASSISTANT}:
         return [], line

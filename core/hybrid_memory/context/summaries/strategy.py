@@ -6,6 +6,7 @@ English and Chinese without any model, and most have a prompt for a language mod
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +19,9 @@ from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message
 from hybrid_memory.sockets import found
 from hybrid_memory.text.cleaning import clean
+from hybrid_memory.text.marks import escaped
 from hybrid_memory.text.tokens import TokenCounter
+from hybrid_memory.text.voices import speaker_of
 from hybrid_memory.validation import shown
 
 ModelKind: TypeAlias = Literal["language", "compressor"]
@@ -38,6 +41,9 @@ STRATEGIES = {
 """Our own, by name; packages add theirs as entry points of ``hybrid_memory.strategies``."""
 
 _PARTS = ("name", "schema", "extract", "prompt", "read")
+
+_NUMBER = re.compile(r"^(?=[ \t]*\[\d+\])", re.MULTILINE)
+"""A line that begins like a turn of a transcript."""
 
 TURN_CHARS = 1200
 """A longer turn is shown by its head and its tail."""
@@ -128,12 +134,12 @@ def _named(name: str) -> object:
 
 
 def transcript(span: Sequence[Event], room: SummaryRoom) -> str:
-    """One paragraph a turn: its number in brackets, who speaks, what is said."""
-    return "\n".join(f"[{event.position}] {event.message.speaker}: {_said(event, room)}" for event in span)
+    """One paragraph a turn: its number in brackets, who speaks, what is said, which can begin no other turn."""
+    return "\n".join(f"[{event.position}] {speaker_of(event)}: {_said(event, room)}" for event in span)
 
 
 def _said(event: Event, room: SummaryRoom) -> str:
     text = event.message.text
     if len(text) > TURN_CHARS:
         text = f"{text[: TURN_CHARS * 2 // 3]} […] {text[-TURN_CHARS // 3 :]}"
-    return clean(text, room.cleaning).strip()
+    return escaped(_NUMBER.sub("> ", clean(text, room.cleaning).strip()))

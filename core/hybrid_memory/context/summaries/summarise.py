@@ -13,6 +13,7 @@ from hybrid_memory.context.summaries.strategy import Strategy, SummaryJob
 from hybrid_memory.context.summary import Audit, Line, Section
 from hybrid_memory.errors import ModelError
 from hybrid_memory.log.event import Event
+from hybrid_memory.log.origin import Origin, lowest
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.sentences import sentences
@@ -82,9 +83,9 @@ async def summarise(run: Runner, services: Services, way: Strategy, job: Summary
         failed = True
     filled = 0
     if lines is None:
-        lines = way.extract(job)
+        lines = attributed(way.extract(job), job)
     else:
-        lines, filled = _completed(lines, job, ledger)
+        lines, filled = _completed(attributed(lines, job), job, ledger)
     return WrittenSummary(*_measured(lines, job.standing, job.span), failed=failed, filled=filled)
 
 
@@ -100,8 +101,30 @@ async def again(run: Runner, services: Services, way: Strategy, job: SummaryJob,
         return None
     if lines is None:
         return None
-    lines, filled = _completed(lines, job, ledger)
+    lines, filled = _completed(attributed(lines, job), job, ledger)
     return WrittenSummary(*_measured(lines, outside, job.span), filled=filled)
+
+
+def attributed(lines: Sequence[Line], job: SummaryJob) -> list[Line]:
+    """The lines with their origins, where a strategy says none: the lowest of what has words of a line.
+
+    A model was shown the whole span, and may say in words of its own what any of it told. So a line has the origin of
+    the turns that it rests on only as far as all of its words are theirs.
+    """
+    known = set(job.standing)
+    return [line if line in known or line.origin is not None else _attributed(line, job) for line in lines]
+
+
+def _attributed(line: Line, job: SummaryJob) -> Line:
+    there = [(event.origin, event.id in line.sources, terms(event.message.text)) for event in job.span]
+    there += [
+        (other.origin or Origin.ASSISTANT, not set(other.sources).isdisjoint(line.sources), terms(other.text))
+        for other in job.standing
+    ]
+    cited = {term for _, rests, words in there if rests for term in words}
+    if set(terms(line.text)) <= cited:
+        return replace(line, origin=lowest(origin for origin, rests, _ in there if rests))
+    return replace(line, origin=lowest((Origin.ASSISTANT, *(origin for origin, _, _ in there))))
 
 
 def _measured(lines: Sequence[Line], standing: Sequence[Line], span: Sequence[Event]) -> tuple[list[Line], list[Line]]:

@@ -16,6 +16,7 @@ from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import ClickHouseError
 
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, MissingDependencyError, StoreUnavailableError
+from hybrid_memory.urls import ENCODE, cleaned, shown_url
 
 Row: TypeAlias = Sequence[Any]
 
@@ -88,7 +89,7 @@ class Connection:
         return client
 
     def _unavailable(self, verb: str, error: Exception) -> StoreUnavailableError:
-        reason = str(error).strip().replace("\n", " ")
+        reason = str(cleaned(error, self._address.secrets)).strip().replace("\n", " ")
         if "already initialized with path" in reason:
             reason = "this process has the embedded engine open on another folder, and can have one only"
         return StoreUnavailableError(
@@ -115,6 +116,12 @@ class Address:
     place: str
     options: dict[str, Any] = field(repr=False)  # with the password
 
+    @property
+    def secrets(self) -> list[str]:
+        """What no message is to have."""
+        user = self.options.get("username", "")
+        return [self.options.get("password", ""), "" if user == "default" else user]
+
 
 def parsed(url: str) -> Address:
     """The parts of the URL.
@@ -130,7 +137,9 @@ def parsed(url: str) -> Address:
     if scheme == "chdb":
         folder = rest.removeprefix("/")
         if not rest.startswith("/") or not folder:
-            raise InvalidConfigError(f"{url!r} names no folder: use chdb:///relative or chdb:////absolute/folder")
+            raise InvalidConfigError(
+                f"{shown_url(url)!r} names no folder: use chdb:///relative or chdb:////absolute/folder"
+            )
         path = str(Path(folder).expanduser().absolute())
         return Address(table, path, {"interface": "chdb", "path": path})
     return _server(scheme, rest, table)
@@ -140,8 +149,8 @@ def _server(scheme: str, rest: str, table: str) -> Address:
     try:
         parts = urlsplit(f"//{rest}")
         host, port = parts.hostname, parts.port or _PORTS[scheme]
-    except ValueError as error:
-        raise InvalidConfigError(f"the address of the {scheme} archive is wrong: {error}; {_FORMS}") from None
+    except ValueError:
+        raise InvalidConfigError(f"the address of the {scheme} archive is wrong: {_FORMS}; {ENCODE}") from None
     database = unquote(parts.path.strip("/")) or "default"
     if not host or "/" in database:
         raise InvalidConfigError(f"the address of the {scheme} archive names no host or no single database: {_FORMS}")
@@ -164,7 +173,7 @@ def _table(query: str) -> str:
     options = dict(parse_qsl(query, keep_blank_values=True))
     table = options.pop("table", TABLE)
     if options:
-        raise InvalidConfigError(f"an archive has no option {', '.join(map(repr, options))}: table is the only one")
+        raise InvalidConfigError("the URL of an archive has the option table alone")
     if not _TABLE.fullmatch(table):
         raise InvalidConfigError(f"table {table!r} must be of letters, digits and underscores, at most 128")
     return table

@@ -32,7 +32,7 @@ class _Row:
 @dataclass(slots=True)
 class _State:
     rows: dict[int, _Row] = field(default_factory=dict)
-    applied: dict[Scope, int] = field(default_factory=dict)
+    applied: dict[Scope, tuple[int, str]] = field(default_factory=dict)
     known: dict[bytes, Floats] = field(default_factory=dict)
     frequency: Counter[str] = field(default_factory=Counter)
     embedder: tuple[str, int] | None = None
@@ -57,8 +57,10 @@ class InMemoryIndex(SemanticIndex):
             turns = [row.record for row in mine if row.record.kind is RecordKind.TURN]
             last = {turn.scope.session: turn.id for turn in sorted(turns, key=lambda turn: turn.id)}
             vectors = [row.vector for row in mine if row.vector is not None] if sums else []
+            applied, anchor = state.applied.get(owner.owner, (0, "")) if owner else (0, "")
             return Status(
-                applied=state.applied.get(owner.owner, 0) if owner else 0,
+                applied=applied,
+                anchor=anchor,
                 embedder=state.embedder,
                 tails={session: last[session] for session in sessions if session in last},
                 pending=sorted(row.record.id for row in mine if row.vector is None)[:pending],
@@ -68,13 +70,20 @@ class InMemoryIndex(SemanticIndex):
             )
 
     def upsert(
-        self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int, uses: Mapping[int, Use] = UNUSED
+        self,
+        owner: Scope,
+        entries: Sequence[Entry],
+        *,
+        after: int,
+        upto: int,
+        anchor: str = "",
+        uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
         with self._lock:
             state = self._open()
-            if state.applied.get(owner.owner, 0) != after:
+            if state.applied.get(owner.owner, (0, ""))[0] != after:
                 return False
-            state.applied[owner.owner] = upto
+            state.applied[owner.owner] = upto, anchor
             for entry in entries:
                 self._remove([entry.record.id])
                 counts = Counter(entry.terms.split())

@@ -12,7 +12,7 @@ from heapq import merge
 from itertools import islice
 from typing import Any, Unpack
 
-from hybrid_memory.errors import IdConflictError, MemoryClosedError
+from hybrid_memory.errors import IdConflictError, MemoryClosedError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Archive, Draft, EventLog, LogSize, Reading, Selection
 from hybrid_memory.scope import Scope
@@ -38,9 +38,11 @@ class InMemoryLog(EventLog):
         self._lock = threading.RLock()
         self._closed = False
 
-    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
+    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
         with self._lock:
             self._check_open()
+            if seen is not None and (last := _last(self._owners.get(owner.owner, {}).get(EventKind.ERASED, ()))) > seen:
+                raise OutdatedError(f"something of {owner} was erased at {last}, beyond {seen}")
             fresh: dict[tuple[Scope, str], Event] = {}
             appended = []
             for draft in drafts:
@@ -74,11 +76,20 @@ class InMemoryLog(EventLog):
         return taken[::-1] if wanted.newest else taken
 
     def erase(
-        self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
+        self,
+        owner: Scope,
+        positions: Sequence[int],
+        rewritten: Mapping[int, dict[str, Any]],
+        note: Draft,
+        *,
+        seen: int | None = None,
     ) -> Appended:
         with self._lock:
             self._check_open()
             gone = set(positions)
+            last = max(map(_last, self._owners.get(owner.owner, {}).values()), default=0)
+            if seen is not None and last > seen:
+                raise OutdatedError(f"events of {owner} were appended up to {last}, beyond {seen}")
             before = self._owners.get(owner.owner, {}), self._by_id, self._dropped
             mine = {
                 kind: [
@@ -177,6 +188,10 @@ class InMemoryLog(EventLog):
     def _check_open(self) -> None:
         if self._closed:
             raise MemoryClosedError
+
+
+def _last(events: Sequence[Event]) -> int:
+    return events[-1].position if events else 0
 
 
 def _position(event: Event) -> int:

@@ -19,6 +19,7 @@ import grpc
 from pymilvus import MilvusClient, MilvusException
 
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, MissingDependencyError, StoreUnavailableError
+from hybrid_memory.urls import ENCODE, cleaned, shown_url
 
 CONNECT_SECONDS = 2.0
 CALL_SECONDS = 8.0
@@ -154,7 +155,8 @@ class Connection:
             if self._address.host
             else "is the folder writable, and no other process at work in it?"
         )
-        return StoreUnavailableError(f"{where} failed at {verb}: {error}; {hint}")
+        reason = cleaned(error, [self._address.password, self._address.user])
+        return StoreUnavailableError(f"{where} failed at {verb}: {reason}; {hint}")
 
 
 _folders: Counter[Path] = Counter()
@@ -192,7 +194,7 @@ class Address:
     uri: str
     host: str = ""
     port: int = 0
-    user: str = ""
+    user: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
     database: str = ""
     prefix: str = PREFIX
@@ -204,13 +206,12 @@ class Address:
         Raises:
             InvalidConfigError: it is no such URL.
         """
-        scheme, _, rest = url.partition("://")
-        shown = f"{scheme}://{rest.rpartition('@')[2]}"  # without the password
+        shown = shown_url(url)
         try:
             parts = urlsplit(url)
             host, port = parts.hostname or "", parts.port or PORT
-        except ValueError as error:
-            raise InvalidConfigError(f"cannot read the URL {shown!r} ({error}): write {_FORMS}") from None
+        except ValueError:
+            raise InvalidConfigError(f"cannot read the URL {shown!r}: write {_FORMS}; {ENCODE}") from None
         options = parse_qs(parts.query, keep_blank_values=True)
         prefix = options.pop("prefix", [PREFIX])[-1]
         if parts.scheme not in ("milvus", "milvus+tls") or options:
@@ -223,7 +224,7 @@ class Address:
                 raise InvalidConfigError(f"the folder of Milvus Lite must end in .db, got {shown!r}: write {_FORMS}")
             return cls(uri=path, prefix=prefix)
         if path and not _NAME.fullmatch(path):
-            raise InvalidConfigError(f"a database's name is letters, digits and underscores, got {path!r} in {shown!r}")
+            raise InvalidConfigError(f"a database's name is letters, digits and underscores, got {shown!r}; {ENCODE}")
         secure = parts.scheme == "milvus+tls"
         name = f"[{host}]" if ":" in host else host
         return cls(

@@ -15,7 +15,16 @@ from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.milvus.catalog import FLAT, LEAST_FLUSHED, PENDING, RECORDS, TERMS, VECTORS, WINDOW, Catalog
 from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import NARROWING, PLACE, Narrowing, digest, owner_key, to_record, to_row
-from hybrid_memory.engines.milvus.state import EMBEDDER, Neighbours, StateTable, TermCounts, applied_of, sum_of, tail_of
+from hybrid_memory.engines.milvus.state import (
+    EMBEDDER,
+    Neighbours,
+    StateTable,
+    TermCounts,
+    anchor_of,
+    applied_of,
+    sum_of,
+    tail_of,
+)
 from hybrid_memory.engines.milvus.vectors import Probing, VectorTable, unpacked
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.bm25 import ranked
@@ -85,11 +94,13 @@ class MilvusIndex(SemanticIndex):
     ) -> Status:
         key = "" if owner is None else owner_key(owner)
         tails = {session: tail_of(key, digest("session", session)) for session in sessions}
-        stored = self._state.get([EMBEDDER, applied_of(key), *([sum_of(key)] if sums else []), *tails.values()])
+        named = [EMBEDDER, applied_of(key), anchor_of(key), *([sum_of(key)] if sums else [])]
+        stored = self._state.get([*named, *tails.values()])
         pending_ids = self._catalog.select(PENDING, f'owner == "{key}"', ["id"], limit=pending) if pending else []
         count, total = unpacked(stored.get(sum_of(key)))
         return Status(
             applied=int(stored.get(applied_of(key), 0)),
+            anchor=stored.get(anchor_of(key), ""),
             embedder=(stored[EMBEDDER][0], stored[EMBEDDER][1]) if EMBEDDER in stored else None,
             tails={session: stored[name] for session, name in tails.items() if name in stored},
             pending=sorted(row["id"] for row in pending_ids),
@@ -99,7 +110,14 @@ class MilvusIndex(SemanticIndex):
         )
 
     def upsert(
-        self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int, uses: Mapping[int, Use] = UNUSED
+        self,
+        owner: Scope,
+        entries: Sequence[Entry],
+        *,
+        after: int,
+        upto: int,
+        anchor: str = "",
+        uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
         key = owner_key(owner)
         with self._writing:
@@ -115,7 +133,8 @@ class MilvusIndex(SemanticIndex):
             self._terms.change((row["terms"] for row in rows), (row["terms"] for row in old))
             self._use(key, uses)
             # What says that all is done comes last.
-            self._state.put({**self._neighbours.after_writing(rows, old), applied_of(key): upto})
+            done = {anchor_of(key): anchor, applied_of(key): upto}
+            self._state.put({**self._neighbours.after_writing(rows, old), **done})
         return True
 
     def put_vectors(

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
-from hybrid_memory.engines.instants import plain, record_of, to_micros
+from hybrid_memory.engines.instants import origin_labels, plain, record_of, to_micros
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.visible import joined
 from hybrid_memory.scope import Scope
 
@@ -63,7 +64,7 @@ def to_row(entry: Entry) -> Row:
         "owner": owner_key(record.scope),
         "session": digest("session", record.scope.session),
         "category": "" if record.category is None else digest("category", record.category),
-        "metadata": [_pair(key, value) for key, value in record.metadata.items() if not isinstance(value, dict | list)],
+        "metadata": [*_pairs(record.metadata), *_origin(record)],
         "length": len(record.text),
         "importance": float(record.importance),
         "last_used": NEVER if record.last_used is None else values["last_used"],
@@ -135,6 +136,23 @@ def _conditions(where: Where) -> Iterator[str]:
         yield f"(at >= {to_micros(instant)} or ({others}))"
     for key, value in where.metadata.items():
         yield f'array_contains(metadata, "{_pair(key, value)}")'
+    one_of, labels = _origins(where)
+    if where.origins and labels:
+        holds = " or ".join(f'array_contains(metadata, "{label}")' for label in labels)
+        yield f"({holds})" if one_of else f"not ({holds})"
+
+
+def _origins(where: Where) -> tuple[bool, list[str]]:
+    one_of, names = origin_labels(where.origins)
+    return one_of, [_origin_label(name) for name in names]
+
+
+def _origin(record: Record) -> list[str]:
+    return [] if record.origin is Origin.IMPORTED else [_origin_label(record.origin)]
+
+
+def _origin_label(origin: str) -> str:
+    return digest("origin", origin)
 
 
 def _predicate(where: Where, visible: Callable[[int], bool]) -> Callable[[Row], bool]:
@@ -148,6 +166,7 @@ def _predicate(where: Where, visible: Callable[[int], bool]) -> Callable[[Row], 
         for key in (name, digest("category", name))
     }  # fmt: skip
     pairs = {_pair(key, value) for key, value in where.metadata.items()}
+    one_of, labels = _origins(where)
 
     def holds(row: Row) -> bool:
         return (
@@ -159,9 +178,14 @@ def _predicate(where: Where, visible: Callable[[int], bool]) -> Callable[[Row], 
             and visible(row["turn"])
             and all(row["at"] >= fresh.get(row[name], NEVER) for name in ("kind", "category"))
             and pairs <= set(row["metadata"])
+            and (not where.origins or one_of != set(labels).isdisjoint(row["metadata"]))
         )
 
     return holds
+
+
+def _pairs(metadata: Mapping[str, Any]) -> list[str]:
+    return [_pair(key, value) for key, value in metadata.items() if not isinstance(value, dict | list)]
 
 
 def _pair(key: str, value: Any) -> str:

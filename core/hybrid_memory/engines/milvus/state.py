@@ -46,6 +46,11 @@ def applied_of(owner: str) -> str:
     return f"applied:{owner}"
 
 
+def anchor_of(owner: str) -> str:
+    """Where the anchor of the owner's applied position stands."""
+    return f"anchor:{owner}"
+
+
 def newest_of(owner: str) -> str:
     """Where the latest instant of the owner's records stands, in microseconds."""
     return f"newest:{owner}"

@@ -7,7 +7,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar, cast
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -20,6 +20,7 @@ from redis.exceptions import NoScriptError, RedisClusterException, RedisError, R
 from redis.retry import Retry
 
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, StoreUnavailableError, StoreVersionError
+from hybrid_memory.urls import ENCODE, cleaned, shown_url
 
 CONNECT_SECONDS = 2
 CALL_SECONDS = 10
@@ -45,8 +46,8 @@ class _Address:
     host: str
     port: int
     database: int
-    user: str | None
-    password: str | None
+    user: str | None = field(repr=False)
+    password: str | None = field(repr=False)
     prefix: str
 
 
@@ -80,6 +81,7 @@ class RedisConnection:
         self.connects = 0
         self._connected = count(1)
         self._closed = False
+        self._secrets = (address.password, address.user)
         self._cluster = address.scheme.endswith("+cluster")
         self._client: Any = self._attempted("connect to", lambda: self._opened(address), retry=False)
         try:
@@ -146,8 +148,8 @@ class RedisConnection:
         except (RedisError, RedisClusterException, OSError) as error:
             self.check_open()
             raise StoreUnavailableError(
-                f"cannot {verb} Redis at {self.address}: {error}; see that the server runs, and that host, port, user "
-                "and password are right"
+                f"cannot {verb} Redis at {self.address}: {cleaned(error, self._secrets)}; see that the server runs, "
+                "and that host, port, user and password are right"
             ) from error
 
     def _opened(self, address: _Address) -> Any:
@@ -199,8 +201,8 @@ def _parsed(url: str) -> _Address:
     try:
         parts = urlsplit(url)
         port = parts.port or 6379
-    except ValueError as error:
-        raise InvalidConfigError(f"{_shown(url)} is no Redis URL: {error}") from None
+    except ValueError:
+        raise InvalidConfigError(f"{_shown(url)} is no Redis URL: {ENCODE}") from None
     options = parse_qs(parts.query, keep_blank_values=True)
     prefix = options.pop("prefix", ["hybrid-memory"])[-1]
     database = parts.path.strip("/") or "0"
@@ -214,7 +216,8 @@ def _parsed(url: str) -> _Address:
         )
     if not database.isdecimal() or (parts.scheme.endswith("+cluster") and database != "0"):
         raise InvalidConfigError(
-            f"the path of a Redis URL is the number of a database, and a cluster has only 0, got {_shown(url)}"
+            f"the path of a Redis URL is the number of a database, and a cluster has only 0, got {_shown(url)}; "
+            f"{ENCODE}"
         )
     user, password = (unquote(part) if part else None for part in (parts.username, parts.password))
     return _Address(parts.scheme, parts.hostname or "localhost", port, int(database), user, password, prefix)
@@ -222,7 +225,7 @@ def _parsed(url: str) -> _Address:
 
 def _shown(url: str) -> str:
     """The URL without its password."""
-    return repr(re.sub(r"//[^/@]*@", "//***@", url))
+    return repr(shown_url(url))
 
 
 SCRUB_SECONDS = 600

@@ -77,13 +77,14 @@ class RedisIndex(SemanticIndex):
         root = "" if owner is None else self._keys.index(owner_tag(owner))
         commands: list[tuple[Value, ...]] = [
             ("GET", self._keys.embedder),
-            ("HMGET", f"{root}:state", "applied", "vectors", *(["sum"] if sums else [])),
+            ("HMGET", f"{root}:state", "applied", "anchor", "vectors", *(["sum"] if sums else [])),
             ("ZRANGE", f"{root}:pending", 0, pending - 1) if pending else ("EXISTS", root),
             *(("ZREVRANGE", f"{root}:turns:{digest_or_none(session)}", 0, 0) for session in sessions),
         ]
-        embedder, (applied, vectors, *total), ids, *last = self._connection.calls(commands)
+        embedder, (applied, anchor, vectors, *total), ids, *last = self._connection.calls(commands)
         return Status(
             applied=int(applied or 0),
+            anchor=(anchor or b"").decode(),
             embedder=None if embedder is None else _pair(embedder),
             tails={session: int(one[0]) for session, one in zip(sessions, last, strict=True) if one},
             pending=[int(number) for number in ids] if pending else (),
@@ -93,9 +94,20 @@ class RedisIndex(SemanticIndex):
         )
 
     def upsert(
-        self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int, uses: Mapping[int, Use] = UNUSED
+        self,
+        owner: Scope,
+        entries: Sequence[Entry],
+        *,
+        after: int,
+        upto: int,
+        anchor: str = "",
+        uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
         tag = owner_tag(owner)
+        # Ids are positions: where a log was set back, they come again, perhaps as somebody else's.
+        for other, numbers in self._by_owner(entry.record.id for entry in entries).items():
+            if other != tag:
+                self.delete(numbers)
         # Whose a record is must be known before it is there, so that it can always be found by its id.
         commands: list[list[Value]] = [["HSETNX", self._keys.owners, tag, owner_json(owner)]]
         for key, numbers in self._by_key(entry.record.id for entry in entries).items():
@@ -104,7 +116,7 @@ class RedisIndex(SemanticIndex):
         used = [value for number, use in uses.items() for value in (number, use.count, to_micros(use.at))]
         stored = [to_entry(tag, entry) for entry in entries]
         call = uuid4().hex  # so that the script knows its own work where the answer was lost and it is sent again
-        moved, *totals = self._run(UPSERT, tag, [call, after, upto, len(stored), *stored, *used])
+        moved, *totals = self._run(UPSERT, tag, [call, after, upto, anchor, len(stored), *stored, *used])
         if moved:
             self._update_totals(tag, totals)
         return bool(moved)

@@ -3,8 +3,8 @@
 Each record is a hash, which the Query Engine follows. Beside the records, under the root, which is the first key of
 every script; the second one is where the names of the records begin:
 
-- ``state``: a hash: the applied position, and the call that moved it; how many records there are, their words in all,
-  and how many have a vector; the sum of the vectors as doubles; and the number of changes.
+- ``state``: a hash: the applied position, its anchor, and the call that moved it; how many records there are, their
+  words in all, and how many have a vector; the sum of the vectors as doubles; and the number of changes.
 - ``places``: a sorted set of record ids by segment and ordinal, so that neighbours stand side by side.
 - ``pending``: of those that wait for a vector, by id. ``times``: of all by time. ``turns:<session>``: by id.
 - ``words``: a sorted set of the owner's words, by ``characters * 2**32 + records that have it``: words of one length
@@ -131,13 +131,13 @@ end
 UPSERT = Script(
     COMMON,
     r"""
--- A name of this call, after, upto, how many records, each as JSON, then of each use: id, count, time.
+-- A name of this call, after, upto, its anchor, how many records, each as JSON, then of each use: id, count, time.
 local state = root .. ':state'
 if redis.call('HGET', state, 'call') == ARGV[1] then return {1, totals()} end
 if (redis.call('HGET', state, 'applied') or '0') ~= ARGV[2] then return {0} end
-redis.call('HSET', state, 'applied', ARGV[3], 'call', ARGV[1])
-local size = tonumber(ARGV[4])
-for i = 5, 4 + size do
+redis.call('HSET', state, 'applied', ARGV[3], 'anchor', ARGV[4], 'call', ARGV[1])
+local size = tonumber(ARGV[5])
+for i = 6, 5 + size do
   local entry = cjson.decode(ARGV[i])
   remove({entry.id})
   redis.call('HSET', record .. entry.id, unpack(entry.fields))
@@ -147,7 +147,7 @@ for i = 5, 4 + size do
   if entry.turn then redis.call('ZADD', root .. ':turns:' .. entry.session, entry.id, entry.id) end
   counted(entry.words, 1)
 end
-for i = 5 + size, #ARGV, 3 do
+for i = 6 + size, #ARGV, 3 do
   local key = record .. ARGV[i]
   if redis.call('EXISTS', key) == 1 then
     redis.call('HINCRBY', key, 'uses', ARGV[i + 1])
@@ -173,7 +173,7 @@ for _, id in ipairs(ids) do
   redis.call('DEL', record .. id)
 end
 for _, part in ipairs({':places', ':pending', ':times', ':words'}) do redis.call('DEL', root .. part) end
-redis.call('HDEL', root .. ':state', 'applied', 'records', 'words', 'vectors', 'sum')
+redis.call('HDEL', root .. ':state', 'applied', 'anchor', 'records', 'words', 'vectors', 'sum')
 return {ids, totals()}
 """,
 )

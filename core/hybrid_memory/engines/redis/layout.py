@@ -17,6 +17,7 @@ from hybrid_memory.engines.redis.index_scripts import PLACE_STEP
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.port import Draft
 from hybrid_memory.scope import Scope
 
@@ -145,7 +146,7 @@ FIELDS = ("data", "uses", "last")
 
 _DATA = (
     *("text", "at", "sources", "segment", "ordinal", "kind", "speaker", "category", "importance"),
-    *("valid_from", "valid_to", "metadata", "turn", "author"),
+    *("valid_from", "valid_to", "metadata", "turn", "author", "origin"),
 )
 """What ``data`` holds after id, owner and session, in this order."""
 
@@ -165,7 +166,7 @@ def to_entry(owner: str, entry: Entry) -> str:
         "turn": record.turn,
         "said": f"{at + 10**18:019d}{record.id:019d}",
         "words": words,
-        "meta": ",".join(pairs(record.metadata)) or NONE,
+        "meta": ",".join([*pairs(record.metadata), *_origin(record)]) or NONE,
         "row": f"{record.segment} {record.ordinal} {len(record.text)} {record.importance!r}",
         "uses": record.uses,
         "data": to_json([record.id, _owner_parts(scope), scope.session, *(values[name] for name in _DATA)]),
@@ -189,7 +190,7 @@ def to_record(fields: Sequence[bytes | None]) -> Record:
     """The record of `FIELDS`."""
     data, uses, last = fields
     number, (tenant, user, agent, space), session, *rest = json.loads(data or b"")
-    values = dict(zip(_DATA, rest, strict=True))
+    values = dict(zip(_DATA, rest, strict=False))  # records that were stored before have no origin
     values |= {"id": number, "uses": int(uses or 0), "last_used": None if last is None else int(last)}
     return record_of(Scope(tenant, user, agent, session, space), values)
 
@@ -199,6 +200,15 @@ def pairs(metadata: Mapping[str, Any]) -> list[str]:
     return [
         digest(f"{key}\n{json.dumps(value)}") for key, value in metadata.items() if not isinstance(value, (dict, list))
     ]
+
+
+def origin_label(origin: str) -> str:
+    """What stands for an origin beside the pairs; no key has a NUL."""
+    return digest(f"\0origin {origin}")
+
+
+def _origin(record: Record) -> list[str]:
+    return [] if record.origin is Origin.IMPORTED else [origin_label(record.origin)]
 
 
 def encode(term: str) -> str:

@@ -21,7 +21,7 @@ from hybrid_memory.engines.redis.layout import (
     to_values,
 )
 from hybrid_memory.engines.redis.log_scripts import APPEND, COUNT, DROP, ERASE, GET, RAISE, READ, RESTORE
-from hybrid_memory.errors import IdConflictError, StoreUnavailableError
+from hybrid_memory.errors import IdConflictError, OutdatedError, StoreUnavailableError
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Reading, Selection
 from hybrid_memory.scope import Scope
@@ -55,12 +55,12 @@ class RedisLog(EventLog):
         self._turns = [threading.Lock() for _ in range(_LOCKS)]
         warn_of_losses(connection)
 
-    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
+    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
         self._connection.check_open()
         if not drafts:
             return []
         values = [value for draft in drafts for value in to_values(draft)]
-        return self._written(owner, APPEND, drafts, values)
+        return self._written(owner, APPEND, drafts, values, seen)
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         self._connection.check_open()
@@ -77,12 +77,18 @@ class RedisLog(EventLog):
         return events[::-1] if wanted.newest else events
 
     def erase(
-        self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
+        self,
+        owner: Scope,
+        positions: Sequence[int],
+        rewritten: Mapping[int, dict[str, Any]],
+        note: Draft,
+        *,
+        seen: int | None = None,
     ) -> Appended:
         values = [*to_values(note), len(rewritten)]
         for position, payload in rewritten.items():
             values += [position, payload_digest(payload), to_json(payload)]
-        return self._written(owner, ERASE, [note], [*values, *positions])[0]
+        return self._written(owner, ERASE, [note], [*values, *positions], seen)[0]
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         self._run(DROP, owner, list(positions))
@@ -123,13 +129,13 @@ class RedisLog(EventLog):
         self._connection.close()
 
     def _written(
-        self, owner: Scope, script: Script, drafts: Sequence[Draft], values: Sequence[Value]
+        self, owner: Scope, script: Script, drafts: Sequence[Draft], values: Sequence[Value], seen: int | None
     ) -> list[Appended]:
         beyond = 0
         with self._turns[crc32(owner_tag(owner).encode()) % _LOCKS]:
             for _ in range(ATTEMPTS):
                 base = self._reserved(owner, len(drafts), beyond)
-                outcome, *answer = self._run(script, owner, [base, *values])
+                outcome, *answer = self._run(script, owner, [base, -1 if seen is None else seen, *values])
                 if outcome == b"done":
                     pairs = zip(drafts, answer[::2], answer[1::2], strict=True)
                     return [Appended(draft.id, int(position), fresh=bool(fresh)) for draft, position, fresh in pairs]
@@ -138,6 +144,8 @@ class RedisLog(EventLog):
                         f"id {drafts[answer[0] - 1].id!r} is taken in this session by another message (position "
                         f"{int(answer[1])}): the log is append-only, so give the new one an id of its own"
                     )
+                if outcome == b"outdated":
+                    raise OutdatedError(f"the log of {owner} went on to {int(answer[0])}, beyond {seen}")
                 beyond = int(answer[0])
         raise StoreUnavailableError(f"others were faster at writing for {owner} {ATTEMPTS} times: write less at once")
 

@@ -83,13 +83,13 @@ end
 APPEND = Script(
     COMMON,
     r"""
--- base, then of each draft: fixed, session, id, kind, at, digest, meta, payload.
-local base, width = tonumber(ARGV[1]), 8
-local size = (#ARGV - 1) / width
+-- base, what was seen or -1, then of each draft: fixed, session, id, kind, at, digest, meta, payload.
+local base, beyond, width = tonumber(ARGV[1]), tonumber(ARGV[2]), 8
+local size = (#ARGV - 2) / width
 local head = tonumber(redis.call('GET', root .. ':head') or '0')
 local answer, new, seen, repeated = {'done'}, {}, {}, false
 for i = 1, size do
-  local first = 2 + (i - 1) * width
+  local first = 3 + (i - 1) * width
   local fixed, session, id, kind, _, digest = unpack(ARGV, first, first + width - 1)
   local field = session .. ':' .. id
   local position, old_kind, old_digest = known(session, id)
@@ -117,6 +117,8 @@ for i = 1, size do
   end
 end
 if #new == 0 or repeated then return answer end
+local erased = redis.call('ZREVRANGE', root .. ':kind:erased', 0, 0)[1]
+if beyond >= 0 and erased and tonumber(erased) > beyond then return {'outdated', erased} end
 if base < head then return {'behind', text(head)} end
 for _, draft in ipairs(new) do
   add(draft[2], unpack(ARGV, draft[1] + 1, draft[1] + width - 1))
@@ -130,17 +132,20 @@ return answer
 ERASE = Script(
     COMMON,
     r"""
--- base, the note as a draft, then how many positions are rewritten, each with digest and payload, then those that go.
-local base = tonumber(ARGV[1])
-local fixed, session, id, kind, at, digest, meta, payload = unpack(ARGV, 2, 9)
-local rewritten = tonumber(ARGV[10])
+-- base, what was seen or -1, the note as a draft, then how many positions are rewritten, each with digest and payload,
+-- then those that go.
+local base, beyond = tonumber(ARGV[1]), tonumber(ARGV[2])
+local fixed, session, id, kind, at, digest, meta, payload = unpack(ARGV, 3, 10)
+local rewritten = tonumber(ARGV[11])
 local goes = {}
-for i = 11 + 3 * rewritten, #ARGV do
+for i = 12 + 3 * rewritten, #ARGV do
   local old_kind, old_session, old_id = identity(ARGV[i])
   if old_kind then goes[old_session .. ':' .. old_id] = {ARGV[i], old_kind, old_session, old_id} end
 end
 local there, there_kind, there_digest = known(session, id)
 if there and tonumber(there) == base + 1 then return {'done', there, 1} end
+local last = redis.call('GET', root .. ':last') or '0'
+if beyond >= 0 and tonumber(last) > beyond then return {'outdated', last} end
 local stands = there and not goes[session .. ':' .. id]
 if stands then
   if fixed ~= '1' or there_kind ~= kind or there_digest ~= digest then return {'taken', 1, there} end
@@ -148,7 +153,7 @@ elseif base < tonumber(redis.call('GET', root .. ':head') or '0') then
   return {'behind', redis.call('GET', root .. ':head')}
 end
 for i = 0, rewritten - 1 do
-  local position, new_digest, words = unpack(ARGV, 11 + 3 * i, 13 + 3 * i)
+  local position, new_digest, words = unpack(ARGV, 12 + 3 * i, 14 + 3 * i)
   local old_kind, old_session, old_id, event = identity(position)
   if old_kind then
     redis.call('HSET', root .. ':ids', old_session .. ':' .. old_id, position .. ' ' .. old_kind .. ' ' .. new_digest)

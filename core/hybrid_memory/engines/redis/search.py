@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.engines.instants import to_micros
+from hybrid_memory.engines.instants import origin_labels, to_micros
 from hybrid_memory.engines.redis.connection import CALL_SECONDS, RedisConnection, Value
-from hybrid_memory.engines.redis.layout import Keys, digest, digest_or_none, owner_tag, pairs
+from hybrid_memory.engines.redis.layout import Keys, digest, digest_or_none, origin_label, owner_tag, pairs
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.port import Matches, RecordColumns
 from hybrid_memory.index.record import RecordKind, Where
@@ -192,6 +192,7 @@ def condition(where: Where) -> str:
     if where.until is not None:
         parts.append(f"@at:[-inf ({to_micros(where.until)}]")
     parts += [f"@meta:{{{pair}}}" for pair in pairs(where.metadata)]
+    parts += _origins(where)
     parts += [f"-@turn:[{max(first, 0)} {_bound(last)}]" for first, last in where.hidden if 0 <= last >= first]
     for name, instant in where.fresh.items():
         labels = f"@category:{{{digest(name)}}}"
@@ -199,6 +200,12 @@ def condition(where: Where) -> str:
             labels = f"({labels}|@kind:{{{name}}})"
         parts.append(f"-({labels} @at:[-inf ({to_micros(instant)}])")
     return " ".join(parts)
+
+
+def _origins(where: Where) -> list[str]:
+    one_of, labels = origin_labels(where.origins)
+    listed = "|".join(map(origin_label, labels))
+    return [f"{'' if one_of else '-'}@meta:{{{listed}}}"] if where.origins and labels else []
 
 
 def _bound(position: int) -> str:
@@ -238,6 +245,10 @@ def _allowed(
         mask &= at < to_micros(where.until)
     for pair in pairs(where.metadata):
         mask &= np.char.find(metadata, pair) >= 0
+    if where.origins:
+        one_of, names = origin_labels(where.origins)
+        labelled = [np.char.find(metadata, origin_label(name)) >= 0 for name in names]
+        mask &= np.logical_or.reduce(labelled, initial=False) == one_of
     if where.hidden:
         first, last = np.array(where.hidden, dtype=np.int64).T
         mask &= ~((turns[:, None] >= first) & (turns[:, None] <= last)).any(axis=1)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import threading
 from collections import OrderedDict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -134,13 +136,16 @@ class OwnerCaches:
         if cache is None or not cache.approximate or not cache.grown or self._db.encrypted:
             return
         try:
-            with self._db.write() as connection:  # nobody deletes meanwhile, so no deleted vector is saved again
-                if connection.execute("SELECT number FROM revision").fetchone() == (cache.revision,):
-                    cache.save(self._file(owner))
+            # Nobody deletes meanwhile, so no deleted vector is saved again.
+            self._db.write(partial(self._save, owner, cache))
         except (OSError, StoreError) as error:
             _log.warning("cannot save the vector index: %s; it will be made again from %s", error, self._db.path)
         except MemoryClosedError:
             return
+
+    def _save(self, owner: int, cache: VectorCache, connection: sqlite3.Connection) -> None:
+        if connection.execute("SELECT number FROM revision").fetchone() == (cache.revision,):
+            cache.save(self._file(owner))
 
     def _file(self, owner: int) -> Path:
         return self._folder / f"owner-{owner}.npz"

@@ -7,13 +7,13 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hybrid_memory.engines.sqlite.driver import Driver
-from hybrid_memory.engines.sqlite.rows import owner_key
+from hybrid_memory.engines.sqlite.rows import origin_of, owner_key
 from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, MIGRATIONS
 from hybrid_memory.errors import (
     InvalidConfigError,
@@ -34,6 +34,8 @@ OPENINGS = 3
 
 SMALLEST_BYTES = 512
 """Of a database; SQLite takes a file of fewer for an empty one, and would overwrite it."""
+
+T = TypeVar("T")
 
 _OWNER = "SELECT id FROM owners WHERE tenant = ? AND user = ? AND agent = ? AND space = ?"
 
@@ -114,7 +116,7 @@ class Database:
         try:
             self._check_ours(connection)
             self._configure(connection)
-            self._migrate(connection)
+            _transaction(connection, self._migrate)
         except self._driver.error as error:
             connection.close()
             raise self._driver.failure("open", error) from error
@@ -145,25 +147,23 @@ class Database:
         connection.execute("PRAGMA secure_delete = ON")
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
-        with _transaction(connection):
-            self._check_ours(connection)  # another process may have migrated it meanwhile
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            for number, script in enumerate(MIGRATIONS[version:], version + 1):
-                for statement in script.split(";"):  # executescript would commit half-way
-                    if statement.strip():
-                        connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {number}")
-            if version == 0:
-                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.create_function("origin_of", 2, origin_of)
+        self._check_ours(connection)  # another process may have migrated it meanwhile
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        for number, script in enumerate(MIGRATIONS[version:], version + 1):
+            for statement in script.split(";"):  # executescript would commit half-way
+                if statement.strip():
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {number}")
+        if version == 0:
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
-    @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: committed on exit, rolled back on error."""
+    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """What the work returns, done in one transaction: committed when it returns, rolled back when it raises."""
         with self._lock:
             self._check_open()
             try:
-                with _transaction(self._writer):
-                    yield self._writer
+                return _transaction(self._writer, work)
             except self._driver.error as error:
                 raise self._driver.failure("write", error) from error
 
@@ -282,16 +282,12 @@ class Database:
             raise MemoryClosedError
 
 
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+def _transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
+    # An interrupt may come after any call, and the ``except`` of a generator or an ``__exit__`` written in Python may
+    # then never run. That of a connection is C code: it commits or rolls back, whatever was raised wherever.
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        return work(connection)
 
 
 def scrub(connection: sqlite3.Connection) -> bool:

@@ -53,9 +53,9 @@ class SqliteIndex(SemanticIndex):
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
         number = None if owner is None else self._db.owner_id(owner)
-        ((applied, name, dim),) = self._db.query(
-            "SELECT (SELECT applied FROM index_state WHERE owner = ?), e.name, e.dim "
-            "FROM revision LEFT JOIN embedder e ON e.one = revision.one",
+        ((applied, anchor, name, dim),) = self._db.query(
+            "SELECT i.applied, i.anchor, e.name, e.dim FROM revision LEFT JOIN embedder e ON e.one = revision.one "
+            "LEFT JOIN index_state i ON i.owner = ?",
             (number,),
         )
         tails = {session: self._tail(number, session) for session in sessions}
@@ -63,6 +63,7 @@ class SqliteIndex(SemanticIndex):
         cache = self._caches.vectors(number) if sums and number is not None else None
         return Status(
             applied=applied or 0,
+            anchor=anchor or "",
             embedder=None if name is None else (name, dim),
             tails={session: tail for session, tail in tails.items() if tail is not None},
             pending=[row[0] for row in self._db.query(pending_ids, (number, pending))] if pending else (),
@@ -83,13 +84,21 @@ class SqliteIndex(SemanticIndex):
         return {number: turns[before] for number, before in rows if before in turns}
 
     def upsert(
-        self, owner: Scope, entries: Sequence[Entry], *, after: int, upto: int, uses: Mapping[int, Use] = UNUSED
+        self,
+        owner: Scope,
+        entries: Sequence[Entry],
+        *,
+        after: int,
+        upto: int,
+        anchor: str = "",
+        uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
-        with self._db.write() as connection:
+        def moved_on(connection: sqlite3.Connection) -> bool:
             number = self._db.owner_id_for_writing(connection, owner)
             connection.execute("INSERT OR IGNORE INTO index_state(owner, applied) VALUES (?, 0)", (number,))
             moved = connection.execute(
-                "UPDATE index_state SET applied = ? WHERE owner = ? AND applied = ?", (upto, number, after)
+                "UPDATE index_state SET applied = ?, anchor = ? WHERE owner = ? AND applied = ?",
+                (upto, anchor, number, after),
             )
             if not moved.rowcount:
                 return False
@@ -120,10 +129,12 @@ class SqliteIndex(SemanticIndex):
             )
             return True
 
+        return self._db.write(moved_on)
+
     def put_vectors(
         self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
     ) -> None:
-        with self._db.write() as connection:
+        def put(connection: sqlite3.Connection) -> None:
             connection.execute("INSERT OR IGNORE INTO embedder(one, name, dim) VALUES (1, ?, ?)", embedder)
             stored = connection.execute("SELECT name, dim FROM embedder").fetchone()
             if stored != embedder:
@@ -131,7 +142,7 @@ class SqliteIndex(SemanticIndex):
             asked = (json.dumps(list(keys)),)
             pending_ids = connection.execute(
                 "SELECT record FROM pending WHERE record IN (SELECT value FROM json_each(?))", asked
-            )
+            ).fetchall()
             wanted = {keys[record] for (record,) in pending_ids}  # none for a record that was deleted meanwhile
             connection.executemany(
                 "INSERT OR IGNORE INTO embeddings(key, vector) VALUES (?, ?)",
@@ -150,6 +161,8 @@ class SqliteIndex(SemanticIndex):
                 "DELETE FROM pending WHERE record = ?1 AND EXISTS (SELECT 1 FROM vectors WHERE record = ?1)",
                 [(record,) for record in keys],
             )
+
+        self._db.write(put)
 
     def train(self, owner: Scope) -> None:
         number = self._db.owner_id(owner)
@@ -207,7 +220,7 @@ class SqliteIndex(SemanticIndex):
         return [records[number] for number in ids if number in records]
 
     def delete(self, ids: Sequence[int] | None) -> int:
-        with self._db.write() as connection:
+        def deleted(connection: sqlite3.Connection) -> int:
             if ids is None:
                 gone = delete_all(connection)
                 self._caches.remove_files()
@@ -216,6 +229,8 @@ class SqliteIndex(SemanticIndex):
             if gone:
                 mark_unscrubbed(connection)
             return gone
+
+        return self._db.write(deleted)
 
     def scrub(self) -> None:
         self._db.scrub()

@@ -11,8 +11,8 @@ from typing import Any, Unpack
 from hybrid_memory.engines.instants import from_micros, micros_or_none, to_micros
 from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.rows import mark_unscrubbed, owner_scope
-from hybrid_memory.errors import IdConflictError
-from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.errors import IdConflictError, OutdatedError
+from hybrid_memory.log.event import Event, EventKind, mark_of
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Reading, Selection
 from hybrid_memory.scope import Scope
 
@@ -27,12 +27,17 @@ class SqliteLog(EventLog):
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def append(self, owner: Scope, drafts: Sequence[Draft]) -> list[Appended]:
+    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
         if not drafts:
             return []
-        with self._db.write() as connection:
+
+        def appended(connection: sqlite3.Connection) -> list[Appended]:
             number = self._db.owner_id_for_writing(connection, owner)
+            if seen is not None and (last := _last(connection, number, "kind = 'erased' AND kind <> 'message'")) > seen:
+                raise OutdatedError(f"something of {owner} was erased at {last}, beyond {seen}")
             return [_append_one(connection, number, draft) for draft in drafts]
+
+        return self._db.write(appended)
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         wanted, number = Selection(**which), self._db.owner_id(scope)
@@ -51,10 +56,18 @@ class SqliteLog(EventLog):
         return [_event(row) for row in (reversed(rows) if wanted.newest else rows)]
 
     def erase(
-        self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]], note: Draft
+        self,
+        owner: Scope,
+        positions: Sequence[int],
+        rewritten: Mapping[int, dict[str, Any]],
+        note: Draft,
+        *,
+        seen: int | None = None,
     ) -> Appended:
-        with self._db.write() as connection:
+        def erased(connection: sqlite3.Connection) -> Appended:
             number = self._db.owner_id_for_writing(connection, owner)
+            if seen is not None and (last := _last(connection, number)) > seen:
+                raise OutdatedError(f"events of {owner} were appended up to {last}, beyond {seen}")
             for position, payload in rewritten.items():
                 at = (position, number)
                 connection.execute(
@@ -71,13 +84,16 @@ class SqliteLog(EventLog):
             mark_unscrubbed(connection)
             return _append_one(connection, number, note)
 
+        return self._db.write(erased)
+
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         number = self._db.owner_id(owner)
         if number is None or not positions:
             return
         chosen = "owner = ? AND position IN (SELECT value FROM json_each(?))"
         listed = (number, json.dumps(list(positions)))
-        with self._db.write() as connection:
+
+        def dropped(connection: sqlite3.Connection) -> None:
             rows = connection.execute(
                 f"SELECT owner, session, id, position, kind, payload FROM events WHERE {chosen}", listed
             ).fetchall()
@@ -88,8 +104,10 @@ class SqliteLog(EventLog):
             connection.execute(f"DELETE FROM events WHERE {chosen}", listed)
             mark_unscrubbed(connection)
 
+        self._db.write(dropped)
+
     def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        with self._db.write() as connection:
+        def restored(connection: sqlite3.Connection) -> None:
             number = self._db.owner_id_for_writing(connection, owner)
             connection.executemany(
                 "INSERT OR IGNORE INTO events(position, id, owner, session, kind, at, payload, sources, author) "
@@ -103,6 +121,8 @@ class SqliteLog(EventLog):
                 ],
             )
 
+        self._db.write(restored)
+
     def scrub(self) -> None:
         self._db.scrub()
 
@@ -113,6 +133,12 @@ class SqliteLog(EventLog):
             () if scope is None else (self._db.owner_id(scope),),
         )
         return {owner_scope(*row[:4]): int(row[4]) for row in rows if row[4] is not None}
+
+    def mark(self, owner: Scope, position: int) -> str:
+        rows = self._db.query(
+            "SELECT id, at FROM events WHERE owner = ? AND position = ?", (self._db.owner_id(owner), position)
+        )
+        return mark_of(rows[0][0], from_micros(rows[0][1])) if rows else ""
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         number = self._db.owner_id(owner)
@@ -156,6 +182,12 @@ def _conditions(wanted: Selection) -> tuple[list[str], list[Any], str]:
             # Few events are sorted sooner than all of an owner's are walked through; the newest come soon anyway.
             order = "e.position" if wanted.newest and wanted.limit is not None else "+e.position"
     return parts, values, order
+
+
+def _last(connection: sqlite3.Connection, owner: int, which: str = "TRUE") -> int:
+    """The last position of an owner's events; 0 of none."""
+    (last,) = connection.execute(f"SELECT max(position) FROM events WHERE owner = ? AND {which}", (owner,)).fetchone()
+    return last or 0
 
 
 def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> Appended:

@@ -11,12 +11,13 @@ from typing import Any
 from hybrid_memory.engines.instants import plain, record_of, to_micros
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, Where
+from hybrid_memory.log.origin import Origin, lowest, of_tool
 from hybrid_memory.log.visible import joined
 from hybrid_memory.scope import Scope
 
 FIELDS = (
     *("id", "kind", "category", "speaker", "text", "at", "segment", "ordinal", "importance", "uses", "last_used"),
-    *("valid_from", "valid_to", "sources", "metadata", "turn", "author"),
+    *("valid_from", "valid_to", "sources", "metadata", "turn", "author", "origin"),
 )
 SELECT = (
     f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in FIELDS)} "
@@ -49,6 +50,17 @@ def to_record(row: tuple[Any, ...]) -> Record:
     return record_of(owner_scope(*row[:5]), values)
 
 
+def origin_of(space: str, payload: str) -> str:
+    """The origin of a message that was stored before messages had one, for migration 6."""
+    message = json.loads(payload)
+    role = message.get("role", "user")
+    spoken = of_tool(message.get("name")) if role == "tool" else _SPOKEN.get(role, Origin.IMPORTED)
+    return lowest((spoken, Origin.PERSON)) if space else spoken
+
+
+_SPOKEN = {"system": Origin.OPERATOR, "user": Origin.USER, "assistant": Origin.ASSISTANT}
+
+
 def json_holds(metadata: str, wanted: str) -> bool:
     """Whether a JSON object has every value of another, exactly."""
     stored = json.loads(metadata)
@@ -64,7 +76,7 @@ def narrowing(where: Where) -> tuple[list[str], list[Any]]:
     if where.scope.session is not None:
         parts.append("r.session = ?")
         values.append(where.scope.session)
-    for column, names in (("r.kind", where.kinds), ("r.category", where.categories)):
+    for column, names in (("r.kind", where.kinds), ("r.category", where.categories), ("r.origin", where.origins)):
         if names:
             parts.append(f"{column} IN ({', '.join('?' * len(names))})")
             values.extend(sorted(names))

@@ -116,4 +116,16 @@ MIGRATIONS: tuple[str, ...] = (
     ) WITHOUT ROWID;
     CREATE UNIQUE INDEX dropped_positions ON dropped(owner, position);
     """,
+    # 6: whose words a record holds. Where the log is elsewhere they count as imported until the index is rebuilt.
+    """
+    ALTER TABLE records ADD COLUMN origin TEXT NOT NULL DEFAULT 'imported';
+    UPDATE records SET origin = coalesce((
+        SELECT origin_of(o.space, e.payload) FROM events e JOIN owners o ON o.id = e.owner
+        WHERE e.position = records.turn AND e.kind = 'message'
+    ), origin) WHERE kind <> 'item';
+    """,
+    # 7: which event stood at the applied position, so that an index notices that its log was set back.
+    """
+    ALTER TABLE index_state ADD COLUMN anchor TEXT NOT NULL DEFAULT '';
+    """,
 )

@@ -1,0 +1,91 @@
+"""Who may say what: facts about the user come from the user, instructions from nobody else, pages tell nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hybrid_memory.facts.attributes import RULE
+from hybrid_memory.facts.fact import USER, Claim
+from hybrid_memory.log.event import Event
+from hybrid_memory.log.message import Role
+from hybrid_memory.log.origin import INSTRUCTING, Origin
+from hybrid_memory.text.speakers import voice
+from hybrid_memory.text.tokenize import terms
+
+NAMED_CHARS = 200
+"""In how much of the beginning of a turn a name is looked for."""
+
+_PEOPLE = frozenset((*INSTRUCTING, Origin.PERSON, Origin.ASSISTANT))
+_ORDERS = "communication_style"
+
+
+def heard(turns: Iterable[Event]) -> list[Event]:
+    """The turns that somebody said, to read from or to understand others by: nothing of tools, the web and imports."""
+    return [turn for turn in turns if turn.origin in _PEOPLE]
+
+
+def admitted(
+    claims: Iterable[tuple[Event, Claim]], before: Sequence[Event], origins: Sequence[str]
+) -> list[tuple[Event, Claim]]:
+    """The claims that the speakers of their turns may make, where facts are learned from these origins.
+
+    ``before`` are the turns that were said before and among them.
+    """
+    return [
+        (turn, claim)
+        for turn, claim in claims
+        if ("user" in origins and (turn.origin in INSTRUCTING or _repeats_the_user(turn, claim, before)))
+        or ("person" in origins and turn.origin not in INSTRUCTING and _about_themselves(turn, claim))
+    ]
+
+
+def _about_themselves(turn: Event, claim: Claim) -> bool:
+    """Whether somebody who is not the user speaks of themselves under a name of their own, and tells nobody what to do.
+
+    In a shared space, which has no user, they may speak of whatever it is about: each fact names its author.
+    """
+    subject, name = person_of(claim.subject), person_of(" ".join(_name_of(turn).split()))
+    orders = claim.attribute.startswith(RULE) or claim.attribute == _ORDERS
+    return (
+        turn.origin in _PEOPLE
+        and not orders
+        and subject != USER
+        and (turn.scope.space is not None or subject == name != "")
+    )
+
+
+def _repeats_the_user(turn: Event, claim: Claim, before: Sequence[Event]) -> bool:
+    """Whether a note that the assistant made in the user's place says what the user has just said."""
+    if turn.message.role is not Role.USER or turn.origin is not Origin.ASSISTANT or turn.message.name:
+        return False
+    if claim.attribute.startswith(RULE) or claim.attribute == _ORDERS or person_of(claim.subject) != USER:
+        return False
+    earlier = [event.message.text for event in before if event.position < turn.position and event.origin in INSTRUCTING]
+    said = {term for text in earlier for term in terms(text)}
+    wanted = terms(claim.value)
+    return bool(wanted) and said.issuperset(wanted)
+
+
+def person_of(subject: str) -> str:
+    """The person that a subject is about, or around whom: of "Tom's boss" Tom."""
+    return subject.replace("’", "'").partition("'s ")[0].strip().casefold()
+
+
+def speaker_of(turn: Event) -> str:
+    """The name under which the user speaks; empty without one, and of anybody else's turn."""
+    return _name_of(turn) if turn.origin in INSTRUCTING else ""
+
+
+def _name_of(turn: Event) -> str:
+    return turn.message.name or voice(turn.message.text[:NAMED_CHARS].strip())[0]
+
+
+def names_of_user(claims: Iterable[Event], user: str | None) -> set[str]:
+    """Under which names the user speaks, as persons: the id, and what these claims tell."""
+    names = (user or "", *(event.payload.get("speaker", "") for event in claims))
+    return {person_of(name) for name in names if name}
+
+
+def by_the_user(claim: Event) -> bool:
+    """Whether the user said it, or it was learned before claims had an origin, or the application settled it."""
+    return claim.payload.get("origin") in {None, *INSTRUCTING}

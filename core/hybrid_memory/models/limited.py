@@ -1,0 +1,106 @@
+"""Models of the caller's, each of whose calls is waited for only so long; see `TimeLimit`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import ParamSpec, TypeVar
+
+from hybrid_memory.arrays import Array, Floats
+from hybrid_memory.config.memory import Weights
+from hybrid_memory.errors import ModelError
+from hybrid_memory.models.port import MediaEmbedder, Ranker, TextCompressor
+from hybrid_memory.runtime.breaker import Breaker
+from hybrid_memory.runtime.time_limit import NoResultError, TimeLimit
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+PATIENCE = 6
+"""How many times as long work waits for a model when nobody waits for the work."""
+
+
+def model_limit(name: str, timeout: timedelta) -> TimeLimit:
+    """The limit of a model's calls, which are no longer made after one that took too long, but for a probe."""
+    return TimeLimit(name, timeout, patience=PATIENCE * timeout, breaker=Breaker())
+
+
+def limited(limit: TimeLimit, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """The result of a model's method, or what it raised; `ModelError` if it took too long."""
+    try:
+        return limit.call(function, *args, **kwargs)
+    except NoResultError as error:
+        if isinstance(error.__cause__, Exception):
+            raise error.__cause__ from None
+        raise ModelError(str(error)) from error.__cause__
+
+
+class LimitedMediaEmbedder:
+    """Another embedder of media."""
+
+    def __init__(self, model: MediaEmbedder, timeout: timedelta) -> None:
+        self._model = model
+        self._limit = model_limit(f"embedder {model.name!r}", timeout)
+
+    @property
+    def name(self) -> str:
+        """Of the embedder."""
+        return self._model.name
+
+    @property
+    def dim(self) -> int:
+        """Width of the vectors."""
+        return limited(self._limit, lambda: self._model.dim)
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """What it embeds."""
+        return self._model.kinds
+
+    def embed_media(self, media: Sequence[bytes], kind: str) -> Floats:
+        """See `MediaEmbedder.embed_media`."""
+        return limited(self._limit, self._model.embed_media, media, kind)
+
+    def embed_query(self, text: str) -> Floats:
+        """See `MediaEmbedder.embed_query`."""
+        return limited(self._limit, self._model.embed_query, text)
+
+
+class LimitedRanker:
+    """Another ranker; whatever it raises is a `ModelError`."""
+
+    def __init__(self, model: Ranker, timeout: timedelta) -> None:
+        self._model = model
+        self._limit = model_limit(f"ranker {model.name!r}", timeout)
+
+    @property
+    def name(self) -> str:
+        """Of the ranker."""
+        return self._model.name
+
+    def score(
+        self,
+        query: str,
+        signals: Mapping[str, Array],
+        weights: Weights,
+        texts: Callable[[Sequence[int]], list[str]],
+    ) -> Array:
+        """See `Ranker.score`."""
+        try:
+            return limited(self._limit, self._model.score, query, signals, weights, texts)
+        except ModelError:
+            raise
+        except Exception as error:
+            raise ModelError(f"ranker {self.name!r} failed: {type(error).__name__}: {error}") from error
+
+
+class LimitedCompressor:
+    """Another compressor."""
+
+    def __init__(self, model: TextCompressor, timeout: timedelta) -> None:
+        self._model = model
+        self._limit = model_limit("the compressor", timeout)
+
+    def compress(self, text: str, *, max_tokens: int) -> str:
+        """See `TextCompressor.compress`."""
+        return limited(self._limit, self._model.compress, text, max_tokens=max_tokens)

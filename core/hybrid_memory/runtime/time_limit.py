@@ -1,0 +1,115 @@
+"""Calls of what is not ours, waited for only so long."""
+
+from __future__ import annotations
+
+import contextvars
+import queue
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import ParamSpec, TypeVar
+
+from hybrid_memory.runtime.breaker import Admission, Breaker
+from hybrid_memory.runtime.tasks import INTERACTIVE, current_priority
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+MAX_HANGING = 4
+"""Calls beyond their time limit that may be left behind; until one of them ends, nothing is called any more."""
+
+PROBE_SECONDS = 1.0
+"""How long the caller waits whose call finds out whether there is an answer again."""
+
+
+class NoResultError(Exception):
+    """A call failed, with what it raised as the cause; or took too long, without one. Says so in words."""
+
+
+class TimeLimit:
+    """Calls that are waited for only so long; the caller's context variables go along.
+
+    Args:
+        name: of what is called, for errors.
+        timeout: of each call; positive.
+        patience: of calls for which nobody waits, such as those of background work; by default the same.
+        breaker: opened by calls that take too long, and closed by any that comes back, even late; without one every
+            call is made.
+    """
+
+    def __init__(
+        self, name: str, timeout: timedelta, *, patience: timedelta | None = None, breaker: Breaker | None = None
+    ) -> None:
+        self._name = name
+        self._timeout = timeout
+        self._patience = timeout if patience is None else patience
+        self._breaker = breaker
+        self._lock = threading.Lock()
+        self._left: list[threading.Thread] = []
+
+    @property
+    def seconds(self) -> float:
+        """How long a call would be waited for here and now."""
+        hurried = current_priority(INTERACTIVE) >= INTERACTIVE
+        return min((self._timeout if hurried else self._patience).total_seconds(), threading.TIMEOUT_MAX)
+
+    def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of the function.
+
+        Raises:
+            NoResultError: it failed, took too long, or could not be called, or the last calls took too long.
+        """
+        seconds = self._admitted()
+        outcome: queue.SimpleQueue[tuple[T, None] | tuple[None, BaseException]] = queue.SimpleQueue()
+        context = contextvars.copy_context()
+
+        def run() -> None:
+            try:
+                outcome.put((context.run(function, *args, **kwargs), None))
+            except BaseException as error:  # noqa: BLE001 - even SystemExit is its failure, not ours
+                outcome.put((None, error))
+            if self._breaker is not None:
+                self._breaker.succeeded()
+
+        # A call cannot be stopped, only left behind. In a pool those left behind would take up all workers, and the
+        # pool would wait for them at exit; a daemon thread of its own holds up neither the next call nor the exit.
+        thread = threading.Thread(target=run, name=self._name, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            raise NoResultError(f"{self._name} cannot be called: {error}") from error
+        try:
+            value, problem = outcome.get(timeout=seconds)
+        except queue.Empty:
+            raise self._left_behind(thread, seconds) from None
+        if problem is not None:
+            raise NoResultError(f"{self._name} failed: {described(problem)}") from problem
+        return value  # type: ignore[return-value]
+
+    def _admitted(self) -> float:
+        """How many seconds the call is to be waited for; raises if it is not to be made."""
+        with self._lock:
+            self._left = [thread for thread in self._left if thread.is_alive()]
+            if len(self._left) >= MAX_HANGING:
+                raise NoResultError(f"{self._name} hangs: {MAX_HANGING} calls have not come back yet")
+        admission = Admission.YES if self._breaker is None else self._breaker.admit()
+        if self._breaker is not None and admission is Admission.NO:
+            raise NoResultError(f"{self._breaker.failure}; it is not asked again yet")
+        return min(self.seconds, PROBE_SECONDS) if admission is Admission.PROBE else self.seconds
+
+    def _left_behind(self, thread: threading.Thread, seconds: float) -> NoResultError:
+        """What is raised for a call that is no longer waited for."""
+        with self._lock:
+            self._left.append(thread)
+        error = NoResultError(f"{self._name} took longer than {seconds:g} s")
+        if self._breaker is not None:
+            self._breaker.failed(error)
+        return error
+
+
+def described(problem: BaseException) -> str:
+    """The error as Python shows it, or its kind where it cannot be shown."""
+    try:
+        return repr(problem)
+    except Exception:  # noqa: BLE001 - whatever a foreign error does
+        return type(problem).__name__

@@ -1,0 +1,192 @@
+"""What is to be destroyed: turns, what follows from them, and what repeats the words that were asked for."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from urllib.parse import unquote
+
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.message import REPLACES
+from hybrid_memory.log.port import EventLog
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.scope import Scope
+
+SAID = (EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.QUARANTINED)
+"""Kinds that hold words of somebody, and are not derived."""
+
+NAMES = {EventKind.MESSAGE: "turns", EventKind.QUARANTINED: "turns", EventKind.PAYLOAD: "payloads"}
+
+STREAM_BATCH = 1_000
+
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""What Unicode calls Default_Ignorable_Code_Point: zero-width and soft characters, selectors, marks of direction."""
+
+_ENCODED = re.compile(r"(?:[A-Za-z0-9+/_=-]{60,}\s+)*[A-Za-z0-9+/_=-]{200,}\s*")
+_DATA_URL = re.compile(r"data:[^,]{0,200},")
+
+
+def plain(text: str) -> str:
+    """The text as words are looked for in it: whatever its case, width and spacing, and what is not seen in it."""
+    if not text.isascii():
+        bare = _UNSEEN.sub("", unicodedata.normalize("NFKC", _UNSEEN.sub("", text)))
+        text = unicodedata.normalize("NFKC", bare.casefold())
+    return " ".join(text.casefold().split())
+
+
+def texts_of(event: Event) -> str:
+    """Every text of what was said, for `plain`: words, names, metadata, addresses, calls; but no encoded data."""
+    payload = event.payload
+    if event.kind is EventKind.PAYLOAD:
+        return str(payload["text"])
+    content, calls = payload.get("content", ""), payload.get("tool_calls", ())
+    extra = {key: value for key, value in payload.get("extra", {}).items() if key not in {REPLACES, "made_of"}}
+    parts = [content] if isinstance(content, str) else ["\n".join(leaves([block.get("text") for block in content]))]
+    parts += leaves([[] if isinstance(content, str) else content, payload.get("name"), payload.get("metadata")])
+    parts += leaves([*extra.values(), [[call.get("name"), call.get("arguments")] for call in calls]])
+    parts += [json.dumps(call.get("arguments"), ensure_ascii=False) for call in calls]
+    return APART.join(parts)
+
+
+def sources_of(event: Event) -> Iterator[str]:
+    """Ids of the events that one was made of, wherever it says so."""
+    named = [*event.sources, event.payload.get("turn")]
+    named += [name for line in event.payload.get("lines", ()) for name in line["sources"]]
+    if event.kind is EventKind.MESSAGE:
+        made_of = event.payload.get("extra", {}).get("made_of")
+        named += made_of if isinstance(made_of, list) else ()
+    yield from (name for name in named if isinstance(name, str))
+
+
+APART = " \x00 "
+"""Stands between texts that are not to be read as one."""
+
+
+def leaves(value: Any) -> Iterator[str]:
+    """The texts in JSON, names of fields included; addresses as they are read too, encoded data not at all."""
+    if isinstance(value, str):
+        if found := _DATA_URL.match(value):
+            yield found[0]
+        elif len(value) < MIN_ENCODED or not _ENCODED.fullmatch(value):
+            yield value
+            if "%" in value:
+                yield unquote(value)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield str(key)
+            yield from leaves(item)
+    elif isinstance(value, Iterable):
+        for item in value:
+            yield from leaves(item)
+    elif value is not None:
+        yield str(value)
+
+
+MIN_ENCODED = 200
+
+
+@dataclass(slots=True)
+class Erasure:
+    """What goes, and what is written anew without it; projections add what follows from the turns.
+
+    Attributes:
+        turns: messages and payloads that go.
+        words: plain, those that were asked for; what repeats them goes. Empty for none.
+        user: of whom everything goes; empty where it is about turns only.
+        before: what was put into blocks before then goes; None for nothing.
+        lost: ids of what went earlier; what was made of it goes too.
+        after: only what stands beyond this position is looked at.
+        derived: positions of other events that go; rewritten: new payloads by position.
+        counts: what was destroyed, by what a caller calls it.
+        places, names: positions and ids of the turns; first: the first of them in each session.
+    """
+
+    scope: Scope
+    turns: list[Event]
+    words: str = ""
+    user: str = ""
+    before: datetime | None = None
+    lost: Collection[str] = ()
+    after: int = 0
+    derived: set[int] = field(default_factory=set)
+    rewritten: dict[int, dict[str, Any]] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    places: set[int] = field(default_factory=set)
+    names: dict[str | None, set[str]] = field(default_factory=dict)
+    first: dict[Scope, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        turns, self.turns = self.turns, []
+        for turn in turns:
+            self.add(turn)
+        if not (self.words or self.user or self.before or self.lost):
+            self.after = max(self.after, min(self.places, default=1) - 1)
+
+    def add(self, turn: Event) -> None:
+        """Let a message or payload go."""
+        if turn.position not in self.places:
+            self.turns.append(turn)
+            self.places.add(turn.position)
+            self.names.setdefault(turn.scope.session, set()).add(turn.id)
+            self.first[turn.scope] = min(turn.position, self.first.get(turn.scope, turn.position))
+            self.counts[NAMES[turn.kind]] += 1
+
+    @property
+    def everything(self) -> bool:
+        """Whether all that the owner has goes."""
+        return bool(self.user) and self.scope.space is None
+
+    @property
+    def gone(self) -> list[int]:
+        """Positions of all that goes."""
+        return sorted(self.places | self.derived)
+
+    def made_of(self, names: Iterable[Any], session: str | None = None) -> bool:
+        """Whether one of these ids goes or went, of this session or, without one, of any."""
+        wanted = {name for name in names if isinstance(name, str)}
+        sessions = self.names if session is None else (session,)
+        return not wanted.isdisjoint(self.lost) or any(
+            not wanted.isdisjoint(self.names.get(one, ())) for one in sessions
+        )
+
+    def has_words(self, value: Any) -> bool:
+        """Whether a text, or one in this JSON, has the words that were asked for."""
+        return bool(self.words) and self.words in plain(APART.join(leaves(value)))
+
+    def rewrite(self, payloads: Mapping[int, dict[str, Any]], what: str) -> None:
+        """Write these anew, counted as what they are."""
+        self.counts[what] += len(payloads.keys() - self.rewritten.keys())
+        self.rewritten |= payloads
+
+    def drop(self, events: Iterable[Event], what: str) -> None:
+        """Let these go too, counted as what they are."""
+        new = {event.position for event in events} - self.derived
+        self.derived |= new
+        self.counts[what] += len(new)
+
+
+async def stream(
+    run: Runner,
+    log: EventLog,
+    scope: Scope,
+    *,
+    kinds: Collection[EventKind],
+    after: int = 0,
+    until: datetime | None = None,
+    size: int = STREAM_BATCH,
+) -> AsyncIterator[list[Event]]:
+    """The events of these kinds, by position, in batches."""
+    while events := await run.call(log.read, scope, after=after, until=until, kinds=kinds, limit=size):
+        yield events
+        if len(events) < size:
+            return
+        after = events[-1].position

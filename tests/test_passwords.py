@@ -1,0 +1,174 @@
+"""No password of a URL is shown: in no representation, error, log, page or file, whatever characters it has."""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from collections.abc import Callable, Iterator
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from redis import Redis
+
+from hybrid_memory import MemoryConfig, open_memory
+from hybrid_memory.engines.clickhouse.connection import parsed
+from hybrid_memory.engines.milvus.connection import Address
+from hybrid_memory.engines.redis.connection import RedisConnection
+from hybrid_memory.errors import HybridMemoryError
+from hybrid_memory.testing.servers import RedisServer, free_port
+from hybrid_memory.urls import cleaned, shown_url, without_passwords
+
+SPECIAL = "/@#%?:&=+[]\\'\" ~é密\n"
+PASSWORDS = st.text(st.sampled_from("Zq7" + SPECIAL), min_size=1, max_size=12).map(lambda text: f"Zq{text}7X")
+FORMS = [
+    "{scheme}://user:{password}@host:6379/0?prefix=name",
+    "{scheme}://:{password}@host",
+    "{scheme}://{password}@host:6379",
+    "{scheme}://host:6379/0?password={password}",
+    "{scheme}://host/0?prefix=a&key={password}&table=b",
+    "{scheme}://us@er:{password}@[::1]:1/db#x",
+    "{scheme}://host/0#{password}",
+    "{scheme}:///:{password}@host",
+]
+URLS = st.builds(
+    lambda form, scheme, password, encoded: (
+        form.format(scheme=scheme, password=quote(password, safe="") if encoded else password),
+        password,
+    ),
+    st.sampled_from(FORMS),
+    st.sampled_from(["redis", "rediss", "redis+cluster", "milvus", "milvus+tls", "clickhouse", "clickhouse+tls", "x"]),
+    PASSWORDS,
+    st.booleans(),
+)
+
+
+def assert_hidden(text: str, password: str) -> None:
+    """Neither the password nor a stretch of it, as it is or encoded; all of them begin and end like no other text."""
+    for form in (password, quote(password, safe="")):
+        assert form not in text
+    assert "Zq" not in text
+    assert "7X" not in text
+
+
+def told(error: BaseException) -> str:
+    return "".join(traceback.format_exception_only(error)) + (told(error.__cause__) if error.__cause__ else "")
+
+
+@given(URLS)
+@settings(max_examples=200, deadline=None)
+def test_no_part_of_a_password_is_in_a_url_as_it_is_shown(case: tuple[str, str]) -> None:
+    url, password = case
+    assert_hidden(shown_url(url), password)
+    assert_hidden(repr(shown_url(url)), password)
+    assert shown_url(shown_url(url)) == shown_url(url)
+
+
+@given(URLS)
+@settings(max_examples=25, deadline=None)
+def test_settings_and_errors_show_no_password(case: tuple[str, str]) -> None:
+    """Whether the URL can be read or not, and wherever among the settings it stands."""
+    url, password = case
+    config = MemoryConfig.of({"url": url, "index": {"url": url}, "archive": {"url": url}, "outbox": url})
+    for shown in (repr(config), str(config), config.to_yaml(), repr(config.index)):
+        assert_hidden(shown, password)
+    assert MemoryConfig.of(json.loads(config.model_dump_json())) == config
+    readers: tuple[Callable[[str], object], ...] = (
+        lambda url: MemoryConfig.of({"ulr": url}),
+        lambda url: MemoryConfig.of({"index": url}),
+        Address.read,
+        parsed,
+    )
+    for read in readers:
+        try:
+            assert_hidden(repr(read(url)), password)
+        except HybridMemoryError as error:
+            assert_hidden(told(error), password)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("scheme", ["redis", "milvus", "clickhouse", "nobody"])
+@pytest.mark.parametrize("password", ["Zq/7X", "Zq@7X", "Zq#7X", "Zq%407X", "Zq?a=7X"])
+def test_a_store_that_cannot_be_opened_shows_no_password(
+    form: str, scheme: str, password: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(f"no way to {form} with {password}")
+
+    monkeypatch.setattr("socket.create_connection", refused)
+    monkeypatch.setattr("socket.getaddrinfo", refused)
+    monkeypatch.setattr("socket.socket.connect", refused)
+    url = form.format(scheme=scheme, password=password).replace("host", "127.0.0.1")
+    with pytest.raises(HybridMemoryError) as caught:
+        open_memory(MemoryConfig(url=url, embedder="none"))
+    assert_hidden(told(caught.value), password)
+
+
+def test_what_was_shown_cannot_be_opened_by_mistake(tmp_path: object) -> None:
+    with pytest.raises(HybridMemoryError, match="put them in"):
+        open_memory(shown_url("redis://user:secret@host:6379/0"))
+
+
+def test_what_is_no_password_is_shown() -> None:
+    for url in (
+        "sqlite:///memory.db",
+        "sqlite:////home/ann@work/a:b/memory.db",
+        "memory://",
+        "redis://host:6379/0?prefix=name",
+        "clickhouse://host:8123/db?table=name",
+        "milvus:///folder.db",
+        "redis://[::1]:6379/0",
+        "memory.db",
+    ):
+        assert shown_url(url) == url
+    assert shown_url("redis://ann:secret@host:6379/0?prefix=n") == "redis://***@host:6379/0?prefix=n"
+    assert without_passwords({"to": ["read a@b, then c"]}) == {"to": ["read a@b, then c"]}
+
+
+def test_errors_of_clients_are_cleaned_with_what_is_behind_them() -> None:
+    inner = ValueError("AUTH default Zq7X")
+    outer = OSError("cannot open redis://:Zq%2F7X@h")
+    outer.__cause__ = inner
+    assert_hidden(told(cleaned(outer, ["Zq/7X", "Zq7X", None])), "Zq/7X")
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    with RedisServer(tmp_path_factory.mktemp("redis"), modules=False) as server:
+        with Redis(port=server.port) as client:
+            client.config_set("requirepass", "Zq/@:7X")
+        yield server
+
+
+def test_an_open_memory_shows_no_password(
+    guarded: RedisServer, caplog: pytest.LogCaptureFixture, tmp_path: object
+) -> None:
+    where = guarded.url.removeprefix("redis://")
+    url = f"redis://:{quote('Zq/@:7X', safe='')}@{where}/0"
+    config = MemoryConfig.of({"url": url, "index": {"url": f"sqlite:///{tmp_path}/i.db"}, "embedder": "none"})
+    with caplog.at_level(logging.DEBUG), open_memory(config) as memory:
+        alice = memory.scoped(user="alice")
+        alice.remember("I live in Lisbon.")
+        shown = [repr(memory), str(memory), memory._repr_html_(), memory.url, repr(alice)]
+        shown += [repr(memory.stats()), memory.stats()._repr_html_(), str(memory.stats()), repr(memory.config)]
+        guarded.kill()
+        with pytest.raises(HybridMemoryError) as caught:
+            alice.remember("And work there.")
+        shown += [told(caught.value), repr(memory), memory._repr_html_()]
+    for text in (*shown, caplog.text):
+        assert_hidden(text, "Zq/@:7X")
+
+
+def test_a_wrong_password_is_not_shown(guarded: RedisServer) -> None:
+    guarded.start()
+    with Redis(port=guarded.port) as client:
+        client.config_set("requirepass", "Zq/@:7X")
+    for user in ("", "ann"):
+        with pytest.raises(HybridMemoryError) as caught:
+            RedisConnection(f"redis://{user}:Zqwrong7X@127.0.0.1:{guarded.port}/0")
+        assert_hidden(told(caught.value), "Zqwrong7X")
+    with pytest.raises(HybridMemoryError) as caught:
+        RedisConnection(f"redis://:Zqwrong7X@127.0.0.1:{free_port()}/0")
+    assert_hidden(told(caught.value), "Zqwrong7X")
