@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from hybrid_memory.errors import InvalidInputError
@@ -202,9 +201,12 @@ async def newest_messages(
     An edited message stands behind others in the log, but not in the conversation.
     """
     limit = most
-    read = partial(services.log.read, scope, after=after, since=since, until=until, kinds=(EventKind.MESSAGE,))
+    kinds = (EventKind.MESSAGE,)
     while True:
-        events = await run.call(read, limit=limit, newest=True)
+        events = await run.call(
+            services.log.read, scope,
+            after=after, since=since, until=until, kinds=kinds, limit=limit, newest=True,
+        )  # fmt: skip
         if limit is None or most is None or len(events) < limit:
             return events
         last = sum((_replaces(event) or event.position) >= events[0].position for event in events)
