@@ -3,11 +3,13 @@
 Each process has users of its own and users whom all of them share. It remembers, recalls, assembles (which folds),
 reads facts and profile, writes notes and forgets, and sleeps between turns. Latency by verb is reported as it goes; in
 the end the median of the last tenth of the time is compared with that of the second, and memory with what it was then.
+What a fixed piece of work takes tells how busy the machine is with others: ratios are told beside it.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import multiprocessing
 import os
@@ -34,6 +36,10 @@ NOISE = 2.0
 """Milliseconds that a median may grow by, whatever the ratio: what a busy machine does by itself."""
 
 MOST_MEMORY = 1.3
+MACHINE = "(machine)"
+"""The fixed piece of work."""
+
+ROUNDS = 5_000
 BUDGET = 2_000
 OWN, SHARED = 3, 2
 
@@ -103,6 +109,8 @@ class Talk:
         # Every process has sessions of its own; a new one begins now and then, as in life.
         session = self._memory.scoped(user=self._users[which], session=f"s{self._number}-{self._turn // 400}")
         words = said(self._chance, self._turn)
+        with self._timed(MACHINE):
+            hashlib.pbkdf2_hmac("sha256", b"words", b"salt", ROUNDS)
         with self._timed("remember"):
             receipt = session.remember([Message(content=words, role=Role.USER)])
             self._ids[which] += receipt.ids
@@ -123,7 +131,7 @@ class Talk:
                 owner.profile()
         if self._turn % 7 == 0:
             with self._timed("note"):
-                owner.put_block("human", f"turn {self._turn}")
+                owner.block("human").put(f"turn {self._turn}")
         if self._turn % 40 == 0 and len(self._ids[which]) > 1:
             with self._timed("forget"):
                 owner.forget(ids=[self._ids[which].pop(self._chance.randrange(len(self._ids[which])))])
@@ -188,18 +196,21 @@ class Report:
     def verdict(self) -> dict[str, Any]:
         """Ratios of the last tenth to the second, by verb, and the growth of memory."""
         tenth = 60 * self._args.minutes / TENTHS
-        verbs = {}
-        for verb in sorted({verb for _, verb, _ in self.samples}):
+        verbs: dict[str, dict[str, Any]] = {}
+        pace = 1.0
+        for verb in sorted({verb for _, verb, _ in self.samples}):  # the machine comes first
             second, last = (
                 [1000 * seconds for at, name, seconds in self.samples if name == verb and tenth * n <= at < tenth * end]
                 for n, end in ((1, 2), (TENTHS - 1, TENTHS * 2))
             )
             if second and last:
                 before, after = statistics.median(second), statistics.median(last)
-                held = after <= max(MOST * before, before + NOISE)
+                ratio = after / before
+                pace = max(1.0, ratio) if verb == MACHINE else pace
                 verbs[verb] = {
-                    "second": round(before, 2), "last": round(after, 2), "ratio": round(after / before, 2),
-                    "p95": [round(_at(second, 0.95), 2), round(_at(last, 0.95), 2)], "held": held,
+                    "second": round(before, 2), "last": round(after, 2), "ratio": round(ratio, 2),
+                    "p95": [round(_at(second, 0.95), 2), round(_at(last, 0.95), 2)],
+                    "held": verb == MACHINE or after <= max(MOST * pace * before, before + NOISE),
                 }  # fmt: skip
         memory = {number: _growth(kept, tenth) for number, kept in sorted(self.memory.items())}
         return {"verbs": verbs, "memory": memory, "refused": self.refused}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from hybrid_memory.artifacts import merge, read_on, render
 from hybrid_memory.context import session as sessions
@@ -27,6 +28,10 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import at_positions, in_view, present
 from hybrid_memory.validation import checked_count
+
+MAX_STRETCHES = 64
+JOIN_TRIES = 4
+"""Each state holds its stretches: beyond so many, two of the oldest are joined at each compaction."""
 
 RACES = 8
 """Times that another process may be faster before we say so."""
@@ -135,6 +140,7 @@ async def compact_units(
         strategy=way.name if span else old.strategy,
         episode=old.number + 1 if span else old.episode,
     )
+    state = replace(state, stretches=await _fewer(run, services, session.scope, state.stretches))
     payload = state.as_payload()
     return await write_state(run, services, session, state, kind=EventKind.COMPACTION, payload=payload)
 
@@ -244,6 +250,20 @@ def _stretches(state: QueueState, span: Sequence[Event]) -> list[tuple[int, int]
     apart = [event.position for event in span if event.position <= state.cursor or event.message.replaces]
     new = [event.position for event in span if event.position not in apart]
     return [*([(new[0], new[-1])] if new else []), *((position, position) for position in apart)]
+
+
+async def _fewer(
+    run: Runner, services: Services, scope: Scope, stretches: Sequence[tuple[int, int]]
+) -> tuple[tuple[int, int], ...]:
+    """The stretches; where there are many, two of the oldest as one, if nothing was said between them."""
+    if len(stretches) > MAX_STRETCHES:
+        for row, ((first, last), (after, end)) in enumerate(pairwise(stretches[: JOIN_TRIES + 1])):
+            gap = await run.call(
+                services.truth.read, scope, after=last, upto=after - 1, kinds=(EventKind.MESSAGE,), limit=1
+            )
+            if last < after and not gap:
+                return (*stretches[:row], (first, end), *stretches[row + 2 :])
+    return tuple(stretches)
 
 
 def _kept(session: Session, rest: Sequence[Unit]) -> tuple[int, ...]:

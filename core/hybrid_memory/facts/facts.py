@@ -121,21 +121,25 @@ async def knowledge(run: Runner, view: View) -> Knowledge:
     if known is not None and known.last > newest:  # another thread was faster, or the log was set back
         newest, *mark = await _newest(run, view)
     if known is None or known.mark != tuple(mark) or known.last > newest or not known.hide(view.hidden):
-        known = await _anew(run, view, mark)
+        known = await _begun(run, view, mark)
     if known.last != newest:
-        claims = await run.call(view.truth.read, view.owner, kinds=(EventKind.CLAIM,), after=known.last[0] - 1)
-        set_back = known.last[0] and (not claims or place_of(claims[0]) != known.last)
-        if set_back or known.names_the_user_anew(claims):
-            known = await _anew(run, view, mark)
+        claims = await run.call(view.truth.read, view.owner, kinds=(EventKind.CLAIM,), after=max(0, known.last[0] - 1))
+        went_on = not known.last[0] or (bool(claims) and place_of(claims[0]) == known.last)
+        if not went_on or known.names_the_user_anew(_shown(claims, view)):
+            known = await _begun(run, view, mark)
             claims = await run.call(view.truth.read, view.owner, kinds=(EventKind.CLAIM,))
-        last = place_of(claims[-1]) if claims else newest
-        before = None if view.horizon is None else view.horizon.before
-        await run.call(known.take, [event for event in claims if before is None or event.at < before], last)
+        await run.call(known.take, _shown(claims, view), place_of(claims[-1]) if claims else newest)
         cache.put(key, known)
     return known
 
 
-async def _anew(run: Runner, view: View, mark: Sequence[Place]) -> Knowledge:
+def _shown(claims: Sequence[Event], view: View) -> list[Event]:
+    """Those that were made by the end of the view, if it has one."""
+    before = None if view.horizon is None else view.horizon.before
+    return [event for event in claims if before is None or event.at < before]
+
+
+async def _begun(run: Runner, view: View, mark: Sequence[Place]) -> Knowledge:
     trusted = await trust(run, view, view.owner)
     user = None if view.owner.space else view.owner.user or ""
     return Knowledge(tuple(mark), view.hidden, view.config.learning.conflicts, trusted, user)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, Unpack
+from typing import Any
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message
-from hybrid_memory.log.port import EventLog, Reading
+from hybrid_memory.log.port import EventLog
 from hybrid_memory.log.receipt import Receipt, receipt_of
 from hybrid_memory.log.visible import Horizon, Stretches, VisibleLog, hidden, joined, replaced, runs, visible, within
 from hybrid_memory.runtime.caches import LruCache
@@ -187,15 +187,26 @@ async def history(
 
 
 async def newest_messages(
-    run: Runner, services: View, scope: Scope, most: int | None, **which: Unpack[Reading]
+    run: Runner,
+    services: View,
+    scope: Scope,
+    most: int | None,
+    *,
+    after: int = 0,
+    since: datetime | None = None,
+    until: datetime | None = None,
 ) -> list[Event]:
     """Messages by position, among them the newest so many in the order of `placed`; all without a number.
 
     An edited message stands behind others in the log, but not in the conversation.
     """
     limit = most
+    kinds = (EventKind.MESSAGE,)
     while True:
-        events = await run.call(services.log.read, scope, kinds=(EventKind.MESSAGE,), limit=limit, newest=True, **which)
+        events = await run.call(
+            services.log.read, scope,
+            after=after, since=since, until=until, kinds=kinds, limit=limit, newest=True,
+        )  # fmt: skip
         if limit is None or most is None or len(events) < limit:
             return events
         last = sum((_replaces(event) or event.position) >= events[0].position for event in events)

@@ -1,0 +1,245 @@
+"""What verbs cost in a long history: as much of the log as in a short one, and no more than a share of one input."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from benchmarks.faults.soak import Report, Talk, add_arguments
+from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory.context.compact import MAX_STRETCHES
+from hybrid_memory.facts.profile import UserProfile
+from hybrid_memory.facts.profiling import MAX_FACTS, own_facts, profile_of
+from hybrid_memory.facts.resolving import resolve
+from hybrid_memory.facts.rules.reading import RuleExtractor
+from hybrid_memory.facts.values import ALIKE
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.recall.plan import MAX_TIMES, plan
+from hybrid_memory.scope import Scope
+from hybrid_memory.text.asking import MAX_CHARS, about_now
+from hybrid_memory.text.cleaning import clean
+from hybrid_memory.text.dates import find_times
+from tests.doubles import Clock, Line, assert_linear
+
+NOW = datetime(2024, 5, 1, 9, tzinfo=UTC)
+KINDS = ("green", "black", "white", "cold", "sweet", "bitter", "strong", "weak", "old", "young")
+
+
+class CountedLog(Line):
+    """A log that counts the events that it gives out."""
+
+    events = 0
+
+    def read(self, *args: Any, **kwargs: Any) -> list[Event]:
+        found: list[Event] = self.inner.read(*args, **kwargs)
+        self.events += len(found)
+        return found
+
+
+@contextmanager
+def grown(turns: int) -> Iterator[tuple[HybridMemory, CountedLog]]:
+    """A memory with so many turns, and with as many facts, folds, blocks, notes and edits in proportion."""
+    config = MemoryConfig(url="memory://", embedder="hashing", compaction=CompactionConfig(max_tokens=1500))
+    with open_memory(config, clock=Clock()) as memory:
+        me = memory.scoped(user="u", session="s")
+        for turn in range(turns):
+            said = (
+                f"I like {KINDS[turn % 10]} tea{turn}.",
+                f"I live in City{turn % 7}.",
+                f"Remind me to buy item{turn}.",
+            )
+            answer = Message(content=f"Noted: {turn}.", role=Role.ASSISTANT, id=f"a{turn}")
+            me.remember([Message(content=said[turn % 3], id=f"u{turn}"), answer])
+            if turn % 10 == 9:
+                me.assemble("What is new?")
+                me.block("human").put(f"turn {turn}")
+                me.follow(
+                    [Message(content=said[turn % 3], id=f"u{turn}"), answer.model_copy(update={"content": "Anew."})]
+                )
+        memory.flush()
+        log = CountedLog(memory._runtime.services.log)
+        memory._runtime.services.log = log  # type: ignore[assignment]
+        yield memory, log
+
+
+VERBS: dict[str, Callable[[HybridMemory, ScopedMemory], object]] = {
+    "recall": lambda _, me: me.recall("coffee"),
+    "facts": lambda _, me: me.facts(attribute="home"),
+    "profile": lambda _, me: me.profile(),
+    "assemble": lambda _, me: me.assemble(),
+    "summary": lambda _, me: me.summary(),
+    "blocks": lambda _, me: me.blocks(),
+    "history": lambda _, me: me.history(limit=5),
+    "conversation": lambda _, me: me.conversation(limit=5),
+    "events": lambda _, me: me.events(limit=5),
+    "follow": lambda _, me: me.follow([Message(content="Well?", id="w"), Message(content="Well!", id="x")]),
+    "flush": lambda memory, _: memory.flush(),
+}
+
+
+ROOM = {"summary": 50}
+"""The turns behind as many lines as a summary has room for."""
+
+
+def test_no_verb_reads_more_of_a_longer_log() -> None:
+    read: list[dict[str, int]] = []
+    for turns in (90, 330):
+        with grown(turns) as (memory, log):
+            me = memory.scoped(user="u", session="s")
+            counts = {}
+            for name, verb in VERBS.items():
+                several = []
+                for _ in range(8 if name == "assemble" else 2):  # the queue is longest before a fold
+                    me.remember("I like coffee.")
+                    log.events = 0
+                    verb(memory, me)
+                    several.append(log.events)
+                counts[name] = min(several)
+            read.append(counts)
+    short, long = read
+    grew = {name: (short[name], long[name]) for name in VERBS if long[name] > 1.6 * short[name] + ROOM.get(name, 12)}
+    assert not grew
+
+
+def test_a_state_holds_so_many_stretches() -> None:
+    with open_memory("memory://", embedder="none") as memory:
+        me = memory.scoped(user="u", session="s")
+        for number in range(MAX_STRETCHES + 12):
+            me.remember([Message(content=f"Word {number}."), Message(content="Yes.", role=Role.ASSISTANT)])
+            me.compact(keep=1)
+        summary = me.summary()
+        assert len(summary.stretches) == MAX_STRETCHES
+        shown = {message.text for first, last in summary.stretches for message in me.expand(f"#{first}-{last}")}
+        assert shown >= {f"Word {number}." for number in range(MAX_STRETCHES + 11)}
+
+
+def claims_of(words: str) -> list[Event]:
+    message = Message(content=words)
+    turn = Event(1, "t", Scope(user="u"), EventKind.MESSAGE, NOW, message.model_dump(mode="json", exclude_none=True))
+    return [
+        Event(number, f"c{number}", turn.scope, EventKind.CLAIM, NOW, claim.as_payload(), ("t",))
+        for number, claim in enumerate(RuleExtractor().extract([turn], []), 2)
+    ]
+
+
+def test_likings_are_compared_with_few_others() -> None:
+    """Of eight times as many values eight times as many pairs are compared, not 64 times."""
+
+    def compared(count: int) -> int:
+        facts = [
+            fact
+            for row in range(0, count, 20)
+            for fact in resolve(claims_of(" ".join(f"I like {KINDS[n % 10]} tea{n}." for n in range(row, row + 20))))
+        ]
+        calls = 0
+
+        def alike(_one: str, _other: str) -> float:
+            nonlocal calls
+            calls += 1
+            return ALIKE - 0.1
+
+        made = profile_of(own_facts(facts), UserProfile, alike=alike)
+        assert len(made.likes) == count
+        return calls
+
+    assert compared(800) <= 8 * compared(100) + 100
+
+
+def test_a_field_looks_at_so_many_facts() -> None:
+    facts = own_facts(resolve(claims_of("I like tea.")))
+    many = [
+        fact.__class__(
+            **{name: getattr(fact, name) for name in fact.__slots__} | {"id": number, "value": f"tea{number}"}
+        )
+        for number in range(2 * MAX_FACTS)
+        for fact in facts[:1]
+    ]
+    made = profile_of(many, UserProfile)
+    assert len(made.likes) == MAX_FACTS
+    assert f"tea{2 * MAX_FACTS - 1}" in made.likes
+
+
+PIECES = {
+    "digits": "1234567890", "every": "every ", "years": "年", "days": "明天", "weeks": "上周一", "third": "三号",
+    "nested": "({[", "one word": "abcdefgh", "short sentences": "Hi. ", "dotted": "a.", "dashes": "-",
+    "stutter": "I am ", "names": "Anna Bob ", "quotes": "“", "me": "我", "longer stutter": "I like tea and ",
+    "dates": "1月1日", "ids": "a1_",
+}  # fmt: skip
+READERS: dict[str, Callable[[str], object]] = {
+    "times": lambda text: find_times(text, NOW),
+    "plan": lambda text: plan(text, now=NOW, candidates=48),
+    "now": about_now,
+    "clean": clean,
+    "rules": claims_of,
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_any_text_is_read_in_linear_time(reader: str) -> None:
+    for piece in PIECES.values():
+        assert_linear(READERS[reader], lambda size, piece=piece: (piece * size)[:size], 8_000)  # type: ignore[misc]
+
+
+def test_a_long_query_is_read_at_its_ends() -> None:
+    query = f"What did I say on 2024-03-01? {'and then ' * MAX_CHARS} 'the blue door' on 2024-04-01"
+    made = plan(query, now=NOW, candidates=48)
+    assert [span.text for span in made.times] == ["on 2024-03-01", "on 2024-04-01"] or len(made.times) == 2
+    assert [entity.text for entity in made.entities if entity.verbatim] == ["the blue door"]
+    many = " ".join(f"2024-01-{day:02d}" for day in range(1, 31))
+    assert len(plan(many, now=NOW, candidates=48).times) == MAX_TIMES
+
+
+def test_rollbacks_of_rollbacks_to_any_depth() -> None:
+    with open_memory("memory://", embedder="none") as memory:
+        me = memory.scoped(user="u")
+        me.remember("The first word.")
+        for _ in range(1200):
+            (position,) = me.rollback(len(me.events(limit=1)) and me.events(limit=1)[-1].position).positions
+        assert position > 1200
+        assert [message.text for message in me.history()] == ["The first word."]
+        me.remember("The second word.")
+        me.rollback(1)
+        assert [message.text for message in me.history()] == ["The first word."]
+
+
+def test_an_edited_message_keeps_its_place_among_the_newest() -> None:
+    with open_memory("memory://", embedder="none") as memory:
+        me = memory.scoped(user="u", session="s")
+        me.follow([Message(content=f"word {number}", id=str(number)) for number in range(12)])
+        for number in range(8):
+            me.follow([Message(content=f"word {number}, anew", id=str(number))])
+        assert [message.text for message in me.history(limit=3)] == ["word 9", "word 10", "word 11"]
+        assert [message.text for message in me.conversation(limit=5)][:2] == ["word 7, anew", "word 8"]
+        assert [message.text for message in me.history()] == [
+            f"word {number}{', anew' if number < 8 else ''}" for number in range(12)
+        ]
+
+
+def test_a_soak_speaks_with_all_verbs_and_tells_what_became_slower(tmp_path: Any) -> None:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    args = parser.parse_args(["--minutes", "1"])
+    with open_memory(f"sqlite:///{tmp_path}/memory.db", embedder="hashing") as memory:
+        talk = Talk(memory, 0, 0, 0.0)
+        for _ in range(42):
+            talk.turn()
+    assert not talk.refused
+    assert {verb for _, verb, _ in talk.samples} >= {
+        "remember",
+        "recall",
+        "assemble",
+        "facts",
+        "profile",
+        "note",
+        "forget",
+    }
+    report = Report(args, tmp_path, 0.0)
+    report.samples = [(second, "recall", 0.01) for second in range(60)]
+    report.samples += [(second, "assemble", 0.01 + second / 1000) for second in range(60)]
+    held = {verb: one["held"] for verb, one in report.verdict()["verbs"].items()}
+    assert held == {"recall": True, "assemble": False}
