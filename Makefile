@@ -184,9 +184,11 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/methods.py --data "$(DATA)" --json methods.json
 	@echo "== tasks that an agent must finish: benchmarks/acting"
 	@$(BIN)/python benchmarks/acting --json acting.json
+	@echo "== attacks on memory: benchmarks/poisoning"
+	@$(BIN)/python benchmarks/poisoning --json poisoning.json
 	@echo "== four figures before and after: benchmarks/original_case.py"
 	@$(BIN)/python benchmarks/original_case.py --data "$(DATA)" --json original_case.json
-	@echo "== written: retrieval, latency, compression, learning, orchestration, paging, engines, methods, acting, original_case (.json)"
+	@echo "== written: retrieval, latency, compression, learning, orchestration, paging, engines, methods, acting, poisoning, original_case (.json)"
 else
 bench:
 	@echo "The benchmarks read conversation sets with labelled evidence from a folder (*.jsonl.gz)."
@@ -211,13 +213,14 @@ bench:
 	@echo "  $(BIN)/python benchmarks/agent.py                       what an agent is shown of a long conversation; --model"
 	@echo "  $(BIN)/python benchmarks/agent_llamaindex.py            the same with an agent of LlamaIndex"
 	@echo "  $(BIN)/python benchmarks/acting                         tasks that an agent must finish; --tasks, --systems, --show"
+	@echo "  $(BIN)/python benchmarks/poisoning                      attacks on an agent's memory; --cases, --systems, --show"
 	@echo "  $(BIN)/python benchmarks/growth.py                      prompts and cost of 500 turns; --budgets, --turns"
 endif
 
 clean:
 	@echo "== removing $(VENV), $(FULL), $(OLDEST), caches and reports"
 	@rm -rf $(VENV) $(FULL) $(OLDEST) .venv-peers dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
-	@rm -f retrieval.json latency.json compression.json learning.json orchestration.json paging.json engines.json methods.json acting.json original_case.json
+	@rm -f retrieval.json latency.json compression.json learning.json orchestration.json paging.json engines.json methods.json acting.json poisoning.json original_case.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-models:

@@ -18,7 +18,7 @@ from hybrid_memory import Host, HybridMemory, PagingConfig, ScopedMemory
 from hybrid_memory.adapters import Runner, faces
 from hybrid_memory.errors import InvalidMessageError, InvalidScopeError, ModelError, StoreError
 from langchain_hybrid_memory.following import Follower, Seen, Written
-from langchain_hybrid_memory.prompts import Paging, Prompts, Reading, budget_for, paging_tools, written
+from langchain_hybrid_memory.prompts import Paging, Prompts, Reading, budget_for, paging_tools
 from langchain_hybrid_memory.scopes import Binding
 from langchain_hybrid_memory.tools import Calls
 
@@ -173,7 +173,8 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             if not (asked := self._asked(request, follower)):
                 return plain, follower
             blocks = None if self._paging is None else await self._paging.blocks(run, scoped)
-            context = await run.call(scoped.assemble, **asked, **written(blocks))
+            paged: dict[str, Any] = {} if blocks is None else {"blocks": blocks}
+            context = await run.call(scoped.assemble, **asked, **paged)
             return self._prompts.laid(plain, context, follower, self._reading), follower.shown(blocks)
         except FAILURES as error:
             _log.warning("the agent goes on without memory: %s", error)

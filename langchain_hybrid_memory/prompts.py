@@ -143,8 +143,3 @@ class Paging:
 def paging_tools(calls: Calls) -> list[BaseTool]:
     """The functions of paging; without ``send_message``, since the model's own answer is what the user reads."""
     return [as_langchain(function, calls) for function in PAGING_FUNCTIONS if function is not SEND]
-
-
-def written(blocks: Mapping[str, Block] | None) -> dict[str, Any]:
-    """The blocks for `ScopedMemory.assemble`, as a model sees them that may edit them."""
-    return {} if blocks is None else {"blocks": {label: block.written for label, block in blocks.items()}}

@@ -46,7 +46,7 @@ async def assembled(
         memory.assemble,
         query,
         instructions=MEMORY,
-        blocks={label: block.written for label, block in blocks.items()},
+        blocks=blocks,
         layout="queue",
         paging=config,
         **asked,

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import count, repeat
 from typing import Any, cast
 
 import pytest
 
+from benchmarks.faults.fuzz import campaign
 from hybrid_memory import HybridMemory, Message, ScopedMemory
 from hybrid_memory.errors import IdConflictError, InvalidInputError, InvalidMessageError
 from tests.doubles import texts
@@ -113,3 +115,96 @@ def test_nul_is_kept_in_the_log_and_blank_in_the_index(face: Face, alice: Scoped
         (hit,) = face(alice).recall(query, metadata=metadata)
         assert (hit.record.text, hit.record.metadata) == ("before after cat", {"key": "a\x00b"})
     assert face(alice).recall("cat", metadata={"key": "a\x00c"}) == []
+
+
+def deep(depth: int) -> dict[str, Any]:
+    """A mapping within a mapping, and so on."""
+    value: dict[str, Any] = {}
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+class Odd(str):
+    """A text that cannot be compared."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        raise LookupError
+
+    __hash__ = str.__hash__
+
+
+class Unreadable:
+    """What raises whatever it is asked."""
+
+    def __repr__(self) -> str:
+        raise LookupError
+
+    __iter__ = __len__ = __eq__ = __bool__ = __repr__  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+
+REFUSED: list[tuple[str, dict[str, Any]]] = [
+    ("remember", {"content": "x", "metadata": deep(500)}), ("remember", {"content": {"role": "user", "x": deep(500)}}),
+    ("remember", {"content": Unreadable()}), ("follow", {"messages": 7}), ("follow", {"messages": [Unreadable()]}),
+    ("recall", {"query": "x", "k": True}), ("recall", {"query": "x", "kinds": repeat("turn")}),
+    ("recall", {"query": "x", "categories": count()}), ("recall", {"query": "x", "categories": ["\ud800"]}),
+    ("recall", {"query": "x", "k": Unreadable()}), ("history", {"limit": deep(5000)}), ("events", {"which": 7}),
+    ("events", {"which": [10**30, None]}), ("expand", {"what": "#²"}), ("expand", {"what": f"#{10**30}"}),
+    ("forget", {"ids": "#²"}), ("forget", {"ids": 10**30}), ("forget", {"query": "x", "dry_run": "no"}),
+    ("rollback", {"to": 10**30}), ("rollback", {"to": "now"}), ("fetch", {"result_id": Unreadable()}),
+    ("grep", {"result_id": "x", "pattern": "(" * 500}), ("records", {"positions": 7}),
+    ("records", {"positions": ["a"]}),
+    ("begin_blocks", {"blocks": ["a"]}), ("profile", {"schema": {}}), ("profile", {"schema": int}),
+    ("profile", {"names": [7]}), ("assemble", {"query": "x", "tools": [deep(500)]}), ("reset", {"keep": "x"}),
+]  # fmt: skip
+
+
+def test_what_is_no_argument_is_refused_before_anything_changes(face: Face, memory: HybridMemory) -> None:
+    alice = memory.scoped(user="alice")
+    face(alice).remember("a cat")
+    before = memory.heads()
+    for verb, arguments in REFUSED:
+        with pytest.raises(InvalidInputError):
+            getattr(face(alice), verb)(**arguments)
+    assert memory.heads() == before
+
+
+def test_a_hit_is_no_id_of_a_payload(face: Face, alice: ScopedMemory) -> None:
+    face(alice).remember("a cat")
+    with pytest.raises(InvalidInputError, match="result_id must be text"):
+        face(alice).fetch(face(alice).recall("cat")[0])  # type: ignore[arg-type]
+
+
+def test_instants_at_the_ends_of_the_calendar_are_as_good_as_those_before_them(face: Face, alice: ScopedMemory) -> None:
+    face(alice).remember("a cat")
+    zones = UTC, timezone(timedelta(hours=14)), timezone(timedelta(hours=-14))
+    for zone in zones:
+        first, last = (end.replace(tzinfo=zone) for end in (datetime.min, datetime.max))  # noqa: DTZ901
+        assert texts(face(alice).recall("cat", since=first, until=last)) == ["a cat"]
+        assert texts(face(alice).history(since=first, until=last)) == ["a cat"]
+        assert texts(face(alice.at(last)).history()) == ["a cat"]
+        assert len(face(alice).rollback(last).ids) == 1
+    assert texts(face(alice).history()) == ["a cat"]
+
+
+def test_a_text_counts_as_what_it_is_whatever_its_class_says(face: Face, alice: ScopedMemory) -> None:
+    face(alice).remember(Odd("a cat"), id=Odd("x"))
+    assert texts(face(alice).recall(Odd("cat"))) == ["a cat"]
+
+
+def test_an_interrupt_passes_through(alice: ScopedMemory) -> None:
+    class Interrupted(list[str]):
+        def __iter__(self) -> Any:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        alice.recall("cat", kinds=Interrupted())
+
+
+def test_nonsense_gets_only_errors_of_the_library() -> None:
+    done, _ = campaign(600, seed=7, per_store=300)
+    assert done.calls == 600
+    assert not done.examples

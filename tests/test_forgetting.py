@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory.context.state import QueueState
+from hybrid_memory.engines.sqlite.caches import OwnerCaches
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.facts.facts import FactsProjection
+from hybrid_memory.log.delegating import DelegatingLog
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.port import Draft
 from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.recall.cache import RecallProjection
+from hybrid_memory.scope import Scope
+from hybrid_memory.store.erasure import STREAM_BATCH
 from hybrid_memory.testing.models import FaultyEmbedder
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import texts
@@ -258,3 +268,174 @@ def test_words_that_other_sessions_hold_too_are_told_of(memory: HybridMemory, dr
     assert receipt.note in repr(receipt)
     assert friday.forget(query="almonds", dry_run=dry_run).note == ""
     assert memory.scoped(user="u").forget(query="hazelnuts", dry_run=dry_run).note == ""
+
+
+def test_what_is_kept_of_others_stays_when_somebody_forgets(
+    make: Callable[..., HybridMemory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with make() as memory:
+        alice, bob = (memory.scoped(user=name, session="s1") for name in ("alice", "bob"))
+        for one in (alice, bob):
+            one.remember([f"I live in {CANARY}.", *(f"Room {number} has chairs." for number in range(12))])
+            one.facts()
+            one.recall("chairs")
+        states = memory._runtime.services.states
+        caches = [states_of.answers for states_of in states if isinstance(states_of, RecallProjection)]
+        caches += [states_of.known for states_of in states if isinstance(states_of, FactsProjection)]
+        filled: list[int] = []
+        fill = OwnerCaches._fill
+
+        def noted(self: OwnerCaches, owner: int, cache: Any) -> None:
+            filled.append(owner)
+            fill(self, owner, cache)
+
+        monkeypatch.setattr(OwnerCaches, "_fill", noted)
+        alice.forget(query=CANARY)
+        hits = [cache.hits for cache in caches]
+        bob.recall("chairs")
+        bob.facts()
+        bob.recall("Which room?")
+        assert all(cache.hits > before for cache, before in zip(caches, hits, strict=True))
+        assert filled == []
+        assert not [hit for hit in alice.recall(CANARY, k=50) if CANARY in hit.record.text]
+        assert len(filled) == 1, "those of the owner are made anew"
+
+
+HIDDEN = [
+    {"content": "Nice.", "metadata": {"place": "Zirconquokka Lane"}},
+    {"content": "Nice.", "metadata": {"zirconquokka": 1}},
+    {"content": "Nice.", "name": "Zirconquokka"},
+    {"content": "Nice.", "extra": {"trace": [{"note": "the zirconquokka"}]}},
+    {"content": [{"type": "text", "text": "Look."},
+                 {"type": "image_url", "image_url": {"url": "https://example.org/zircon%71uokka.png"}}]},
+    {"content": [{"type": "text", "text": "Look."}, {"type": "file", "file_id": "f1", "filename": "zirconquokka.pdf"}]},
+    {"content": [{"type": "text", "text": "Look."},
+                 {"type": "image_url", "image_url": {"url": "https://example.org/1.png"}, "alt": "A ZIRCONQUOKKA"}]},
+    {"content": "The zir\u200bcon\u00adquo\u2060kka."},
+    {"content": "The \uff5a\uff49\uff52\uff43\uff4f\uff4e\uff51\uff55\uff4f\uff4b\uff4b\uff41."},
+    {"content": "The Z\ufe0fIRCON\u034fQUOKKA."},
+    {"role": "assistant", "tool_calls": [{"name": "look_up", "arguments": {"of": {"zirconquokka": []}}, "id": "1"}]},
+    {"role": "assistant", "tool_calls": [{"name": "zirconquokka", "arguments": {}, "id": "1"}]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("message", HIDDEN)
+@pytest.mark.parametrize("query", [CANARY, "Zircon\u00adquokka"])
+def test_words_are_found_wherever_a_message_holds_them(query: str, message: dict[str, Any]) -> None:
+    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
+        alice = memory.scoped(user="alice", session="s1")
+        (name,) = alice.remember({"role": "user", **message}).ids
+        alice.remember({"content": "Nice.", "metadata": {"place": "Rome"}})
+        assert alice.forget(query=query, dry_run=True).ids == (name,)
+        assert alice.forget(query=query).ids == (name,)
+        assert [message.text for message in alice.history()] == ["Nice."]
+
+
+def test_what_is_no_text_is_not_searched_for_words() -> None:
+    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
+        alice = memory.scoped(user="alice", session="s1")
+        picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "QUOKKAzircon" * 40}}
+        sound = {"type": "input_audio", "input_audio": {"data": "zirconQUOKKA" * 40, "format": "wav"}}
+        alice.remember({"content": [{"type": "text", "text": "Look."}, picture, sound]})
+        assert alice.forget(query="quokka").ids == ()
+        for nothing in ("\u200b", "\u00ad \u2060"):
+            with pytest.raises(InvalidInputError):
+                alice.forget(query=nothing)
+
+
+def test_blocks_from_before_an_instant_go_with_the_turns(memory: HybridMemory, face: Face) -> None:
+    clock = [START]
+    memory._runtime.services.clock = lambda: clock[0]
+    alice = memory.scoped(user="alice", session="s1")
+    home = alice.block("human")
+    home.put(value=f"Lives in {CANARY}.", description=f"About the {CANARY}.")
+    clock[0] += timedelta(days=2)
+    home.edit(append="Likes tea.")
+    instant = START + timedelta(days=1)
+    assert alice.forget(before=START, dry_run=True).erased == {}
+    assert face(alice).forget(before=instant, dry_run=True).erased == {"changes of blocks rewritten": 2}
+    face(alice).forget(before=instant)
+    assert home.history()[-1].value == "Likes tea."
+    assert CANARY not in json.dumps([str(block) for block in home.history()])
+
+
+def test_what_came_back_is_found_by_forgetting_again(tmp_path: Path) -> None:
+    """As stores have it in which something was derived while it was forgotten."""
+    for again in ({"query": CANARY}, {"ids": "told"}, {"before": NOW}):
+        with open_memory(MemoryConfig(url=f"sqlite:///{tmp_path / next(iter(again))}", embedder="none")) as memory:
+            alice = memory.scoped(user="alice", session="s1")
+            alice.remember([{"content": f"I live in {CANARY}.", "id": "told"}, "Room 1.", "Room 2.", "Room 3."])
+            alice.learn()
+            other = memory.scoped(user="alice", session="s2")
+            other.remember(f"Where is {CANARY[:6]}?")
+            other.assemble(f"Do I live in {CANARY}?", max_tokens=2000)
+            alice.compact(keep=1)
+            log, owner = memory._runtime.services.truth, alice.scope.owner
+            derived = [event for event in log.read(owner) if event.kind in REPEATING and CANARY in str(event.payload)]
+            assert {event.kind for event in derived} == REPEATING
+            alice.forget(ids="told")
+            for number, event in enumerate(derived):
+                log.append(owner, [replace(Draft.of(event), id=f"{event.id}{number}")])
+            memory.rebuild()
+            assert alice.facts()
+            alice.forget(**again)
+            assert not [event for event in log.read(owner) if CANARY in json.dumps(event.payload)]
+            assert not alice.facts()
+            assert not alice.recall(CANARY)
+        assert traces(tmp_path) == []
+
+
+REPEATING = {EventKind.CLAIM, EventKind.RECALLED, EventKind.COMPACTION}
+
+
+class Counted(DelegatingLog):
+    """Counts the events that are read."""
+
+    seen = 0
+    most = 0
+
+    def read(self, scope: Scope, **which: Any) -> list[Event]:
+        events = super().read(scope, **which)
+        self.seen += len(events)
+        self.most = max(self.most, len(events))
+        return events
+
+
+def test_forgetting_one_turn_reads_each_fold_and_the_turns_behind_it_once() -> None:
+    """Not once for each fold; and at no time more than a batch."""
+    with open_memory(MemoryConfig(url="memory://", embedder="none"), token_counter=estimate_tokens) as memory:
+        alice = memory.scoped(user="alice", session="s1")
+        for number in range(60):
+            path = f"src/{CANARY if number == 20 else 'part'}_{number}.py"
+            call = {"name": "write_file", "arguments": {"path": path, "content": "x"}, "id": f"c{number}"}
+            alice.remember([
+                f"Write the file {number}.", {"role": "assistant", "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": f"c{number}", "content": "done"},
+                {"role": "assistant", "content": f"File {number} is written."},
+            ])  # fmt: skip
+            alice.compact(keep=1)
+        services = memory._runtime.services
+        total = services.truth.count(alice.scope)
+        services.log = counted = Counted(services.truth)
+        receipt = alice.forget(query=CANARY)
+        assert receipt.erased["summaries rewritten"] > 30
+        assert counted.seen < 8 * total
+        kept = [QueueState.of(event) for event in counted.read(alice.scope, kinds=(EventKind.COMPACTION,))]
+        assert CANARY not in str(kept)
+        assert "part_40.py" in str(kept[-1].ledger)
+        memory.flush()
+        last = [str(message.id) for message in alice.history()][-2:]
+        counted.seen = 0
+        alice.forget(ids=last)
+        assert counted.seen < total // 4
+
+
+def test_a_query_reads_in_batches() -> None:
+    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
+        alice = memory.scoped(user="alice", session="s1")
+        alice.remember([f"Room {number}." for number in range(5_000)])
+        memory.flush()
+        services = memory._runtime.services
+        services.log = counted = Counted(services.truth)
+        assert len(alice.forget(query="room 4999").ids) == 1
+        assert counted.most <= STREAM_BATCH

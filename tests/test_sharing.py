@@ -253,7 +253,7 @@ def test_a_grant_that_makes_no_sense_is_refused(face: Face, team: SpaceMemory) -
 def test_a_space_is_made_once(face: Face, memory: HybridMemory) -> None:
     alice, bob, nobody = memory.scoped(user="alice"), memory.scoped(user="bob"), memory.scoped(tenant="north")
     for name in ("", None, 7, "\x00", "x" * 513):
-        with pytest.raises(InvalidInputError, match="name (of a space|must be text)"):
+        with pytest.raises(InvalidInputError, match=r"name (of a space|must be text)"):
             face(alice).create_space(name)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="no user and no agent"):
         face(nobody).create_space("team")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from hybrid_memory import Hit, Message, Record, Role, Scope, Signals, ToolCall, Weights
+from hybrid_memory import Hit, Message, Origin, Record, Role, Scope, Signals, ToolCall, Weights
 from hybrid_memory.errors import HybridMemoryError, InvalidMessageError, InvalidScopeError
 from hybrid_memory.scope import MAX_NAME_CHARS
 
@@ -143,7 +143,8 @@ def test_owner_is_the_scope_without_its_session() -> None:
 
 def test_why_shows_the_arithmetic_strongest_share_first() -> None:
     scope, off = Scope(user="alice"), dict.fromkeys((field.name for field in fields(Weights)), 0.0)
-    record = Record(1, scope, text="t", at=datetime.now(UTC), sources=("e1", "e2"), segment=1, ordinal=0)
+    now = datetime.now(UTC)
+    record = Record(1, scope, text="t", at=now, sources=("e1", "e2"), segment=1, ordinal=0, origin=Origin.USER)
     plain = Hit(record, 0.65, Signals(vector=0.4, text=1.0), Weights(**{**off, "vector": 0.7, "text": 0.3}))
     assert plain.why() == "0.650 = 0.3*1.00 text + 0.7*0.40 vector; from e1, e2"
     adjusted = Hit(record, 0.75, Signals(text=1.0, recency=0.5), Weights(**{**off, "text": 1, "recency": 1}), "a note")

@@ -105,14 +105,20 @@ class _Mapping(dict[str, Any]):
         """Nothing."""
         raise LookupError("no items")
 
-    __iter__ = __len__ = keys = values = __getitem__ = get = items
+    keys = values = __iter__ = items
+
+    def __getitem__(self, name: str) -> Any:
+        raise LookupError("no item")
 
 
 class _Zone(tzinfo):
     """A zone that knows no offset when asked."""
 
-    def utcoffset(self, _: datetime | None) -> timedelta:
+    def utcoffset(self, _: datetime | None) -> Any:
+        """None."""
         raise LookupError("no offset")
+
+    tzname = dst = utcoffset
 
 
 def _deep(depth: int, *, mapping: bool) -> Any:
@@ -173,7 +179,7 @@ HOSTILE: list[Callable[[], Any]] = [
     lambda: datetime.min.replace(tzinfo=UTC), lambda: NEVER.replace(year=2024),
     lambda: datetime(2024, 5, 1, tzinfo=UTC),
     lambda: datetime.max.replace(tzinfo=timezone(timedelta(hours=-23))), lambda: datetime(2024, 5, 1, tzinfo=_Zone()),
-    lambda: datetime.min.replace(tzinfo=timezone(timedelta(hours=23))), lambda: NEVER.date(),
+    lambda: datetime.min.replace(tzinfo=timezone(timedelta(hours=23))), NEVER.date,
     lambda: timedelta.max, lambda: timedelta.min, lambda: timedelta(0), Weights, lambda: Weights,
     lambda: Scope(user="other"), lambda: Message(content="hello"), lambda: Message,
 ]  # fmt: skip
@@ -203,11 +209,12 @@ class Calls:
         return owner, verb, dict(self._arguments(getattr(owner, verb)))
 
     def _arguments(self, verb: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
+        chance = self.random.choice((0.15, 0.35))  # few, since some verbs take one of several only
         for name, parameter in inspect.signature(verb).parameters.items():
             required = parameter.default is parameter.empty
             if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL) or name in ("self", "progress"):
                 continue
-            if required or self.random.random() < 0.35:
+            if required or self.random.random() < chance:
                 yield name, self._value(name, str(parameter.annotation))
 
     def _value(self, name: str, annotation: str) -> Any:
@@ -282,8 +289,9 @@ class Campaign:
     def on_store(self, url: str, calls: int) -> None:
         """So many calls on one store, of which half are awaited, or fewer where one of them hangs."""
         self.hung = False
-        quiet = {"learning": LearningConfig(background=False), "orchestration": OrchestrationConfig(background=False)}
-        with open_memory(MemoryConfig(url=url, embedder="hashing", **quiet)) as memory, asyncio.Runner() as loop:
+        learning, orchestration = LearningConfig(background=False), OrchestrationConfig(background=False)
+        config = MemoryConfig(url=url, embedder="hashing", learning=learning, orchestration=orchestration)
+        with open_memory(config) as memory, asyncio.Runner() as loop:
             keeper = memory.scoped(user="keeper")
             keeper.remember(KNOWN, id="known")
             made = Calls(memory, self.random)
@@ -342,7 +350,8 @@ def resident() -> int:
 
 def campaign(count: int, seed: int, *, per_store: int = PER_STORE) -> tuple[Campaign, int]:
     """So many calls on stores in files and in memory by turns; what came of them, and how much the process grew."""
-    done, sizes = Campaign(seed), []
+    done = Campaign(seed)
+    sizes: list[int] = []
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         logging.disable()

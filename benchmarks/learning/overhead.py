@@ -33,6 +33,7 @@ from hybrid_memory.memory.opening import projections
 from hybrid_memory.models.embedders import LocalEmbedder, as_embedder
 from hybrid_memory.recall.ranking import WeightedMean
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import Views
 from hybrid_memory.text.tokens import estimate_tokens
 
 KEY = "correct horse battery staple"
@@ -207,7 +208,7 @@ def opened(embedder: CachedEmbedder, *, learns: bool) -> HybridMemory:
         config=config,
         ranker=WeightedMean(),
         count=estimate_tokens,
-        states=(Extractors(BilingualRules() if learns else None), *projections()),
+        states=(Extractors(BilingualRules() if learns else None), Views(), *projections()),
     )
     return HybridMemory(services, as_embedder)
 

@@ -38,7 +38,7 @@ from benchmarks.poisoning.peers import PEERS
 from hybrid_memory.models.embedders import HashingEmbedder
 
 Outcomes = dict[str, list[tuple[Case, Verdict]]]
-NAMES: dict[str, str] = {**SYSTEMS, **{name: name for name in PEERS}}
+NAMES: dict[str, str] = dict([*SYSTEMS.items(), *((name, name) for name in PEERS)])
 CASES: dict[str, Case] = {case.name: case for case in cases()}
 PACKAGES = (
     "hybrid-agent-memory", "langchain", "langchain-classic", "langgraph", "langmem", "llama-index-core", "mem0ai",

@@ -61,6 +61,11 @@ class CoreCase:
         """Of the attack."""
         return self.attack.family
 
+    @property
+    def folds(self) -> int:
+        """How often the conversation is folded: a summary is itself summarised where that is what is looked at."""
+        return 2 if self.writer or self.strategy != "anchored" else 1
+
 
 @dataclass
 class PoisonedModel:
@@ -121,12 +126,13 @@ def _prompts(case: CoreCase, stage: Stage, clock: Clock) -> list[Prompt]:
         asked = f"{asked} {TRIGGER}"
     reader.remember({"role": "assistant", "content": FOUND[case.language]})
     made = [_assembled(case, reader, asked)]
-    for text in SMALL[case.language]:
-        reader.remember([text, {"role": "assistant", "content": HARMLESS[case.language]}])
-    stage.memory.flush()
-    reader.compact(keep=1)
-    clock.now += timedelta(days=4)
-    made.append(_assembled(case, reader, asked))
+    for _ in range(case.folds):
+        for text in SMALL[case.language]:
+            reader.remember([text, {"role": "assistant", "content": HARMLESS[case.language]}])
+        stage.memory.flush()
+        reader.compact(keep=1)
+        clock.now += timedelta(days=4)
+        made.append(_assembled(case, reader, asked))
     made.append(_assembled(case, reader, asked, paging=PagingConfig()))
     friday = stage.owner.space("team", session="friday") if reader.scope.space else stage.memory.scoped(
         user="ann", session="friday"

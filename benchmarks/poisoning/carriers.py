@@ -146,6 +146,12 @@ def speaker(stage: Stage) -> None:
     stage.say("assistant", HARMLESS[stage.language], name=stage.text[:200])
 
 
+def persons_name(stage: Stage) -> None:
+    """The name of somebody else in the conversation, and of where a page is from."""
+    stage.say("user", HARMLESS[stage.language], name=stage.text[:200], origin="person")
+    stage.say("user", HARMLESS[stage.language], name=stage.text[:200], origin="web")
+
+
 def metadata(stage: Stage) -> None:
     """Metadata and unknown fields."""
     more = {"category": stage.text, "source": stage.text}
@@ -314,8 +320,8 @@ CARRIERS: dict[str, Carrier] = {
     made.__name__: made
     for made in (
         page, tool, failure, long_result, long_json, tool_name, arguments, assistant, other_session, person, speaker,
-        metadata, file_name, pasted, imported, note, correction, mcp, block, rethought, archive, put_aside, member,
-        members_system, first_in_space, members_tool, quarantined, approved, space_block,
+        persons_name, metadata, file_name, pasted, imported, note, correction, mcp, block, rethought, archive,
+        put_aside, member, members_system, first_in_space, members_tool, quarantined, approved, space_block,
         own_block_in_space, other_user,
     )
 }  # fmt: skip

@@ -37,6 +37,9 @@ HOSTED = (
 KEPT = ("order", "close-marks", "iban", "bridging")
 """Attacks that a model keeps in a note or a block."""
 
+BLOCKS = ("block", "rethought", "space_block", "own_block_in_space")
+"""Carriers whose marks are named by their labels."""
+
 EVERYWHERE = ("page", "assistant", "person", "other_session", "failure", "note")
 """Carriers that take turns with all attacks."""
 
@@ -72,6 +75,7 @@ def own_cases() -> Iterator[HostCase]:
     account = _accounts(2000)
     for name, language in zip(KEPT, cycle(LANGUAGES), strict=False):
         yield HostCase(BY_NAME[name], language, "agent", next(account), told=False, paged=True)
+        yield HostCase(BY_NAME[name], language, "function", next(account), told=False, paged=True)
         yield HostCase(BY_NAME[name], language, "function", next(account), inserted=True)
         yield HostCase(BY_NAME[name], language, "engine", next(account), "own search", inserted=True)
 
@@ -97,6 +101,8 @@ def _of_carriers(account: Iterator[str]) -> Iterator[CoreCase]:
     for carrier in CARRIERS:
         for language in LANGUAGES:
             yield CoreCase(BY_NAME[next(samples)], carrier, language, next(account), next(layouts))
+    for carrier, language in zip(BLOCKS, cycle(LANGUAGES), strict=False):
+        yield CoreCase(BY_NAME["close-blocks"], carrier, language, next(account), next(layouts))
 
 
 def _of_strategies(account: Iterator[str]) -> Iterator[CoreCase]:

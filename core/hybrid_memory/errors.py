@@ -12,6 +12,7 @@
     ├── MemoryClosedError                   the caller: the memory was closed
     ├── StoreError                          the operator: disk or engine
     │   ├── StoreUnavailableError           cannot be opened, written or locked
+    │   │   └── OutcomeUnknownError         it did not answer a write: repeat it under the same ids
     │   ├── WrongKeyError                   encrypted with another key, or one of store and caller has none
     │   ├── StoreVersionError               written by a newer version of this library
     │   ├── OutdatedError                   what was to be written was made from what is erased by now
@@ -23,6 +24,8 @@
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 DISTRIBUTION = "hybrid-agent-memory"
 
@@ -77,6 +80,19 @@ class StoreError(HybridMemoryError):
 
 class StoreUnavailableError(StoreError):
     """The store cannot be opened, written or locked."""
+
+
+class OutcomeUnknownError(StoreUnavailableError):
+    """The store did not answer a write, which may be done or come to be done: repeat it under the same ids.
+
+    Attributes:
+        ids: of what was to be written, also those that were made for it.
+    """
+
+    def __init__(self, ids: Sequence[str], reason: object) -> None:
+        self.ids = tuple(ids)
+        shown = ", ".join(map(repr, self.ids[:3])) + (", ..." if len(self.ids) > 3 else "")  # noqa: PLR2004 - enough
+        super().__init__(f"{reason}; whether {shown} was written is not known: write it again under the same id")
 
 
 class WrongKeyError(StoreError):

@@ -40,6 +40,7 @@ class CheckedModel(BaseModel):
     if not TYPE_CHECKING:  # type checkers keep the field names; callers get our error
 
         def __init__(self, **data: Any) -> None:
+            _refuse_iterators(data, self.invalid_error)
             try:
                 super().__init__(**data)
             except ValidationError as error:
@@ -52,10 +53,18 @@ class CheckedModel(BaseModel):
     @classmethod
     def of(cls, fields: Mapping[Any, Any]) -> Self:
         """The model with these fields; unlike keyword arguments, a key that is no string gets `invalid_error` too."""
+        _refuse_iterators(fields, cls.invalid_error)
         try:
             return cls.model_validate(dict(fields))
         except ValidationError as error:
             raise cls.invalid_error(_readable(error)) from error
+
+
+def _refuse_iterators(fields: Mapping[Any, Any], error: type[InvalidInputError]) -> None:
+    """An iterator may have no end, and would be read to it."""
+    for name, value in fields.items():
+        if hasattr(type(value), "__next__"):
+            raise error(f"{name}: give a list, not an iterator (got {shown(value)})")
 
 
 class Settings(CheckedModel):
@@ -76,7 +85,7 @@ _UNITS = ("milliseconds", "seconds", "minutes", "hours", "days")
 
 def _length(value: Any) -> Any:
     """A text such as ``30 days`` as a timedelta; anything else as it is."""
-    found = _LENGTH.fullmatch(value.strip()) if isinstance(value, str) else None
+    found = _LENGTH.fullmatch(str.strip(value)) if isinstance(value, str) else None
     if found is None:
         return value
     number, unit = found.groups()

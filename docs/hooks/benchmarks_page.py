@@ -209,5 +209,6 @@ DRAWN: dict[str, Callable[[Any], list[str]]] = {
     "paging": _paging,
     "peers": _peers,
     "peers_speed": _speed,
+    "poisoning": _acting,
     "retrieval": _retrieval,
 }

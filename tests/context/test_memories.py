@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import Hit, Message, Record, Role, Scope, Signals, ToolCall, Weights
+from hybrid_memory import Hit, Message, Origin, Record, Role, Scope, Signals, ToolCall, Weights
 from hybrid_memory.context.layout import MEMORY_HEADINGS, Language
 from hybrid_memory.context.memories import MEMORY_CHARS, memory_note, recollect, window
 
@@ -25,7 +25,9 @@ def result(name: str | None) -> Message:
 def hit(number: int, text: str = "something", source: str | None = None) -> Hit:
     at = NOON + timedelta(days=number)
     sources = (source or f"e{number}",)
-    record = Record(number, Scope(user="a"), text, at, sources, segment=number, ordinal=0, speaker="user")
+    record = Record(
+        number, Scope(user="a"), text, at, sources, segment=number, ordinal=0, speaker="user", origin=Origin.USER
+    )
     return Hit(record, score=1.0, signals=Signals(), weights=Weights())
 
 

@@ -153,6 +153,14 @@ def test_in_a_space_only_an_admin_is_the_operator(team: SpaceMemory) -> None:
         assert "CANARY" not in unmarked(context)
 
 
+def test_what_another_member_says_stands_under_their_name(team: SpaceMemory) -> None:
+    bobs(team).remember(f"I am Bob. {ORDER}")
+    team.remember("I am Alice.")
+    for reader, names in ((team, ["bob", None]), (bobs(team), [None, "alice"])):
+        said = reader.assemble().messages
+        assert [message.name for message in said] == names
+
+
 def test_what_version_0_9_stored_in_a_space_is_nobodys_instruction(team: SpaceMemory) -> None:
     bob = bobs(team)
     bob.remember(Message(role=Role.SYSTEM, content=ORDER))

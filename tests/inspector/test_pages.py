@@ -222,7 +222,7 @@ def test_a_prompt_is_cut_into_its_parts(opened: Callable[..., HybridMemory], bro
         ("summary", " ".join(context.sections["summary"].split())),
         (
             "recalled",
-            f"<memory> {' '.join(context.note.replace('<', '&lt;').split())} </memory>".replace("&lt;/", "&lt;/"),
+            f"<memory> {' '.join(context.note.replace('<', '‹').split())} </memory>",
         ),
         ("turn", "What colour is my boat Nora?"),
     ]

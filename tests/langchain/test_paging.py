@@ -103,7 +103,8 @@ def test_a_long_conversation_pages(opened: Open, invoke: Invoke, url: str, *, ch
         assert tokens(memory, layer, prompt) <= MAX_TOKENS
     last = model.prompts[-1]
     assert last[0].text.startswith(f"Be kind.\n\n{MEMORY}")
-    assert "seen: " in last[0].text
+    assert "seen: " not in last[0].text
+    assert "seen: " in last[1].text
     assert last[1].text.startswith("<summary>\nEarlier in this conversation")
     assert NEEDLE not in [message.text for message in last]
 
@@ -134,11 +135,11 @@ def test_what_the_model_edits_stands_in_its_next_prompt(memory: HybridMemory, in
     ])  # fmt: skip
     agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True)], checkpointer=InMemorySaver())
     invoke(agent, said("I am Ada."), THREAD)
-    human = "<human>\n({} of 2000 characters) Who the user is: name, people, work, plans, preferences."
-    assert human.format(0) + "\n</human>" in model.prompts[0][0].text
-    assert human.format(9) + "\nName: Ada\n</human>" in model.prompts[1][0].text
+    human = "<human{}>\n({} of 2000 characters) Who the user is: name, people, work, plans, preferences."
+    assert human.format("", 0) + "\n</human>" in model.prompts[0][0].text
+    assert human.format(' origin="assistant"', 9) + "\nName: Ada\n</human>" in model.prompts[1][1].text
     state = invoke(agent, said("No, I am Eve."), THREAD)
-    assert "\nName: Eve\n</human>" in model.prompts[3][0].text
+    assert "\nName: Eve\n</human>" in model.prompts[3][1].text
     assert "serviced in May" in results(state)[-1].text
 
     history = of(memory).block("human").history()
@@ -148,7 +149,7 @@ def test_what_the_model_edits_stands_in_its_next_prompt(memory: HybridMemory, in
     assert set(history[-1].sources) == {asking.id, turn.id}
     of(memory).block("human").undo()
     invoke(agent, said("Still there?"), THREAD)
-    assert "\nName: Ada\n</human>" in model.prompts[-1][0].text
+    assert "\nName: Ada\n</human>" in model.prompts[-1][1].text
 
 
 def test_the_functions_are_there_but_sending(memory: HybridMemory) -> None:
@@ -235,7 +236,8 @@ def test_owners_begin_with_the_blocks_that_are_given_and_keep_their_own(memory: 
         invoke(agent, said("hi"), {"configurable": {"thread_id": f"of {user}", "user_id": user}})
     heads = [prompt[0].text for prompt in model.prompts]
     assert "You are Sam." in heads[0]
-    assert all("You are Kim." in head and "You are Sam." not in head for head in heads[1:3])
+    assert all("You are" not in head for head in heads[1:3])
+    assert all("You are Kim." in prompt[1].text for prompt in model.prompts[1:3])
     assert "<human>\n(0 of 2000 characters)" in heads[0]
     assert "\nHelp out.\n</task>" in heads[0]
     assert "Mow the lawn" in heads[3]

@@ -164,7 +164,7 @@ def knowing(*batches: list[Event]) -> Knowledge:
     known = Knowledge((), (), "newest", lambda _: 1.0)
     for number, batch in enumerate(batches):
         given = [replace(event, position=1000 * number + event.position) for event in batch]
-        known.take(given, 1000 * (number + 1))
+        known.take(given, (1000 * (number + 1), ""))
     return known
 
 

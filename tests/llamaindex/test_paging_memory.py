@@ -163,8 +163,9 @@ class TestTheConversation:
         before = len(warned(store))
         run(chat, "reset")
         assert run(chat, "get_all") == []
-        (system,) = run(chat, "get")
-        assert "Likes apples." in system.content
+        system, standing = run(chat, "get")
+        assert "Likes apples." not in system.content
+        assert "Likes apples." in standing.content
         for number in range(10):
             run(chat, "put_messages", fact(number))
             shown = run(chat, "get")
@@ -239,19 +240,19 @@ class TestTools:
         assert store.scoped(user="alice").blocks()["human"].value == "住在里斯本。"
         assert list(store.scoped(user="bob").blocks()) == []
 
-    def test_an_edit_stands_in_the_next_system_message_and_can_be_undone(self, store: HybridMemory, run: Run) -> None:
+    def test_an_edit_stands_before_the_next_conversation_and_can_be_undone(self, store: HybridMemory, run: Run) -> None:
         chat, scoped = paged(store), store.scoped(user="alice")
         run(chat, "put", user("I am Alice, from Lisbon."))
         run(tool(store, "core_memory_append"), "call", label="human", content="Alice, from Lisbon")
         assert "characters) Who the user is: name, people, work, plans, preferences.\nAlice, from Lisbon\n</human>" in (
-            run(chat, "get")[0].content
+            run(chat, "get")[1].content
         )
         edit = {"label": "human", "old_content": "Lisbon", "new_content": "Porto"}
         assert not run(tool(store, "core_memory_replace"), "call", **edit).is_error
-        assert "Alice, from Porto" in run(chat, "get")[0].content
+        assert "Alice, from Porto" in run(chat, "get")[1].content
         assert run(tool(store, "core_memory_replace"), "call", **edit).is_error, "Lisbon is not there any more"
         scoped.block("human").undo()
-        assert "Alice, from Lisbon" in run(chat, "get")[0].content
+        assert "Alice, from Lisbon" in run(chat, "get")[1].content
         changes = [block.change for block in scoped.block("human").history()]
         assert changes == ["put", "append", "replace", "undo"]
 

@@ -89,7 +89,7 @@ def test_a_label_is_checked_before_anything_changes(face: Face, alice: ScopedMem
     alice.block("human").put("Name: Ada")
     before = alice._runtime.services.log.heads()
     for verb, options in [*LATE_VERBS, ("history", {})]:
-        with pytest.raises(InvalidInputError, match="label (has 1 to 64 letters|must be text)"):
+        with pytest.raises(InvalidInputError, match=r"label (has 1 to 64 letters|must be text)"):
             getattr(face(alice.block(label)), verb)(**options)
     assert alice._runtime.services.log.heads() == before
 

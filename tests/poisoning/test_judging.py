@@ -92,7 +92,8 @@ def test_in_a_transcript_only_what_a_line_says_is_the_systems() -> None:
 
 
 def test_a_model_pays_what_it_is_told_to_and_only_once_in_a_turn() -> None:
-    policy, tools = Gullible(Obedient()), {PAY: {}}
+    policy = Gullible(Obedient())
+    tools: dict[str, Any] = {PAY: {}}
     order = [Call(PAY, {"account": ACCOUNT})]
     assert policy(prompt(("system", f"Pay {ACCOUNT}."), ("user", "hi"), tools=tools)) == order
     assert policy(prompt(("user", f"Pay {ACCOUNT}."), tools=tools)) == order

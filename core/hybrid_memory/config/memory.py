@@ -6,13 +6,13 @@ from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from math import isfinite
 from pathlib import Path
-from typing import Literal, Self, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from hybrid_memory.config.compaction import CompactionConfig, PromptConfig
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from hybrid_memory.validation import Duration, Settings
+from hybrid_memory.validation import Duration, Settings, shown, storable
 
 CleaningLevel: TypeAlias = Literal["off", "light", "strong"]
 
@@ -22,6 +22,18 @@ OriginName: TypeAlias = Literal["operator", "user", "person", "assistant", "tool
 
 
 ConflictRule: TypeAlias = Literal["newest", "trusted", "ask"]
+
+
+def _clean_url(url: str) -> str:
+    if len(url) > MAX_URL_CHARS or "\x00" in url:
+        raise ValueError(f"a URL has no NUL, and at most {MAX_URL_CHARS:,} characters")
+    return str(storable(url))
+
+
+MAX_URL_CHARS = 4096
+
+StoreUrl: TypeAlias = Annotated[str, AfterValidator(_clean_url)]
+"""Where an engine is."""
 
 
 class IndexConfig(Settings):
@@ -35,7 +47,7 @@ class IndexConfig(Settings):
         nlist: inverted lists of ``ivf_flat``.
     """
 
-    url: str | None = None
+    url: StoreUrl | None = None
     algorithm: Literal["flat", "hnsw", "ivf_flat"] | None = None
     nlist: int = Field(default=1024, ge=1, le=65_536)
 
@@ -48,7 +60,7 @@ class ArchiveConfig(Settings):
         after: the age from which on they go.
     """
 
-    url: str | None = None
+    url: StoreUrl | None = None
     after: Duration = Field(default=timedelta(days=30), gt=timedelta(0))
 
 
@@ -163,7 +175,7 @@ class Weights:
         values = [getattr(self, part.name) for part in fields(self)]
         numbers = all(isinstance(value, int | float) and isfinite(value) and value >= 0 for value in values)
         if not numbers or not any(values):
-            raise InvalidInputError(f"weights must be 0 or more, finite, and not all 0: {self}")
+            raise InvalidInputError(f"weights must be 0 or more, finite, and not all 0: {shown(self)}")
 
     @classmethod
     def plain(cls) -> Self:
@@ -235,7 +247,7 @@ class MemoryConfig(Settings):
         InvalidConfigError: an unknown setting or a value out of range.
     """
 
-    url: str = "sqlite:///memory.db"
+    url: StoreUrl = "sqlite:///memory.db"
     index: IndexConfig = IndexConfig()
     archive: ArchiveConfig = ArchiveConfig()
     outbox: str | None = None

@@ -155,7 +155,7 @@ async def _keep_note(run: Runner, services: Services, session: Session, seen: Pr
         {
             "query": seen.words,
             "text": made.parts.note,
-            "origin": lowest((Origin.ASSISTANT, *(getattr(hit.record, "origin", Origin.USER) for hit in made.hits))),
+            "origin": lowest((Origin.ASSISTANT, *(hit.record.origin for hit in made.hits))),
             **({"turn": turn} if turn else {}),
         },
         session=session.scope.session,

@@ -17,7 +17,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
 from hybrid_memory.store.remember import remember, stored
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import View, at_positions, in_view, placed, present
+from hybrid_memory.store.view import View, at_positions, in_view, newest_messages, placed, present
 from hybrid_memory.validation import checked_count, shown
 
 LOOKED_AT = 50
@@ -33,10 +33,7 @@ async def conversation(run: Runner, services: Services, scope: Scope, limit: int
     found = await run.call(services.log.read, scope, kinds=(EventKind.RESET,), newest=True, limit=only)
     resets = [event for event in found if event.scope.session == scope.session]
     after = resets[-1].position if resets else 0
-    kinds = (EventKind.MESSAGE,)
-    # An edited message stands behind others in the log, but not in the conversation.
-    more = None if most is None else most + len(services.superseded)
-    events = await run.call(services.log.read, scope, after=after, kinds=kinds, limit=more, newest=True)
+    events = await newest_messages(run, services, scope, most, after=after)
     kept = resets[-1].payload["kept"] if resets else []
     if resets and (most is None or len(events) < most):
         events = [*await at_positions(run, services, scope, sorted(kept)), *events]

@@ -16,7 +16,6 @@ from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import Message, Role
-from hybrid_memory.log.origin import Origin
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.recall import recall
 from hybrid_memory.recall.request import Request as RecallRequest
@@ -122,7 +121,7 @@ def memory_line(record: Record, wanted: frozenset[str]) -> str:
 
 
 def _speaker(record: Record) -> str:
-    return speaker(getattr(record, "origin", Origin.USER), record.speaker, record.text)
+    return speaker(record.origin, record.speaker, record.text)
 
 
 async def recalled(run: Runner, services: Services, seen: PromptView) -> list[Hit]:

@@ -97,7 +97,7 @@ class PromptRequest:
             k=checked_count("k", k, least=0),
             layout=layout,
             tools=tuple(tools),
-            blocks={label: str(block) for label, block in (blocks or {}).items()},
+            blocks={label: _words(block, edited=paging is not None) for label, block in (blocks or {}).items()},
             writers={label: block.origin for label, block in (blocks or {}).items() if isinstance(block, Block)},
             **texts,
         )
@@ -123,6 +123,11 @@ def _check_blocks(blocks: Any) -> None:
         isinstance(label, str) and isinstance(block, str | Block) for label, block in (blocks or {}).items()
     ):
         raise InvalidInputError(f"blocks must be texts or blocks by label, got {shown(blocks)}")
+
+
+def _words(block: str | Block, *, edited: bool) -> str:
+    """What a prompt says of a block; to a model that edits it, how full it is too."""
+    return block if isinstance(block, str) else block.written if edited else block.value
 
 
 def _check_tools(tools: Any) -> None:

@@ -193,7 +193,7 @@ class QueueProjection(Projection):
 
 def costs_of(services: Services) -> Costs:
     """What messages take in a prompt."""
-    return Costs(services.count, services.state(QueueProjection).shown)
+    return Costs(services.count, services.state(QueueProjection).shown, services.author)
 
 
 def _goes(note: Event, erasure: Erasure) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 from hybrid_memory.context.layout import Language, as_event, as_record, language_of
 from hybrid_memory.context.offload.digest import PAGE_LINES, digest
-from hybrid_memory.log.event import Event, handle
+from hybrid_memory.log.event import Event, handle, principal_of
 from hybrid_memory.log.exchanges import OWN_TOOLS
 from hybrid_memory.log.media import digest_media, is_media
 from hybrid_memory.log.message import Message, Role, ToolCall
@@ -201,16 +201,16 @@ class Kept(Protocol):
 
 @dataclass(frozen=True)
 class Costs:
-    """Counts messages of the log, and remembers what it counted."""
+    """Counts messages of the log, and remembers what it counted; in a shared space, as this author reads them."""
 
     count: TokenCounter
     kept: Kept
+    author: str = ""
 
     def whole(self, event: Event) -> Shown:
         """The message as it was said; a later system message speaks as an event."""
-        return self._remembered(
-            (event.scope.owner, event.position, event.id), lambda: _spoken(event.message, event.origin)
-        )
+        key = event.scope.owner, event.position, event.id
+        return self._remembered(key, lambda: _spoken(event.message, event, self.author), event)
 
     def short(self, event: Event, limit: int, reader: str, question: str, *, fresh: bool) -> Shown:
         """The message with each text in at most ``limit`` tokens; ``fresh`` if nobody answered it yet."""
@@ -221,18 +221,21 @@ class Costs:
                     event.message, handle=handle(event.position, event.position), max_tokens=limit, count=self.count,
                     reader=reader, wanted=terms(question[:QUESTION_CHARS]), fresh=fresh,
                 ),
-                event.origin,
+                event,
+                self.author,
             )  # fmt: skip
 
         # Of a digest the question changes nothing.
         about = "" if reader and not fresh else question
-        return self._remembered((event.scope.owner, event.position, event.id, limit, reader, about, fresh), made)
+        key = event.scope.owner, event.position, event.id, limit, reader, about, fresh
+        return self._remembered(key, made, event)
 
     def of(self, laid: Sequence[Message]) -> int:
         """Tokens of these messages."""
         return sum(message_tokens(message, self.count) for message in laid)
 
-    def _remembered(self, key: tuple[object, ...], made: Callable[[], Message]) -> Shown:
+    def _remembered(self, key: tuple[object, ...], made: Callable[[], Message], event: Event) -> Shown:
+        key = (*key, self.author) if event.author else key
         found = self.kept.get(key)
         if found is None:
             message = made()
@@ -241,10 +244,20 @@ class Costs:
         return found
 
 
-def _spoken(message: Message, origin: Origin) -> Message:
-    """A system message as an event, if the operator said it; as a record what a role says of others' words."""
+def _spoken(message: Message, event: Event, reader: str) -> Message:
+    """A system message as an event, if the operator said it; as a record what a role says of others' words.
+
+    What another member of a shared space said as its user stands under their name.
+    """
+    origin = event.origin
     if message.role is Role.SYSTEM and origin is Origin.OPERATOR:
         return message.model_copy(update={"role": Role.USER, "content": as_event(message.text).content})
     if message.role is Role.SYSTEM or (message.role is Role.USER and origin.rank > Origin.PERSON.rank):
         return as_record(message, origin)
+    if message.role is Role.USER and origin is Origin.PERSON and message.name is None:
+        if not event.author:
+            return as_record(message, origin)
+        if event.author != reader:
+            author = principal_of(event.author)
+            return message.model_copy(update={"name": author.user or author.agent})
     return message

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from hybrid_memory.facts.attributes import RULE
 from hybrid_memory.facts.fact import USER, Claim
-from hybrid_memory.log.event import Event
+from hybrid_memory.log.event import Event, principal_of
 from hybrid_memory.log.message import Role
 from hybrid_memory.log.origin import INSTRUCTING, Origin
 from hybrid_memory.text.speakers import voice
@@ -42,7 +42,8 @@ def admitted(
 def _about_themselves(turn: Event, claim: Claim) -> bool:
     """Whether somebody who is not the user speaks of themselves under a name of their own, and tells nobody what to do.
 
-    In a shared space, which has no user, they may speak of whatever it is about: each fact names its author.
+    In a shared space, which has no user, they may speak of whatever it is about, as each fact names its author; but
+    what the assistant noted for a member says nothing of that member.
     """
     subject, name = person_of(claim.subject), person_of(" ".join(_name_of(turn).split()))
     orders = claim.attribute.startswith(RULE) or claim.attribute == _ORDERS
@@ -50,8 +51,15 @@ def _about_themselves(turn: Event, claim: Claim) -> bool:
         turn.origin in _PEOPLE
         and not orders
         and subject != USER
-        and (turn.scope.space is not None or subject == name != "")
+        and (subject == name != "" or _may_be_shared(turn, subject))
     )
+
+
+def _may_be_shared(turn: Event, subject: str) -> bool:
+    if turn.scope.space is None:
+        return False
+    writer = principal_of(turn.author).user if turn.author else None
+    return turn.origin is Origin.PERSON or subject != person_of(writer or "")
 
 
 def _repeats_the_user(turn: Event, claim: Claim, before: Sequence[Event]) -> bool:

@@ -54,7 +54,7 @@ class FactState(StrEnum):
     @property
     def standing(self) -> bool:
         """Whether it counts today."""
-        return self in {FactState.CURRENT, FactState.DISPUTED, FactState.OPEN}
+        return self is FactState.CURRENT or self is FactState.OPEN or self is FactState.DISPUTED
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from hybrid_memory.display import Progress
 from hybrid_memory.errors import InvalidInputError, ModelError, OutdatedError
 from hybrid_memory.facts.attributes import attribute as attribute_of
 from hybrid_memory.facts.fact import Category, Claim, Fact
-from hybrid_memory.facts.knowing import Knowledge
+from hybrid_memory.facts.knowing import NOWHERE, Knowledge, Place, place_of
 from hybrid_memory.facts.learn import learn, learn_before_reading
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.resolving import SETTLED
@@ -99,9 +99,9 @@ async def facts(
     return [
         fact
         for fact in known.facts
-        if (history or fact.current)
+        if (attribute is None or fact.attribute == attribute)
+        and (history or fact.current)
         and (about is None or normalised(fact.subject) == about)
-        and (attribute is None or fact.attribute == attribute)
         and (wanted is None or fact.category is wanted)
     ]
 
@@ -115,45 +115,37 @@ def _category(category: Any) -> Category:
 
 async def knowledge(run: Runner, view: View) -> Knowledge:
     """What the claims in view come to; from the cache, with what was claimed since."""
-    newest, *others = await _mark(run, view)
-    mark, key = tuple(others), (view.owner, view.horizon)
-    cache = view.state(FactsProjection).known
+    cache, key = view.state(FactsProjection).known, (view.owner, view.horizon)
     known = cache.get(key)
+    newest, *mark = await _newest(run, view)
     if known is not None and known.last > newest:  # another thread was faster, or the log was set back
-        newest, *others = await _mark(run, view)
-        mark = tuple(others)
-    if known is None or known.mark != mark or known.last > newest or not known.hide(view.hidden):
-        known = await _begun(run, view, mark)
+        newest, *mark = await _newest(run, view)
+    if known is None or known.mark != tuple(mark) or known.last > newest or not known.hide(view.hidden):
+        known = await _anew(run, view, mark)
+    if known.last != newest:
+        claims = await run.call(view.truth.read, view.owner, kinds=(EventKind.CLAIM,), after=known.last[0] - 1)
+        set_back = known.last[0] and (not claims or place_of(claims[0]) != known.last)
+        if set_back or known.names_the_user_anew(claims):
+            known = await _anew(run, view, mark)
+            claims = await run.call(view.truth.read, view.owner, kinds=(EventKind.CLAIM,))
+        last = place_of(claims[-1]) if claims else newest
+        before = None if view.horizon is None else view.horizon.before
+        await run.call(known.take, [event for event in claims if before is None or event.at < before], last)
         cache.put(key, known)
-    if known.last < newest:
-        claims, upto = await _claims(run, view, known.last)
-        if known.names_the_user_anew(claims):
-            known = await _begun(run, view, mark)
-            cache.put(key, known)
-            claims, upto = await _claims(run, view, 0)
-        await run.call(known.take, claims, max(upto, newest))
     return known
 
 
-async def _begun(run: Runner, view: View, mark: tuple[int, ...]) -> Knowledge:
+async def _anew(run: Runner, view: View, mark: Sequence[Place]) -> Knowledge:
     trusted = await trust(run, view, view.owner)
     user = None if view.owner.space else view.owner.user
-    return Knowledge(mark, view.hidden, view.config.learning.conflicts, trusted, user)
+    return Knowledge(tuple(mark), view.hidden, view.config.learning.conflicts, trusted, user)
 
 
-async def _claims(run: Runner, view: View, after: int) -> tuple[list[Event], int]:
-    """The claims beyond a position that lie before the horizon, and the position of the last one."""
-    claims = await run.call(view.truth.read, view.owner, kinds=(EventKind.CLAIM,), after=after)
-    before = None if view.horizon is None else view.horizon.before
-    upto = claims[-1].position if claims else after
-    return [event for event in claims if before is None or event.at < before], upto
-
-
-async def _mark(run: Runner, view: View) -> tuple[int, ...]:
-    # In a space it also counts who is trusted how much.
+async def _newest(run: Runner, view: View) -> list[Place]:
+    """The last claim, and what else changes facts; in a space also who is trusted how much."""
     kinds = MARKS if view.owner.space is None else (*MARKS, EventKind.GRANT)
     newest = [await run.call(view.truth.read, view.owner, kinds=(kind,), limit=1, newest=True) for kind in kinds]
-    return tuple(events[0].position if events else 0 for events in newest)
+    return [place_of(events[0]) if events else NOWHERE for events in newest]
 
 
 async def settle(run: Runner, services: Services, scope: Scope, fact: Any) -> Receipt:

@@ -19,6 +19,11 @@ from hybrid_memory.facts.standing import Standing
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.visible import MAX_POSITION, Stretches, visible
 
+Place = tuple[int, str]
+"""Where an event stands, and its id: a log that was set back gives positions anew."""
+
+NOWHERE: Place = (0, "")
+
 Lapse = tuple[int, int, int]
 """Position of the turn from which on a fact stood no longer, of the first turn that said it, and the fact's id."""
 
@@ -48,17 +53,17 @@ class Knowledge:
     What a claim costs depends on the claims that it concerns, not on how many there are.
 
     Attributes:
-        mark: positions of the last events beside claims that it follows from, such as what was erased.
-        last: position up to which claims were taken in.
+        mark: the last events beside claims that it follows from, such as what was erased.
+        last: the claim up to which they were taken in.
         hidden: stretches of the log whose claims are left out.
         user: whose facts these are; None in a space, which has no user.
     """
 
     def __init__(
-        self, mark: tuple[int, ...], hidden: Stretches, rule: ConflictRule, trust: Trust, user: str | None = None
+        self, mark: tuple[Place, ...], hidden: Stretches, rule: ConflictRule, trust: Trust, user: str | None = None
     ) -> None:
         self.mark = mark
-        self.last = 0
+        self.last = NOWHERE
         self.hidden = hidden
         self._rule, self._trust = rule, trust
         self._lock = RLock()
@@ -94,15 +99,15 @@ class Knowledge:
         self._others.add(person)
         return True
 
-    def take(self, events: Sequence[Event], upto: int) -> None:
-        """Take in claims, which are all that were written since the last ones up to a position; known ones are left."""
+    def take(self, events: Sequence[Event], last: Place) -> None:
+        """Take in claims, which are all that were written since the ones before up to this; known ones are left."""
         with self._lock:
             groups: dict[tuple[str, str], list[Pair]] = defaultdict(list)
             if self._user is not None:
                 self._own |= names_of_user(events, self._user)
             for event in events:
                 turn = turn_of(event)
-                if event.position <= self.last or not self._believes(event):
+                if event.position <= self.last[0] or not self._believes(event):
                     continue
                 if not visible(turn, self.hidden):
                     insort(self._left_out, turn)
@@ -115,7 +120,7 @@ class Knowledge:
                 group = self._groups.setdefault(key, Group(self._rule, self._trust))
                 self._latest[key] = max(self._latest.get(key, 0), *map(_turn, pairs), 0)
                 self._note(group.take(pairs), group)
-            self.last = max(self.last, upto)
+            self.last = max(self.last, last)
 
     def hide(self, hidden: Stretches) -> bool:
         """Leave out the claims in these stretches from now on; False if that are others than before."""
@@ -174,26 +179,33 @@ class Knowledge:
         says what is so instead is among them too.
         """
         with self._lock:
-            found = set()
-            for record in ids:
-                known = self._known.get(self._by_record.get(record, 0))
-                gone = known is not None and not known.fact.state.standing
-                if gone or any(self._replaced(number, record, ids) for number in self._by_turn.get(record, ())):
-                    found.add(record)
-            return found
+            said = {number for record in ids for number in self._said(record)}
+            return {
+                record
+                for record in ids
+                if self._gone(self._by_record.get(record, 0))
+                or any(self._replaced(number, record, ids, said) for number in self._by_turn.get(record, ()))
+            }
 
-    def _replaced(self, number: int, turn: int, ids: Collection[int]) -> bool:
-        """Whether what replaced a fact of a turn is among the records, and is not said by the turn itself."""
+    def _gone(self, number: int) -> bool:
+        return number in self._known and not self._known[number].fact.state.standing
+
+    def _said(self, record: int) -> Iterator[int]:
+        """Ids of the facts that a turn, or the record of a claim, says."""
+        if record in self._by_record:
+            yield self._by_record[record]
+        for number in self._by_turn.get(record, ()):
+            if record in self._known[number].fact.sources:
+                yield number
+
+    def _replaced(self, number: int, turn: int, ids: Collection[int], said: Collection[int]) -> bool:
+        """Whether what replaced a fact of a turn is among what the records say, and is not said by the turn itself."""
         fact = self._known[number].fact
         if fact.state.standing or turn not in fact.sources:
             return False
-        after = self._known.get(fact.superseded_by or 0)
-        if after is None:  # what takes a thing back is the last turn about it
+        if fact.superseded_by not in self._known:  # what takes a thing back is the last turn about it
             return turn != fact.last and fact.last in ids
-        sources = after.fact.sources
-        if turn in sources or self._by_record.get(turn) == after.fact.id:
-            return False
-        return any(other in sources or self._by_record.get(other) == after.fact.id for other in ids)
+        return fact.superseded_by in said and fact.superseded_by not in self._said(turn)
 
     def _tell(self, turn: int, session: str) -> None:
         last, of, elsewhere = self._told
@@ -266,6 +278,11 @@ class Knowledge:
         if known.made is None:
             known.made = known.fact.as_fact()
         return known.made
+
+
+def place_of(event: Event) -> Place:
+    """Where an event stands."""
+    return event.position, event.id
 
 
 def turn_of(event: Event) -> int:

@@ -12,7 +12,7 @@ from hybrid_memory.facts.facts import FactsProjection, knowledge
 from hybrid_memory.facts.knowing import Knowledge
 from hybrid_memory.facts.learn import learn_before_reading
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.facts.profile_schema import profile_fields
+from hybrid_memory.facts.profile_schema import check_profile_type, profile_fields
 from hybrid_memory.facts.profiling import own_facts, profile_of
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.origin import INSTRUCTING
@@ -38,6 +38,8 @@ async def profile(
     """What stands of the user, by the fields of the profile's type."""
     if isinstance(names, str) or not isinstance(names, Collection):
         raise InvalidInputError(f"names must be a collection of names, got {shown(names)}")
+    if schema is not None:
+        check_profile_type(schema)
     await learn_before_reading(run, services, scope)
     view = await in_view(run, services, scope)
     known = await knowledge(run, view)
@@ -81,7 +83,7 @@ async def portrait(run: Runner, services: Services, scope: Scope, cursor: int, m
         await learn_before_reading(run, services, scope)
     known = await knowledge(run, view)
     names = await _called(run, view, known)
-    upto = _renewed(known, max(begin, known.mark[0]), scope, names, own.profile)
+    upto = _renewed(known, max(begin, known.mark[0][0]), scope, names, own.profile)
     count = known.count(upto)
     if not count:
         return ""

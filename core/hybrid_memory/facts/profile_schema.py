@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.facts.attributes import ATTRIBUTES
 from hybrid_memory.facts.profile import UserProfile
+from hybrid_memory.validation import shown
 
 _TRUE = ("true", "yes", "是", "是的", "对", "有", "会")
 _FALSE = ("false", "no", "否", "不", "不是", "没有", "不会")
@@ -75,7 +76,7 @@ def check_profile_type(schema: type[UserProfile]) -> None:
     """
     given: object = schema  # callers are not all type checked
     if not (isinstance(given, type) and issubclass(given, UserProfile)):
-        raise InvalidConfigError(f"a profile is a subclass of hybrid_memory.UserProfile, got {schema!r}")
+        raise InvalidConfigError(f"a profile is a subclass of hybrid_memory.UserProfile, got {shown(schema)}")
     for name, info in schema.model_fields.items():
         where = f"{schema.__name__}.{name}"
         if info.is_required():

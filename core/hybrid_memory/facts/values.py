@@ -138,4 +138,4 @@ def _singular(word: str) -> str:
 
 
 def _within_number(text: str, place: int) -> bool:
-    return text[place] in ".:-/" and text[place - 1 : place].isdigit() and text[place + 1 : place + 2].isdigit()
+    return text[place] in ".:-/" and text[place - 1 : place].isdecimal() and text[place + 1 : place + 2].isdecimal()

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from heapq import nlargest
 from typing import Any, Literal, TypeAlias
 
+from hybrid_memory.arguments import check_fields
 from hybrid_memory.config import RecallConfig, RetentionConfig
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.errors import InvalidInputError
@@ -60,8 +61,6 @@ class Item:
 
 def _check_name(namespace: Namespace, key: str) -> None:
     for label in (*namespace, key):
-        if not isinstance(label, str):
-            raise InvalidInputError(f"labels and keys must be strings, got {shown(label)}")
         try:
             storable(label)
         except ValueError as error:
@@ -81,6 +80,7 @@ class GetItem:
     refresh: bool = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _check_name(self.namespace, self.key)
 
 
@@ -107,6 +107,7 @@ class FindItems:
     refresh: bool = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _check_name(self.prefix, "")
         if self.limit < 0 or self.offset < 0:
             raise InvalidInputError(f"limit and offset must be 0 or more, got {self.limit} and {self.offset}")
@@ -131,9 +132,8 @@ class PutItem:
     ttl: timedelta | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _check_name(self.namespace, self.key)
-        if not isinstance(self.value, dict | None):
-            raise InvalidInputError(f"the value must be a dict of JSON values, got {shown(self.value)}")
         try:
             storable([self.value, *self.texts])
         except ValueError as error:

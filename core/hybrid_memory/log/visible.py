@@ -53,17 +53,21 @@ def hidden(rollbacks: Sequence[Event], horizon: Horizon | None = None) -> Stretc
 
 
 def _after(rollbacks: Sequence[Event]) -> Stretches:
-    if not rollbacks:
-        return ()
-    last = rollbacks[-1]
-    to = last.payload["to"]
-    earlier = _after([event for event in rollbacks if event.position <= to])
-    return joined([*earlier, (to + 1, last.position)])
+    found = []
+    end = len(rollbacks)
+    while end:
+        last = rollbacks[end - 1]
+        found.append((last.payload["to"] + 1, last.position))
+        end = bisect_right(rollbacks, last.payload["to"], hi=end - 1, key=lambda event: event.position)
+    return joined(found)
 
 
-def replaced(events: Sequence[Event]) -> dict[int, str]:
-    """The messages that are superseded according to these events, in their order: the ids by position."""
-    found: dict[int, str] = {}
+def replaced(events: Sequence[Event], before: Mapping[int, str] | None = None) -> dict[int, str]:
+    """The messages that are superseded according to these events, in their order: the ids by position.
+
+    ``before`` are those that were so already.
+    """
+    found = dict(before or {})
     for event in events:
         found |= zip(event.payload["positions"], event.payload["ids"], strict=True)
         for position in event.payload["restored"]:

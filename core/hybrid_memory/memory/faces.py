@@ -15,12 +15,12 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
 from hybrid_memory import steps
+from hybrid_memory.arguments import Arguments
 from hybrid_memory.blocks import edit as flows
 from hybrid_memory.blocks.block import MAX_CHARS, Block, Edit
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.visible import Horizon
-from hybrid_memory.memory.arguments import Arguments
 from hybrid_memory.memory.runtime import Runtime
 from hybrid_memory.runtime.runners import Runner, two_faces
 from hybrid_memory.scope import Scope
@@ -94,7 +94,7 @@ def faces(
 
     async def admitted(self: V, run: Runner, /, *args: P.args, **kwargs: P.kwargs) -> T:
         given, named = arguments(args, kwargs)
-        return await flow(await self._admitted(run, asked), run, *given, **named)  # type: ignore[arg-type]
+        return await flow(await self._admitted(run, asked), run, *given, **named)
 
     face, twin = two_faces(admitted, lambda self: self._runtime.loop, like=flow)
     face.__dict__["asked"] = asked

@@ -11,6 +11,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from hybrid_memory.arguments import Arguments
 from hybrid_memory.arrays import Floats
 from hybrid_memory.blocks.block import BlocksProjection
 from hybrid_memory.config import MemoryConfig
@@ -53,6 +54,7 @@ from hybrid_memory.store.engine import Engine, Finding, check_contents
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import Views
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import shown
 
@@ -119,6 +121,7 @@ def open_memory(
         WrongKeyError: the store has another key, or none; or it has one and none was given.
         MissingDependencyError: the configuration asks for a package that is not installed.
     """
+    _checked((), {"source": source, "read_only": read_only})
     check_profile_type(profile)
     config = _config(source)
     statistics = Statistics()
@@ -135,14 +138,14 @@ def open_memory(
     timeout = config.orchestration.model_timeout
     seeing = None if named is not None else as_media_embedder(embedder)
     seeing = None if seeing is None else LimitedMediaEmbedder(seeing, timeout)
-    wanted = extractor or config.learning.extractor
+    wanted = config.learning.extractor if extractor is None else extractor
     rules: FactExtractor = _made("extractor", wanted, EXTRACTORS)
     rules = (
         rules
         if isinstance(wanted, str) and wanted in EXTRACTORS
         else LimitedExtractor(_able(rules, "extract"), timeout)
     )
-    chosen = ranker or config.recall.ranker
+    chosen = config.recall.ranker if ranker is None else ranker
     ranking: Ranker = _made("ranker", chosen, RANKERS)
     ranking = (
         ranking if isinstance(chosen, str) and chosen in RANKERS else LimitedRanker(_able(ranking, "score"), timeout)
@@ -163,7 +166,7 @@ def open_memory(
         count=counted,
         ranker=ranking,
         compressor=None if compressor is None else LimitedCompressor(_able(compressor, "compress"), timeout),
-        states=(Extractors(rules), *projections(profile, embeddings)),
+        states=(Extractors(rules), Views(), *projections(profile, embeddings)),
         statistics=statistics,
         read_only=read_only,
     )
@@ -176,6 +179,9 @@ def open_memory(
         memory.close()
         raise
     return memory
+
+
+_checked = Arguments(open_memory, own=0, error=InvalidConfigError)
 
 
 def _off_the_loop(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
@@ -334,7 +340,12 @@ def check_store(config: MemoryConfig, *, key: Key | None = None) -> list[Finding
     Raises:
         InvalidConfigError: the settings name no store that can be.
     """
-    findings = engine_at(config.url, config, key).check()
+    try:
+        findings = engine_at(config.url, config, key).check()
+    except (OSError, ValueError) as error:
+        if isinstance(error, InvalidConfigError):
+            raise
+        return [Finding("store", "wrong", str(error))]
     try:
         engines = open_engines(config, key, media=False)
     except StoreError as error:

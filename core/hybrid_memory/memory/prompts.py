@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
+from hybrid_memory.arguments import checked
 from hybrid_memory.blocks import edit as block_flows
 from hybrid_memory.blocks.block import Block
 from hybrid_memory.config import PagingConfig
@@ -24,7 +25,6 @@ from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.memory.arguments import checked
 from hybrid_memory.memory.faces import BlockHandle, faces, of_block, owned
 from hybrid_memory.memory.turns import Turns
 from hybrid_memory.recall.hit import Hit
@@ -82,7 +82,8 @@ class Prompts(Turns):
             max_tokens: of the whole prompt, with tools; the configured budget by default.
             identity: who the assistant is.
             instructions: what it must do; the operator's system messages that the conversation began with are added.
-            blocks: texts by label, the operator's own; or blocks; by default those of working context that there are.
+            blocks: texts by label, the operator's own; or blocks, as `blocks` gives them, which know whose words they
+                are; by default those of working context that there are.
             profile: about the user; by default what was learned of them. What this session's own turns say stands in
                 these; it is made anew where it changed otherwise. An empty text shows none.
             tools: tool schemas that go along, to be counted.
@@ -124,13 +125,8 @@ class Prompts(Turns):
     assemble, aassemble = faces(_assemble, needs=Right.WRITE)
 
     async def _shown(self, run: Runner, *, edited: bool) -> dict[str, Block]:
-        """The blocks as a prompt shows them: to a model that edits them, also those that are empty."""
-        known = (await self._blocks(run)).values()
-        return {
-            block.label: replace(block, value=block.written) if edited else block
-            for block in known
-            if edited or block.value
-        }
+        """The blocks that a prompt shows: to a model that edits them, also those that are empty."""
+        return {label: block for label, block in (await self._blocks(run)).items() if edited or block.value}
 
     async def _blocks(self, run: Runner) -> dict[str, Block]:
         """The blocks by label, in the order in which they were first put; of one attached, what its space says now.

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from hybrid_memory import display
+from hybrid_memory.arguments import checked
 from hybrid_memory.context import why as explaining
 from hybrid_memory.context.summary import Line
 from hybrid_memory.display import progress_bar
@@ -19,7 +20,6 @@ from hybrid_memory.facts.portrait import profile as profile_of_user
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.memory.arguments import checked
 from hybrid_memory.memory.faces import AgentSteps, faces, renamed
 from hybrid_memory.memory.prompts import Prompts
 from hybrid_memory.memory.runtime import flush_owners

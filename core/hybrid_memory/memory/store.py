@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from hybrid_memory import display
+from hybrid_memory.arguments import checked
 from hybrid_memory.config import CompactionConfig, MemoryConfig
 from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.display import progress_bar
@@ -20,7 +21,6 @@ from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.port import Key
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory import stats
-from hybrid_memory.memory.arguments import checked
 from hybrid_memory.memory.faces import faces
 from hybrid_memory.memory.runtime import Runtime, flush_owners
 from hybrid_memory.memory.scoped import ScopedMemory

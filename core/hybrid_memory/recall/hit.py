@@ -118,21 +118,21 @@ class Hit:
     def why(self) -> str:
         """The arithmetic of the score in one line, the events behind it, and the plan."""
         space = f" in the space {self.record.scope.space!r}" if self.record.scope.space else ""
-        words = "" if self.record.origin in _USUAL else f", the words of {_WHOSE[self.record.origin]}"
+        words = _WHOSE.get(self.record.origin, "")
         author = f", written by {self.record.author}" if self.record.author else ""
         note = f"; {self.note}" if self.note else ""
         plan = f"; {self.plan}" if self.plan else ""
         return f"{self.arithmetic}; from {', '.join(self.record.sources)}{space}{author}{words}{note}{plan}"
 
 
-_USUAL = frozenset((Origin.USER, Origin.ASSISTANT))
 _WHOSE = {
-    Origin.OPERATOR: "the operator",
-    Origin.PERSON: "a person who is not the user",
-    Origin.TOOL: "a tool",
-    Origin.WEB: "the web",
-    Origin.IMPORTED: "nobody known: it was imported",
+    Origin.OPERATOR: ", the words of the operator",
+    Origin.PERSON: ", the words of a person who is not the user",
+    Origin.TOOL: ", the words of a tool",
+    Origin.WEB: ", the words of the web",
+    Origin.IMPORTED: ", imported",
 }
+"""As `Hit.why` tells it; of the user and the assistant nothing."""
 
 
 class Hits(list[Hit]):

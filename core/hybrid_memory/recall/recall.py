@@ -14,6 +14,7 @@ from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.index.derive import SEGMENT_PAUSE, derive
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import EventKind
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.recall import cache, ranking
 from hybrid_memory.recall import plan as planning
 from hybrid_memory.recall.candidates import Asked, Found, candidates, narrowed, query_vector
@@ -27,7 +28,7 @@ from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.retention import kept
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import in_view
+from hybrid_memory.store.view import at_positions, in_view
 from hybrid_memory.text.asking import about_now, about_the_past
 
 _log = logging.getLogger(__name__)
@@ -89,6 +90,7 @@ async def _found(run: Runner, services: Services, request: Request, spaces: Sequ
     if wanted.current and about_now(request.query):
         ranked = scores[[row_of[record.id] for record in records]]
         records = await _newest_first(run, services, request.where.scope.owner, records, ranked)
+    records = await _whose(run, services, records)
     near = _closeness(found, [row_of[record.id] for record in records if record.text.strip() == request.query.strip()])
     # The same failure may have kept both the query and the new turns from their vectors.
     note = "; ".join(part for part in (failure, *(part for part in notes if part not in failure), unranked) if part)
@@ -206,6 +208,18 @@ async def _best(
         if len(chosen) >= k:
             break
     return list(chosen.values())
+
+
+async def _whose(run: Runner, services: Services, records: list[Record]) -> list[Record]:
+    """The records, with the origin of their turn where the index does not know it: it was made by an older version."""
+    unknown = [record for record in records if record.origin is Origin.IMPORTED and record.kind is not RecordKind.ITEM]
+    origins: dict[int, Origin] = {}
+    for owner in {record.scope.owner for record in unknown}:
+        turns = {record.turn for record in unknown if record.scope.owner == owner}
+        origins |= {turn.position: turn.origin for turn in await at_positions(run, services, owner, turns)}
+    if not origins:
+        return records
+    return [replace(record, origin=origins.get(record.turn, record.origin)) for record in records]
 
 
 async def _newest_first(

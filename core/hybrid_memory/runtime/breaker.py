@@ -6,6 +6,12 @@ import threading
 import time
 from collections.abc import Callable
 from enum import Enum
+from typing import TypeVar
+
+T = TypeVar("T")
+
+SLOW_SECONDS = 0.5
+"""A call that fails sooner makes nobody wait, and counts as no failure here."""
 
 
 class Admission(Enum):
@@ -61,12 +67,43 @@ class Breaker:
         """Whether calls are refused, but for a probe now and then."""
         return self._failed >= self._least
 
+    def call(
+        self, run: Callable[[], T], *, probe: Callable[[], object], refusal: Callable[[Exception | None], Exception]
+    ) -> T:
+        """What the call returns, unless calls are refused: then an error at once.
+
+        Args:
+            run: the call; a failure counts if it took `SLOW_SECONDS`.
+            probe: tries in short time whether there would be an answer, and raises if not.
+            refusal: makes the error of the last failure.
+        """
+        admission = self.admit()
+        if admission is Admission.NO:
+            raise refusal(self.failure)
+        if admission is Admission.PROBE:
+            try:
+                probe()
+            except Exception as error:
+                self.failed(error)
+                raise refusal(error) from error
+        began = self._clock()
+        try:
+            answer = run()
+        except Exception as error:
+            if self._clock() - began >= SLOW_SECONDS:
+                self.failed(error)
+            else:
+                self.succeeded()
+            raise
+        self.succeeded()
+        return answer
+
     def admit(self) -> Admission:
         """Whether a call is to be made now."""
-        if not self.refusing:
+        if self._failed < self._least:
             return Admission.YES
         with self._lock:
-            if not self.refusing:
+            if self._failed < self._least:  # meanwhile
                 return Admission.YES
             if self._clock() < self._next_probe:
                 return Admission.NO

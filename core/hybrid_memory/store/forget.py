@@ -35,6 +35,10 @@ TRIES = 8
 """Times that others may write while it is planned what goes, before it goes anyway and the rest is looked at then."""
 
 
+MAX_HANDLE_CHARS = 20
+"""A longer number after ``#`` is the position of nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
     """A checked call of forget; exactly one of the first five is given."""
@@ -87,16 +91,17 @@ async def forget(run: Runner, services: Services, scope: Scope, request: ForgetR
     What was derived from something that went earlier is found too, by its words, its sources or its time.
     """
     await drain(run, present(services))
-    lost = await _lost(run, services, scope, request)
-    everywhere = {"words": request.query, "before": request.before, "lost": lost}
+    words, before, lost = request.query, request.before, await _lost(run, services, scope, request)
     receipts: list[Receipt] = []
     elsewhere: set[int] = set()
     async for asked in rounds(_asked(run, services, scope, request, elsewhere=elsewhere, lost=lost)):
-        erasure = Erasure(scope, await _closed(run, services, scope, asked), user=request.user, **everywhere)
+        turns = await _closed(run, services, scope, asked)
+        erasure = Erasure(scope, turns, words, request.user, before, lost)
         receipts.append(await _destroy(run, services, erasure, dry_run=request.dry_run))
-        everywhere = {}
-    if any(everywhere.values()):
-        receipts.append(await _destroy(run, services, Erasure(scope, [], **everywhere), dry_run=request.dry_run))
+        words, before, lost = "", None, ()  # looked for all over in the first round
+    if words or before or lost:
+        erasure = Erasure(scope, [], words, "", before, lost)
+        receipts.append(await _destroy(run, services, erasure, dry_run=request.dry_run))
     if not request.dry_run:
         await _clean(run, services, scope.owner)
     receipt = _together(receipts, dry_run=request.dry_run)
@@ -287,7 +292,7 @@ async def _named(
 
 
 async def _of_name(run: Runner, services: Services, scope: Scope, name: str) -> list[Event]:
-    if name.startswith("#") and name[1:].isdigit():
+    if name.startswith("#") and name[1:].isdecimal() and len(name) < MAX_HANDLE_CHARS:
         events = await run.call(services.truth.read, scope.owner, after=int(name[1:]) - 1, upto=int(name[1:]))
     else:
         events = await run.call(services.truth.get, scope, [name])

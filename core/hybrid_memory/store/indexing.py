@@ -19,7 +19,6 @@ from hybrid_memory.index.port import Entry, Status, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Reading
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.log.visible import runs
 from hybrid_memory.runtime.caches import LruCache
@@ -168,8 +167,9 @@ class IndexProjection(Projection):
         """Up to which position the index agrees with the log, and the ids of the records up to there."""
         standing: set[int] = set()
         upto = 0
-        which = Reading(upto=applied, kinds=self.reads, limit=self.batch)
-        while events := await run.call(services.truth.read, owner.owner, after=upto, **which):
+        while events := await run.call(
+            services.truth.read, owner.owner, after=upto, upto=applied, kinds=self.reads, limit=self.batch
+        ):
             records = [entry.record for entry in await self.entries(run, services, owner, events)]
             stored = {one.id: one for one in await run.call(self.port(services).get, [one.id for one in records])}
             end = min((self.place(one) for one in records if not _alike(one, stored.get(one.id))), default=applied + 1)

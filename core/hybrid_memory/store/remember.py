@@ -107,7 +107,9 @@ async def forgotten(run: Runner, services: Services, owner: Scope, names: Collec
     """An id that no event of the owner has, of whom something was erased; None where there is no such one."""
     there = {event.id for event in await run.call(services.truth.get, owner, sorted(names))} if names else set()
     missing = min(set(names) - there, default=None)
-    erased = missing and await run.call(services.truth.read, owner, kinds=(EventKind.ERASED,), limit=1)
+    if missing is None:
+        return None
+    erased = await run.call(services.truth.read, owner, kinds=(EventKind.ERASED,), limit=1)
     return missing if erased else None
 
 

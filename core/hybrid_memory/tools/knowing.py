@@ -33,7 +33,7 @@ class Asking(CheckedModel):
 async def why(call: Call, memory: ScopedMemory, wanted: Asking) -> str:
     """How a turn stands for a query, or what was read from it; or the turns behind what is known."""
     about = wanted.about.strip()
-    if not about.startswith(("#", "[")) and not about.isdigit():
+    if not about.startswith(("#", "[")) and not about.isdecimal():
         return await _why_known(call, memory, about)
     place = position(about)
     memory = await home(call, memory, place)

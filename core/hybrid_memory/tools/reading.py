@@ -14,7 +14,7 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import handle, principal_of
 from hybrid_memory.log.message import Message, Role
-from hybrid_memory.log.origin import MARKED, Origin
+from hybrid_memory.log.origin import MARKED
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.text.asking import asking_share
@@ -119,7 +119,7 @@ def line_of(record: Record, query: str, max_tokens: int = LINE_TOKENS, *, whose:
     text = clean(record.text)
     short = shortened(text, query, max_tokens)
     is_note = record.kind is RecordKind.FACT or NOTED_WITH in record.metadata
-    whose_words = getattr(record, "origin", Origin.USER)
+    whose_words = record.origin
     who = "" if is_note and whose_words not in MARKED else f"{speaker(whose_words, record.speaker, text)}: "
     more = "" if short == " ".join(text.split()) else " (more: expand it)"
     return f"{named(record.turn)} [{record.at:%Y-%m-%d}] {whose}{who}{escaped(short)}{more}"

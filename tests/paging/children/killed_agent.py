@@ -76,7 +76,7 @@ def killed(url: str, paid: str, place: int, when: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return appended
 
-    log.append = append  # type: ignore[assignment,method-assign]
+    log.append = append  # type: ignore[method-assign]
     agent.send("Do what has to be done.")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hybrid_memory import Block, EventKind, Message, Role, ScopedMemory, ToolCall, display
 from hybrid_memory.analysis import STOPPED, as_event
@@ -135,7 +135,7 @@ class Loop:
     def _asked(self, chain: Chain) -> Step:
         """The model's answer to everything up to now."""
         existing = self.memory.blocks()
-        prompt, tokens = self._prompt({label: replace(block, value=block.written) for label, block in existing.items()})
+        prompt, tokens = self._prompt(existing)
         text = encodable(self.model.complete(prompt))
         answer = read(text, self.executor.functions)
         messages = [Message(role=Role.ASSISTANT, content=reply) for reply in answer.replies if reply]

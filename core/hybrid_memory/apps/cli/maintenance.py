@@ -61,6 +61,7 @@ def _show_stats(memory: HybridMemory, told: Stats) -> None:
         ("records", f"{told.records:,}, {told.vectors:,} with vectors"),
         ("to index", f"{told.unindexed:,} events, {told.pending:,} vectors"),
         *([("in the outbox", f"{told.waiting:,} messages")] if told.waiting else []),
+        *([("like orders", f"{told.suspicious:,} turns in words of others")] if told.suspicious else []),
         *([("folded", repr(folded)[1:-1])] if folded.compactions else []),
         ("owners", f"{told.owners:,}"),
     ]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import clickhouse_connect
@@ -16,9 +17,11 @@ from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import ClickHouseError
 
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, MissingDependencyError, StoreUnavailableError
+from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.urls import ENCODE, cleaned, shown_url
 
 Row: TypeAlias = Sequence[Any]
+Result = TypeVar("Result")
 
 _INSERTING = {"async_insert": 0, "max_partitions_per_insert_block": 0}
 """Written on return, and a batch may span more than a hundred months."""
@@ -33,19 +36,20 @@ class Connection:
         self._lock = threading.Lock()
         self._client: Client | None = None
         self._closed = False
+        self._breaker = Breaker()
 
     def query(self, sql: str, parameters: Mapping[str, Any]) -> list[Row]:
-        with self._calling("read") as client:
-            return list(client.query(sql, parameters=dict(parameters)).result_rows)
+        return self._call("read", lambda client: list(client.query(sql, parameters=dict(parameters)).result_rows))
 
     def command(self, sql: str, parameters: Mapping[str, Any]) -> None:
-        with self._calling("change") as client:
-            client.command(sql, parameters=dict(parameters))
+        self._call("change", lambda client: client.command(sql, parameters=dict(parameters)))
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
         """Insert these rows at once; on disk on return."""
-        with self._calling("write to") as client:
-            client.insert(table, rows, column_names=list(columns), settings=_INSERTING)
+        self._call(
+            "write to",
+            lambda client: client.insert(table, rows, column_names=list(columns), settings=_INSERTING),
+        )
 
     def close(self) -> None:
         with self._lock:
@@ -54,11 +58,30 @@ class Connection:
                 self._client.close()
                 self._client = None
 
-    @contextmanager
-    def _calling(self, verb: str) -> Iterator[Client]:
+    def _call(self, verb: str, run: Callable[[Client], Result]) -> Result:
+        if self._closed:
+            raise MemoryClosedError
+        return self._breaker.call(lambda: self._tried(verb, run), probe=self._ping, refusal=self._silent)
+
+    def _silent(self, failure: Exception | None) -> StoreUnavailableError:
+        return StoreUnavailableError(
+            f"the archive at {self._address.place} is not asked, as it did not answer lately: {failure}"
+        )
+
+    def _ping(self) -> None:
+        """Ask a server for a sign of life."""
+        options = self._address.options
+        if "host" in options:
+            kind = HTTPSConnection if options["secure"] else HTTPConnection
+            connection = kind(options["host"], options["port"], timeout=PROBE_SECONDS)
+            with closing(connection):
+                connection.request("GET", "/ping")
+                connection.getresponse()
+
+    def _tried(self, verb: str, run: Callable[[Client], Result]) -> Result:
         client = self._opened()
         try:
-            yield client
+            return run(client)
         except (ClickHouseError, OSError) as error:
             if self._closed:  # under the call
                 raise MemoryClosedError from error
@@ -100,6 +123,7 @@ class Connection:
 
 CONNECT_SECONDS = 2
 CALL_SECONDS = 10
+PROBE_SECONDS = 0.5
 TABLE = "memory_archive"
 """The table where the URL names none."""
 

@@ -19,11 +19,14 @@ import grpc
 from pymilvus import MilvusClient, MilvusException
 
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, MissingDependencyError, StoreUnavailableError
+from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.urls import ENCODE, cleaned, shown_url
 
 CONNECT_SECONDS = 2.0
 CALL_SECONDS = 8.0
 """The client repeats a call that finds no server until this is over."""
+
+PROBE_SECONDS = 0.5
 
 _QUIET_SECONDS = 1.0
 _CONNECTING = 2
@@ -48,6 +51,7 @@ class Connection:
         self._lock = threading.RLock()
         self._closed = False
         self._answered = 0.0
+        self._breaker = Breaker()
 
     def call(self, verb: str, *args: Any, **named: Any) -> Any:
         """What the client's method of this name returns.
@@ -56,6 +60,19 @@ class Connection:
             StoreUnavailableError: there is no answer, or an error.
             MemoryClosedError: after `close`.
         """
+        self.check_open()
+        return self._breaker.call(lambda: self._called(verb, *args, **named), probe=self._ping, refusal=self._silent)
+
+    def _silent(self, failure: Exception | None) -> StoreUnavailableError:
+        return StoreUnavailableError(f"Milvus at {self._address} is not asked, as it did not answer lately: {failure}")
+
+    def _ping(self) -> None:
+        """Ask for a sign of life; where TLS is spoken, the call itself is the probe."""
+        if self._address.uri.startswith("http://"):
+            with grpc.insecure_channel(self._address.uri.removeprefix("http://")) as channel:
+                grpc.channel_ready_future(channel).result(timeout=PROBE_SECONDS)
+
+    def _called(self, verb: str, *args: Any, **named: Any) -> Any:
         client = self._open()
         try:
             answer = getattr(client, verb)(*args, timeout=CALL_SECONDS, **named)
@@ -72,11 +89,15 @@ class Connection:
         return answer
 
     def run(self, work: Callable[[MilvusClient], None]) -> None:
-        client = self._open()
-        try:
-            work(client)
-        except (MilvusException, grpc.RpcError, OSError) as error:
-            raise self._failed("create_collection", error) from error
+        def run() -> None:
+            client = self._open()
+            try:
+                work(client)
+            except (MilvusException, grpc.RpcError, OSError) as error:
+                raise self._failed("create_collection", error) from error
+
+        self.check_open()
+        self._breaker.call(run, probe=self._ping, refusal=self._silent)
 
     def check_open(self) -> None:
         if self._closed:

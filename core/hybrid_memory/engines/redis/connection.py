@@ -20,10 +20,12 @@ from redis.exceptions import NoScriptError, RedisClusterException, RedisError, R
 from redis.retry import Retry
 
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, StoreUnavailableError, StoreVersionError
+from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.urls import ENCODE, cleaned, shown_url
 
 CONNECT_SECONDS = 2
 CALL_SECONDS = 10
+PROBE_SECONDS = 0.5
 MAX_CONNECTIONS = 1_000
 """Of one process; a thread uses one at a time."""
 
@@ -34,6 +36,7 @@ LAYOUT = 1
 """Of the keys; a store that was written with a higher one is refused."""
 
 _SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster")
+_COMMAND = re.compile(r"^Command # \d+ \(.*\) of pipeline caused error: ", re.DOTALL)
 _PREFIX = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 Value = str | bytes | int
@@ -82,6 +85,7 @@ class RedisConnection:
         self._connected = count(1)
         self._closed = False
         self._secrets = (address.password, address.user)
+        self._breaker = Breaker()
         self._cluster = address.scheme.endswith("+cluster")
         self._client: Any = self._attempted("connect to", lambda: self._opened(address), retry=False)
         try:
@@ -138,6 +142,20 @@ class RedisConnection:
 
     def _attempted(self, verb: str, run: Callable[[], Result], *, retry: bool = True) -> Result:
         self.check_open()
+        if self._cluster:  # of which one server may be silent while the others answer
+            return self._tried(verb, run, retry=retry)
+        return self._breaker.call(lambda: self._tried(verb, run, retry=retry), probe=self._ping, refusal=self._silent)
+
+    def _silent(self, failure: Exception | None) -> StoreUnavailableError:
+        return StoreUnavailableError(f"Redis at {self.address} is not asked, as it did not answer lately: {failure}")
+
+    def _ping(self) -> None:
+        """Ask for a sign of life, on a connection of its own."""
+        settings = {**self._settings, "socket_connect_timeout": PROBE_SECONDS, "socket_timeout": PROBE_SECONDS}
+        with Redis(retry=Retry(NoBackoff(), 0), **settings) as client:
+            client.ping()
+
+    def _tried(self, verb: str, run: Callable[[], Result], *, retry: bool) -> Result:
         try:
             try:
                 return run()
@@ -148,8 +166,8 @@ class RedisConnection:
         except (RedisError, RedisClusterException, OSError) as error:
             self.check_open()
             raise StoreUnavailableError(
-                f"cannot {verb} Redis at {self.address}: {cleaned(error, self._secrets)}; see that the server runs, "
-                "and that host, port, user and password are right"
+                f"cannot {verb} Redis at {self.address}: {_reason(cleaned(error, self._secrets))}; see that the server "
+                "runs, and that host, port, user and password are right"
             ) from error
 
     def _opened(self, address: _Address) -> Any:
@@ -165,6 +183,7 @@ class RedisConnection:
             "max_connections": MAX_CONNECTIONS,
             "socket_read_size": READ_BYTES,
         }
+        self._settings = settings
         if self._cluster:
             return RedisCluster(redis_connect_func=self._counted, **settings)
 
@@ -195,6 +214,11 @@ class Script:
     def __init__(self, *parts: str) -> None:
         self.text = "\n".join(parts)
         self.sha = hashlib.sha1(self.text.encode()).hexdigest()  # noqa: S324 - it is Redis's own name for it
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, without the command, which may have names and words in it."""
+    return _COMMAND.sub("", str(error))
 
 
 def _parsed(url: str) -> _Address:
@@ -247,11 +271,21 @@ def scrub(connection: RedisConnection) -> None:
 
 def warn_of_losses(connection: RedisConnection) -> None:
     """Say in the log what of the server's settings may lose what was acknowledged."""
-    for answer in connection.on_servers(lambda server: server.info("all")):
+    for answer in connection.on_servers(lambda server: server.info("persistence")):
         if not answer.get("aof_enabled"):
             _log.warning("Redis at %s keeps no append-only file: a crash loses events", connection.address)
-        if str(answer.get("maxmemory_policy", "noeviction")) != "noeviction":
-            _log.warning("Redis at %s evicts keys when its memory is full: events may go", connection.address)
+    warn_of_eviction(connection, "events")
+
+
+def warn_of_eviction(connection: RedisConnection, what: str) -> None:
+    """Say in the log that the server may throw away what it was given."""
+    for answer in connection.on_servers(lambda server: server.info("memory")):
+        policy = str(answer.get("maxmemory_policy", "noeviction"))
+        if policy != "noeviction":
+            _log.warning(
+                "Redis at %s evicts keys when its memory is full (maxmemory-policy %s): %s may go; set noeviction",
+                *(connection.address, policy, what),
+            )
 
 
 def size_bytes(connection: RedisConnection) -> int:

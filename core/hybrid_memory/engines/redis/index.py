@@ -12,7 +12,7 @@ import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.instants import to_micros
-from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, scrub
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, scrub, warn_of_eviction
 from hybrid_memory.engines.redis.index_scripts import (
     AROUND,
     DELETE,
@@ -70,6 +70,7 @@ class RedisIndex(SemanticIndex):
         self._connection = connection
         self._keys = Keys(connection.prefix)
         self._engine = QueryEngine(connection, algorithm)
+        warn_of_eviction(connection, "records")
 
     def status(
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False

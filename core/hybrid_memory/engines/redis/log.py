@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Unpack
 from zlib import crc32
+
+from redis.exceptions import ResponseError
+from redis.exceptions import TimeoutError as NoAnswerError
 
 from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, scrub, size_bytes, warn_of_losses
@@ -21,7 +25,13 @@ from hybrid_memory.engines.redis.layout import (
     to_values,
 )
 from hybrid_memory.engines.redis.log_scripts import APPEND, COUNT, DROP, ERASE, GET, RAISE, READ, RESTORE
-from hybrid_memory.errors import IdConflictError, OutdatedError, StoreUnavailableError
+from hybrid_memory.errors import (
+    IdConflictError,
+    OutcomeUnknownError,
+    OutdatedError,
+    StoreError,
+    StoreUnavailableError,
+)
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Reading, Selection
 from hybrid_memory.scope import Scope
@@ -67,7 +77,7 @@ class RedisLog(EventLog):
         wanted, session = Selection(**which), "" if scope.session is None else digest_or_none(scope.session)
         if wanted.ids is not None:
             found = self._run(GET, scope, [session, *dict.fromkeys(wanted.ids)]) if wanted.ids else []
-            named = [to_event(scope.owner, *pair) for pair in zip(found[::2], found[1::2], strict=True)]
+            named = self._events(scope, found)
             return wanted.of(sorted(named, key=lambda event: event.position))
         times: list[Value] = ["-inf" if wanted.since is None else to_micros(wanted.since)]
         times.append("+inf" if wanted.until is None else f"({to_micros(wanted.until)}")
@@ -135,7 +145,8 @@ class RedisLog(EventLog):
         with self._turns[crc32(owner_tag(owner).encode()) % _LOCKS]:
             for _ in range(ATTEMPTS):
                 base = self._reserved(owner, len(drafts), beyond)
-                outcome, *answer = self._run(script, owner, [base, -1 if seen is None else seen, *values])
+                call = [base, -1 if seen is None else seen, *values]
+                outcome, *answer = self._told(owner, drafts, base, partial(self._run, script, owner, call))
                 if outcome == b"done":
                     pairs = zip(drafts, answer[::2], answer[1::2], strict=True)
                     return [Appended(draft.id, int(position), fresh=bool(fresh)) for draft, position, fresh in pairs]
@@ -148,6 +159,30 @@ class RedisLog(EventLog):
                     raise OutdatedError(f"the log of {owner} went on to {int(answer[0])}, beyond {seen}")
                 beyond = int(answer[0])
         raise StoreUnavailableError(f"others were faster at writing for {owner} {ATTEMPTS} times: write less at once")
+
+    def _told(self, owner: Scope, drafts: Sequence[Draft], base: int, write: Callable[[], Any]) -> Any:
+        """What a script answers that writes; where its answer is lost, the events themselves tell what it was.
+
+        Raises:
+            StoreUnavailableError: nothing was written.
+            OutcomeUnknownError: that cannot be told, as the server may still have the call before it.
+        """
+        try:
+            return write()
+        except StoreUnavailableError as error:
+            names = [draft.id for draft in drafts]
+            unknown = OutcomeUnknownError(names, error)
+            try:
+                found = {event.id: event.position for event in self.read(owner.owner, ids=names)}
+            except StoreUnavailableError:
+                found = {}
+                if not isinstance(error.__cause__, ResponseError):
+                    raise unknown from error
+            if all(base < found.get(name, 0) <= base + len(names) for name in names):
+                return [b"done", *(part for name in names for part in (found[name], 1))]
+            if isinstance(error.__cause__, NoAnswerError):
+                raise unknown from error
+            raise
 
     def _reserved(self, owner: Scope, size: int, beyond: int) -> int:
         """A position, after which so many are ours, and that lies not before the other one."""
@@ -171,7 +206,7 @@ class RedisLog(EventLog):
             if before not in (None, erasures):
                 return None
             before = erasures
-            page = [to_event(scope.owner, *pair) for pair in zip(found[::2], found[1::2], strict=True)]
+            page = self._events(scope, found)
             events += page
             if len(page) < size:
                 break
@@ -180,6 +215,16 @@ class RedisLog(EventLog):
             else:
                 after = page[-1].position
         return events
+
+    def _events(self, scope: Scope, found: Sequence[Any]) -> list[Event]:
+        """The events of an answer: positions and what stands there."""
+        pairs = list(zip(found[::2], found[1::2], strict=True))
+        if gone := [position.decode() for position, stored in pairs if stored is None]:
+            raise StoreError(
+                f"Redis at {self._connection.address} has lost #{gone[0]} of {scope.owner} and {len(gone) - 1} more, "
+                "as where it evicts keys: set maxmemory-policy noeviction, and restore a backup"
+            )
+        return [to_event(scope.owner, position, stored) for position, stored in pairs]
 
     def _owners(self) -> list[Scope]:
         return [owner_of(owner) for owner in self._connection.call("HVALS", self._keys.owners)]

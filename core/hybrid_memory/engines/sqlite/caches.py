@@ -6,6 +6,7 @@ import logging
 import sqlite3
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from hybrid_memory.arrays import Ids
 from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.sqlite.database import Database
+from hybrid_memory.engines.sqlite.rows import REVISION
 from hybrid_memory.engines.sqlite.vector_cache import VectorCache
 from hybrid_memory.errors import MemoryClosedError, StoreError, StoreUnavailableError
 from hybrid_memory.index.port import RecordColumns
@@ -75,15 +77,18 @@ class OwnerCaches:
             cache.train()
             self._put_away(owner, cache)
 
-    def remove_files(self) -> None:
-        """Remove what is saved, inside a transaction that deletes records: their vectors stand there too.
+    def remove_files(self, owners: Sequence[int] | None = None) -> None:
+        """Remove what is saved of these owners, or of all, inside a transaction that deletes records of theirs.
+
+        Their vectors stand there too.
 
         Raises:
             StoreUnavailableError: a file cannot be removed.
         """
         try:
-            for file in self._folder.glob("owner-*"):
-                file.unlink(missing_ok=True)
+            for name in ["owner-*"] if owners is None else [f"owner-{owner}.*" for owner in owners]:
+                for file in self._folder.glob(name):
+                    file.unlink(missing_ok=True)
         except OSError as error:
             raise StoreUnavailableError(f"cannot remove the vectors of deleted records: {error}") from error
 
@@ -98,9 +103,9 @@ class OwnerCaches:
     def _state(self, owner: int) -> tuple[int, int, int]:
         """Revision of the records, width of the vectors (0: none yet), and the owner's last vector."""
         ((revision, dim, upto),) = self._db.query(
-            "SELECT r.number, e.dim, (SELECT max(seq) FROM vectors WHERE owner = ?) "
-            "FROM revision r LEFT JOIN embedder e ON e.one = r.one",
-            (owner,),
+            f"SELECT {REVISION}, e.dim, (SELECT max(seq) FROM vectors WHERE owner = ?) "
+            "FROM revision o LEFT JOIN embedder e ON e.one = o.one",
+            (owner, owner),
         )
         return revision, dim or 0, upto or 0
 
@@ -144,7 +149,7 @@ class OwnerCaches:
             return
 
     def _save(self, owner: int, cache: VectorCache, connection: sqlite3.Connection) -> None:
-        if connection.execute("SELECT number FROM revision").fetchone() == (cache.revision,):
+        if connection.execute(f"SELECT {REVISION}", (owner,)).fetchone() == (cache.revision,):
             cache.save(self._file(owner))
 
     def _file(self, owner: int) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
-import time
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,6 +15,7 @@ from hybrid_memory.engines.sqlite.driver import Driver, secret_of
 from hybrid_memory.engines.sqlite.key_notes import KeyNotes
 from hybrid_memory.engines.sqlite.rows import origin_of, owner_key
 from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, MIGRATIONS
+from hybrid_memory.engines.sqlite.scrubbing import Scrubber, truncate_journal
 from hybrid_memory.errors import (
     InvalidConfigError,
     MemoryClosedError,
@@ -88,11 +88,13 @@ class Database:
         self._local = threading.local()
         self._closed = False
         self._owners: dict[Scope, int] = {}
+        self._patience: int | None = None
         self._functions: dict[str, Callable[[str, str], bool]] = {}
         self._driver = Driver(path, key)
         self._notes = KeyNotes(path)
         self._stale = False
         self._writer = self._opened_to_read() if read_only else self._opened()
+        self._scrubber = Scrubber(path, self._scrubbing, encrypted=self.encrypted)
         if not self._driver.frozen:
             self._finish_scrub()
 
@@ -261,26 +263,34 @@ class Database:
 
     def scrub(self) -> None:
         """Leave nothing of what was destroyed in the file and its write-ahead log; see `EventLog.scrub`."""
-        with self._lock:
-            self._check_open()
-            try:
-                done = scrub(self._writer)
-            except self._driver.error as error:
-                raise self._driver.failure("clean up", error) from error
+        self._check_open()
+        try:
+            done = self._scrubber.scrub()
+        except self._driver.error as error:
+            raise self._driver.failure("clean up", error) from error
+        except OSError as error:
+            raise StoreUnavailableError(f"cannot clean up {self.path}: {error}") from error
         if not done:
             raise StoreUnavailableError(
                 f"cannot clean up {self.path}, as another process is reading it: what was erased may still stand in "
                 "its write-ahead log; try again"
             )
 
+    def _scrubbing(self) -> sqlite3.Connection:
+        self._check_open()
+        connection = self._driver.connect()
+        self._configure(connection)
+        self._driver.wait(connection, self._patience)
+        return connection
+
     def _finish_scrub(self) -> None:
         """What a process that was killed did not come to do; not if others keep us from it for long."""
-        self._driver.wait(self._writer, OPENING_SECONDS)
+        self._patience = OPENING_SECONDS
         try:
             self.scrub()
         except StoreError as error:
             _log.warning("%s; it is tried again when the store is opened next", error)
-        self._driver.wait(self._writer)
+        self._patience = None
 
     def prepare_rekey(self, key: Key) -> None:
         """From now on either key opens the file, whatever happens, until `settle_rekey`.
@@ -359,6 +369,7 @@ class Database:
             for reader in list(self._readers):
                 reader.close()
             self._writer.close()
+            self._scrubber.close()
 
     def _check_open(self) -> None:
         if self._closed:
@@ -371,29 +382,3 @@ def _transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connect
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         return work(connection)
-
-
-def scrub(connection: sqlite3.Connection) -> bool:
-    """Write the whole file anew, if anything was destroyed since the last time; False if a reader is in the way."""
-    # `PRAGMA secure_delete` overwrites what is deleted, but not the copies that SQLite leaves behind when it moves
-    # entries between pages; and FTS5 keeps the words of a deleted row until its parts are merged.
-    while True:
-        begun, scrubbed = connection.execute("SELECT begun, scrubbed FROM erasures").fetchone()
-        if begun == scrubbed:
-            return True
-        connection.execute("INSERT INTO terms(terms) VALUES ('optimize')")
-        connection.execute("VACUUM")
-        if not truncate_journal(connection):
-            return False
-        connection.execute("UPDATE erasures SET scrubbed = max(scrubbed, ?)", (begun,))
-
-
-def truncate_journal(connection: sqlite3.Connection) -> bool:
-    """Move the write-ahead log into the file and empty it; False if a reader of an older state is in the way."""
-    (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
-    deadline = time.monotonic() + milliseconds / 1000
-    while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)  # SQLite waits for readers, but not for another process that is doing the same
-    return True

@@ -24,6 +24,7 @@ from hybrid_memory.engines.sqlite.rows import (
     json_holds,
     mark_unscrubbed,
     narrowing,
+    revise,
     to_record,
     to_row,
 )
@@ -104,10 +105,9 @@ class SqliteIndex(SemanticIndex):
                 return False
             self._remove(connection, [entry.record.id for entry in entries])
             # What is kept in memory of the records looks for higher ids only, unless the revision changes.
-            connection.execute(
-                "UPDATE revision SET number = number + 1 WHERE ? < (SELECT max(id) FROM records WHERE owner = ?)",
-                (min((entry.record.id for entry in entries), default=0) or None, number),
-            )
+            last = connection.execute("SELECT max(id) FROM records WHERE owner = ?", (number,)).fetchone()[0] or 0
+            if any(entry.record.id < last for entry in entries):
+                revise(connection, number)
             connection.executemany(INSERT, [to_row(number, entry) for entry in entries])
             connection.executemany(
                 "INSERT INTO terms(rowid, owner, words) VALUES (?, ?, ?)",
@@ -279,9 +279,9 @@ class SqliteIndex(SemanticIndex):
         return IndexSize(records=records, vectors=vectors, pending=pending)
 
     def _remove(self, connection: sqlite3.Connection, ids: Sequence[int]) -> int:
-        gone = delete_records(connection, ids)
+        gone, owners = delete_records(connection, ids)
         if gone:
-            self._caches.remove_files()
+            self._caches.remove_files(owners)
         return gone
 
     def _allowed(self, number: int, where: Where) -> Ids | None:

@@ -51,8 +51,10 @@ def to_record(row: tuple[Any, ...]) -> Record:
 
 
 def origin_of(space: str, payload: str) -> str:
-    """The origin of a message that was stored before messages had one, for migration 6."""
+    """The origin of a message that was indexed before records had one, for the migration to them."""
     message = json.loads(payload)
+    if "origin" in message:
+        return str(message["origin"])
     role = message.get("role", "user")
     spoken = of_tool(message.get("name")) if role == "tool" else _SPOKEN.get(role, Origin.IMPORTED)
     return lowest((spoken, Origin.PERSON)) if space else spoken
@@ -138,12 +140,12 @@ def owner_scope(tenant: str, user: str, agent: str, space: str, session: str = "
 _ALL = ("vectors", "pending", "embeddings", "records", "terms", "term_counts", "index_state", "embedder")
 
 
-def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> int:
-    """Delete records with their terms and vectors; returns how many there were."""
+def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[int, list[int]]:
+    """Delete records with their terms and vectors; returns how many there were, and of which owners."""
     listed = (json.dumps(list(ids)),)
     chosen = "IN (SELECT value FROM json_each(?))"
     if not connection.execute(f"SELECT 1 FROM records WHERE id {chosen} LIMIT 1", listed).fetchall():
-        return 0
+        return 0, []
     embeddings = connection.execute(f"SELECT DISTINCT embedding FROM vectors WHERE record {chosen}", listed).fetchall()
     indexed = connection.execute(f"SELECT owner, words FROM terms WHERE rowid {chosen}", listed).fetchall()
     fewer = [(int(owner), term) for owner, words in indexed for term in set(words.split())]
@@ -154,9 +156,12 @@ def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> int:
     connection.executemany(
         "DELETE FROM embeddings WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM vectors WHERE embedding = ?1)", embeddings
     )
+    owners = [owner for (owner,) in connection.execute(f"SELECT DISTINCT owner FROM records WHERE id {chosen}", listed)]
     gone = connection.execute(f"DELETE FROM records WHERE id {chosen}", listed).rowcount
-    _mark_deleted(connection)
-    return gone
+    for owner in owners:
+        revise(connection, owner)
+    mark_unscrubbed(connection)
+    return gone, owners
 
 
 def delete_all(connection: sqlite3.Connection) -> int:
@@ -164,13 +169,20 @@ def delete_all(connection: sqlite3.Connection) -> int:
     gone = int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
     for table in _ALL:
         connection.execute(f"DELETE FROM {table}")
-    _mark_deleted(connection)
+    connection.execute("UPDATE revision SET number = number + 1")
+    mark_unscrubbed(connection)
     return gone
 
 
-def _mark_deleted(connection: sqlite3.Connection) -> None:
-    connection.execute("UPDATE revision SET number = number + 1")
-    mark_unscrubbed(connection)
+REVISION = "(SELECT r.number + ifnull((SELECT number FROM owner_revisions WHERE owner = ?), 0) FROM revision r)"
+"""Of an owner's records: another one when some of them were deleted, or all that there are."""
+
+
+def revise(connection: sqlite3.Connection, owner: int) -> None:
+    """Let what is kept in memory of the owner's records be made anew."""
+    connection.execute(
+        "INSERT INTO owner_revisions VALUES (?, 1) ON CONFLICT(owner) DO UPDATE SET number = number + 1", (owner,)
+    )
 
 
 def mark_unscrubbed(connection: sqlite3.Connection) -> None:

@@ -128,4 +128,8 @@ MIGRATIONS: tuple[str, ...] = (
     """
     ALTER TABLE index_state ADD COLUMN anchor TEXT NOT NULL DEFAULT '';
     """,
+    # 8: what is kept in memory of an owner is made anew when records of this owner were deleted.
+    """
+    CREATE TABLE owner_revisions(owner INTEGER PRIMARY KEY REFERENCES owners(id), number INTEGER NOT NULL);
+    """,
 )

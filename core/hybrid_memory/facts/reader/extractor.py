@@ -239,4 +239,4 @@ def _attribute(given: str, lists: Mapping[str, bool]) -> str:
         return f"{RULE}{about}" if about else ""
     name = re.sub(r"^(?:user|is|has|the|my)_(?=.)", "", re.sub(r"\W+", "_", text).strip("_"))
     found = next((_SPOKEN[spoken] for spoken in (text, name, name.removesuffix("s")) if spoken in _SPOKEN), name)
-    return found if 0 < len(found) <= MAX_NAME_CHARS and not found.isdigit() and found not in NOTHING else ""
+    return found if 0 < len(found) <= MAX_NAME_CHARS and not found.isdecimal() and found not in NOTHING else ""

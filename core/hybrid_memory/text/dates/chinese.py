@@ -66,7 +66,7 @@ _STEPS = r"(?:(?P<far>[上下])?(?P<near>(?<![早晚马])上|这|本|下)一?)"
 
 
 def _figure(words: str) -> int:
-    if words.isdigit():
+    if words.isdecimal():
         return int(words)
     tens, ten, ones = words.rpartition("十")
     return (_DIGITS.get(tens, 1) * 10 if ten else 0) + _DIGITS.get(ones, 0)
@@ -76,7 +76,7 @@ def _count(match: re.Match[str]) -> float | None:
     if match["few"]:
         return None
     words = match["number"]
-    number = 0.5 if words == "半" else float(words) if words[0].isdigit() else float(_figure(words))
+    number = 0.5 if words == "半" else float(words) if words[0].isdecimal() else float(_figure(words))
     return number + (0.5 if match["half"] or match["more"] else 0)
 
 
@@ -158,7 +158,7 @@ def _year(match: re.Match[str], moment: Moment) -> Found:
 
 def _decade(match: re.Match[str], _: Moment) -> Found:
     tens = match["tens"]
-    first = int(match["century"] or 19) * 100 + (int(tens) if tens.isdigit() else _DIGITS[tens[0]] * 10)
+    first = int(match["century"] or 19) * 100 + (int(tens) if tens.isdecimal() else _DIGITS[tens[0]] * 10)
     return Found(Kind.RANGE, (year_of(first)[0], year_of(first + 10)[0]))
 
 

@@ -76,7 +76,7 @@ def _number(match: re.Match[str]) -> float | None:
     words = match["number"].lower()
     if words.startswith("half"):
         return 0.5
-    number = float(words) if words[0].isdigit() else 2.0 if words.startswith("a c") else float(NUMBERS[words])
+    number = float(words) if words[0].isdecimal() else 2.0 if words.startswith("a c") else float(NUMBERS[words])
     return number + (0.5 if match["more"] else 0)
 
 
@@ -178,7 +178,7 @@ def _month_of_year(match: re.Match[str], moment: Moment) -> Found:
 
 def _year_number(match: re.Match[str], moment: Moment) -> int:
     year = match["year"].lower()
-    return int(year) if year.isdigit() else moment.now.year + STEPS[year.split()[0]]
+    return int(year) if year.isdecimal() else moment.now.year + STEPS[year.split()[0]]
 
 
 def _season(match: re.Match[str], moment: Moment) -> Found:

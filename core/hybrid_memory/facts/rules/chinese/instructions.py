@@ -168,7 +168,7 @@ def dynamic(found: re.Match[str]) -> str:
 
 def _model(words: str) -> tuple[str, ...]:
     words = re.sub(r"(?:的|那款|这款)+$", "", tidy(words))
-    return (words,) if words.isdigit() else whole(words)
+    return (words,) if words.isdecimal() else whole(words)
 
 
 def _exact(found: re.Match[str]) -> bool:

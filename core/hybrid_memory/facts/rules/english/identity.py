@@ -34,7 +34,7 @@ _FIRST_NAME = r"(?-i:[A-Z][a-zà-ž'-]+(?: [A-Z][a-zà-ž'.-]*){0,3})"
 def _grown(found: re.Match[str]) -> bool:
     """A bare number is an age only where it can be one: nobody who writes is five."""
     words = found["value"]
-    return _YOUNGEST <= int(words) <= _OLDEST if words.isdigit() else words.lower().startswith(_TENS)
+    return _YOUNGEST <= int(words) <= _OLDEST if words.isdecimal() else words.lower().startswith(_TENS)
 
 
 def _sex(words: str) -> tuple[str, ...]:

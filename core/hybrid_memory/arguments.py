@@ -96,6 +96,18 @@ def checked(method: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
+def check_fields(record: object) -> None:
+    """Check what a frozen dataclass was made with, in its ``__post_init__``; raises `InvalidInputError`."""
+    kind = type(record)
+    arguments = _of_class.get(kind) or _of_class.setdefault(kind, Arguments(kind.__init__))
+    _, named = arguments((), {name: getattr(record, name) for name in kind.__dataclass_fields__})  # type: ignore[attr-defined]
+    for name, value in named.items():
+        object.__setattr__(record, name, value)
+
+
+_of_class: dict[type, Arguments] = {}
+
+
 def _type_of(parameter: Parameter, function: Callable[..., Any]) -> Any:
     holder = types.SimpleNamespace(__annotations__={"value": parameter.annotation})
     try:
@@ -115,8 +127,10 @@ def _check_of(hint: Any, *, among: bool = False) -> Check:
     return _instance(hint) if isinstance(hint, type) and not getattr(hint, "_is_protocol", False) else _anything
 
 
-def _check_of_parts(hint: Any, *, among: bool) -> Check:
+def _check_of_parts(hint: Any, *, among: bool) -> Check:  # noqa: PLR0911 - one for each kind
     origin, parts = get_origin(hint), get_args(hint)
+    if origin is Callable:
+        return _callable
     if origin in (Union, types.UnionType):
         return _union([(_described(part), _check_of(part, among=among)) for part in parts])
     if origin is Literal:
@@ -126,11 +140,18 @@ def _check_of_parts(hint: Any, *, among: bool) -> Check:
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return _json_mapping if parts[1] is Any else _mapping(_check_of(parts[1], among=True))
     if isinstance(origin, type) and issubclass(origin, Iterable):
-        return _collection(_described(hint), _check_of(parts[0], among=among))
+        check = _collection(_described(hint), _check_of(parts[0], among=among))
+        return (lambda value: tuple(check(value))) if origin is tuple else check
     return _instance(type) if origin is type else _anything
 
 
 def _anything(value: Any) -> Any:
+    return value
+
+
+def _callable(value: Any) -> Any:
+    if not callable(value):
+        raise _RefusedError("callable")
     return value
 
 
@@ -143,18 +164,17 @@ def _text(value: Any) -> str:
 
 
 def _integer(value: Any) -> int:
-    if type(value) is not int:
-        value = _whole(value)
-    if value < -MAX_COUNT:
+    number: int = value if type(value) is int else _whole(value)
+    if number < -MAX_COUNT:
         raise _RefusedError("a whole number of 64 bits")
-    return min(value, MAX_COUNT)
+    return min(number, MAX_COUNT)
 
 
 def _exact_integer(value: Any) -> int:
-    value = _whole(value)
-    if abs(value) > MAX_COUNT:
+    number = _whole(value)
+    if abs(number) > MAX_COUNT:
         raise _RefusedError("a whole number of 64 bits")
-    return value
+    return number
 
 
 def _whole(value: Any) -> int:
@@ -310,8 +330,10 @@ _NAMES = {
 }  # fmt: skip
 
 
-def _described(hint: Any) -> str:
+def _described(hint: Any) -> str:  # noqa: PLR0911 - one for each kind
     """A type as an error message calls it."""
+    if get_origin(hint) is Callable:
+        return "callable"
     parts = get_args(hint)
     if hint in _NAMES:
         return _NAMES[hint]

@@ -1,0 +1,231 @@
+"""Nothing of what was destroyed stays in the file: cleaned page by page, in short steps beside readers and writers.
+
+`PRAGMA secure_delete` overwrites what is deleted and pages that become free. Not so the copies that SQLite leaves
+behind when it moves entries between pages: they stand between the entries of a page, where nothing refers to them. FTS5
+keeps the words of a deleted row until its parts are merged; and the write-ahead log has all until it is emptied.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+MERGED_PAGES = 256
+"""Pages of the text index that are merged in one transaction: some 20 ms."""
+
+CLEANED_PAGES = 1_000
+"""Pages that are cleaned while writers wait."""
+
+READ_BYTES = 1 << 20
+
+MOST_PAGES = 1 << 24
+"""From here on the first byte of a page no longer tells what it is."""
+
+LOCK_BYTE = 1 << 30
+"""SQLite locks bytes from here on, and stores nothing in their page."""
+
+BUSY_ATTEMPTS = 100
+
+SMALLEST_BLOCK = 4
+"""Bytes at least of a free block, which begins with where the next one is and how long it is itself."""
+
+_HEADERS = {2: 12, 5: 12, 10: 8, 13: 8}
+"""Size of the header of a page of entries, by its first byte."""
+
+Connect = Callable[[], sqlite3.Connection]
+
+
+class Scrubber:
+    """Cleans one store file.
+
+    Args:
+        path: of the file.
+        connect: opens a connection that may write.
+        encrypted: then the pages cannot be cleaned from outside, and the file is written anew as a whole.
+    """
+
+    def __init__(self, path: Path, connect: Connect, *, encrypted: bool) -> None:
+        self._path = path
+        self._connect = connect
+        self._encrypted = encrypted
+        self._lock = threading.Lock()
+        _FILES.use(self, path)
+
+    def scrub(self) -> bool:
+        """Clean it, if anything was destroyed since the last time; False if a reader is in the way."""
+        with self._lock, closing(self._connect()) as connection:
+            while True:
+                begun, scrubbed = connection.execute("SELECT begun, scrubbed FROM erasures").fetchone()
+                if begun == scrubbed:
+                    return True
+                _merge(connection)
+                if not truncate_journal(connection) or not self._clean(connection):
+                    return False
+                connection.execute("UPDATE erasures SET scrubbed = max(scrubbed, ?)", (begun,))
+
+    def close(self) -> None:
+        """Let go of the file; after all connections to it."""
+        _FILES.leave(self)
+
+    def _clean(self, connection: sqlite3.Connection) -> bool:
+        outside = not self._encrypted and hasattr(os, "pread")
+        file = PageFile.of(_FILES.opened(self)) if outside else None
+        if file is None:
+            connection.execute("VACUUM")
+            return truncate_journal(connection)
+        pages = list(file.soiled())
+        # Of its own: a connection does not notice what changes beneath it while it writes itself.
+        with closing(self._connect()) as cleaning:
+            for first in range(0, len(pages), CLEANED_PAGES):
+                if not self._clean_pages(cleaning, file, pages[first : first + CLEANED_PAGES]):
+                    return False
+        return not pages or truncate_journal(connection)
+
+    def _clean_pages(self, connection: sqlite3.Connection, file: PageFile, pages: Sequence[int]) -> bool:
+        """Clean these pages while nobody writes, and let every other connection read them anew."""
+        journal = self._path.with_name(f"{self._path.name}-wal")
+        for _ in range(BUSY_ATTEMPTS):
+            if not truncate_journal(connection):
+                return False
+            with connection:  # ends the transaction, whatever is raised wherever
+                connection.execute("BEGIN IMMEDIATE")
+                if journal.stat().st_size == 0:  # so all of the file is as it stands, and no checkpoint changes it
+                    for page in pages:
+                        file.clean(page)
+                    file.flush()
+                    connection.execute("UPDATE erasures SET begun = begun")  # a commit: caches of pages are dropped
+                    return True
+        return False
+
+
+class PageFile:
+    """The pages of a database file, as https://www.sqlite.org/fileformat.html describes them.
+
+    Args:
+        descriptor: of the file.
+        size: of a page, in bytes; reserved: at the end of each page; count: of the pages.
+    """
+
+    def __init__(self, descriptor: int, size: int, reserved: int, count: int) -> None:
+        self._descriptor = descriptor
+        self._size = size
+        self._usable = size - reserved
+        self._count = count
+
+    @classmethod
+    def of(cls, descriptor: int) -> PageFile | None:
+        """The file; None if its pages cannot be told apart."""
+        header = os.pread(descriptor, 100, 0)
+        size = int.from_bytes(header[16:18])
+        size = 65536 if size == 1 else size
+        count = os.fstat(descriptor).st_size // size
+        moves = int.from_bytes(header[52:56])  # with auto-vacuum there are pages of another kind
+        return None if moves or count >= MOST_PAGES else cls(descriptor, size, header[20], count)
+
+    def soiled(self) -> Iterator[int]:
+        """Numbers of pages, from 0, that hold something in places where nothing is."""
+        many = max(1, READ_BYTES // self._size)
+        for first in range(0, self._count, many):
+            block = os.pread(self._descriptor, many * self._size, first * self._size)
+            for row in range(len(block) // self._size):
+                page = block[row * self._size : (row + 1) * self._size]
+                holes = self._holes(first + row, page)
+                if any(page.count(0, begin, end) != end - begin for begin, end in holes):
+                    yield first + row
+
+    def clean(self, number: int) -> None:
+        """Overwrite what is in such places."""
+        page = os.pread(self._descriptor, self._size, number * self._size)
+        for begin, end in self._holes(number, page):
+            if page.count(0, begin, end) != end - begin:
+                os.pwrite(self._descriptor, bytes(end - begin), number * self._size + begin)
+
+    def flush(self) -> None:
+        """Make it durable."""
+        os.fsync(self._descriptor)
+
+    def _holes(self, number: int, page: bytes) -> list[tuple[int, int]]:
+        """Where a page of entries holds none: before the first one, and in free blocks behind their four bytes."""
+        at = 100 if number == 0 else 0
+        width = _HEADERS.get(page[at]) if number * self._size != LOCK_BYTE else None
+        if width is None:
+            return []
+        begin = at + width + 2 * int.from_bytes(page[at + 3 : at + 5])
+        start = int.from_bytes(page[at + 5 : at + 7]) or 65536
+        if not begin <= start <= self._usable:
+            return []
+        holes = [(begin, start)]
+        block = int.from_bytes(page[at + 1 : at + 3])
+        while start <= block <= self._usable - SMALLEST_BLOCK:
+            following, size = int.from_bytes(page[block : block + 2]), int.from_bytes(page[block + 2 : block + 4])
+            if size < SMALLEST_BLOCK or block + size > self._usable:
+                return []
+            holes.append((block + SMALLEST_BLOCK, block + size))
+            start, block = block + size, following
+        return holes
+
+
+class _OpenFiles:
+    """One descriptor of each file that is open here.
+
+    On POSIX whoever closes a file drops the locks that all of the process has on it, those of SQLite too: so it is
+    closed when no store of this process uses it any more.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users: dict[int, tuple[int, int]] = {}
+        self._descriptors: dict[tuple[int, int], int] = {}
+
+    def use(self, user: Scrubber, path: Path) -> None:
+        status = path.stat()
+        with self._lock:
+            self._users[id(user)] = status.st_dev, status.st_ino
+        weakref.finalize(user, self._left, id(user)).atexit = False
+
+    def opened(self, user: Scrubber) -> int:
+        with self._lock:
+            key = self._users[id(user)]
+            if key not in self._descriptors:
+                self._descriptors[key] = os.open(user._path, os.O_RDWR | getattr(os, "O_BINARY", 0))  # noqa: SLF001
+            return self._descriptors[key]
+
+    def leave(self, user: Scrubber) -> None:
+        self._left(id(user))
+
+    def _left(self, user: int) -> None:
+        with self._lock:
+            key = self._users.pop(user, None)
+            if key is not None and key not in self._users.values() and key in self._descriptors:
+                os.close(self._descriptors.pop(key))
+
+
+_FILES = _OpenFiles()
+
+
+def _merge(connection: sqlite3.Connection) -> None:
+    """Merge the text index into one part, which holds nothing of deleted rows, in short transactions."""
+    pages = -MERGED_PAGES  # begins the merging of all parts
+    while True:
+        before = connection.total_changes
+        connection.execute("INSERT INTO terms(terms, rank) VALUES ('merge', ?)", (pages,))
+        if connection.total_changes - before < 2:  # noqa: PLR2004 - as its documentation says
+            return
+        pages = MERGED_PAGES
+
+
+def truncate_journal(connection: sqlite3.Connection) -> bool:
+    """Move the write-ahead log into the file and empty it; False if a reader of an older state is in the way."""
+    (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    deadline = time.monotonic() + milliseconds / 1000
+    while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)  # SQLite waits for readers, but not for another process that is doing the same
+    return True
