@@ -15,6 +15,9 @@ from hybrid_memory.runtime.tasks import Task
 from tests.doubles import wait_until
 
 
+pytestmark = pytest.mark.background
+
+
 def files_of(folder: Path) -> int:
     """How many files of the folder this process has open."""
     opened = 0

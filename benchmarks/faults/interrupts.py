@@ -121,6 +121,9 @@ class Victim:
         self._process.kill()
         while line := self._line(1):
             self._noted(line)
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
         self._process.wait()
 
     def interrupt(self, delay: float) -> None:
