@@ -9,7 +9,7 @@ from benchmarks.poisoning.cases import core_cases
 from hybrid_memory.models.embedders import HashingEmbedder
 
 
-@pytest.mark.parametrize("case", core_cases(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*core_cases()], ids=lambda case: case.name)
 def test_an_attack_is_inert(case: CoreCase) -> None:
     verdict = attacked(case, HashingEmbedder())
     assert not verdict.harms, verdict.reason
