@@ -156,7 +156,7 @@ def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[
     connection.executemany(
         "DELETE FROM embeddings WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM vectors WHERE embedding = ?1)", embeddings
     )
-    # Read to its end at once, as always here: the frames of an interrupt would hold a cursor, and with it the old state.
+    # Read to its end at once: the frames of an interrupt would hold a cursor, and with it the state of then.
     found = connection.execute(f"SELECT DISTINCT owner FROM records WHERE id {chosen}", listed).fetchall()
     owners = [owner for (owner,) in found]
     gone = connection.execute(f"DELETE FROM records WHERE id {chosen}", listed).rowcount
