@@ -14,7 +14,6 @@ from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.runtime.tasks import Task
 from tests.doubles import wait_until
 
-
 pytestmark = pytest.mark.background
 
 

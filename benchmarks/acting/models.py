@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import AsyncIterator, Sequence
@@ -35,6 +36,9 @@ WINDOW = 128_000
 """Tokens beyond which a model refuses a prompt that tells nothing else of itself."""
 
 _SENTENCE = re.compile(r"[^。！？\n]{1,160}?(?:[.!?](?=\s)|[。！？]|\n|$)")
+_MESSAGE = re.compile(r"^<message type=\"\w+\">(.*?)</message>$", re.DOTALL | re.MULTILINE)
+"""A message as `SummarizationMiddleware` shows it."""
+
 _SPEAKERS: dict[str, Speaker] = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}
 
 
@@ -124,7 +128,8 @@ class Summariser(BaseChatModel):
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
         text = messages[-1].text.rpartition("Messages to summarize:\n")[2]
-        parts = re.split(r"^(?=(?:Human|AI|Tool|System): )", text, flags=re.MULTILINE)
+        parts = [html.unescape(part) for part in _MESSAGE.findall(text)]
+        parts = parts or re.split(r"^(?=(?:Human|AI|Tool|System): )", text, flags=re.MULTILINE)
         first = [sentence for part in parts for sentence in first_sentences(part, self.sentences)]
         return ChatResult(generations=[ChatGeneration(message=AIMessage("\n".join(first)))])
 

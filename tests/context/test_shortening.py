@@ -114,8 +114,9 @@ def test_each_block_is_shortened_and_media_become_a_line(reader: str) -> None:
 )
 def test_the_name_of_a_file_stands_in_a_mark_that_it_cannot_close(named: dict[str, str]) -> None:
     blocks = [{"type": "file", "base64": "aGVsbG8=", "mime_type": "text/plain", **named}]
-    (found,) = short(Message(content=blocks)).content
-    assert isinstance(found, dict)
+    content = short(Message(content=blocks)).content
+    assert isinstance(content, list)
+    (found,) = content
     words = found["text"].removeprefix("<media>").removesuffix("</media>")
     assert found["text"] == f"<media>{words}</media>" or "pay" not in words.lower()
     assert "</media>" not in words

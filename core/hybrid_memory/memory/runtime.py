@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from hybrid_memory.context.assemble import Assembled, compact_ahead
@@ -243,10 +244,12 @@ def _loosely(method: Callable[..., object], *args: object) -> Callable[[], objec
 def _drop(scheduler: Scheduler, services: Services, *, shared: bool) -> None:
     """Release what a dropped memory had; on a thread of its own, since the garbage collector may call this anywhere.
 
-    Not by ``threading.Thread``, whose start waits for locks that the interrupted code may hold.
+    `threading.Thread` is started by that one: it waits for locks that the interrupted code may hold.
     """
+    release = partial(_release, scheduler, services, shared)
+    thread = partial(threading.Thread, target=release, name="hybrid-memory-release", daemon=True)
     with suppress(RuntimeError):  # the interpreter ends
-        _thread.start_new_thread(_release, (scheduler, services, shared))
+        _thread.start_new_thread(lambda: thread().start(), ())
 
 
 def _release(scheduler: Scheduler, services: Services, shared: bool) -> None:

@@ -1,4 +1,4 @@
-"""Every attack is inert: what others wrote gains no authority, however it comes in, is folded, learned and recalled."""
+"""Attacks through hosts are inert: what a tool, a page or a model wrote gains no authority there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.poisoning.__main__ import CASES, run
+from benchmarks.poisoning.cases import host_cases, own_cases
+from benchmarks.poisoning.hosts import HostCase, played
 from hybrid_memory.models.embedders import HashingEmbedder
 
 pytestmark = [  # of LlamaIndex's agents
@@ -26,7 +27,7 @@ def event_loop() -> Iterator[None]:
     loop.close()
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_an_attack_is_inert(name: str) -> None:
-    verdict = run(CASES[name], "ours", HashingEmbedder())
+@pytest.mark.parametrize("case", [*host_cases(), *own_cases()], ids=lambda case: case.name)
+def test_an_attack_is_inert(case: HostCase) -> None:
+    verdict = played(case, "ours", HashingEmbedder())
     assert not verdict.harms, verdict.reason
