@@ -156,15 +156,9 @@ def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[
     connection.executemany(
         "DELETE FROM embeddings WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM vectors WHERE embedding = ?1)", embeddings
     )
-<<<<<<< .merge_file_vNhHX2
     # Fetched at once: an interrupt would leave a statement open that the frame of a comprehension holds.
     rows = connection.execute(f"SELECT DISTINCT owner FROM records WHERE id {chosen}", listed).fetchall()
     owners = [owner for (owner,) in rows]
-=======
-    # Read to its end at once: the frames of an interrupt would hold a cursor, and with it the state of then.
-    found = connection.execute(f"SELECT DISTINCT owner FROM records WHERE id {chosen}", listed).fetchall()
-    owners = [owner for (owner,) in found]
->>>>>>> .merge_file_43TZP7
     gone = connection.execute(f"DELETE FROM records WHERE id {chosen}", listed).rowcount
     for owner in owners:
         revise(connection, owner)
