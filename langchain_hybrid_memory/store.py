@@ -33,7 +33,16 @@ from langgraph.store.base.embed import ensure_embeddings
 from pydantic_core import PydanticSerializationError, to_json
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from hybrid_memory.adapters import SWEEP_EVERY, FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
+from hybrid_memory.adapters import (
+    SWEEP_EVERY,
+    FindItems,
+    GetItem,
+    Item,
+    ItemOperation,
+    ListNamespaces,
+    PutItem,
+    checked,
+)
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 
 _AWKWARD = re.compile(r"[%.*\x00]")
@@ -60,6 +69,7 @@ def namespace(*ids: str | int) -> tuple[str, ...]:
     return labels
 
 
+@checked
 def namespace_ids(labels: tuple[str, ...]) -> tuple[str | int, ...]:
     """The ids that `namespace` made these labels of."""
     return tuple(map(_id, labels))
@@ -170,6 +180,7 @@ class HybridMemoryStore(BaseStore):
 
     supports_ttl = True
 
+    @checked
     def __init__(
         self,
         memory: HybridMemory | None = None,
@@ -191,6 +202,7 @@ class HybridMemoryStore(BaseStore):
         self._fields = [_tokenized(path) for path in (index or {}).get("fields") or ["$"]]
         self._items = memory.items(AGENT, tenant=tenant, sweep_every=SWEEP_EVERY if every is None else _minutes(every))
 
+    @checked
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """The results in order; all puts are written at once, after what is read was read.
 
@@ -200,6 +212,7 @@ class HybridMemoryStore(BaseStore):
         asked = list(ops)
         return _results(asked, self._items.batch(list(map(self._operation, asked))))
 
+    @checked
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         asked = list(ops)
         return _results(asked, await self._items.abatch(list(map(self._operation, asked))))

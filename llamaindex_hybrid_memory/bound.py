@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from hybrid_memory import HybridMemory, Scope, ScopedMemory, open_memory
-from hybrid_memory.adapters import LEAST_TOKENS, budget_of, shown_url
+from hybrid_memory.adapters import LEAST_TOKENS, budget_of, checked, shown_url
 from hybrid_memory.errors import InvalidConfigError
 
 
@@ -41,6 +41,7 @@ class Bound(BaseModel):
     _memory: HybridMemory | None = PrivateAttr(default=None)
 
     @classmethod
+    @checked
     def from_defaults(
         cls,
         *,

@@ -13,7 +13,7 @@ from llama_index.core.tools import FunctionTool
 from pydantic import Field, PrivateAttr
 
 from hybrid_memory import Context, HybridMemory, Message, PagingConfig, Role, ScopedMemory
-from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces, without_notices
+from hybrid_memory.adapters import LEAST_TOKENS, Runner, checked, faces, without_notices
 from hybrid_memory.apps.agent import prepared
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.tools import FETCH
@@ -69,6 +69,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
         return cls.__name__
 
     @classmethod
+    @checked
     def from_defaults(
         cls,
         *,
@@ -112,7 +113,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
             raise InvalidConfigError("model=True lets the agent's model write summaries: give llm= or set Settings.llm")
         made = super().from_defaults(
             user=user, tenant=tenant, agent=agent, url=url, memory=memory,
-            session=session, model_limit=room_of(llm), **shown, **unknown,
+            session=session, **{"model_limit": room_of(llm), **shown, **unknown},
         )  # fmt: skip
         made._llm = llm if model else None  # noqa: SLF001 - our own
         return made

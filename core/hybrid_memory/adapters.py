@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.blocks.block import MAX_CHARS, checked_label, checked_length
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.condense import How
@@ -55,6 +56,7 @@ __all__ = [
     "Scalar",
     "as_shown",
     "budget_of",
+    "checked",
     "checked_blocks",
     "estimate_tokens",
     "exchanges",
@@ -101,8 +103,17 @@ TWINS = TwinRunner()
 def faces(
     flow: Callable[Concatenate[S, Runner, P], Coroutine[Any, Any, T]],
 ) -> tuple[Callable[Concatenate[S, P], T], Callable[Concatenate[S, P], Coroutine[Any, Any, T]]]:
-    """The blocking method and its async twin: of ``_get(self, run, /, ...)`` the methods ``get`` and ``aget``."""
-    return two_faces(flow, lambda _: TWINS)
+    """The blocking method and its async twin: of ``_get(self, run, /, ...)`` the methods ``get`` and ``aget``.
+
+    What callers give is checked by the signature: `InvalidInputError`.
+    """
+    arguments = Arguments(flow, own=2)
+
+    async def admitted(self: S, run: Runner, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        given, named = arguments(args, kwargs)
+        return await flow(self, run, *given, **named)
+
+    return two_faces(admitted, lambda _: TWINS, like=flow)
 
 
 async def recollect(

@@ -11,7 +11,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from hybrid_memory.arguments import Arguments
+from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.arrays import Floats
 from hybrid_memory.blocks.block import BlocksProjection
 from hybrid_memory.config import MemoryConfig
@@ -19,9 +19,11 @@ from hybrid_memory.context.session import QueueProjection
 from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.errors import (
     EmbedderMismatchError,
+    HybridMemoryError,
     InvalidConfigError,
     InvalidInputError,
     MissingDependencyError,
+    ModelError,
     StoreError,
     TextOnlyWarning,
 )
@@ -121,7 +123,9 @@ def open_memory(
         WrongKeyError: the store has another key, or none; or it has one and none was given.
         MissingDependencyError: the configuration asks for a package that is not installed.
     """
-    _checked((), {"source": source, "read_only": read_only})
+    given = {"source": source, "compressor": compressor, "token_counter": token_counter, "extractor": extractor}
+    given |= {"ranker": ranker, "engine": engine, "clock": clock, "key": key, "read_only": read_only}
+    _checked((), given)
     check_profile_type(profile)
     config = _config(source)
     statistics = Statistics()
@@ -160,7 +164,7 @@ def open_memory(
         archive=engines.archive,
         outbox=engines.outbox,
         embedder=model,
-        clock=clock or _now,
+        clock=_now if clock is None else _told(clock),
         new_id=TimeOrderedIds(),
         config=config,
         count=counted,
@@ -234,11 +238,35 @@ def _counter(count: TokenCounter, statistics: Statistics) -> TokenCounter:
         key = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
         tokens = cache.get(key)
         if tokens is None:
-            tokens = count(text)
+            tokens = _counted(count, text)
             cache.put(key, tokens)
         return tokens
 
     return counted
+
+
+def _counted(count: TokenCounter, text: str) -> int:
+    try:
+        tokens = count(text)
+    except HybridMemoryError:
+        raise
+    except Exception as error:
+        raise ModelError(f"the token counter failed: {error}") from error
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
+        raise ModelError(f"the token counter answered {shown(tokens)}, not how many tokens there are")
+    return tokens
+
+
+def _told(clock: Clock) -> Clock:
+    """The clock, of which an answer that is no instant is refused."""
+
+    def told() -> datetime:
+        now = clock()
+        if not isinstance(now, datetime) or now.utcoffset() is None:
+            raise InvalidConfigError(f"clock must tell a datetime with a time zone, got {shown(now)}")
+        return now
+
+    return told
 
 
 def _made(what: str, wanted: Any, own: dict[str, str]) -> Any:
@@ -330,6 +358,7 @@ def projections(
     ]
 
 
+@checked
 def check_store(config: MemoryConfig, *, key: Key | None = None) -> list[Finding]:
     """All that was found: of a file its pages first, then the index against the log. Nothing that was said changes.
 

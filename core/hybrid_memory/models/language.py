@@ -20,6 +20,7 @@ from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.time_limit import NoResultError, TimeLimit
 from hybrid_memory.text.structured import parse_object, without_thoughts
 from hybrid_memory.text.tokens import TokenCounter
+from hybrid_memory.validation import shown
 
 _UNSEEN = {"tags": ["nostream"]}
 """LangChain's settings of a call whose tokens LangGraph leaves out of the stream of messages."""
@@ -118,7 +119,7 @@ class WrappedLanguageModel:
 
 def _asker(model: Any) -> Callable[[Any], Any]:
     if isinstance(model, type):
-        raise InvalidInputError(f"{model!r} is a class: give an instance")
+        raise InvalidInputError(f"{shown(model)} is a class: give an instance")
     if _has(model, "complete", "structured"):
         return model.complete  # type: ignore[no-any-return]
     if _has(model, "invoke"):  # LangChain
@@ -131,7 +132,7 @@ def _asker(model: Any) -> Callable[[Any], Any]:
     if callable(model):
         return model if _takes_messages(model) else lambda chat: model(_as_prompt(chat))
     raise InvalidInputError(
-        f"{model!r} cannot write: give a LangChain chat model, a LlamaIndex LLM, a LanguageModel, "
+        f"{shown(model)} cannot write: give a LangChain chat model, a LlamaIndex LLM, a LanguageModel, "
         "or a callable from a prompt, or from messages, to text"
     )
 
