@@ -25,7 +25,6 @@ from typing import (
     get_args,
     get_origin,
     get_type_hints,
-    is_typeddict,
 )
 
 from hybrid_memory.errors import InvalidInputError
@@ -143,7 +142,7 @@ def _check_of(hint: Any, *, among: bool = False) -> Check:
         return _exact_integer
     if hint in _PLAIN:
         return _PLAIN[hint]
-    if is_typeddict(get_origin(hint) or hint):
+    if hasattr(get_origin(hint) or hint, "__required_keys__"):  # a TypedDict, also of typing_extensions
         return _json_mapping
     if get_origin(hint) is not None:
         return _check_of_parts(hint, among=among)
