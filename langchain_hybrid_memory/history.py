@@ -39,7 +39,7 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
         self,
         memory: HybridMemory,
         *,
-        session: str,
+        session: str | None,
         user: str | None = None,
         agent: str | None = None,
         tenant: str | None = None,

@@ -231,6 +231,7 @@ class HybridMemoryStore(BaseStore):
         if isinstance(op, GetOp):
             return GetItem(tuple(op.namespace), op.key, op.refresh_ttl)
         if isinstance(op, ListNamespacesOp):
+            _check_page(op.limit, op.offset, op.max_depth)
             return ListNamespaces()
         if not isinstance(op, SearchOp):
             raise InvalidInputError(f"no operation of a store: {op!r:.80}")
@@ -274,6 +275,11 @@ def _minutes(number: float) -> timedelta:
         return timedelta(minutes=number)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(f"no time in minutes: {number!r}: {error}") from None
+
+
+@checked
+def _check_page(limit: int, offset: int, max_depth: int | None) -> None:
+    """Refuse what are no numbers of namespaces or labels."""
 
 
 def _results(ops: Sequence[Op], found: Sequence[Any]) -> list[Result]:

@@ -13,7 +13,7 @@ from llama_index.core.tools import FunctionTool
 from pydantic import Field, PrivateAttr
 
 from hybrid_memory import Context, HybridMemory, Message, PagingConfig, Role, ScopedMemory
-from hybrid_memory.adapters import LEAST_TOKENS, Runner, checked, faces, without_notices
+from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces, without_notices
 from hybrid_memory.apps.agent import prepared
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.tools import FETCH
@@ -69,7 +69,6 @@ class HybridChatMemory(SessionBound, BaseMemory):
         return cls.__name__
 
     @classmethod
-    @checked
     def from_defaults(
         cls,
         *,

@@ -165,13 +165,13 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
                 _log.warning("%d messages of %r are kept and written later: %s", len(flushed), session, error)
 
     @checked
-    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
+    async def atruncate(self, content: Any, tokens_to_truncate: int) -> str | None:
         """The content with so many tokens less, never with half a line: the worst hits go first, the profile last.
 
         Tokens are those of LlamaIndex's tokenizer, as ``Memory`` counts by default. None if nothing is left, or the
         text is none of the block's own: it might lose the end of a mark.
         """
-        portion = self._portions.get(content) if content else None
+        portion = self._portions.get(content) if isinstance(content, str) else None
         if portion is None:
             return None
         tokenizer = get_tokenizer()

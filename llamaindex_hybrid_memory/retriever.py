@@ -13,7 +13,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from pydantic import Field
 
 from hybrid_memory import Hit, HybridMemory, Origin, RecordKind, Weights
-from hybrid_memory.adapters import Runner, Scalar, checked, faces
+from hybrid_memory.adapters import Runner, Scalar, faces
 from llamaindex_hybrid_memory.bound import Bound
 
 UNSEEN = ["score", "why", "signals", "sources", "kind", "session", "space"]
@@ -47,7 +47,6 @@ class HybridMemoryRetriever(BaseRetriever):
         InvalidConfigError: ``memory`` and ``url`` are both given, or an argument is out of range.
     """
 
-    @checked
     def __init__(
         self,
         *,

@@ -27,7 +27,7 @@ from typing import (
     get_type_hints,
 )
 
-from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.errors import InvalidInputError, InvalidScopeError
 from hybrid_memory.validation import LONGEST_SPAN, MAX_COUNT, bounded, check_nesting, shown
 
 P = ParamSpec("P")
@@ -35,6 +35,8 @@ T = TypeVar("T")
 
 MAX_ITEMS = 100_000
 """Elements of an iterator, which may have no end."""
+
+_OF_SCOPES = ("tenant", "user", "agent", "session")
 
 Check: TypeAlias = Callable[[Any], Any]
 """The value as it goes on; raises `_RefusedError`."""
@@ -77,7 +79,8 @@ class Arguments:
         try:
             return self._checks[name](value)
         except _RefusedError as error:
-            raise self._error(f"{name} must be {error}, got {shown(value)}") from None
+            kind = InvalidScopeError if name in _OF_SCOPES else self._error
+            raise kind(f"{name} must be {error}, got {shown(value)}") from None
         except Exception as error:
             raise self._error(f"{name} cannot be read: {type(error).__name__}") from error
 

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from functools import partial, wraps
+from operator import index
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -252,9 +253,9 @@ def _counted(count: TokenCounter, text: str) -> int:
         raise
     except Exception as error:
         raise ModelError(f"the token counter failed: {error}") from error
-    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
+    if not hasattr(type(tokens), "__index__") or tokens < 0:
         raise ModelError(f"the token counter answered {shown(tokens)}, not how many tokens there are")
-    return tokens
+    return index(tokens)
 
 
 def _told(clock: Clock) -> Clock:
