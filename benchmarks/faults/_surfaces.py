@@ -96,7 +96,7 @@ class Mcp(Verbs):
             given = {"token": self.value("str"), "binding": Binding(user="alice")}
             return self.call("server", lambda **given: server(self.memory, **given), given)
         if kind == 2:
-            label = self.random.choice([one for one in (made() for made in HOSTILE) if isinstance(one, str)])
+            label = self.random.choice([one for one in (made() for made in HOSTILE) if type(one) is str])
             return self._call("read_resource", f"memory://blocks/{label}")
         tool = self.random.choice(SERVER_TOOLS)
         given = {
