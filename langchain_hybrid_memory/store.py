@@ -42,6 +42,7 @@ from hybrid_memory.adapters import (
     ListNamespaces,
     PutItem,
     checked,
+    shown,
 )
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 
@@ -83,7 +84,7 @@ def matches(labels: tuple[str, ...], path: tuple[str, ...], *, at_end: bool) -> 
 
 def _label(one: str | int) -> str:
     if isinstance(one, bool) or not isinstance(one, str | int):
-        raise InvalidInputError(f"a namespace is made of text and integers, got {one!r:.80}")
+        raise InvalidInputError(f"a namespace is made of text and integers, got {shown(one)}")
     if isinstance(one, int):
         return f"{_NUMBER}{one}"
     return _AWKWARD.sub(lambda found: f"%{ord(found[0]):02X}", one) or _EMPTY
@@ -109,7 +110,7 @@ def check_filter(wanted: Mapping[str, Any]) -> None:
     for value in wanted.values():
         if isinstance(value, Mapping):
             if unknown := [name for name in value if name.startswith("$") and name not in _OPERATORS]:
-                raise InvalidInputError(f"no operator {unknown[0]!r}: use {', '.join(sorted(_OPERATORS))}")
+                raise InvalidInputError(f"no operator {shown(unknown[0])}: use {', '.join(sorted(_OPERATORS))}")
             check_filter({name: part for name, part in value.items() if not name.startswith("$")})
 
 
@@ -149,7 +150,7 @@ def _refuse_awkward(op: Any) -> None:
     paths += [condition.path for condition in getattr(op, "match_conditions", None) or ()]
     for label in (label for path in paths for label in path):
         if not isinstance(label, str) or not label or set(label) & {".", "\x00"}:
-            raise InvalidNamespaceError(f"no label of a namespace: {label!r:.80}; namespace() makes one of any id")
+            raise InvalidNamespaceError(f"no label of a namespace: {shown(label)}; namespace() makes one of any id")
 
 
 # LangGraph checks labels in put() and search(), and not in batch(); older versions leave it to the store.
@@ -234,7 +235,7 @@ class HybridMemoryStore(BaseStore):
             _check_page(op.limit, op.offset, op.max_depth)
             return ListNamespaces()
         if not isinstance(op, SearchOp):
-            raise InvalidInputError(f"no operation of a store: {op!r:.80}")
+            raise InvalidInputError(f"no operation of a store: {shown(op)}")
         check_filter(op.filter or {})
         return FindItems(
             tuple(op.namespace_prefix),
@@ -264,9 +265,9 @@ def _json_form(op: PutOp) -> dict[str, Any]:
     try:
         value = json.loads(to_json(op.value, inf_nan_mode="constants"))
     except (PydanticSerializationError, ValueError) as error:
-        raise InvalidInputError(f"the value of {op.key!r} has no JSON form: {error}") from None
+        raise InvalidInputError(f"the value of {shown(op.key)} has no JSON form: {error}") from None
     if not isinstance(value, dict):
-        raise InvalidInputError(f"the value of {op.key!r} must be a dict, got {op.value!r:.80}")
+        raise InvalidInputError(f"the value of {shown(op.key)} must be a dict, got {shown(op.value)}")
     return value
 
 
@@ -274,7 +275,7 @@ def _minutes(number: float) -> timedelta:
     try:
         return timedelta(minutes=number)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(f"no time in minutes: {number!r}: {error}") from None
+        raise InvalidInputError(f"no time in minutes: {shown(number)}: {error}") from None
 
 
 @checked

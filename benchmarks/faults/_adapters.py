@@ -20,8 +20,8 @@ from hybrid_memory import HybridMemory
 
 OURS = ("/hybrid_memory/", "/langchain_hybrid_memory/", "/llamaindex_hybrid_memory/")
 
-OWNED = {"user": "alice"}
-IN_SESSION = {"user": "alice", "session": "s1"}
+OWNED: dict[str, Any] = {"user": "alice"}
+IN_SESSION: dict[str, Any] = {"user": "alice", "session": "s1"}
 
 PARTS: list[tuple[Any, dict[str, Any], str]] = [
     (langchain.HybridChatMemory, IN_SESSION, ""),
@@ -42,7 +42,7 @@ PARTS: list[tuple[Any, dict[str, Any], str]] = [
 ]
 """What is made, with what beside the memory, and methods of the framework's that lead to ours."""
 
-FUNCTIONS = [
+FUNCTIONS: list[Callable[..., Any]] = [
     langchain.namespace, langchain.namespace_ids, langchain.to_langchain, langchain.from_langchain,
     llamaindex.to_chat_message, llamaindex.from_chat_message,
 ]  # fmt: skip
@@ -71,7 +71,7 @@ class Adapters(Verbs):
         self.tools = langchain.memory_tools(memory, **IN_SESSION)
         self.tools += langchain.memory_tools(memory, **IN_SESSION, paging=True)
         spec = llamaindex.HybridMemoryToolSpec(memory=memory, **IN_SESSION)
-        self.called = spec.to_tool_list()
+        self.called: list[Any] = spec.to_tool_list()
 
     def one(self) -> Call:
         """The next call."""
@@ -104,16 +104,17 @@ class Adapters(Verbs):
             tool = self.random.choice(self.tools)
             fields = tool.args
             return self.call(f"invoke {tool.name}", tool.invoke, {"input": self._given(fields)})
-        tool = self.random.choice(self.called)
-        fields = tool.metadata.get_parameters_dict()["properties"]
-        return self.call(f"call {tool.metadata.name}", lambda given: tool.call(**given), {"given": self._given(fields)})
+        called = self.random.choice(self.called)
+        fields = called.metadata.get_parameters_dict()["properties"]
+        return self.call(f"call {called.metadata.name}", called.call, self._given(fields))
 
     def _given(self, fields: dict[str, Any]) -> dict[str, Any]:
         return {name: self.value(str(of)) for name, of in fields.items() if self.random.random() < 0.7}
 
     def value(self, annotation: str) -> Any:
-        """Objects of the frameworks beside those of every caller."""
-        return self.random.choice(THEIRS)() if self.random.random() < 0.25 else super().value(annotation)
+        """Objects of the frameworks beside those of every caller; nothing without an end, which they would read to it."""
+        value = self.random.choice(THEIRS)() if self.random.random() < 0.25 else super().value(annotation)
+        return None if isinstance(value, range) or hasattr(type(value), "__next__") else value
 
 
 def _is_ours(kind: type, name: str) -> bool:

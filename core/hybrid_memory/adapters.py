@@ -36,7 +36,7 @@ from hybrid_memory.scope import check_name
 from hybrid_memory.text.asking import asks_nothing, is_memory
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.urls import shown_url
-from hybrid_memory.validation import checked_text, instant
+from hybrid_memory.validation import checked_text, instant, shown
 
 __all__ = [
     "LEAST_TOKENS",
@@ -58,6 +58,7 @@ __all__ = [
     "budget_of",
     "checked",
     "checked_blocks",
+    "checked_text",
     "estimate_tokens",
     "exchanges",
     "faces",
@@ -65,6 +66,7 @@ __all__ = [
     "lowered",
     "new_id",
     "recollect",
+    "shown",
     "shown_url",
     "storable_name",
     "window",

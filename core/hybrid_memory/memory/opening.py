@@ -124,9 +124,9 @@ def open_memory(
         WrongKeyError: the store has another key, or none; or it has one and none was given.
         MissingDependencyError: the configuration asks for a package that is not installed.
     """
-    given = {"source": source, "compressor": compressor, "token_counter": token_counter, "extractor": extractor}
-    given |= {"ranker": ranker, "engine": engine, "clock": clock, "key": key, "read_only": read_only}
-    _checked((), given)
+    given: dict[str, Any] = {"source": source, "compressor": compressor, "token_counter": token_counter}
+    given |= {"extractor": extractor, "ranker": ranker, "engine": engine, "clock": clock, "key": key}
+    _checked((), given | {"read_only": read_only})
     check_profile_type(profile)
     config = _config(source)
     statistics = Statistics()
@@ -262,7 +262,7 @@ def _told(clock: Clock) -> Clock:
     """The clock, of which an answer that is no instant is refused."""
 
     def told() -> datetime:
-        now = clock()
+        now: object = clock()
         if not isinstance(now, datetime) or now.utcoffset() is None:
             raise InvalidConfigError(f"clock must tell a datetime with a time zone, got {shown(now)}")
         return now
