@@ -112,7 +112,7 @@ class Adapters(Verbs):
         return {name: self.value(str(of)) for name, of in fields.items() if self.random.random() < 0.7}
 
     def value(self, annotation: str) -> Any:
-        """Objects of the frameworks beside those of every caller; nothing without an end, which they would read to it."""
+        """Objects of the frameworks too; nothing without an end, which they would read on and on."""
         value = self.random.choice(THEIRS)() if self.random.random() < 0.25 else super().value(annotation)
         return None if isinstance(value, range) or hasattr(type(value), "__next__") else value
 
