@@ -77,7 +77,7 @@ def memory_tools(
     session: str | None = None,
     agent: str | None = None,
     tenant: str | None = None,
-    names: Iterable[str] | None = None,
+    names: str | Iterable[str] | None = None,
     paging: bool = False,
 ) -> list[BaseTool]:
     """Tools by which a model remembers, recalls, updates, forgets and reads on itself.

@@ -61,7 +61,7 @@ class HybridMemoryToolSpec(BaseToolSpec):
         memory: HybridMemory | None = None,
         paging: bool = False,
         token_limit: int | None = None,
-        names: Iterable[str] | None = None,
+        names: str | Iterable[str] | None = None,
     ) -> None:
         whose = {"tenant": tenant, "user": user, "agent": agent, "session": session}
         self._owner = ToolOwner.from_defaults(
