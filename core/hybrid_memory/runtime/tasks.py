@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.runtime.condition import Promise
 from hybrid_memory.scope import Scope
-from hybrid_memory.validation import positive_seconds, whole
+from hybrid_memory.validation import positive_seconds, shown, whole
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ def _is_name(kind: object) -> bool:
 
 def _check(label: str, value: object, fits: bool, wanted: str) -> None:
     if not fits:
-        raise InvalidInputError(f"{label} must be {wanted}, got {value!r}")
+        raise InvalidInputError(f"{label} must be {wanted}, got {shown(value)}")
 
 
 @contextmanager
