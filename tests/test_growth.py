@@ -13,6 +13,7 @@ import pytest
 from benchmarks.faults.soak import Report, Talk, add_arguments
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.context.compact import MAX_STRETCHES
+from hybrid_memory.context.shortening import excerpt as shortened_to
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profiling import MAX_FACTS, own_facts, profile_of
 from hybrid_memory.facts.resolving import resolve
@@ -24,6 +25,9 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.text.asking import MAX_CHARS, about_now
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.dates import find_times
+from hybrid_memory.text.sentences import excerpt
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import Clock, Line, assert_linear
 
 NOW = datetime(2024, 5, 1, 9, tzinfo=UTC)
@@ -243,3 +247,68 @@ def test_a_soak_speaks_with_all_verbs_and_tells_what_became_slower(tmp_path: Any
     report.samples += [(second, "assemble", 0.01 + second / 1000) for second in range(60)]
     held = {verb: one["held"] for verb, one in report.verdict()["verbs"].items()}
     assert held == {"recall": True, "assemble": False}
+
+
+def folded(memory: HybridMemory, folds: int) -> ScopedMemory:
+    """A session with so many folds, each with an edited message among its turns, and one of another session."""
+    me = memory.scoped(user="u", session="s")
+    me.follow([Message(content="Begin.", id="begin")])
+    for number in range(folds):
+        said = Message(content=f"I wrote src/part_{number}.py.", id=f"u{number}")
+        answer = Message(content=f"Noted {number}.", role=Role.ASSISTANT, id=f"a{number}")
+        me.remember([said, answer])
+        me.follow([said, answer.model_copy(update={"content": f"Noted anew {number}."})])
+        me.remember("And so on.")
+        me.compact(keep=1)
+    other = memory.scoped(user="u", session="other")
+    other.remember(["Once.", "Twice.", "Thrice."])
+    other.compact(keep=1)
+    return me
+
+
+def test_edits_do_not_keep_stretches_from_being_joined() -> None:
+    with open_memory("memory://", embedder="none") as memory:
+        me = folded(memory, MAX_STRETCHES)
+        summary = me.summary()
+        assert len(summary.stretches) == MAX_STRETCHES
+        assert summary.stretches == tuple(sorted(summary.stretches))
+
+
+def test_what_is_forgotten_is_read_again_once_though_stretches_are_joined() -> None:
+    read = []
+    for folds in (MAX_STRETCHES // 2, 2 * MAX_STRETCHES):
+        with open_memory("memory://", embedder="none") as memory:
+            me = folded(memory, folds)
+            log = CountedLog(memory._runtime.services.log)
+            memory._runtime.services.log = log  # type: ignore[assignment]
+            me.forget(ids=["u3"])
+            read.append(log.events)
+            assert "part_3.py" not in str([event.payload for event in log.inner.read(me.scope)])
+            assert "part_4.py" in str(me.summary().artifacts)
+    assert read[1] < 6 * read[0]
+
+
+def test_the_audits_of_folds_are_kept_up() -> None:
+    with open_memory("memory://", embedder="none") as memory:
+        me = folded(memory, 40)
+        log = CountedLog(memory._runtime.services.log)
+        memory._runtime.services.log = log  # type: ignore[assignment]
+        first = memory.stats().compactions
+        assert (first.compactions, log.events) == (41, 41)
+        log.events = 0
+        assert memory.stats().compactions == first
+        me.remember(["More.", "And more."])
+        me.compact(keep=1)
+        log.events = 0
+        assert memory.stats().compactions.compactions == 42
+        assert log.events == 2
+        memory.scoped(user="u").forget(user="u")
+        assert memory.stats().compactions.compactions == 0
+
+
+def test_what_a_question_of_many_words_is_about_is_found_in_linear_time() -> None:
+    for read in (
+        lambda text: excerpt(text, terms(text), 600),
+        lambda text: shortened_to(text, 300, wanted=terms(text), count=estimate_tokens),
+    ):
+        assert_linear(read, lambda size: "".join(f"I like tea{n}. " for n in range(size // 14)), 120_000)

@@ -31,6 +31,8 @@ STATES_BATCH = 32
 
 SHOWN_CACHE = 8192
 WARNED_CACHE = 1024
+AUDITS_CACHE = 4096
+"""Owners of whose sessions the audits are kept."""
 
 MAX_READ = 1000
 """Compactions of one owner that are looked at, the newest ones; a session without one among them is left out."""
@@ -154,10 +156,12 @@ class QueueProjection(Projection):
     def __init__(self) -> None:
         self.shown: LruCache[tuple[object, ...], Shown] = LruCache(SHOWN_CACHE)
         self.warned: LruCache[tuple[Scope, int], bool] = LruCache(WARNED_CACHE)
+        self._audits: LruCache[Scope, tuple[tuple[int, str], Mapping[Scope, Audit]]] = LruCache(AUDITS_CACHE)
 
     def clear(self, owner: Scope | None = None) -> None:
-        """Drop the messages."""
+        """Drop the messages and the audits."""
         self.shown.clear(lambda key, _: owner in (None, key[0]))
+        self._audits.clear(lambda key, _: owner in (None, key))
 
     def sources(self, item: object) -> Sequence[str] | None:
         """Ids of the turns behind a line of a summary."""
@@ -183,12 +187,34 @@ class QueueProjection(Projection):
         """What became of critical items, over all sessions; each carries its own sum in its newest compaction."""
         total = Audit()
         for owner in heads:
-            kinds = (EventKind.COMPACTION,)
-            events = await run.call(services.log.read, owner, kinds=kinds, limit=MAX_READ, newest=True)
-            newest = {event.scope: event for event in events}
-            for event in newest.values():
-                total += QueueState.of(event).audit
+            for audit in (await self._audited(run, services.log, owner)).values():
+                total += audit
         return {"compactions": total}
+
+    async def _audited(self, run: Runner, log: EventLog, owner: Scope) -> Mapping[Scope, Audit]:
+        """The audits of the owner's sessions: as they were read before, with those of compactions since."""
+        last, audits = self._audits.get(owner) or (None, {})
+        found: dict[Scope, Audit] = {}
+        newest: Event | None = None
+        read, upto, events = 0, None, []
+        while read == 0 or (len(events) == STATES_BATCH and read < MAX_READ):
+            after = 0 if last is None else last[0] - 1  # the last one again: a log that was set back has another there
+            events = await run.call(
+                log.read, owner, kinds=(EventKind.COMPACTION,), after=after, upto=upto, limit=STATES_BATCH, newest=True
+            )
+            if not events:
+                break
+            for event in reversed(events):
+                newest = newest or event
+                found.setdefault(event.scope, Audit(**event.payload["audit"]))
+            read, upto = read + len(events), events[0].position - 1
+        if last is not None and (not events or (events[0].position, events[0].mark) != last):
+            self._audits.clear(lambda key, _: key == owner)
+            return await self._audited(run, log, owner)
+        audits = {**audits, **found}
+        if newest is not None:
+            self._audits.put(owner, ((newest.position, newest.mark), audits))
+        return audits
 
 
 def costs_of(services: Services) -> Costs:
