@@ -284,7 +284,7 @@ def test_what_is_forgotten_is_read_again_once_though_stretches_are_joined() -> N
             me.forget(ids=["u3"])
             read.append(log.events)
             assert "part_3.py" not in str([event.payload for event in log.inner.read(me.scope)])
-            assert "part_4.py" in str(me.summary().artifacts)
+            assert f"part_{folds - 2}.py" in str(me.summary().artifacts)
     assert read[1] < 6 * read[0]
 
 
@@ -294,7 +294,8 @@ def test_the_audits_of_folds_are_kept_up() -> None:
         log = CountedLog(memory._runtime.services.log)
         memory._runtime.services.log = log  # type: ignore[assignment]
         first = memory.stats().compactions
-        assert (first.compactions, log.events) == (41, 41)
+        assert first.compactions == 41
+        assert log.events == 4, "two of each session"
         log.events = 0
         assert memory.stats().compactions == first
         me.remember(["More.", "And more."])

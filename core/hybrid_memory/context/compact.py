@@ -271,9 +271,7 @@ async def _fewer(
 
 async def _joined(run: Runner, services: Services, scope: Scope, stretches: Stretches) -> Stretches | None:
     for row, ((first, last), (after, end)) in enumerate(pairwise(stretches[: JOIN_TRIES + 1])):
-        gap = await run.call(
-            services.log.read, scope, after=last, upto=after - 1, kinds=(EventKind.MESSAGE,), limit=1
-        )
+        gap = await run.call(services.log.read, scope, after=last, upto=after - 1, kinds=(EventKind.MESSAGE,), limit=1)
         if last < after and not gap:
             return (*stretches[:row], (first, end), *stretches[row + 2 :])
     return None
