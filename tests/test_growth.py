@@ -12,6 +12,9 @@ import pytest
 
 from benchmarks.faults.soak import Report, Talk, add_arguments
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory.artifacts import merge, read_on
+from hybrid_memory.artifacts.files import MAX_CHANGED, Effect, FileBook
+from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.context.compact import MAX_STRETCHES
 from hybrid_memory.context.shortening import excerpt as shortened_to
 from hybrid_memory.facts.profile import UserProfile
@@ -313,3 +316,29 @@ def test_what_a_question_of_many_words_is_about_is_found_in_linear_time() -> Non
         lambda text: shortened_to(text, 300, wanted=terms(text), count=estimate_tokens),
     ):
         assert_linear(read, lambda size: "".join(f"I like tea{n}. " for n in range(size // 14)), 120_000)
+
+
+def test_a_ledger_keeps_so_many_files_and_those_that_come_back() -> None:
+    def written(number: int) -> Message:
+        call = {"name": "write_file", "arguments": {"path": f"src/f{number}.py", "content": "x"}, "id": f"c{number}"}
+        return Message(role=Role.ASSISTANT, tool_calls=[call], id=f"m{number}")  # type: ignore[list-item]
+
+    ledger = Ledger()
+    numbers = [*range(MAX_CHANGED), 3, *range(MAX_CHANGED, MAX_CHANGED + 20)]
+    for row in range(0, len(numbers), 60):
+        messages = [written(number).model_copy(update={"id": f"m{row}"}) for number in numbers[row : row + 60]]
+        ledger = merge(ledger, read_on(ledger, messages))
+    paths = [file.path for file in ledger.files]
+    assert len(paths) == MAX_CHANGED
+    assert "src/f3.py" in paths
+    assert "src/f4.py" not in paths
+    assert f"src/f{MAX_CHANGED + 19}.py" in paths
+
+
+def test_the_name_of_a_file_is_looked_for_among_few_others() -> None:
+    def book(text: str) -> None:
+        files = FileBook()
+        for number in range(len(text)):
+            files.apply(Effect("write", f"src/part{number}/f.py" if number % 2 else f"/scratch/f{number}.py"), "m")
+
+    assert_linear(book, lambda size: "x" * size, 4_000)
