@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,8 +18,9 @@ from hybrid_memory.artifacts.files import MAX_CHANGED, Effect, FileBook
 from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.context.compact import MAX_STRETCHES
 from hybrid_memory.context.shortening import excerpt as shortened_to
+from hybrid_memory.facts import portrait
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.facts.profiling import MAX_FACTS, own_facts, profile_of
+from hybrid_memory.facts.profiling import MAX_FACTS, looked_at, own_facts, profile_of
 from hybrid_memory.facts.resolving import resolve
 from hybrid_memory.facts.rules.reading import RuleExtractor
 from hybrid_memory.facts.values import ALIKE
@@ -342,3 +344,39 @@ def test_the_name_of_a_file_is_looked_for_among_few_others() -> None:
             files.apply(Effect("write", f"src/part{number}/f.py" if number % 2 else f"/scratch/f{number}.py"), "m")
 
     assert_linear(book, lambda size: "x" * size, 4_000)
+
+
+def test_an_edit_lets_neither_blocks_nor_the_profile_be_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = 0
+
+    def counted(*args: Any, **kwargs: Any) -> UserProfile:
+        nonlocal made
+        made += 1
+        return profile_of(*args, **kwargs)
+
+    monkeypatch.setattr(portrait, "profile_of", counted)
+    with open_memory("memory://", embedder="none") as memory:
+        memory.scoped(user="u", session="before").remember("I live in Oslo.")
+        me = memory.scoped(user="u", session="s")
+        said = [Message(content="Hello.", id="q"), Message(content="Hi.", id="a", role=Role.ASSISTANT)]
+        me.follow(said)
+        for number in range(20):
+            me.block("human").put(f"text {number}")
+        log = CountedLog(memory._runtime.services.log)
+        memory._runtime.services.log = log  # type: ignore[assignment]
+        for number in range(6):
+            me.follow([said[0], said[1].model_copy(update={"content": f"Hi {number}."})])
+            assert "Oslo" in str(me.assemble().messages)
+            log.events = 0
+            assert me.blocks()["human"].value == "text 19"
+            if number:
+                assert log.events < 4
+    assert made == 1
+
+
+def test_a_profile_embeds_no_more_values_than_its_fields_look_at() -> None:
+    facts = own_facts(resolve(claims_of("I like tea. My name is Ann.")))
+    many = [replace(facts[0], id=100 + number, value=f"tea{number}") for number in range(3 * MAX_FACTS)]
+    kept = looked_at([*facts, *many], UserProfile)
+    assert len(kept) == MAX_FACTS + 1
+    assert profile_of(kept, UserProfile) == profile_of([*facts, *many], UserProfile)

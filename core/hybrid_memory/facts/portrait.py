@@ -88,7 +88,7 @@ async def portrait(run: Runner, services: Services, scope: Scope, cursor: int, m
     count = known.count(upto)
     if not count:
         return ""
-    key = (view.owner, view.hidden, view.horizon, upto, count, known.mark, max_tokens, *names)
+    key = (view.owner, known.number, upto, count, max_tokens, *names)
     text = own.portraits.get(key)
     if text is None:
         mine = looked_at(own_facts(await run.call(known.standing, upto), names), own.profile)
