@@ -12,7 +12,7 @@ from hybrid_memory.context.state import Attempt, QueueState, ledger_payload
 from hybrid_memory.context.summaries.lines import candidates
 from hybrid_memory.context.summary import Line
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.visible import Stretches
+from hybrid_memory.log.visible import Stretches, outermost
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import Erasure
@@ -54,11 +54,13 @@ class Rewriting:
         worded = erasure.has_words([[line["text"] for line in payload["lines"]], payload["ledger"]])
         named = any(erasure.made_of(line["sources"], event.scope.session) for line in payload["lines"])
         covered = any(self._within(first, last) for first, last in stretches)
-        kept = not erasure.places.isdisjoint([*payload["kept"], payload["anchor"]])
-        if not (worded or named or covered or kept):
+        retried = [place for attempt in payload["retry"] for place in attempt["positions"]]
+        kept = not erasure.places.isdisjoint([*payload["kept"], payload["anchor"], *retried])
+        if not (worded or named or kept):
             known = self._known.get(event.scope)
-            if known is None or known.same:  # else it would continue what is written anew, and cover it
-                self._known[event.scope] = _Known(stretches, QueueState.of(event).ledger, same=True)
+            if self._stays(known, stretches) if covered else known is None or known.same:
+                # Else it would continue what is written anew, and cover it.
+                self._known[event.scope] = _Known(stretches, Ledger.model_validate(payload["ledger"]), same=True)
                 return
         await self._write(replace(event, payload=payload), anew=worded or (named and bool(erasure.lost)))
 
@@ -104,10 +106,9 @@ class Rewriting:
     async def _ledger(self, session: Scope, state: QueueState, *, anew: bool) -> Ledger:
         """The ledger over the turns that stay; ``anew`` if what is stored is not to be relied on."""
         known = self._known.get(session) or await self._before(session, state)
-        continues = known.stretches == state.stretches[: len(known.stretches)]
-        if not continues or (anew and not known.anew):
-            known = _Known((), Ledger(), same=False, anew=True)
-        added = state.stretches[len(known.stretches) :]
+        added = _beyond(known.stretches, state.stretches)
+        if added is None or (anew and not known.anew):
+            known, added = _Known((), Ledger(), same=False, anew=True), state.stretches
         if known.same and not any(self._within(first, last) for first, last in added):
             ledger = state.ledger
         else:
@@ -134,10 +135,32 @@ class Rewriting:
             ledger = merge(ledger, read_on(ledger, messages))
         return ledger
 
+    def _stays(self, known: _Known | None, stretches: Stretches) -> bool:
+        """Whether it adds nothing that goes to a revision that stayed as it was without what goes."""
+        added = _beyond(known.stretches, stretches) if known is not None and known.same else None
+        return added is not None and not any(self._within(first, last) for first, last in added)
+
     def _within(self, first: int, last: int) -> bool:
         """Whether something that goes lies in this stretch."""
         at = bisect_left(self._places, first)
         return at < len(self._places) and self._places[at] <= last
+
+
+def _beyond(before: Stretches, stretches: Stretches) -> Stretches | None:
+    """Those behind the ones that cover what the stretches before covered, neighbours joined; None if they do not."""
+    before, stretches = outermost(before), outermost(stretches)
+    row = 0
+    for number, (first, last) in enumerate(stretches):
+        if row == len(before):
+            return stretches[number:]
+        if before[row][0] != first:
+            return None
+        while row < len(before) and before[row][1] < last:
+            row += 1
+        if row == len(before) or before[row][1] != last:
+            return None
+        row += 1
+    return () if row == len(before) else None
 
 
 def _remaining(attempts: Sequence[Attempt], places: set[int]) -> list[Attempt]:

@@ -21,9 +21,9 @@ from hybrid_memory.engines.sqlite.rows import (
     conditions,
     delete_all,
     delete_records,
+    holding,
     json_holds,
     mark_unscrubbed,
-    narrowing,
     revise,
     to_record,
     to_row,
@@ -184,7 +184,7 @@ class SqliteIndex(SemanticIndex):
         number = self._db.owner_id(where.scope)
         if number is None:
             return RecordColumns.of([])
-        return self._caches.records(number).around(ids, radius, where, self._narrowed(number, where))
+        return self._caches.records(number).around(ids, radius, where, self._having(number, where))
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         if owner is None:
@@ -286,15 +286,15 @@ class SqliteIndex(SemanticIndex):
 
     def _allowed(self, number: int, where: Where) -> Ids | None:
         """The ids that the search may return, or None for all of the owner's."""
-        narrowed = self._narrowed(number, where)
-        if not where.hidden and not where.fresh:
-            return narrowed
+        if where == Where(where.scope.owner):
+            return None
         visible = self._caches.records(number).visible(where)
-        return visible if narrowed is None else np.intersect1d(visible, narrowed, assume_unique=True)
+        having = self._having(number, where)
+        return visible if having is None else np.intersect1d(visible, having, assume_unique=True)
 
-    def _narrowed(self, number: int, where: Where) -> Ids | None:
-        """The same for all that a record's own columns decide in SQL."""
-        parts, values = narrowing(where)
+    def _having(self, number: int, where: Where) -> Ids | None:
+        """The ids of the records with the metadata; None if none is asked for."""
+        parts, values = holding(where)
         if not parts:
             return None
         rows = self._db.query(

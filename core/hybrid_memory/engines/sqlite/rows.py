@@ -88,6 +88,14 @@ def narrowing(where: Where) -> tuple[list[str], list[Any]]:
     if where.until is not None:
         parts.append("r.at < ?")
         values.append(to_micros(where.until))
+    having, wanted = holding(where)
+    return [*parts, *having], [*values, *wanted]
+
+
+def holding(where: Where) -> tuple[list[str], list[Any]]:
+    """What the metadata of ``records r`` must have: conditions with their values."""
+    parts: list[str] = []
+    values: list[Any] = []
     for key, value in where.metadata.items():
         # json_each keeps types apart: true is not 1, "1" is not 1, and a stored null is not a missing key.
         # SQLite compares text up to a NUL only, so where one occurs the function has the last word.

@@ -132,4 +132,8 @@ MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE owner_revisions(owner INTEGER PRIMARY KEY REFERENCES owners(id), number INTEGER NOT NULL);
     """,
+    # 9: events are looked up by id in all sessions of an owner.
+    """
+    CREATE INDEX events_of_id ON events(owner, id);
+    """,
 )
