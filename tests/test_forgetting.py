@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -15,13 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory.context import compact
 from hybrid_memory.context.state import QueueState
 from hybrid_memory.engines.sqlite.caches import OwnerCaches
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.log.delegating import DelegatingLog
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Draft
+from hybrid_memory.log.port import Appended, Draft
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.caches import LruCache
@@ -390,16 +392,29 @@ REPEATING = {EventKind.CLAIM, EventKind.RECALLED, EventKind.COMPACTION}
 
 
 class Counted(DelegatingLog):
-    """Counts the events that are read."""
+    """Counts the events that are read, and keeps what is written anew."""
 
     seen = 0
     most = 0
+    rewritten: Mapping[int, dict[str, Any]] = MappingProxyType({})
 
     def read(self, scope: Scope, **which: Any) -> list[Event]:
         events = super().read(scope, **which)
         self.seen += len(events)
         self.most = max(self.most, len(events))
         return events
+
+    def erase(
+        self,
+        owner: Scope,
+        positions: Sequence[int],
+        rewritten: Mapping[int, dict[str, Any]],
+        note: Draft,
+        *,
+        seen: int | None = None,
+    ) -> Appended:
+        self.rewritten = rewritten
+        return super().erase(owner, positions, rewritten, note, seen=seen)
 
 
 def test_forgetting_one_turn_reads_each_fold_and_the_turns_behind_it_once() -> None:
@@ -429,6 +444,29 @@ def test_forgetting_one_turn_reads_each_fold_and_the_turns_behind_it_once() -> N
         counted.seen = 0
         alice.forget(ids=last)
         assert counted.seen < total // 4
+
+
+def test_folds_that_were_joined_are_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each turn behind the forgotten one at most once, however many folds there are; and what is alike is held once."""
+    monkeypatch.setattr(compact, "MAX_STRETCHES", 4)
+    with open_memory(MemoryConfig(url="memory://", embedder="none"), token_counter=estimate_tokens) as memory:
+        alice = memory.scoped(user="alice", session="s1")
+        for number in range(24):
+            name = CANARY if number == 2 else f"part{number}"
+            alice.remember([f"Look at src/{name}.py, please.", {"role": "assistant", "content": "I did."}])
+            alice.compact(keep=1)
+        memory.flush()
+        services = memory._runtime.services
+        services.log = counted = Counted(services.truth)
+        total = services.truth.count(alice.scope)
+        alice.forget(query=CANARY)
+        assert counted.seen < 3 * total
+        kept = [QueueState.of(event) for event in counted.read(alice.scope, kinds=(EventKind.COMPACTION,))]
+        assert len(kept[-1].stretches) == 4
+        texts = [[mention.text for mention in state.ledger.mentioned] for state in kept]
+        assert texts[-1] == [f"src/part{number}.py" for number in range(23) if number != 2]
+        lines = [line for payload in counted.rewritten.values() for line in payload["lines"]]
+        assert len({id(line) for line in lines}) < len(lines) / 4
 
 
 def test_a_query_reads_in_batches() -> None:
