@@ -179,8 +179,13 @@ class IndexProjection(Projection):
                 break
         return upto, standing
 
-    async def drop(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
-        """Let what the log has just erased leave the index; returns how many records that were."""
+    async def drop(
+        self, run: Runner, services: Services, owner: Scope, erased: Erased, between: Sequence[Event]
+    ) -> int:
+        """Let what the log has just erased leave the index; returns how many records that were.
+
+        ``between`` are the turns that came since the index followed and before it was erased.
+        """
         count = await self.unindex(run, services, owner, erased)
         await self.follow(run, services, owner)
         return count
@@ -249,12 +254,15 @@ async def erase(
     """
     gone = sorted(positions)
     payload = {"positions": [list(stretch) for stretch in runs(gone)], **scrub}
+    begun = (await run.call(services.truth.heads, owner)).get(owner.owner, 0)
     # A process that has read the events already can then no longer index them.
     for index in indexes(services):
         await index.follow(run, services, owner)
     note = services.draft(EventKind.ERASED, payload)
-    await run.call(services.truth.erase, owner, gone, rewritten or {}, note, seen=seen)
-    return sum([await index.drop(run, services, owner, payload) for index in indexes(services)])
+    noted = await run.call(services.truth.erase, owner, gone, rewritten or {}, note, seen=seen)
+    upto, kinds = noted.position, (EventKind.MESSAGE,)
+    between = await run.call(services.truth.read, owner.owner, after=begun, upto=upto, kinds=kinds)
+    return sum([await index.drop(run, services, owner, payload, between) for index in indexes(services)])
 
 
 def uses_of(events: Sequence[Event]) -> dict[int, Use]:
@@ -359,16 +367,33 @@ class TextIndex(IndexProjection):
         if all(record.kind is RecordKind.ITEM for record in records):  # nothing was made with their words
             return await run.call(index.delete, [record.id for record in records])
         ids = np.array(positions, dtype=np.int64)
-        around = await run.call(index.columns, ids, Where(owner.owner), 1)
-        gone = np.isin(around.ids, ids)
-        keys = set(zip(around.segments[gone].tolist(), (around.ordinals[gone] + 1).tolist(), strict=True))
-        rows = zip(around.ids.tolist(), around.segments.tolist(), around.ordinals.tolist(), strict=True)
-        followers = [place for place, segment, ordinal in rows if (segment, ordinal) in keys and place not in ids]
-        if entries := [await _anew(run, services, record) for record in await run.call(index.get, followers)]:
+        while True:
             status = await run.call(index.status, owner)
-            at, anchor = status.applied, status.anchor
-            await run.call(index.upsert, owner, entries, after=at, upto=at, anchor=anchor)
-        return await run.call(index.delete, around.ids[gone].tolist())
+            around = await run.call(index.columns, ids, Where(owner.owner), 1)
+            gone = np.isin(around.ids, ids)
+            keys = set(zip(around.segments[gone].tolist(), (around.ordinals[gone] + 1).tolist(), strict=True))
+            rows = zip(around.ids.tolist(), around.segments.tolist(), around.ordinals.tolist(), strict=True)
+            followers = [place for place, segment, ordinal in rows if (segment, ordinal) in keys and place not in ids]
+            if await self._again(run, services, owner, status, followers):
+                return await run.call(index.delete, around.ids[gone].tolist())
+
+    async def drop(
+        self, run: Runner, services: Services, owner: Scope, erased: Erased, between: Sequence[Event]
+    ) -> int:
+        """Let it leave, also the terms that another process made with it of turns that came at this moment."""
+        count = await super().drop(run, services, owner, erased, between)
+        while True:
+            status = await run.call(services.index.status, owner)
+            if await self._again(run, services, owner, status, [event.position for event in between]):
+                return count
+
+    async def _again(
+        self, run: Runner, services: Services, owner: Scope, status: Status, places: Sequence[int]
+    ) -> bool:
+        """Index these turns once more; False, and nothing is stored, if the index went on since this status."""
+        entries = [await _anew(run, services, record) for record in await run.call(services.index.get, places)]
+        at, anchor = status.applied, status.anchor
+        return not entries or await run.call(services.index.upsert, owner, entries, after=at, upto=at, anchor=anchor)
 
     async def clean(self, run: Runner, services: Services, erased: Sequence[Erased], count: int) -> None:
         """Clean up the log behind what another process erased, unless that can wait."""
