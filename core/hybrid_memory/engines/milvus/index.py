@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import ClassVar, Literal
 
@@ -14,7 +14,16 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.milvus.catalog import FLAT, LEAST_FLUSHED, PENDING, RECORDS, TERMS, VECTORS, WINDOW, Catalog
 from hybrid_memory.engines.milvus.connection import Address
-from hybrid_memory.engines.milvus.rows import NARROWING, PLACE, Narrowing, digest, owner_key, to_record, to_row
+from hybrid_memory.engines.milvus.rows import (
+    NARROWING,
+    PLACE,
+    Narrowing,
+    digest,
+    owner_key,
+    to_record,
+    to_row,
+    with_origin,
+)
 from hybrid_memory.engines.milvus.state import (
     EMBEDDER,
     Neighbours,
@@ -28,9 +37,10 @@ from hybrid_memory.engines.milvus.state import (
 from hybrid_memory.engines.milvus.vectors import Probing, VectorTable, unpacked
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.bm25 import ranked
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
+from hybrid_memory.index.port import AS_STORED, UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import close_terms
 
@@ -117,12 +127,17 @@ class MilvusIndex(SemanticIndex):
         after: int,
         upto: int,
         anchor: str = "",
+        seen: str | None = None,
+        gone: Collection[int] = (),
+        origins: Mapping[int, Origin] = AS_STORED,
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
         key = owner_key(owner)
         with self._writing:
-            if self.applied(owner) != after:
+            status = self.status(owner)
+            if status.applied != after or seen not in (None, status.anchor):
                 return False
+            self._remove(gone, key)
             rows = list({entry.record.id: to_row(entry) for entry in entries}.values())
             ids = [row["id"] for row in rows]
             self._catalog.write(PENDING, [{"id": row["id"], "owner": key, "dummy": FLAT} for row in rows])
@@ -131,6 +146,7 @@ class MilvusIndex(SemanticIndex):
                 self._vectors.drop([row["id"] for row in old])
             self._catalog.write(RECORDS, rows)
             self._terms.change((row["terms"] for row in rows), (row["terms"] for row in old))
+            self._label(key, origins)
             self._use(key, uses)
             # What says that all is done comes last.
             done = {anchor_of(key): anchor, applied_of(key): upto}
@@ -202,17 +218,7 @@ class MilvusIndex(SemanticIndex):
                 count = self._size().records
                 self._catalog.drop_all()
                 return count
-            fields = ["id", "owner", "session", "segment", "ordinal", "terms"]
-            self._catalog.check_open()
-            rows = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids)), fields)
-            gone = [row["id"] for row in rows]
-            if gone:
-                self._vectors.drop(gone)
-                self._catalog.remove(PENDING, gone)
-                self._state.put(self._neighbours.after_deleting(rows))
-                self._terms.change([], (row["terms"] for row in rows))
-                self._catalog.remove(RECORDS, gone)
-            return len(gone)
+            return self._remove(ids)
 
     def scrub(self) -> None:
         """Have the server merge its segments without what was deleted; when old ones go is the server's affair."""
@@ -244,6 +250,28 @@ class MilvusIndex(SemanticIndex):
                 return found
             limit *= 4
         return Matches.best({}, 0)
+
+    def _remove(self, ids: Collection[int], owner: str | None = None) -> int:
+        """Remove records, or only those of this owner; returns how many there were."""
+        fields = ["id", "owner", "session", "segment", "ordinal", "terms"]
+        self._catalog.check_open()
+        rows = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids)), fields)
+        rows = [row for row in rows if owner in (None, row["owner"])]
+        gone = [row["id"] for row in rows]
+        if gone:
+            self._vectors.drop(gone)
+            self._catalog.remove(PENDING, gone)
+            self._state.put(self._neighbours.after_deleting(rows))
+            self._terms.change([], (row["terms"] for row in rows))
+            self._catalog.remove(RECORDS, gone)
+        return len(gone)
+
+    def _label(self, owner: str, origins: Mapping[int, Origin]) -> None:
+        """Give records of the owner other origins; vectors have the label too, to be searched by it."""
+        stored = self._catalog.fetch(RECORDS, list(origins), [*WHOLE, "terms"])
+        rows = [with_origin(row, origins[row["id"]]) for row in stored if row["owner"] == owner]
+        self._vectors.label(rows)
+        self._catalog.write(RECORDS, rows)
 
     def _use(self, owner: str, uses: Mapping[int, Use]) -> None:
         rows = self._catalog.fetch(RECORDS, list(uses), [*WHOLE, "terms"])

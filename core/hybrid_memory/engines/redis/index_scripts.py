@@ -131,13 +131,20 @@ end
 UPSERT = Script(
     COMMON,
     r"""
--- A name of this call, after, upto, its anchor, how many records, each as JSON, then of each use: id, count, time.
+-- A name of this call, after, upto, its anchor, the anchor that is to be there behind a "=" or nothing, the ids of what
+-- goes in one text, how many records and how many values of origins follow: each record as JSON, of each origin the id
+-- and the fields meta and data that have it, then of each use: id, count, time.
 local state = root .. ':state'
 if redis.call('HGET', state, 'call') == ARGV[1] then return {1, totals()} end
 if (redis.call('HGET', state, 'applied') or '0') ~= ARGV[2] then return {0} end
+if ARGV[5] ~= '' and '=' .. (redis.call('HGET', state, 'anchor') or '') ~= ARGV[5] then return {0} end
 redis.call('HSET', state, 'applied', ARGV[3], 'anchor', ARGV[4], 'call', ARGV[1])
-local size = tonumber(ARGV[5])
-for i = 6, 5 + size do
+local gone = {}
+for id in ARGV[6]:gmatch('%S+') do gone[#gone + 1] = id end
+remove(gone)
+local origins = 9 + tonumber(ARGV[7])
+local uses = origins + tonumber(ARGV[8])
+for i = 9, origins - 1 do
   local entry = cjson.decode(ARGV[i])
   remove({entry.id})
   redis.call('HSET', record .. entry.id, unpack(entry.fields))
@@ -147,7 +154,11 @@ for i = 6, 5 + size do
   if entry.turn then redis.call('ZADD', root .. ':turns:' .. entry.session, entry.id, entry.id) end
   counted(entry.words, 1)
 end
-for i = 6 + size, #ARGV, 3 do
+for i = origins, uses - 1, 3 do
+  local key = record .. ARGV[i]
+  if redis.call('EXISTS', key) == 1 then redis.call('HSET', key, 'meta', ARGV[i + 1], 'data', ARGV[i + 2]) end
+end
+for i = uses, #ARGV, 3 do
   local key = record .. ARGV[i]
   if redis.call('EXISTS', key) == 1 then
     redis.call('HINCRBY', key, 'uses', ARGV[i + 1])
