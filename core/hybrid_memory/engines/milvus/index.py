@@ -41,6 +41,7 @@ from hybrid_memory.index.port import AS_STORED, UNUSED, Entry, IndexSize, Matche
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.origin import Origin
+from hybrid_memory.runtime.tasks import ENGINE_SECONDS
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import close_terms
 
@@ -63,6 +64,7 @@ class MilvusIndex(SemanticIndex):
         index_type: of the vectors: IVF_FLAT, HNSW, or FLAT, which is exact.
         nlist: inverted lists of an IVF_FLAT; nprobe: how many of them a search over all of an owner
             looks into, one in eight by default.
+        engine_timeout: seconds that reading may take where somebody waits; see `OrchestrationConfig.engine_timeout`.
 
     Raises:
         InvalidConfigError: the URL or a parameter is wrong.
@@ -78,6 +80,7 @@ class MilvusIndex(SemanticIndex):
         index_type: Literal["IVF_FLAT", "HNSW", "FLAT"] = "IVF_FLAT",
         nlist: int = 1024,
         nprobe: int | None = None,
+        engine_timeout: float = ENGINE_SECONDS,
     ) -> None:
         built: dict[str, dict[str, int]] = {
             "IVF_FLAT": {"nlist": nlist},
@@ -89,7 +92,8 @@ class MilvusIndex(SemanticIndex):
         nprobe = max(1, nlist // 8) if nprobe is None else nprobe
         if not 1 <= nprobe <= nlist:
             raise InvalidConfigError(f"nprobe must be from 1 to nlist ({nlist}), got {nprobe}")
-        self._catalog = Catalog(Address.read(url), (index_type, built[index_type]))
+        index = (index_type, built[index_type])
+        self._catalog = Catalog(Address.read(url), index, engine_timeout=engine_timeout)
         self._state = StateTable(self._catalog)
         self._terms = TermCounts(self._catalog)
         self._neighbours = Neighbours(self._catalog, self._state)

@@ -227,6 +227,7 @@ local fields = {unpack(ARGV, 2, 1 + size)}
 for i = 2 + size, #ARGV do answer[#answer + 1] = redis.call('HMGET', record .. ARGV[i], unpack(fields)) end
 return answer
 """,
+    reads=True,
 )
 
 WORDS = Script(
@@ -237,6 +238,7 @@ local lines = {}
 for id in ARGV[1]:gmatch('%S+') do lines[#lines + 1] = redis.call('HGET', record .. id, 'words') or '' end
 return table.concat(lines, '\n')
 """,
+    reads=True,
 )
 
 SPELT = Script(
@@ -246,6 +248,7 @@ SPELT = Script(
 local first, beyond = text(ARGV[1] * WORD_STEP), '(' .. text((ARGV[2] + 1) * WORD_STEP)
 return table.concat(redis.call('ZRANGEBYSCORE', root .. ':words', first, beyond), ' ')
 """,
+    reads=True,
 )
 
 VECTORS = Script(
@@ -260,6 +263,7 @@ for id in ARGV[2]:gmatch('%S+') do
 end
 return {table.concat(vectors), table.concat(there)}
 """,
+    reads=True,
 )
 
 AROUND = Script(
@@ -286,4 +290,5 @@ for seed in ARGV[2]:gmatch('%S+') do
 end
 return table.concat(lines, '\n')
 """,
+    reads=True,
 )
