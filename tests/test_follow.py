@@ -70,7 +70,7 @@ def test_a_growing_copy_is_written_once_and_its_end_is_enough(alice: ScopedMemor
     assert face(alice).follow([copy[3], user("more", "5")]) == ["4", "5"]
     assert face(alice).follow([user("and more", "6")]) == ["6"]
     with pytest.raises(InvalidInputError):
-        face(alice).follow([user("fine", "7"), {"role": "user", "content": ""}])  # type: ignore[list-item]
+        face(alice).follow([user("fine", "7"), {"role": "user", "content": ""}])
     assert words(alice) == ["hello", "hi", "how are you?", "fine", "more", "and more"]
 
 

@@ -394,8 +394,8 @@ def test_time_and_session_narrow_the_search(gallery: Gallery, face: Face) -> Non
 
 
 ASKED: list[tuple[Any, dict[str, Any], str]] = [
-    ("", {}, "query is empty"), (b"", {}, "ask with a text"), (7, {}, "ask with a text"),
-    (["red"], {}, "ask with a text"), (LINK, {}, "no data that can be decoded"),
+    ("", {}, "query is empty"), (b"", {}, "ask with a text"), (7, {}, "query must be text"),
+    (["red"], {}, "query must be text"), (LINK, {}, "no data that can be decoded"),
     (words("red"), {}, "no data that can be decoded"), (sound(RED), {}, "'colours' embeds image, not audio"),
     (b"an odd picture", {}, "'colours' cannot read this example"),
     ("red", {"kinds": ["video"]}, "'colours' embeds image, not video"),

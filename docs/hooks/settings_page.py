@@ -126,6 +126,8 @@ def _default(value: Any) -> str:
         return f"`{str(value).lower() if isinstance(value, bool) else value}`".replace("\n", "\\n")
     if value in ((), {}) or value is PydanticUndefined:
         return "none"
+    if isinstance(value, tuple):
+        return ", ".join(f"`{one}`" for one in value)
     return "null" if value is None else f"{value:,}"
 
 

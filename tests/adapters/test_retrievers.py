@@ -94,6 +94,7 @@ def test_a_hit_says_what_and_why(told: HybridMemory, host: Host) -> None:
         "topic": "family",
         "tags": ["one"],
         "speaker": "user",
+        "origin": "user",
         "at": "2024-05-01T12:00:00+00:00",
         "sources": ["m1"],
         "kind": "turn",

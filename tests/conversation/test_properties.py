@@ -19,6 +19,7 @@ from hybrid_memory import (
     MemoryConfig,
     Message,
     Role,
+    Scope,
     ScopedMemory,
     ToolCall,
     open_memory,
@@ -284,9 +285,8 @@ def test_a_line_leads_to_the_words_that_it_was_made_from(owner: Owner, engine: s
 @given(ENGINES, st.lists(st.tuples(st.integers(0, 3), STEPS.map(lambda steps: steps[:5])), min_size=2, max_size=5))
 def test_no_verb_shows_words_of_other_owners(owner: Owner, engine: str, turns: list[tuple[int, list[Step]]]) -> None:
     first = owner(engine)
-    store = HybridMemory(first._runtime.services, lambda model: model)
     users = [first.scope.user, f"{first.scope.user} or so"]
-    handles = [store.scoped(user=users[row // 2], session=f"s{row % 2}") for row in range(4)]
+    handles = [ScopedMemory(first._runtime, Scope(user=users[row // 2], session=f"s{row % 2}")) for row in range(4)]
     for row, steps in turns:
         for step in [[Message(content=f"Secret{row // 2} of {row}.")], *steps]:
             said = [_marked(message, row // 2) for message in step] if isinstance(step, list) else step

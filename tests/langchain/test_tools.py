@@ -289,7 +289,7 @@ def test_a_wrong_call_of_paging_is_answered_and_the_run_goes_on(
 
 
 def test_a_store_that_fails_is_answered(filled: HybridMemory, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any) -> None:
+    def full(*_: Any, **__: Any) -> None:
         raise StoreUnavailableError("the disk is full")
 
     agent = agent_of(

@@ -70,7 +70,7 @@ class Turns(Handle):
     # Takes no trust: what is written without it waits for an admin.
     remember, aremember = faces(_remember, needs=Right.WRITE, trusted=False, refusal=InvalidMessageError)
 
-    async def _follow(self, run: Runner, messages: Sequence[Message]) -> list[str | None]:
+    async def _follow(self, run: Runner, messages: Sequence[str | Message | Mapping[str, Any]]) -> list[str | None]:
         """Bring the log up to a conversation that somebody else holds, such as an agent's state or a chat window.
 
         Give all of it, or the end of it; what the log has already is not written again, whether the messages have their
