@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPSConnection
+from math import ceil
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -105,7 +106,8 @@ class Connection:
     def _connected(self, *, soon: bool) -> Client:
         options = self._address.options
         if soon:
-            options = {**options, "send_receive_timeout": min(self._engine_timeout, CALL_SECONDS)}
+            # The client knows whole seconds only.
+            options = {**options, "send_receive_timeout": min(ceil(self._engine_timeout), CALL_SECONDS)}
         try:
             client = clickhouse_connect.get_client(**options)
         except ImportError as error:
