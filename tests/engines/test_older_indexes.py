@@ -22,7 +22,7 @@ from hybrid_memory.store.indexing import TextIndex
 from tests.engines.conftest import Config
 
 QUIET: dict[str, Any] = {"orchestration": {"background": False}}
-SAID = [
+SAID: list[dict[str, Any]] = [
     {"role": "user", "content": "My cat is called Pixel.", "metadata": {"place": "home"}},
     {"role": "assistant", "content": "A cat called Pixel, how nice."},
     {"role": "tool", "name": "fetch_page", "content": "Ten names for a cat.", "tool_call_id": "1"},

@@ -198,7 +198,12 @@ def test_of_two_that_set_an_index_right_the_slower_one_drops_nothing_new(
             return upsert(*args, **named)
 
         monkeypatch.setattr(engine, "upsert", later)
-        monkeypatch.setattr(engine, "delete", lambda ids: (overtake("delete"), delete(ids))[1])
+
+        def gone(ids: Any) -> int:
+            overtake("delete")
+            return delete(ids)
+
+        monkeypatch.setattr(engine, "delete", gone)
         slow.scoped(user="alice").recall("giraffe")
         assert overtaken
         for memory in (fast, slow):

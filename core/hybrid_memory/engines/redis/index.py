@@ -126,7 +126,7 @@ class RedisIndex(SemanticIndex):
         expected = "" if seen is None else f"={seen}"
         labelled = [value for record in self._anew(owner, origins) for value in (record.id, *labels_of(record))]
         sizes = (len(stored), len(labelled))
-        values = [call, after, upto, anchor, expected, listed(gone), *sizes, *stored, *labelled, *used]
+        values = [call, after, upto, anchor, expected, listed([*gone]), *sizes, *stored, *labelled, *used]
         moved, *totals = self._run(UPSERT, tag, values)
         if moved:
             self._update_totals(tag, totals)
