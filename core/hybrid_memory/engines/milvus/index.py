@@ -56,7 +56,9 @@ class MilvusIndex(SemanticIndex):
     Milvus has no transactions, so what belongs together is written in an order in which the next call repairs what a
     crash left half done: records first, the applied position last. Two things may stay behind: uses that are counted
     twice, and counts of terms that are off by one batch, until `train`. Two processes that write at once may lose
-    counts of terms too; then scores differ a little, and nothing is lost.
+    counts of terms too; then scores differ a little, and nothing is lost. Nor can it compare and change a position at
+    once: of two processes that set an index right, after its log was set back, the slower one may drop what is new in
+    the moment between the two; it sets the position back last, so that the next search indexes that again.
 
     Args:
         url: ``milvus://[user:password@]host[:19530][/database][?prefix=name]``, ``milvus+tls://`` likewise, or
