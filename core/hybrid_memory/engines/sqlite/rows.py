@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from hybrid_memory.engines.instants import plain, record_of, to_micros
+from hybrid_memory.engines.instants import from_micros, plain, record_of, to_micros
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, Where
+from hybrid_memory.log.event import mark_of
 from hybrid_memory.log.origin import Origin, lowest, of_tool
 from hybrid_memory.log.visible import joined
 from hybrid_memory.scope import Scope
@@ -58,6 +59,11 @@ def origin_of(space: str, payload: str) -> str:
     role = message.get("role", "user")
     spoken = of_tool(message.get("name")) if role == "tool" else _SPOKEN.get(role, Origin.IMPORTED)
     return lowest((spoken, Origin.PERSON)) if space else spoken
+
+
+def event_mark(event_id: str, at: int) -> str:
+    """What tells this event from any other, for the migration to anchors; the instant in microseconds."""
+    return mark_of(event_id, from_micros(at))
 
 
 _SPOKEN = {"system": Origin.OPERATOR, "user": Origin.USER, "assistant": Origin.ASSISTANT}
