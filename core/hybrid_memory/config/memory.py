@@ -132,17 +132,12 @@ class OrchestrationConfig(Settings):
         window: how long a batch of background work may wait for more.
         embedding_concurrency: calls of the embedder at the same time.
         model_timeout: how long recall waits for one answer of a model that was given (embedder, ranker, compressor,
-    <<<<<<< HEAD
             extractor), and a prompt for one of a language model, and then does without; work in the background, `flush`
             and `rebuild` wait six times as long. For a language model that nobody waits for it is
             ``compaction.model_timeout``. A model that hangs is asked again only now and then.
-    =======
-            extractor), and then does without; work in the background, `flush` and `rebuild` wait six times as long. A
-            language model has ``compaction.model_timeout``. A model that hangs is asked again only now and then.
         engine_timeout: how long recall waits for one answer of a server (of log, index or archive), and then makes do
             with what else there is, with a note; writes and all other work wait 8 to 10 seconds. A server that is
             silent is asked again only now and then.
-    >>>>>>> helper-engines2
         cache: embeddings of queries and texts that are kept in memory; 0 keeps none.
         cache_ttl: how long.
     """
