@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 
 import numpy as np
 
-from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.facts import FactsProjection, knowledge
 from hybrid_memory.facts.knowing import Knowledge
@@ -21,7 +21,6 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view
-from hybrid_memory.validation import shown
 
 SUBJECTS = 4
 """Of whom most is known: among them is who speaks."""
@@ -36,8 +35,6 @@ async def profile(
     schema: type[UserProfile] | None = None,
 ) -> UserProfile:
     """What stands of the user, by the fields of the profile's type."""
-    if isinstance(names, str) or not isinstance(names, Collection):
-        raise InvalidInputError(f"names must be a collection of names, got {shown(names)}")
     if schema is not None:
         check_profile_type(schema)
     await learn_before_reading(run, services, scope)
