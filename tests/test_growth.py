@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.faults import long_inputs
 from benchmarks.faults.soak import Report, Talk, add_arguments
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.artifacts import merge, read_on
@@ -352,7 +353,8 @@ def test_an_edit_lets_neither_blocks_nor_the_profile_be_made_anew(monkeypatch: p
     def counted(*args: Any, **kwargs: Any) -> UserProfile:
         nonlocal made
         made += 1
-        return profile_of(*args, **kwargs)
+        profile: UserProfile = profile_of(*args, **kwargs)
+        return profile
 
     monkeypatch.setattr(portrait, "profile_of", counted)
     with open_memory("memory://", embedder="none") as memory:
@@ -380,3 +382,9 @@ def test_a_profile_embeds_no_more_values_than_its_fields_look_at() -> None:
     kept = looked_at([*facts, *many], UserProfile)
     assert len(kept) == MAX_FACTS + 1
     assert profile_of(kept, UserProfile) == profile_of([*facts, *many], UserProfile)
+
+
+def test_long_inputs_go_through_all_verbs() -> None:
+    parser = argparse.ArgumentParser()
+    long_inputs.add_arguments(parser)
+    assert long_inputs.run(parser.parse_args(["--count", "4000", "--most", "30", "--kinds", "likings", "json"])) == 0
