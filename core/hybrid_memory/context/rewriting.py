@@ -176,6 +176,8 @@ def _added(known: Stretches, stretches: Stretches) -> Stretches | None:
 
     What lies between two that are joined holds no turns.
     """
+    if known == stretches[: len(known)]:
+        return stretches[len(known) :]
     firsts, lasts = {first for first, _ in known}, {last for _, last in known}
     added = tuple(stretch for stretch in stretches if stretch[0] not in firsts)
     going_on = [stretch for stretch in stretches if stretch[0] in firsts]
