@@ -518,7 +518,7 @@ def test_terms_of_the_next_turn_go_while_another_process_indexes(
             held.append(partial(real["upsert"], *given, **named))
             raise HeldUpError
 
-        def erased(*given: Any, **named: Any) -> Appended:
+        def erased(*given: Any, **named: Any) -> Any:
             monkeypatch.setattr(log, "erase", real["erase"])
             other.scoped(user="alice", session="s2" if lands == "upsert" else "s1").remember(answer)
             monkeypatch.setattr(its_index, "upsert", stored_late)

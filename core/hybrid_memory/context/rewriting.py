@@ -114,7 +114,8 @@ class Rewriting:
 
     async def _ledger(self, event: Event, payload: Payload, *, anew: bool) -> Payload:
         """The ledger over the turns that stay; ``anew`` if what is stored is not to be relied on."""
-        session, stored, stretches = event.scope, payload["ledger"], _pairs(payload["stretches"])
+        stored: Payload = payload["ledger"]
+        session, stretches = event.scope, _pairs(payload["stretches"])
         known = self._known.get(session)
         if (known is None or known.same) and not anew and not self._within(stretches):
             self._known[session] = _Known(stretches, stored, same=True)
@@ -176,6 +177,8 @@ def _added(known: Stretches, stretches: Stretches) -> Stretches | None:
 
     What lies between two that are joined holds no turns, or what an edit replaced.
     """
+    if known == stretches[: len(known)]:
+        return stretches[len(known) :]
     known, stretches = outermost(known), outermost(stretches)
     firsts, lasts = {first for first, _ in known}, {last for _, last in known}
     added = tuple(stretch for stretch in stretches if stretch[0] not in firsts)
