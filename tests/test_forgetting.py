@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -15,17 +17,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory.context import compact
 from hybrid_memory.context.state import QueueState
 from hybrid_memory.engines.sqlite.caches import OwnerCaches
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.facts import FactsProjection
+from hybrid_memory.index.record import Where
 from hybrid_memory.log.delegating import DelegatingLog
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Draft
+from hybrid_memory.log.port import Appended, Draft
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.scope import Scope
+from hybrid_memory.store import forget
 from hybrid_memory.store.erasure import STREAM_BATCH
 from hybrid_memory.testing.models import FaultyEmbedder
 from hybrid_memory.text.tokens import estimate_tokens
@@ -390,16 +395,29 @@ REPEATING = {EventKind.CLAIM, EventKind.RECALLED, EventKind.COMPACTION}
 
 
 class Counted(DelegatingLog):
-    """Counts the events that are read."""
+    """Counts the events that are read, and keeps what is written anew."""
 
     seen = 0
     most = 0
+    rewritten: Mapping[int, dict[str, Any]] = MappingProxyType({})
 
     def read(self, scope: Scope, **which: Any) -> list[Event]:
         events = super().read(scope, **which)
         self.seen += len(events)
         self.most = max(self.most, len(events))
         return events
+
+    def erase(
+        self,
+        owner: Scope,
+        positions: Sequence[int],
+        rewritten: Mapping[int, dict[str, Any]],
+        note: Draft,
+        *,
+        seen: int | None = None,
+    ) -> Appended:
+        self.rewritten = rewritten
+        return super().erase(owner, positions, rewritten, note, seen=seen)
 
 
 def test_forgetting_one_turn_reads_each_fold_and_the_turns_behind_it_once() -> None:
@@ -431,6 +449,29 @@ def test_forgetting_one_turn_reads_each_fold_and_the_turns_behind_it_once() -> N
         assert counted.seen < total // 4
 
 
+def test_folds_that_were_joined_are_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each turn behind the forgotten one at most once, however many folds there are; and what is alike is held once."""
+    monkeypatch.setattr(compact, "MAX_STRETCHES", 4)
+    with open_memory(MemoryConfig(url="memory://", embedder="none"), token_counter=estimate_tokens) as memory:
+        alice = memory.scoped(user="alice", session="s1")
+        for number in range(24):
+            name = CANARY if number == 2 else f"part{number}"
+            alice.remember([f"Look at src/{name}.py, please.", {"role": "assistant", "content": "I did."}])
+            alice.compact(keep=1)
+        memory.flush()
+        services = memory._runtime.services
+        services.log = counted = Counted(services.truth)
+        total = services.truth.count(alice.scope)
+        alice.forget(query=CANARY)
+        assert counted.seen < 3 * total
+        kept = [QueueState.of(event) for event in counted.read(alice.scope, kinds=(EventKind.COMPACTION,))]
+        assert len(kept[-1].stretches) == 4
+        texts = [[mention.text for mention in state.ledger.mentioned] for state in kept]
+        assert texts[-1] == [f"src/part{number}.py" for number in range(23) if number != 2]
+        lines = [line for payload in counted.rewritten.values() for line in payload["lines"]]
+        assert len({id(line) for line in lines}) < len(lines) / 4
+
+
 def test_a_query_reads_in_batches() -> None:
     with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
         alice = memory.scoped(user="alice", session="s1")
@@ -440,3 +481,60 @@ def test_a_query_reads_in_batches() -> None:
         services.log = counted = Counted(services.truth)
         assert len(alice.forget(query="room 4999").ids) == 1
         assert counted.most <= STREAM_BATCH
+
+
+class HeldUpError(Exception):
+    """Stands for a process that is held up."""
+
+
+def matching(memory: HybridMemory, alice: ScopedMemory) -> list[str]:
+    index = memory._runtime.services.index
+    found = index.search([CANARY], Where(alice.scope.owner), 9)
+    return [record.text for record in index.get(found.ids.tolist())]
+
+
+@pytest.mark.parametrize("lands", ["upsert", "delete"])
+def test_terms_of_the_next_turn_go_while_another_process_indexes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lands: str
+) -> None:
+    """It has read what came at this moment, and stores it before the new terms are stored, or after these."""
+    url = f"sqlite:///{tmp_path}/memory.db"
+    monkeypatch.setattr(forget, "TRIES", 0)  # so nobody is waited for
+    config = MemoryConfig(url=url, embedder="none")
+    with open_memory(config, token_counter=estimate_tokens) as memory, open_memory(config) as other:
+        alice = memory.scoped(user="alice", session="s1")
+        answer = {"role": "assistant", "content": "Yes."}
+        first, *_ = alice.remember([f"Is it {CANARY}?", *([answer] if lands == "upsert" else [])]).ids
+        memory.flush()
+        index, log, its_index = (
+            memory._runtime.services.index,
+            memory._runtime.services.truth,
+            other._runtime.services.index,
+        )
+        real: dict[str, Any] = {"erase": log.erase, "upsert": index.upsert, "delete": index.delete}
+        held: list[Callable[[], bool]] = []
+
+        def stored_late(*given: Any, **named: Any) -> bool:
+            held.append(partial(real["upsert"], *given, **named))
+            raise HeldUpError
+
+        def erased(*given: Any, **named: Any) -> Any:
+            monkeypatch.setattr(log, "erase", real["erase"])
+            other.scoped(user="alice", session="s2" if lands == "upsert" else "s1").remember(answer)
+            monkeypatch.setattr(its_index, "upsert", stored_late)
+            with pytest.raises(HeldUpError):
+                other.flush()
+            monkeypatch.undo()
+            monkeypatch.setattr(index, lands, landed)
+            return real["erase"](*given, **named)
+
+        def landed(*given: Any, **named: Any) -> Any:
+            monkeypatch.undo()
+            assert held.pop()()
+            return real[lands](*given, **named)
+
+        monkeypatch.setattr(log, "erase", erased)
+        alice.forget(ids=first)
+        assert held == []
+        assert matching(memory, alice) == []
+        assert "Yes." in [hit.record.text for hit in alice.recall("yes")]

@@ -164,3 +164,36 @@ def test_a_file_is_closed_with_its_last_user(store: Store) -> None:
     assert key in scrubbing._FILES._descriptors
     other.close()
     assert key not in scrubbing._FILES._descriptors
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no list of open files")
+def test_an_encrypted_file_is_written_anew_by_way_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in memory; and what stands in the copy on the way is encrypted too."""
+    sqlcipher = pytest.importorskip("sqlcipher3.dbapi2")
+    copied: list[bytes] = []
+
+    def look() -> None:
+        opened = [link for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+        copied.extend(link.read_bytes() for link in opened if "etilqs_" in str(link.readlink()))
+
+    def connect(self: Store) -> sqlite3.Connection:
+        connection: sqlite3.Connection = sqlcipher.connect(self.path, isolation_level=None, check_same_thread=False)
+        connection.execute(f"PRAGMA key = \"x'{bytes(32).hex()}'\"")
+        connection.execute("PRAGMA cache_size = 20")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.set_progress_handler(look, 500)
+        return connection
+
+    monkeypatch.setattr(Store, "connect", connect)
+    store = Store(tmp_path / "store.db")
+    store.scrubber = Scrubber(store.path, store.connect, encrypted=True)
+    filled(store, Random(0))  # noqa: S311 - of rows
+    store.destroy("room 1 ")
+    assert not any(copied)
+    assert store.scrubber.scrub()
+    assert max(map(len, copied)) > 50_000
+    assert not any(CANARY.encode() in part or b"SQLite format" in part for part in copied)
+    store.check()
+    store.connection.close()

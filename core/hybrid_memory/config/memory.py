@@ -135,6 +135,9 @@ class OrchestrationConfig(Settings):
             extractor), and a prompt for one of a language model, and then does without; work in the background, `flush`
             and `rebuild` wait six times as long. For a language model that nobody waits for it is
             ``compaction.model_timeout``. A model that hangs is asked again only now and then.
+        engine_timeout: how long recall waits for one answer of a server (of log, index or archive), and then makes do
+            with what else there is, with a note; writes and all other work wait 8 to 10 seconds. A server that is
+            silent is asked again only now and then.
         cache: embeddings of queries and texts that are kept in memory; 0 keeps none.
         cache_ttl: how long.
     """
@@ -145,6 +148,7 @@ class OrchestrationConfig(Settings):
     window: Duration = Field(default=timedelta(milliseconds=50), ge=timedelta(0), le=timedelta(seconds=10))
     embedding_concurrency: int = Field(default=2, ge=1, le=256)
     model_timeout: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0), le=timedelta(days=1))
+    engine_timeout: Duration = Field(default=timedelta(seconds=2.5), gt=timedelta(0), le=timedelta(days=1))
     cache: int = Field(default=10_000, ge=0)
     cache_ttl: Duration = Field(default=timedelta(hours=1), gt=timedelta(0))
 

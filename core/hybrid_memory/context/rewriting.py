@@ -5,19 +5,22 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any, TypeAlias
 
 from hybrid_memory.artifacts import merge, read_on
 from hybrid_memory.artifacts.ledger import Ledger
-from hybrid_memory.context.state import Attempt, QueueState, ledger_payload
+from hybrid_memory.context.state import ledger_payload
 from hybrid_memory.context.summaries.lines import candidates
 from hybrid_memory.context.summary import Line
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.visible import Stretches
+from hybrid_memory.log.visible import Stretches, outermost
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import Erasure
-from hybrid_memory.store.projection import revision_id
+from hybrid_memory.store.projection import number_of, revision_id
 from hybrid_memory.store.services import Services
+
+Payload: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +28,12 @@ class _Known:
     """The ledger over these stretches without what goes.
 
     Attributes:
+        stored: as JSON.
         same: whether it is the one that was stored; anew: whether it was read from the turns, from the first on.
     """
 
     stretches: Stretches
-    ledger: Ledger
+    stored: Payload
     same: bool
     anew: bool = False
 
@@ -37,60 +41,67 @@ class _Known:
 class Rewriting:
     """Reads the revisions of an owner's summaries, by position, and writes anew those that what goes had a part in.
 
-    A revision continues the one before: only what it added is read again, and no more once the ledgers agree.
+    A revision continues the one before: only what it added is read again, and no more once the ledgers agree. Each
+    repeats most of the one before; what is written anew shares these parts, so that it needs the memory of one.
     """
 
     def __init__(self, run: Runner, services: Services, erasure: Erasure) -> None:
         self._run, self._services, self._erasure = run, services, erasure
         self._places = sorted(erasure.places)
         self._known: dict[Scope, _Known] = {}
-        self._lines: dict[tuple[Scope, Line], Line | None] = {}
+        self._lines: dict[tuple[Scope, Line], Payload | None] = {}
+        self._gone: dict[Scope, frozenset[str]] = {}
+        self._worded: dict[str, bool] = {}
+        self._rows: dict[tuple[str, str], Payload] = {}
 
     async def read(self, event: Event) -> None:
-        """Let the next revision be written anew, if it has to be."""
-        erasure = self._erasure
-        payload = erasure.rewritten.get(event.position, event.payload)
-        stretches = tuple((first, last) for first, last in payload["stretches"])
-        worded = erasure.has_words([[line["text"] for line in payload["lines"]], payload["ledger"]])
-        named = any(erasure.made_of(line["sources"], event.scope.session) for line in payload["lines"])
-        covered = any(self._within(first, last) for first, last in stretches)
-        kept = not erasure.places.isdisjoint([*payload["kept"], payload["anchor"]])
-        if not (worded or named or covered or kept):
-            known = self._known.get(event.scope)
-            if known is None or known.same:  # else it would continue what is written anew, and cover it
-                self._known[event.scope] = _Known(stretches, QueueState.of(event).ledger, same=True)
-                return
-        await self._write(replace(event, payload=payload), anew=worded or (named and bool(erasure.lost)))
-
-    async def _write(self, event: Event, *, anew: bool) -> None:
-        erasure, state = self._erasure, QueueState.of(event)
-        lines = [await self._line(event.scope, line) for line in state.lines]
-        rows = {
-            new: row if new is old else asdict(new)  # most lines stay as they are
-            for row, old, new in zip(event.payload["lines"], state.lines, lines, strict=True)
-            if new is not None
+        """Write the next revision anew, if it has to be."""
+        erasure, session = self._erasure, event.scope
+        payload: Payload = erasure.rewritten.get(event.position, event.payload)
+        lines = [await self._line(session, row) for row in payload["lines"]]
+        worded = self._has_words(payload["ledger"]) or any(self._has_words(row["text"]) for row in payload["lines"])
+        named = bool(erasure.lost) and any(self._named(session, row) for row in payload["lines"])
+        new = {
+            **payload,
+            "lines": [row for row in lines if row is not None],
+            "ledger": await self._ledger(event, payload, anew=worded or named),
+            "kept": [place for place in payload["kept"] if place not in erasure.places],
+            "anchor": 0 if payload["anchor"] in erasure.places else payload["anchor"],
+            "retry": _remaining(payload["retry"], erasure.places),
         }
-        ledger = await self._ledger(event.scope, state, anew=anew)
-        payload = {
-            **event.payload,
-            "lines": list(rows.values()),
-            "ledger": event.payload["ledger"] if ledger is state.ledger else ledger_payload(ledger),
-            "kept": [place for place in state.kept if place not in erasure.places],
-            "anchor": 0 if state.anchor in erasure.places else state.anchor,
-            "retry": [asdict(attempt) for attempt in _remaining(state.retry, erasure.places)],
-        }
-        if payload != event.payload:
-            changed = sum(new is not None and new is not old for new, old in zip(lines, state.lines, strict=True))
+        if new != payload:
+            pairs = zip(lines, payload["lines"], strict=True)
             erasure.counts["summary lines"] += lines.count(None)
-            erasure.counts["summary lines rewritten"] += changed
-            erasure.rewrite({event.position: payload}, "summaries rewritten")
+            erasure.counts["summary lines rewritten"] += sum(row is not None and row is not old for row, old in pairs)
+            erasure.rewrite({event.position: self._sharing(new)}, "summaries rewritten")
 
-    async def _line(self, session: Scope, line: Line) -> Line | None:
+    def _named(self, session: Scope, row: Payload) -> bool:
+        """Whether something that goes is among the sources of a line."""
+        if session not in self._gone:
+            names = self._erasure.names
+            mine = names.values() if session.session is None else [names.get(session.session, set())]
+            self._gone[session] = frozenset().union(self._erasure.lost, *mine)
+        return not self._gone[session].isdisjoint(row["sources"])
+
+    def _has_words(self, value: Any) -> bool:
+        """Whether a text in this JSON has the words that were asked for; ids of messages are none."""
+        if not self._erasure.words or value is None:
+            return False
+        if isinstance(value, dict):
+            return any(self._has_words(item) for name, item in value.items() if name not in {"sources", "source"})
+        if isinstance(value, list):
+            return any(map(self._has_words, value))
+        text = str(value)
+        if text not in self._worded:
+            self._worded[text] = self._erasure.has_words(text)
+        return self._worded[text]
+
+    async def _line(self, session: Scope, row: Payload) -> Payload | None:
         """The line, or what the turns that remain of its sources say in their own words, or None if none remains."""
-        erasure, key = self._erasure, (session, line)
-        if not erasure.made_of(line.sources, session.session):
-            return None if erasure.has_words(line.text) else line
-        if key not in self._lines:
+        if not self._named(session, row):
+            return None if self._has_words(row["text"]) else row
+        erasure, line = self._erasure, Line.of(row)
+        if (session, line) not in self._lines:
             left = [name for name in line.sources if not erasure.made_of([name], session.session)]
             events = await self._run.call(self._services.truth.get, session, left) if left else []
             messages = [event for event in events if event.kind is EventKind.MESSAGE]
@@ -98,32 +109,37 @@ class Rewriting:
                 one for one in candidates(messages, self._services.config.cleaning) if not erasure.has_words(one.text)
             ]
             best = max(offered, key=lambda other: (other.section is line.section, other.importance), default=None)
-            self._lines[key] = None if best is None else replace(best, section=line.section)
-        return self._lines[key]
+            self._lines[session, line] = None if best is None else asdict(replace(best, section=line.section))
+        return self._lines[session, line]
 
-    async def _ledger(self, session: Scope, state: QueueState, *, anew: bool) -> Ledger:
+    async def _ledger(self, event: Event, payload: Payload, *, anew: bool) -> Payload:
         """The ledger over the turns that stay; ``anew`` if what is stored is not to be relied on."""
-        known = self._known.get(session) or await self._before(session, state)
-        continues = known.stretches == state.stretches[: len(known.stretches)]
-        if not continues or (anew and not known.anew):
-            known = _Known((), Ledger(), same=False, anew=True)
-        added = state.stretches[len(known.stretches) :]
-        if known.same and not any(self._within(first, last) for first, last in added):
-            ledger = state.ledger
-        else:
-            ledger = await self._over(session, known.ledger, added)
-        self._known[session] = _Known(state.stretches, ledger, ledger == state.ledger, known.anew)
+        stored: Payload = payload["ledger"]
+        session, stretches = event.scope, _pairs(payload["stretches"])
+        known = self._known.get(session)
+        if (known is None or known.same) and not anew and not self._within(stretches):
+            self._known[session] = _Known(stretches, stored, same=True)
+            return stored
+        known = known or await self._before(session, number_of(event))
+        added = _added(known.stretches, stretches)
+        if added is None or (anew and not known.anew):
+            known, added = _Known((), {}, same=False, anew=True), stretches
+        same, ledger = True, stored
+        if not known.same or self._within(added):
+            found = await self._over(session, Ledger.model_validate(known.stored), added)
+            same = found == Ledger.model_validate(stored)
+            ledger = stored if same else ledger_payload(found)
+        self._known[session] = _Known(stretches, ledger, same, known.anew)
         return ledger
 
-    async def _before(self, session: Scope, state: QueueState) -> _Known:
+    async def _before(self, session: Scope, number: int) -> _Known:
         """The revision that this one continues, if nothing that goes had a part in it."""
-        name = revision_id("queue", state.number - 1)
-        for event in await self._run.call(self._services.truth.get, session, [name]):
+        for event in await self._run.call(self._services.truth.get, session, [revision_id("queue", number - 1)]):
             if event.scope == session and event.kind is EventKind.COMPACTION:
-                before = QueueState.of(event)
-                if not any(self._within(first, last) for first, last in before.stretches):
-                    return _Known(before.stretches, before.ledger, same=True)
-        return _Known((), Ledger(), same=True)
+                stretches = _pairs(event.payload["stretches"])
+                if not self._within(stretches):
+                    return _Known(stretches, event.payload["ledger"], same=True)
+        return _Known((), {}, same=True)
 
     async def _over(self, session: Scope, ledger: Ledger, stretches: Stretches) -> Ledger:
         for first, last in stretches:
@@ -134,12 +150,49 @@ class Rewriting:
             ledger = merge(ledger, read_on(ledger, messages))
         return ledger
 
-    def _within(self, first: int, last: int) -> bool:
-        """Whether something that goes lies in this stretch."""
-        at = bisect_left(self._places, first)
-        return at < len(self._places) and self._places[at] <= last
+    def _within(self, stretches: Stretches) -> bool:
+        """Whether something that goes lies in one of these stretches."""
+        at = [(bisect_left(self._places, first), last) for first, last in stretches]
+        return any(row < len(self._places) and self._places[row] <= last for row, last in at)
+
+    def _sharing(self, payload: Payload) -> Payload:
+        """The payload, made of the same objects as others where it says the same."""
+        ledger = {name: self._shared(name, value) for name, value in payload["ledger"].items()}
+        return {**payload, "lines": self._shared("lines", payload["lines"]), "ledger": ledger}
+
+    def _shared(self, name: str, value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        shared = []
+        for row in value:
+            key = name, str(row.get("text", row.get("path")))
+            if self._rows.get(key) != row:
+                self._rows[key] = row
+            shared.append(self._rows[key])
+        return shared
 
 
-def _remaining(attempts: Sequence[Attempt], places: set[int]) -> list[Attempt]:
-    left = [replace(one, positions=tuple(p for p in one.positions if p not in places)) for one in attempts]
-    return [attempt for attempt in left if attempt.positions]
+def _added(known: Stretches, stretches: Stretches) -> Stretches | None:
+    """The stretches that a revision added to the known ones, some of which it may have joined; None if it is no such.
+
+    What lies between two that are joined holds no turns, or what an edit replaced.
+    """
+    if known == stretches[: len(known)]:
+        return stretches[len(known) :]
+    known, stretches = outermost(known), outermost(stretches)
+    firsts, lasts = {first for first, _ in known}, {last for _, last in known}
+    added = tuple(stretch for stretch in stretches if stretch[0] not in firsts)
+    going_on = [stretch for stretch in stretches if stretch[0] in firsts]
+    continued = all(last in lasts for _, last in going_on) and all(
+        any(begin <= first and last <= end for begin, end in going_on) for first, last in known
+    )
+    return added if continued else None
+
+
+def _pairs(values: Sequence[Sequence[int]]) -> Stretches:
+    return tuple((first, last) for first, last in values)
+
+
+def _remaining(attempts: Sequence[Payload], places: set[int]) -> list[Payload]:
+    left = [{**one, "positions": [place for place in one["positions"] if place not in places]} for one in attempts]
+    return [attempt for attempt in left if attempt["positions"]]

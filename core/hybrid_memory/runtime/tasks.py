@@ -26,6 +26,9 @@ INTERACTIVE = 8
 PATIENT = 5
 """The priority of what somebody waits for until all of it is done, however long that takes."""
 
+ENGINE_SECONDS = 2.5
+"""How long a server is waited for where somebody waits; see `hurried`."""
+
 _priority: contextvars.ContextVar[int | None] = contextvars.ContextVar("priority", default=None)
 
 
@@ -91,6 +94,11 @@ def current_priority(default: int) -> int:
     """The priority of the work that is being done here, where one was set."""
     priority = _priority.get()
     return default if priority is None else priority
+
+
+def hurried() -> bool:
+    """Whether somebody waits for an answer here who can do without a part of it, as `recall` can."""
+    return current_priority(PATIENT) >= INTERACTIVE
 
 
 class Job(Promise[T]):

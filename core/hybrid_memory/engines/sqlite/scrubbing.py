@@ -77,6 +77,8 @@ class Scrubber:
         outside = not self._encrypted and hasattr(os, "pread")
         file = PageFile.of(_FILES.opened(self)) if outside else None
         if file is None:
+            if self._encrypted:  # the copy that VACUUM makes has the same key, and needs no memory in a file
+                connection.execute("PRAGMA temp_store = FILE")
             connection.execute("VACUUM")
             return truncate_journal(connection)
         pages = list(file.soiled())
