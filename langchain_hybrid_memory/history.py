@@ -8,7 +8,7 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
 from hybrid_memory import HybridMemory, Message, Role
-from hybrid_memory.adapters import Runner, faces
+from hybrid_memory.adapters import Runner, checked, faces
 from hybrid_memory.errors import InvalidScopeError
 from langchain_hybrid_memory.messages import from_langchain, to_langchain
 
@@ -34,11 +34,12 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
         InvalidScopeError: no session, or none of user, agent and tenant.
     """
 
+    @checked
     def __init__(
         self,
         memory: HybridMemory,
         *,
-        session: str,
+        session: str | None,
         user: str | None = None,
         agent: str | None = None,
         tenant: str | None = None,

@@ -24,7 +24,7 @@ from langchain_core.messages import BaseMessage
 from pydantic_core import to_json
 
 from hybrid_memory import Message, Role, ToolCall
-from hybrid_memory.adapters import ORIGIN, as_shown, lowered, storable_name
+from hybrid_memory.adapters import ORIGIN, as_shown, checked, lowered, storable_name
 from hybrid_memory.errors import InvalidMessageError
 
 MARK = "langchain"
@@ -45,6 +45,7 @@ _SPEAKERS |= {"system": Role.SYSTEM, "developer": Role.SYSTEM}
 _UNSHOWN = ("artifact", "response_metadata")
 
 
+@checked
 def from_langchain(message: BaseMessage, *, keep_id: bool = True) -> Message:
     """The message as the core stores it.
 
@@ -78,6 +79,7 @@ def from_langchain(message: BaseMessage, *, keep_id: bool = True) -> Message:
     return Message(**ours, extra={MARK: {**mark, **shape, "fields": kept}})
 
 
+@checked
 def to_langchain(message: Message) -> BaseMessage:
     """The message as LangChain's class for it; equal to the one that it was made from, if that was LangChain's.
 

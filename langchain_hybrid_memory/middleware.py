@@ -15,7 +15,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from hybrid_memory import Host, HybridMemory, PagingConfig, ScopedMemory
-from hybrid_memory.adapters import Runner, faces
+from hybrid_memory.adapters import Runner, checked, faces
 from hybrid_memory.errors import InvalidMessageError, InvalidScopeError, ModelError, StoreError
 from langchain_hybrid_memory.following import Follower, Seen, Written
 from langchain_hybrid_memory.prompts import Paging, Prompts, Reading, budget_for, paging_tools
@@ -90,6 +90,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
     state_schema = HybridMemoryState
     tools: Sequence[BaseTool] = ()
 
+    @checked
     def __init__(
         self,
         memory: HybridMemory,
@@ -148,12 +149,14 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
 
     # Written here and not in before_model, because what stands behind us in the list of middleware may still redact or
     # edit what was said.
+    @checked
     def wrap_model_call(
         self, request: ModelRequest[ContextT], handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]]
     ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
         request, follower = self._prompt(request)
         return _with_note(follower, handler(request))
 
+    @checked
     async def awrap_model_call(
         self,
         request: ModelRequest[ContextT],
@@ -182,12 +185,14 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
 
     _prompt, _aprompt = faces(_written_prompt)
 
+    @checked
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
         with self._working(request):
             return handler(request)
 
+    @checked
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:

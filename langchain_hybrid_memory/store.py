@@ -33,7 +33,17 @@ from langgraph.store.base.embed import ensure_embeddings
 from pydantic_core import PydanticSerializationError, to_json
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from hybrid_memory.adapters import SWEEP_EVERY, FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
+from hybrid_memory.adapters import (
+    SWEEP_EVERY,
+    FindItems,
+    GetItem,
+    Item,
+    ItemOperation,
+    ListNamespaces,
+    PutItem,
+    checked,
+    shown,
+)
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 
 _AWKWARD = re.compile(r"[%.*\x00]")
@@ -60,6 +70,7 @@ def namespace(*ids: str | int) -> tuple[str, ...]:
     return labels
 
 
+@checked
 def namespace_ids(labels: tuple[str, ...]) -> tuple[str | int, ...]:
     """The ids that `namespace` made these labels of."""
     return tuple(map(_id, labels))
@@ -73,7 +84,7 @@ def matches(labels: tuple[str, ...], path: tuple[str, ...], *, at_end: bool) -> 
 
 def _label(one: str | int) -> str:
     if isinstance(one, bool) or not isinstance(one, str | int):
-        raise InvalidInputError(f"a namespace is made of text and integers, got {one!r:.80}")
+        raise InvalidInputError(f"a namespace is made of text and integers, got {shown(one)}")
     if isinstance(one, int):
         return f"{_NUMBER}{one}"
     return _AWKWARD.sub(lambda found: f"%{ord(found[0]):02X}", one) or _EMPTY
@@ -99,7 +110,7 @@ def check_filter(wanted: Mapping[str, Any]) -> None:
     for value in wanted.values():
         if isinstance(value, Mapping):
             if unknown := [name for name in value if name.startswith("$") and name not in _OPERATORS]:
-                raise InvalidInputError(f"no operator {unknown[0]!r}: use {', '.join(sorted(_OPERATORS))}")
+                raise InvalidInputError(f"no operator {shown(unknown[0])}: use {', '.join(sorted(_OPERATORS))}")
             check_filter({name: part for name, part in value.items() if not name.startswith("$")})
 
 
@@ -139,7 +150,7 @@ def _refuse_awkward(op: Any) -> None:
     paths += [condition.path for condition in getattr(op, "match_conditions", None) or ()]
     for label in (label for path in paths for label in path):
         if not isinstance(label, str) or not label or set(label) & {".", "\x00"}:
-            raise InvalidNamespaceError(f"no label of a namespace: {label!r:.80}; namespace() makes one of any id")
+            raise InvalidNamespaceError(f"no label of a namespace: {shown(label)}; namespace() makes one of any id")
 
 
 # LangGraph checks labels in put() and search(), and not in batch(); older versions leave it to the store.
@@ -170,6 +181,7 @@ class HybridMemoryStore(BaseStore):
 
     supports_ttl = True
 
+    @checked
     def __init__(
         self,
         memory: HybridMemory | None = None,
@@ -191,6 +203,7 @@ class HybridMemoryStore(BaseStore):
         self._fields = [_tokenized(path) for path in (index or {}).get("fields") or ["$"]]
         self._items = memory.items(AGENT, tenant=tenant, sweep_every=SWEEP_EVERY if every is None else _minutes(every))
 
+    @checked
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """The results in order; all puts are written at once, after what is read was read.
 
@@ -200,6 +213,7 @@ class HybridMemoryStore(BaseStore):
         asked = list(ops)
         return _results(asked, self._items.batch(list(map(self._operation, asked))))
 
+    @checked
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         asked = list(ops)
         return _results(asked, await self._items.abatch(list(map(self._operation, asked))))
@@ -218,9 +232,10 @@ class HybridMemoryStore(BaseStore):
         if isinstance(op, GetOp):
             return GetItem(tuple(op.namespace), op.key, op.refresh_ttl)
         if isinstance(op, ListNamespacesOp):
+            _check_page(op.limit, op.offset, op.max_depth)
             return ListNamespaces()
         if not isinstance(op, SearchOp):
-            raise InvalidInputError(f"no operation of a store: {op!r:.80}")
+            raise InvalidInputError(f"no operation of a store: {shown(op)}")
         check_filter(op.filter or {})
         return FindItems(
             tuple(op.namespace_prefix),
@@ -250,9 +265,9 @@ def _json_form(op: PutOp) -> dict[str, Any]:
     try:
         value = json.loads(to_json(op.value, inf_nan_mode="constants"))
     except (PydanticSerializationError, ValueError) as error:
-        raise InvalidInputError(f"the value of {op.key!r} has no JSON form: {error}") from None
+        raise InvalidInputError(f"the value of {shown(op.key)} has no JSON form: {error}") from None
     if not isinstance(value, dict):
-        raise InvalidInputError(f"the value of {op.key!r} must be a dict, got {op.value!r:.80}")
+        raise InvalidInputError(f"the value of {shown(op.key)} must be a dict, got {shown(op.value)}")
     return value
 
 
@@ -260,7 +275,12 @@ def _minutes(number: float) -> timedelta:
     try:
         return timedelta(minutes=number)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(f"no time in minutes: {number!r}: {error}") from None
+        raise InvalidInputError(f"no time in minutes: {shown(number)}: {error}") from None
+
+
+@checked
+def _check_page(limit: int, offset: int, max_depth: int | None) -> None:
+    """Refuse what are no numbers of namespaces or labels."""
 
 
 def _results(ops: Sequence[Op], found: Sequence[Any]) -> list[Result]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, ToolException
 
 from hybrid_memory import HybridMemory, ScopedMemory
-from hybrid_memory.adapters import Runner, faces
+from hybrid_memory.adapters import Runner, checked, faces
 from hybrid_memory.apps.agent import SEND, answer_tokens, functions_named, prepared
 from hybrid_memory.errors import StoreError
 from hybrid_memory.tools import MAX_TOKENS, MemoryTool, tools_named
@@ -69,6 +69,7 @@ class Calls:
         return answer_tokens(self.max_tokens())
 
 
+@checked
 def memory_tools(
     memory: HybridMemory,
     *,

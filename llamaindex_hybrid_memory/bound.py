@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from hybrid_memory import HybridMemory, Scope, ScopedMemory, open_memory
-from hybrid_memory.adapters import LEAST_TOKENS, budget_of, shown_url
+from hybrid_memory.adapters import LEAST_TOKENS, budget_of, shown, shown_url
 from hybrid_memory.errors import InvalidConfigError
 
 
@@ -62,6 +62,8 @@ class Bound(BaseModel):
         """
         if unknown := [name for name in settings if name not in cls.model_fields]:
             raise InvalidConfigError(f"{cls.__name__} has no argument {', '.join(unknown)}")
+        if not isinstance(memory, HybridMemory | None):
+            raise InvalidConfigError(f"memory must be an open memory, got {type(memory).__name__}")
         if memory is not None and url is not None:
             raise InvalidConfigError("give memory= or url=, not both")
         Scope(tenant=tenant, user=user, agent=agent, session=settings.get("session"))
@@ -70,10 +72,7 @@ class Bound(BaseModel):
         try:
             return cls(**{name: value for name, value in fields.items() if value is not None})
         except ValidationError as error:
-            problems = (
-                f"{p['loc'][0]}: {p['msg']} (got {shown_url(repr(p['input']))})"
-                for p in error.errors(include_url=False)
-            )
+            problems = (f"{p['loc'][0]}: {p['msg']} (got {shown(p['input'])})" for p in error.errors(include_url=False))
             raise InvalidConfigError("; ".join(problems)) from error
 
     def model_post_init(self, context: Any, /) -> None:

@@ -112,7 +112,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
             raise InvalidConfigError("model=True lets the agent's model write summaries: give llm= or set Settings.llm")
         made = super().from_defaults(
             user=user, tenant=tenant, agent=agent, url=url, memory=memory,
-            session=session, model_limit=room_of(llm), **shown, **unknown,
+            session=session, **{"model_limit": room_of(llm), **shown, **unknown},
         )  # fmt: skip
         made._llm = llm if model else None  # noqa: SLF001 - our own
         return made

@@ -11,7 +11,7 @@ from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, Messag
 from pydantic import PrivateAttr
 
 from hybrid_memory import Message, Scope
-from hybrid_memory.adapters import TWINS, Runner, faces
+from hybrid_memory.adapters import TWINS, Runner, checked, faces
 from llamaindex_hybrid_memory.bound import Bound
 from llamaindex_hybrid_memory.keyed_log import KeyedLog
 from llamaindex_hybrid_memory.messages import as_chats, as_messages, to_chat_message
@@ -96,6 +96,7 @@ class HybridChatStore(KeyedStore, AsyncDBChatStore):
         """The store that `to_dict` describes."""
         return cls(**{name: value for name, value in {**data, **kwargs}.items() if name in cls.model_fields})
 
+    @checked
     async def get_messages(
         self,
         key: str,
@@ -107,12 +108,15 @@ class HybridChatStore(KeyedStore, AsyncDBChatStore):
         start = offset or 0
         return as_chats(found[start : None if limit is None else start + limit])
 
+    @checked
     async def count_messages(self, key: str, status: MessageStatus | None = MessageStatus.ACTIVE) -> int:
         return len(await (await self._open(TWINS)).read(TWINS, key, status))
 
+    @checked
     async def add_message(self, key: str, message: ChatMessage, status: MessageStatus = MessageStatus.ACTIVE) -> None:
         await self.add_messages(key, [message], status)
 
+    @checked
     async def add_messages(
         self, key: str, messages: Sequence[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
     ) -> None:
@@ -123,6 +127,7 @@ class HybridChatStore(KeyedStore, AsyncDBChatStore):
         """
         await (await self._open(TWINS)).add(TWINS, key, as_messages(messages), status)
 
+    @checked
     async def set_messages(
         self, key: str, messages: Sequence[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
     ) -> None:
@@ -133,16 +138,20 @@ class HybridChatStore(KeyedStore, AsyncDBChatStore):
         """
         await (await self._open(TWINS)).replace(TWINS, key, as_messages(messages), status)
 
+    @checked
     async def delete_message(self, key: str, idx: int) -> ChatMessage | None:
         return _only(await (await self._open(TWINS)).remove(TWINS, key, _at(idx)))
 
+    @checked
     async def delete_messages(self, key: str, status: MessageStatus | None = None) -> None:
         await (await self._open(TWINS)).remove(TWINS, key, _everything, status)
 
+    @checked
     async def delete_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
         log = await self._open(TWINS)
         return as_chats(await log.remove(TWINS, key, lambda found: found[: max(n, 0)], MessageStatus.ACTIVE))
 
+    @checked
     async def archive_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
         return as_chats(await (await self._open(TWINS)).archive(TWINS, key, n))
 

@@ -15,7 +15,7 @@ from llama_index.core.utils import get_tokenizer
 from pydantic import Field, PrivateAttr
 
 from hybrid_memory import Message, Role, ScopedMemory
-from hybrid_memory.adapters import LEAST_TOKENS, TWINS, LruCache, Portion, estimate_tokens, recollect
+from hybrid_memory.adapters import LEAST_TOKENS, TWINS, LruCache, Portion, checked, estimate_tokens, recollect
 from hybrid_memory.errors import HybridMemoryError, IdConflictError, InvalidInputError, InvalidMessageError
 from llamaindex_hybrid_memory.bound import Bound
 from llamaindex_hybrid_memory.messages import from_chat_message
@@ -136,6 +136,7 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
     _shown: LruCache[str | None, Shown | None] = PrivateAttr(default_factory=lambda: LruCache(SESSIONS))
     _portions: LruCache[str, Portion] = PrivateAttr(default_factory=lambda: LruCache(SESSIONS))
 
+    @checked
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         session = block_kwargs.get(SESSION)
         turn = Turn.of(messages or [])
@@ -155,6 +156,7 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
         self._portions.put(text, portion)
         return text
 
+    @checked
     async def _aput(self, messages: list[ChatMessage]) -> None:
         for session, flushed in by_session(messages).items():
             try:
@@ -162,13 +164,14 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
             except HybridMemoryError as error:
                 _log.warning("%d messages of %r are kept and written later: %s", len(flushed), session, error)
 
-    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
+    @checked
+    async def atruncate(self, content: Any, tokens_to_truncate: int) -> str | None:
         """The content with so many tokens less, never with half a line: the worst hits go first, the profile last.
 
         Tokens are those of LlamaIndex's tokenizer, as ``Memory`` counts by default. None if nothing is left, or the
         text is none of the block's own: it might lose the end of a mark.
         """
-        portion = self._portions.get(content) if content else None
+        portion = self._portions.get(content) if isinstance(content, str) else None
         if portion is None:
             return None
         tokenizer = get_tokenizer()

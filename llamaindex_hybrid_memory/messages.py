@@ -18,7 +18,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from hybrid_memory import Message, Role
-from hybrid_memory.adapters import ORIGIN, as_shown, lowered, storable_name
+from hybrid_memory.adapters import ORIGIN, as_shown, checked, lowered, storable_name
 from hybrid_memory.errors import InvalidMessageError
 
 _BLOCK: TypeAdapter[Any] = TypeAdapter(ContentBlock)
@@ -146,6 +146,7 @@ _ROLES = {
 }
 
 
+@checked
 def from_chat_message(chat: ChatMessage) -> Message:
     """The message in our form; ``to_chat_message`` gives back an equal one.
 
@@ -187,6 +188,7 @@ def from_chat_messages(chats: Iterable[ChatMessage], called: dict[str, str]) -> 
     return said
 
 
+@checked
 def to_chat_message(message: Message) -> ChatMessage:
     """The message as LlamaIndex has it, a new one each time; it may come from any framework.
 

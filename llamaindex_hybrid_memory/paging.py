@@ -25,7 +25,7 @@ _shown: LruCache[tuple[str, Scope], Mapping[str, Any]] = LruCache(SESSIONS)
 
 def settings(paging: bool | PagingConfig, *, k: int | None, token_limit: Any, profile: str | None) -> dict[str, Any]:
     """The fields of a chat memory; raises `InvalidConfigError` if the prompt is too small for paging."""
-    config = PagingConfig() if paging is True else paging or None
+    config = PagingConfig() if paging is True else None if paging is False else paging
     given = {"k": k, "token_limit": token_limit, "profile": profile, "paging": config}
     if config is None:
         return given

@@ -12,7 +12,7 @@ from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, Query
 from pydantic import ConfigDict, Field
 
 from hybrid_memory import Condensed, HybridMemory, Scored, Weights
-from hybrid_memory.adapters import How, Runner, faces, instant
+from hybrid_memory.adapters import How, Runner, checked_text, faces, instant
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from llamaindex_hybrid_memory.bound import IN_MEMORY, held, opened, url_of
 
@@ -63,7 +63,8 @@ class MemoryPostprocessor(BaseNodePostprocessor):
 
 def asked(bundle: QueryBundle | None) -> str | None:
     """The question; None without one, or where it is empty."""
-    return bundle.query_str if bundle is not None and bundle.query_str.strip() else None
+    query = None if bundle is None else checked_text("the query", bundle.query_str)
+    return query if query and query.strip() else None
 
 
 def annotated(node: BaseNode, **metadata: Any) -> BaseNode:

@@ -13,7 +13,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from pydantic import Field
 
 from hybrid_memory import Hit, HybridMemory, Origin, RecordKind, Weights
-from hybrid_memory.adapters import Runner, Scalar, faces
+from hybrid_memory.adapters import Runner, Scalar, checked, faces
 from llamaindex_hybrid_memory.bound import Bound
 
 UNSEEN = ["score", "why", "signals", "sources", "kind", "session", "space"]
@@ -96,6 +96,7 @@ class _Recall(Bound):
     spaces: tuple[str, ...] | Literal["all"] = ()
     origins: tuple[Origin, ...] = ()
 
+    @checked
     async def nodes(self, run: Runner, query: str) -> list[NodeWithScore]:
         if not query.strip():
             return []

@@ -10,7 +10,7 @@ from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from hybrid_memory import HybridMemory, ScopedMemory
-from hybrid_memory.adapters import Runner, faces
+from hybrid_memory.adapters import Runner, checked, faces
 from hybrid_memory.apps.agent import PAGING_FUNCTIONS, SEND, answer_tokens, functions_named, prepared
 from hybrid_memory.errors import StoreError
 from hybrid_memory.tools import Answer, MemoryTool, tools_named
@@ -49,6 +49,7 @@ class HybridMemoryToolSpec(BaseToolSpec):
         InvalidInputError: a name is no tool's.
     """
 
+    @checked
     def __init__(
         self,
         *,
@@ -69,6 +70,7 @@ class HybridMemoryToolSpec(BaseToolSpec):
         self._named = functions_named if paging else tools_named
         self.spec_functions = [tool.name for tool in self._named(BY_DEFAULT if paging and names is None else names)]
 
+    @checked
     def to_tool_list(
         self,
         spec_functions: Sequence[str | tuple[str, str]] | None = None,

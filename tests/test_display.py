@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
@@ -207,3 +210,32 @@ def test_a_hit_that_stands_before_a_better_one_says_why() -> None:
             better = any(other.score > hit.score + 1e-6 for other in hits[row + 1 :])
             assert ("before better ones" in hit.note) == better
     assert any("before better ones" in hit.note for hit in found["Where does the key of the cellar hang now?"])
+
+
+KILLED = """
+import os, signal
+from tqdm import tqdm
+from hybrid_memory.display import progress_bar
+
+lock = tqdm.get_lock()
+reading, writing = os.pipe()
+child = os.fork()
+if not child:
+    lock.acquire()
+    os.write(writing, b".")
+    signal.pause()
+os.read(reading, 1)
+os.kill(child, signal.SIGKILL)
+os.waitpid(child, 0)
+for shown in (None, False, True):
+    with progress_bar("indexing", shown=shown) as advance:
+        advance(1, 2)
+print("done")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_bar_does_not_wait_for_a_process_that_was_killed() -> None:
+    """As a worker of a server may be, which has the lock of tqdm in common with all the others."""
+    ended = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
+    assert ended.stdout == "done\n", ended.stderr

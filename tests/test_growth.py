@@ -5,16 +5,23 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from benchmarks.faults import long_inputs
 from benchmarks.faults.soak import Report, Talk, add_arguments
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory.artifacts import merge, read_on
+from hybrid_memory.artifacts.files import MAX_CHANGED, Effect, FileBook
+from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.context.compact import MAX_STRETCHES
+from hybrid_memory.context.shortening import excerpt as shortened_to
+from hybrid_memory.facts import portrait
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.facts.profiling import MAX_FACTS, own_facts, profile_of
+from hybrid_memory.facts.profiling import MAX_FACTS, looked_at, own_facts, profile_of
 from hybrid_memory.facts.resolving import resolve
 from hybrid_memory.facts.rules.reading import RuleExtractor
 from hybrid_memory.facts.values import ALIKE
@@ -24,6 +31,9 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.text.asking import MAX_CHARS, about_now
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.dates import find_times
+from hybrid_memory.text.sentences import excerpt
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import Clock, Line, assert_linear
 
 NOW = datetime(2024, 5, 1, 9, tzinfo=UTC)
@@ -243,3 +253,138 @@ def test_a_soak_speaks_with_all_verbs_and_tells_what_became_slower(tmp_path: Any
     report.samples += [(second, "assemble", 0.01 + second / 1000) for second in range(60)]
     held = {verb: one["held"] for verb, one in report.verdict()["verbs"].items()}
     assert held == {"recall": True, "assemble": False}
+
+
+def folded(memory: HybridMemory, folds: int) -> ScopedMemory:
+    """A session with so many folds, each with an edited message among its turns, and one of another session."""
+    me = memory.scoped(user="u", session="s")
+    me.follow([Message(content="Begin.", id="begin")])
+    for number in range(folds):
+        said = Message(content=f"I wrote src/part_{number}.py.", id=f"u{number}")
+        answer = Message(content=f"Noted {number}.", role=Role.ASSISTANT, id=f"a{number}")
+        me.remember([said, answer])
+        me.follow([said, answer.model_copy(update={"content": f"Noted anew {number}."})])
+        me.remember("And so on.")
+        me.compact(keep=1)
+    other = memory.scoped(user="u", session="other")
+    other.remember(["Once.", "Twice.", "Thrice."])
+    other.compact(keep=1)
+    return me
+
+
+def test_edits_do_not_keep_stretches_from_being_joined() -> None:
+    with open_memory("memory://", embedder="none") as memory:
+        me = folded(memory, MAX_STRETCHES)
+        summary = me.summary()
+        assert len(summary.stretches) == MAX_STRETCHES
+        assert summary.stretches == tuple(sorted(summary.stretches))
+
+
+def test_what_is_forgotten_is_read_again_once_though_stretches_are_joined() -> None:
+    read = []
+    for folds in (MAX_STRETCHES // 2, 2 * MAX_STRETCHES):
+        with open_memory("memory://", embedder="none") as memory:
+            me = folded(memory, folds)
+            log = CountedLog(memory._runtime.services.log)
+            memory._runtime.services.log = log  # type: ignore[assignment]
+            me.forget(ids=["u3"])
+            read.append(log.events)
+            assert "part_3.py" not in str([event.payload for event in log.inner.read(me.scope)])
+            assert f"part_{folds - 2}.py" in str(me.summary().artifacts)
+    assert read[1] < 6 * read[0]
+
+
+def test_the_audits_of_folds_are_kept_up() -> None:
+    with open_memory("memory://", embedder="none") as memory:
+        me = folded(memory, 40)
+        log = CountedLog(memory._runtime.services.log)
+        memory._runtime.services.log = log  # type: ignore[assignment]
+        first = memory.stats().compactions
+        assert first.compactions == 41
+        assert log.events == 4, "two of each session"
+        log.events = 0
+        assert memory.stats().compactions == first
+        me.remember(["More.", "And more."])
+        me.compact(keep=1)
+        log.events = 0
+        assert memory.stats().compactions.compactions == 42
+        assert log.events == 2
+        memory.scoped(user="u").forget(user="u")
+        assert memory.stats().compactions.compactions == 0
+
+
+def test_what_a_question_of_many_words_is_about_is_found_in_linear_time() -> None:
+    for read in (
+        lambda text: excerpt(text, terms(text), 600),
+        lambda text: shortened_to(text, 300, wanted=terms(text), count=estimate_tokens),
+    ):
+        assert_linear(read, lambda size: "".join(f"I like tea{n}. " for n in range(size // 14)), 120_000)
+
+
+def test_a_ledger_keeps_so_many_files_and_those_that_come_back() -> None:
+    def written(number: int) -> Message:
+        call = {"name": "write_file", "arguments": {"path": f"src/f{number}.py", "content": "x"}, "id": f"c{number}"}
+        return Message(role=Role.ASSISTANT, tool_calls=[call], id=f"m{number}")  # type: ignore[list-item]
+
+    ledger = Ledger()
+    numbers = [*range(MAX_CHANGED), 3, *range(MAX_CHANGED, MAX_CHANGED + 20)]
+    for row in range(0, len(numbers), 60):
+        messages = [written(number).model_copy(update={"id": f"m{row}"}) for number in numbers[row : row + 60]]
+        ledger = merge(ledger, read_on(ledger, messages))
+    paths = [file.path for file in ledger.files]
+    assert len(paths) == MAX_CHANGED
+    assert "src/f3.py" in paths
+    assert "src/f4.py" not in paths
+    assert f"src/f{MAX_CHANGED + 19}.py" in paths
+
+
+def test_the_name_of_a_file_is_looked_for_among_few_others() -> None:
+    def book(text: str) -> None:
+        files = FileBook()
+        for number in range(len(text)):
+            files.apply(Effect("write", f"src/part{number}/f.py" if number % 2 else f"/scratch/f{number}.py"), "m")
+
+    assert_linear(book, lambda size: "x" * size, 4_000)
+
+
+def test_an_edit_lets_neither_blocks_nor_the_profile_be_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = 0
+
+    def counted(*args: Any, **kwargs: Any) -> UserProfile:
+        nonlocal made
+        made += 1
+        profile: UserProfile = profile_of(*args, **kwargs)
+        return profile
+
+    monkeypatch.setattr(portrait, "profile_of", counted)
+    with open_memory("memory://", embedder="none") as memory:
+        memory.scoped(user="u", session="before").remember("I live in Oslo.")
+        me = memory.scoped(user="u", session="s")
+        said = [Message(content="Hello.", id="q"), Message(content="Hi.", id="a", role=Role.ASSISTANT)]
+        me.follow(said)
+        for number in range(20):
+            me.block("human").put(f"text {number}")
+        log = CountedLog(memory._runtime.services.log)
+        memory._runtime.services.log = log  # type: ignore[assignment]
+        for number in range(6):
+            me.follow([said[0], said[1].model_copy(update={"content": f"Hi {number}."})])
+            assert "Oslo" in str(me.assemble().messages)
+            log.events = 0
+            assert me.blocks()["human"].value == "text 19"
+            if number:
+                assert log.events < 4
+    assert made == 1
+
+
+def test_a_profile_embeds_no_more_values_than_its_fields_look_at() -> None:
+    facts = own_facts(resolve(claims_of("I like tea. My name is Ann.")))
+    many = [replace(facts[0], id=100 + number, value=f"tea{number}") for number in range(3 * MAX_FACTS)]
+    kept = looked_at([*facts, *many], UserProfile)
+    assert len(kept) == MAX_FACTS + 1
+    assert profile_of(kept, UserProfile) == profile_of([*facts, *many], UserProfile)
+
+
+def test_long_inputs_go_through_all_verbs() -> None:
+    parser = argparse.ArgumentParser()
+    long_inputs.add_arguments(parser)
+    assert long_inputs.run(parser.parse_args(["--count", "4000", "--most", "30", "--kinds", "likings", "json"])) == 0

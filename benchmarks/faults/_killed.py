@@ -7,6 +7,7 @@ once it is acknowledged, until it is killed; ``check`` prints what is wrong. Bot
 from __future__ import annotations
 
 import json
+import logging
 import os
 import random
 import sys
@@ -99,6 +100,7 @@ def warmed() -> None:
 
 def main() -> None:
     """One fork after the other."""
+    logging.disable(logging.CRITICAL)  # every lost connection is told at length
     warmed()
     say("ready")
     for line in sys.stdin:

@@ -18,10 +18,11 @@ from typing import Any
 from tqdm import tqdm
 
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory.items.items import FindItems, GetItem, ItemOperation, PutItem
 
 BATCH = 100
 REPEATS = 7
-LINEAR = frozenset(("facts", "profile", "stats"))
+LINEAR = frozenset(("facts", "profile", "newest items", "forget"))
 """What these return, or look at, is as long as what is known, or bounded far beyond these histories."""
 
 NOISE = 5.0
@@ -35,9 +36,16 @@ SAID = (
 )
 KINDS = ("green", "black", "white", "cold", "sweet", "bitter", "strong", "weak", "old", "young")
 
+
+def batch(memory: HybridMemory, *operations: ItemOperation) -> object:
+    """Do these to the items."""
+    return memory.items("tool").batch(operations)
+
+
 VERBS: dict[str, Callable[[HybridMemory, ScopedMemory, int], object]] = {
     "remember": lambda _, me, turn: me.remember(f"One more thing: {turn}."),
     "recall": lambda _, me, turn: me.recall(f"What about tea{turn}?"),
+    "recall of turns": lambda _, me, turn: me.recall(f"What about tea{turn}?", kinds=["turn"], within="session"),
     "assemble": lambda _, me, turn: me.assemble(f"What about sweet tea{turn}?"),
     "facts of an attribute": lambda _, me, _turn: me.facts(attribute="home"),
     "facts": lambda _, me, _turn: me.facts(),
@@ -51,6 +59,10 @@ VERBS: dict[str, Callable[[HybridMemory, ScopedMemory, int], object]] = {
     "follow": lambda _, me, turn: me.follow([Message(content="Well?", id=f"f{turn}")]),
     "count": lambda _, me, _turn: me.count(),
     "stats": lambda memory, _, _turn: memory.stats(),
+    "put an item": lambda memory, _, turn: batch(memory, PutItem(("users", f"v{turn}"), "tea", {"a": 1}, ("Tea.",))),
+    "get an item": lambda memory, _, turn: batch(memory, GetItem(("users", f"u{turn % 50}"), f"k{turn}")),
+    "search items": lambda memory, _, turn: batch(memory, FindItems(("users", f"u{turn % 50}"), "green tea")),
+    "newest items": lambda memory, _, _turn: batch(memory, FindItems(("users",))),
     "forget": lambda _, me, turn: me.forget(ids=[f"u{turn}"]),
 }
 
@@ -79,6 +91,11 @@ def fill(memory: HybridMemory, turns: int) -> None:
         me.follow([messages[-2], messages[-1].model_copy(update={"content": f"Anew: {first}."})])
         me.block("human").put(f"turn {first}")
         me.compact(keep=2)
+        puts = [
+            PutItem(("users", f"u{turn % 50}"), f"k{turn}", {"turn": turn}, (f"{KINDS[turn % len(KINDS)]} tea",))
+            for turn in range(first, min(first + BATCH, turns), 2)
+        ]
+        batch(memory, *puts)
         memory.flush()
 
 

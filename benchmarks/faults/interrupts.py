@@ -38,6 +38,10 @@ class ThrownError(BaseException):
     """What is thrown into a thread."""
 
 
+PASSING = "to be forgotten"
+"""What is remembered and forgotten at once."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the campaign."""
     parser.add_argument("--count", type=int, default=3000, help="interrupts, over both sorts")
@@ -85,7 +89,8 @@ def campaign(folder: Path, sort: str, count: int, chance: random.Random) -> Coun
         found = Counter(message.text for message in other.scoped(user="alice").history())
     figures["acknowledged"] = len(said)
     figures["lost"] = sum(text not in found for text in said)
-    figures["twice"] = sum(times > 1 for times in found.values())
+    # What an interrupt kept from being forgotten stands there as often as that happened.
+    figures["twice"] = sum(times > 1 for text, times in found.items() if text != PASSING)
     return figures
 
 
@@ -238,7 +243,7 @@ def step(memory: HybridMemory, numbers: object) -> None:
     if number % 10 == 0:
         alice.assemble("Which number do I like?")
     if number % 25 == 0:
-        alice.forget(ids=[alice.remember("to be forgotten").ids[0]])
+        alice.forget(ids=[alice.remember(PASSING).ids[0]])
 
 
 def show(line: str) -> None:

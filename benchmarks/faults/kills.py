@@ -22,8 +22,15 @@ from typing import IO, Any
 from hybrid_memory.testing.servers import MilvusServer, RedisServer
 
 CHILD = Path(__file__).with_name("_killed.py")
-SHARES = {"sqlite": 0.6, "redis": 0.34, "milvus": 0.03, "clickhouse": 0.03}
+SHARES = {"sqlite": 0.6, "redis": 0.25, "milvus": 0.1, "clickhouse": 0.05}
 """Of all kills; where some engines are left out, the others take theirs."""
+
+BATCHES = {"sqlite": (0, 0, 1, 2, 3, 5, 8), "redis": (0, 0, 1, 2, 3, 5, 8)}
+SLOW_BATCHES = (0, 2, 5, 9, 14, 20)
+"""How many batches a writer writes before it is killed; more where it takes long to begin."""
+
+SERVERS = {"redis": 0.5, "milvus": 0.25}
+"""How often the server is killed as well."""
 
 PER_STORE = 25
 """Kills of one store, before another is begun: what is there is looked through after each."""
@@ -112,9 +119,9 @@ def campaign(engine: str, count: int, chance: random.Random, folder: Path, figur
             before = len(acknowledged)
             child.order(do="write", config=config, cycle=cycle)
             pid = int(child.line())
-            acknowledged += child.ids(chance.choice([0, 0, 1, 2, 3, 5, 8]))
+            acknowledged += child.ids(chance.choice(BATCHES.get(engine, SLOW_BATCHES)))
             time.sleep(chance.random() * 0.05)
-            if server is not None and chance.random() < 0.5:
+            if server is not None and chance.random() < SERVERS[engine]:
                 server.kill()
                 server.start()
                 acknowledged += child.ids(2)
@@ -134,7 +141,7 @@ def campaign(engine: str, count: int, chance: random.Random, folder: Path, figur
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the command takes."""
     parser.add_argument("--engines", nargs="+", choices=list(SHARES), default=list(SHARES))
-    parser.add_argument("--count", type=int, default=100, help="kills in all, half as many again of servers")
+    parser.add_argument("--count", type=int, default=100, help="kills of writers in all; servers come on top")
     parser.add_argument("--seed", type=int, default=7)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.blocks.block import MAX_CHARS, checked_label, checked_length
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.condense import How
@@ -35,7 +36,7 @@ from hybrid_memory.scope import check_name
 from hybrid_memory.text.asking import asks_nothing, is_memory
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.urls import shown_url
-from hybrid_memory.validation import checked_text, instant
+from hybrid_memory.validation import checked_text, instant, shown
 
 __all__ = [
     "LEAST_TOKENS",
@@ -55,7 +56,9 @@ __all__ = [
     "Scalar",
     "as_shown",
     "budget_of",
+    "checked",
     "checked_blocks",
+    "checked_text",
     "estimate_tokens",
     "exchanges",
     "faces",
@@ -63,6 +66,7 @@ __all__ = [
     "lowered",
     "new_id",
     "recollect",
+    "shown",
     "shown_url",
     "storable_name",
     "window",
@@ -101,8 +105,17 @@ TWINS = TwinRunner()
 def faces(
     flow: Callable[Concatenate[S, Runner, P], Coroutine[Any, Any, T]],
 ) -> tuple[Callable[Concatenate[S, P], T], Callable[Concatenate[S, P], Coroutine[Any, Any, T]]]:
-    """The blocking method and its async twin: of ``_get(self, run, /, ...)`` the methods ``get`` and ``aget``."""
-    return two_faces(flow, lambda _: TWINS)
+    """The blocking method and its async twin: of ``_get(self, run, /, ...)`` the methods ``get`` and ``aget``.
+
+    What callers give is checked by the signature: `InvalidInputError`.
+    """
+    arguments = Arguments(flow, own=2)
+
+    async def admitted(self: S, run: Runner, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        given, named = arguments(args, kwargs)
+        return await flow(self, run, *given, **named)
+
+    return two_faces(admitted, lambda _: TWINS, like=flow)
 
 
 async def recollect(

@@ -12,12 +12,22 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, iscoroutinefunction, signature
 from itertools import islice
 from operator import index
-from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Literal,
+    ParamSpec,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.errors import InvalidInputError, InvalidScopeError
 from hybrid_memory.validation import LONGEST_SPAN, MAX_COUNT, bounded, check_nesting, shown
 
 P = ParamSpec("P")
@@ -25,6 +35,8 @@ T = TypeVar("T")
 
 MAX_ITEMS = 100_000
 """Elements of an iterator, which may have no end."""
+
+_OF_SCOPES = ("tenant", "user", "agent", "session")
 
 Check: TypeAlias = Callable[[Any], Any]
 """The value as it goes on; raises `_RefusedError`."""
@@ -67,7 +79,8 @@ class Arguments:
         try:
             return self._checks[name](value)
         except _RefusedError as error:
-            raise self._error(f"{name} must be {error}, got {shown(value)}") from None
+            kind = InvalidScopeError if name in _OF_SCOPES else self._error
+            raise kind(f"{name} must be {error}, got {shown(value)}") from None
         except Exception as error:
             raise self._error(f"{name} cannot be read: {type(error).__name__}") from error
 
@@ -83,29 +96,39 @@ class Arguments:
         return checks
 
 
-def checked(method: Callable[P, T]) -> Callable[P, T]:
-    """A method whose arguments are checked."""
-    arguments = Arguments(method)
+def checked(function: Callable[P, T]) -> Callable[P, T]:
+    """A function, or a method by its ``self`` or ``cls``, whose arguments are checked."""
+    own = int(next(iter(signature(function).parameters), "") in ("self", "cls"))
+    arguments = Arguments(function, own=own)
 
-    @wraps(method)
+    @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        this, *others = args
-        given, named = arguments(tuple(others), kwargs)
-        return method(this, *given, **named)  # type: ignore[arg-type]
+        given, named = arguments(args[own:], kwargs)
+        return function(*args[:own], *given, **named)  # type: ignore[arg-type]
 
-    return call
+    return call if not iscoroutinefunction(function) else _awaited(call)
+
+
+def _awaited(call: Callable[P, Any]) -> Callable[P, Any]:
+    """The call of a coroutine function as one, which frameworks tell by its kind."""
+
+    @wraps(call)
+    async def twin(*args: P.args, **kwargs: P.kwargs) -> Any:
+        return await call(*args, **kwargs)
+
+    return twin
 
 
 def check_fields(record: object) -> None:
     """Check what a frozen dataclass was made with, in its ``__post_init__``; raises `InvalidInputError`."""
     kind = type(record)
-    arguments = _of_class.get(kind) or _of_class.setdefault(kind, Arguments(kind.__init__))
+    arguments = _of_records.get(kind) or _of_records.setdefault(kind, Arguments(kind.__init__))
     _, named = arguments((), {name: getattr(record, name) for name in kind.__dataclass_fields__})  # type: ignore[attr-defined]
     for name, value in named.items():
         object.__setattr__(record, name, value)
 
 
-_of_class: dict[type, Arguments] = {}
+_of_records: dict[type, Arguments] = {}
 
 
 def _type_of(parameter: Parameter, function: Callable[..., Any]) -> Any:
@@ -122,9 +145,19 @@ def _check_of(hint: Any, *, among: bool = False) -> Check:
         return _exact_integer
     if hint in _PLAIN:
         return _PLAIN[hint]
+    if hasattr(get_origin(hint) or hint, "__required_keys__"):  # a TypedDict, also of typing_extensions
+        return _json_mapping
     if get_origin(hint) is not None:
         return _check_of_parts(hint, among=among)
-    return _instance(hint) if isinstance(hint, type) and not getattr(hint, "_is_protocol", False) else _anything
+    return _of_class(hint)
+
+
+def _of_class(hint: Any) -> Check:
+    if not isinstance(hint, type):
+        return _anything
+    if not getattr(hint, "_is_protocol", False):
+        return _instance(hint)
+    return _callable if "__call__" in vars(hint) else _anything  # what others have is seen where it is asked
 
 
 def _check_of_parts(hint: Any, *, among: bool) -> Check:  # noqa: PLR0911 - one for each kind
@@ -142,7 +175,9 @@ def _check_of_parts(hint: Any, *, among: bool) -> Check:  # noqa: PLR0911 - one 
     if isinstance(origin, type) and issubclass(origin, Iterable):
         check = _collection(_described(hint), _check_of(parts[0], among=among))
         return (lambda value: tuple(check(value))) if origin is tuple else check
-    return _instance(type) if origin is type else _anything
+    if origin is type:
+        return _instance(type)
+    return _of_class(origin)
 
 
 def _anything(value: Any) -> Any:

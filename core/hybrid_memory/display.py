@@ -7,6 +7,8 @@ apart; each also has its name beside it.
 
 from __future__ import annotations
 
+import sys
+import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -108,9 +110,16 @@ Progress = Callable[[int, int], None]
 @contextmanager
 def progress_bar(label: str, *, shown: bool | None, unit: str = "turn") -> Iterator[Progress]:
     """A callback that moves a bar; ``shown`` None shows it when stderr is a terminal."""
+    if not (sys.stderr.isatty() if shown is None else shown):
+        yield lambda *_: None
+        return
     from tqdm import tqdm  # noqa: PLC0415 - 50 ms that an import of the package need not pay
 
-    with tqdm(desc=label, unit=unit, disable=None if shown is None else not shown, leave=False) as bar:
+    class Bar(tqdm):  # type: ignore[type-arg]
+        # The lock of tqdm belongs to all processes that were forked: one that is killed would keep it for ever.
+        _lock = threading.RLock()
+
+    with Bar(desc=label, unit=unit, leave=False) as bar:
 
         def advance(done: int, total: int) -> None:
             bar.total = total

@@ -207,14 +207,14 @@ def whole(label: str, value: object, least: int, most: int | None = None) -> int
     if isinstance(value, int) and not isinstance(value, bool) and value >= least and (most is None or value <= most):
         return value
     limits = f"of at least {least}" if most is None else f"from {least} to {most}"
-    raise InvalidInputError(f"{label} must be a whole number {limits}, got {value!r}")
+    raise InvalidInputError(f"{label} must be a whole number {limits}, got {shown(value)}")
 
 
 def positive_seconds(label: str, duration: object) -> float:
     """The length of a timedelta above 0; else `InvalidInputError`."""
     if isinstance(duration, timedelta) and duration > timedelta(0):
         return duration.total_seconds()
-    raise InvalidInputError(f"{label} must be a timedelta above 0, got {duration!r}")
+    raise InvalidInputError(f"{label} must be a timedelta above 0, got {shown(duration)}")
 
 
 def checked_text(name: str, text: Any) -> str:

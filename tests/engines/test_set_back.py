@@ -168,3 +168,44 @@ def test_who_may_only_look_gets_answers_from_the_log_alone(new_config: Config) -
             "I live in Lisbon.",
             "The tram is late.",
         }
+
+
+@pytest.mark.parametrize("index", ["sqlite", "redis", "milvus"])
+def test_of_two_that_set_an_index_right_the_slower_one_drops_nothing_new(
+    index: str, new_config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was stale when it looked is new by now, under the same positions."""
+    config = new_config(f"sqlite+{index}", **SETTINGS)
+    file, backup = files(config)
+    with open_memory(config) as memory:
+        before(memory)
+    shutil.copy(file, backup)
+    with open_memory(config) as memory:
+        lost(memory)
+    shutil.copy(backup, file)
+    with open_memory(config) as fast, open_memory(config) as slow:
+        engine, overtaken = slow._runtime.services.index, list[str]()
+        upsert, delete = engine.upsert, engine.delete
+
+        def overtake(verb: str) -> None:
+            if not overtaken:
+                overtaken.append(verb)
+                after(fast)
+
+        def later(*args: Any, **named: Any) -> Any:
+            if named.get("gone"):
+                overtake("upsert")
+            return upsert(*args, **named)
+
+        monkeypatch.setattr(engine, "upsert", later)
+
+        def gone(ids: Any) -> int:
+            overtake("delete")
+            return delete(ids)
+
+        monkeypatch.setattr(engine, "delete", gone)
+        slow.scoped(user="alice").recall("giraffe")
+        assert overtaken
+        for memory in (fast, slow):
+            assert_only_what_is_in_the_log_is_found(memory)
+    assert {finding.state for finding in check_store(config)} == {"ok"}

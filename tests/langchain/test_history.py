@@ -107,4 +107,4 @@ def test_the_scope_is_checked(memory: HybridMemory) -> None:
     with pytest.raises(InvalidScopeError, match="whose memory"):
         HybridChatMessageHistory(memory, session="s1")
     with pytest.raises(InvalidScopeError, match="which conversation"):
-        HybridChatMessageHistory(memory, user="alice", session=None)  # type: ignore[arg-type]
+        HybridChatMessageHistory(memory, user="alice", session=None)

@@ -317,7 +317,7 @@ class TestContent:
     async def test_what_is_not_its_own_is_truncated_to_nothing(self, block: HybridMemoryBlock) -> None:
         assert await block.atruncate("<memory>\nfirst line\n</memory>", 2) is None
         assert await block.atruncate("", 5) is None
-        assert await block.atruncate([], 5) is None  # type: ignore[arg-type]  # what Memory gives for an empty block
+        assert await block.atruncate([], 5) is None  # what Memory gives for an empty block
 
     async def test_what_stands_in_the_queue_is_not_recalled(self, store: HybridMemory) -> None:
         block = HybridMemoryBlock.from_defaults(user="alice", memory=store, profile="")

@@ -208,3 +208,21 @@ def test_the_wrong_object_is_refused_when_a_memory_is_opened(store: str) -> None
     for call in wrong:
         with pytest.raises(ValueError, match="has no method"):
             call()
+
+
+def test_a_prompt_goes_by_rules_while_the_language_model_hangs(face: Face, opened: Open, gate: Gate) -> None:
+    def write(prompt: str) -> str:
+        gate()
+        return "a summary"
+
+    memory = opened(compaction={"max_tokens": 300}, orchestration=SHORT | {"background": False})
+    memory.adopt(write)
+    alice = face(memory.scoped(user="alice", session="s1"))
+    for number in range(20):
+        alice.remember([f"town {number} is very nice", {"role": "assistant", "content": "tell me more about it"}])
+    assert alice.assemble("which town?").messages
+    assert gate.passed == 1
+    assert alice.summary().text
+    alice.remember([f"river {number} is very long" for number in range(20)])
+    assert alice.assemble("which river?").messages
+    assert gate.passed == 1, "a model that hangs is not asked for the next prompt as well"

@@ -236,7 +236,7 @@ def test_hanging_calls_are_bounded_until_one_comes_back(hanging: FaultyModel) ->
     for _ in range(20):
         with pytest.raises(ModelError, match=r"longer than|hangs"):
             model.complete(QUESTION)
-    assert 2 <= hanging.calls <= MAX_HANGING
+    assert 1 <= hanging.calls <= MAX_HANGING
     assert threading.active_count() <= before + MAX_HANGING
     hanging.release()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +13,7 @@ from hybrid_memory.engines.clickhouse import ClickHouseArchive
 from hybrid_memory.engines.clickhouse import connection as address
 from hybrid_memory.engines.clickhouse.connection import parsed
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, MissingDependencyError, StoreUnavailableError
+from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.testing.drafts import ALICE, archived
 
 
@@ -105,3 +107,16 @@ def test_a_missing_engine_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delitem(sys.modules, "clickhouse_connect.driver._backend.chdb_backend", raising=False)
     with pytest.raises(MissingDependencyError, match=r"hybrid-agent-memory\[chdb\]"):
         ClickHouseArchive("chdb:///nowhere").read(ALICE)
+
+
+def test_a_silent_server_is_asked_once_and_only_for_a_short_time_where_somebody_waits(deaf: int) -> None:
+    archive = ClickHouseArchive(f"clickhouse://127.0.0.1:{deaf}/db", engine_timeout=0.6)
+    with at_priority(INTERACTIVE):
+        began = time.monotonic()
+        with pytest.raises(StoreUnavailableError, match=str(deaf)):
+            archive.read(ALICE)
+        assert time.monotonic() - began < address.CALL_SECONDS
+        for _ in range(20):
+            with pytest.raises(StoreUnavailableError, match="is not asked, as it did not answer lately"):
+                archive.heads()
+    archive.close()

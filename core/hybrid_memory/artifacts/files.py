@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -27,6 +28,9 @@ from hybrid_memory.artifacts.ledger import (
 
 MAX_READ, MAX_SCRIPTS, MAX_SWEEPS, MAX_TESTS = 200, 60, 100, 10
 """The newest files that were only read, scripts, sweeps and test runs that a ledger keeps."""
+
+MAX_CHANGED = 1000
+"""Files that were changed; of more those are kept that several messages are about, and the newest."""
 
 _TEMPORARY = ("/tmp", "/var", "/dev", "/proc", "/usr", "/etc")  # noqa: S108 - names to recognise, nothing is written
 _WILDCARD = re.compile(r"[*?\[]")
@@ -76,6 +80,7 @@ class FileBook:
     def __init__(self, root: str | None = None) -> None:
         self.root = root
         self._files: dict[str, _File] = {}
+        self._absolute: dict[str, list[str]] = defaultdict(list)
         self._sweeps: list[Sweep] = []
         self.scripts: dict[str, tuple[ScriptEffect, ...]] = {}
 
@@ -92,7 +97,7 @@ class FileBook:
             if self.root is not None and path.startswith(self.root.rstrip("/") + "/"):
                 return path[len(self.root.rstrip("/")) + 1 :]
         elif self.root is None and "/" in path:
-            for absolute in [key for key in self._files if key.startswith("/") and key.endswith("/" + path)]:
+            for absolute in [key for key in self._absolute.get(_last(path), ()) if key.endswith("/" + path)]:
                 self.settle_root(absolute[: -len(path) - 1])
         return path
 
@@ -103,7 +108,7 @@ class FileBook:
             return
         self.root = root
         files = list(self._files.items())
-        self._files = {}
+        self._files, self._absolute = {}, defaultdict(list)
         for key, file in files:
             self._compose(self.key(key), file)
 
@@ -124,7 +129,7 @@ class FileBook:
     def _change(self, verb: str, path: str, source: str) -> _File:
         key = self.key(path)
         known = key in self._files
-        file = self._files.setdefault(key, _File(_normal(path)))
+        file = self._files[key] if known else self._added(key, _File(_normal(path)))
         if not known and verb in {"read", "seen", "edit", "tracked", "restore", "gone"}:
             file.origin = Origin.SEEN
         if verb in {"read", "seen"}:
@@ -192,11 +197,17 @@ class FileBook:
                 self.settle_root("/".join(parts[:start]))
                 return
 
+    def _added(self, key: str, file: _File) -> _File:
+        self._files[key] = file
+        if key.startswith("/"):
+            self._absolute[_last(key)].append(key)
+        return file
+
     def _compose(self, key: str, newer: _File) -> None:
         """Let what a newer ledger says about a file happen after what is known."""
         older = self._files.get(key)
         if older is None:
-            self._files[key] = newer
+            self._added(key, newer)
             return
         touched = newer.changed or newer.restored or newer.undone
         origin = newer.origin if newer.restored else _origin(older.origin, newer.origin)
@@ -234,6 +245,11 @@ class FileBook:
             state.path for state in states if state.operation is Operation.READ and not (state.restored or state.undone)
         ]
         dropped = set(read[: max(0, len(read) - MAX_READ)])
+        if len(states) - len(read) > MAX_CHANGED:
+            only_read = set(read)
+            changed = [state for state in states if state.path not in only_read]
+            once_first = sorted(changed, key=lambda state: len(state.sources) > 1)
+            dropped |= {state.path for state in once_first[: len(changed) - MAX_CHANGED]}
         scripts = [Script(path=path, effects=effects) for path, effects in self.scripts.items() if effects]
         return Ledger(
             files=tuple(state for state in states if state.path not in dropped),
@@ -278,6 +294,10 @@ def _origin(older: Origin, newer: Origin) -> Origin:
     if newer is Origin.NEW or older is Origin.NEW:
         return Origin.NEW
     return Origin.TRACKED if newer is Origin.TRACKED else older
+
+
+def _last(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _normal(path: str) -> str:

@@ -46,7 +46,8 @@ class CompactionConfig(Settings):
         artifact_ratio: share of the budget for the artifacts: files, commands, tests, errors, ids.
         recall_ratio: share of the budget for recalled memories, over all turns that the prompt shows.
         offload_tokens: where room is short, a message longer than this is shortened; the log has all of it.
-        model_timeout: after this time a language model counts as failed.
+        model_timeout: after this time a language model counts as failed; while somebody waits for a prompt, after
+            ``orchestration.model_timeout`` if that is less, and the summary goes by rules.
     """
 
     strategy: str | InstanceOf[SummaryStrategy] = "anchored"

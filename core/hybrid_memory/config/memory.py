@@ -104,8 +104,10 @@ class LearningConfig(Settings):
         extractor: what reads claims from turns: ``rules``, or the name of an installed one.
         model: let the language model read the turns too, where there is one; rules always do.
         origins: whose words facts are read from: the ``user``'s, and those of a ``person`` who speaks under a name of
-            their own, who can say things about themselves and give no instructions. Nothing that a tool, a page of the
-            web or an import says, nor the assistant without a name, is ever read as a fact.
+            their own, who can say things about themselves and give no instructions. With ``assistant`` the notes that a
+            model makes for the user with the memory's tools count as the user's facts, as where nothing else is ever
+            said; without it only what the user's own turns say as well. Notes never instruct. Nothing that a tool, a
+            page of the web or an import says, nor the assistant's own turns, is ever read as a fact.
         background: learn without being asked, on a thread of its own, once the conversation has been quiet for
             ``delay``; otherwise when facts or the profile are asked for, and with `flush` and `learn`.
         delay: the quiet after a write.
@@ -114,7 +116,7 @@ class LearningConfig(Settings):
     conflicts: ConflictRule = "newest"
     extractor: str = "rules"
     model: bool = True
-    origins: tuple[Literal["user", "person"], ...] = ("user", "person")
+    origins: tuple[Literal["user", "person", "assistant"], ...] = ("user", "person")
     background: bool = True
     delay: Duration = Field(default=timedelta(seconds=2), ge=timedelta(0))
 
@@ -130,8 +132,12 @@ class OrchestrationConfig(Settings):
         window: how long a batch of background work may wait for more.
         embedding_concurrency: calls of the embedder at the same time.
         model_timeout: how long recall waits for one answer of a model that was given (embedder, ranker, compressor,
-            extractor), and then does without; work in the background, `flush` and `rebuild` wait six times as long. A
-            language model has ``compaction.model_timeout``. A model that hangs is asked again only now and then.
+            extractor), and a prompt for one of a language model, and then does without; work in the background, `flush`
+            and `rebuild` wait six times as long. For a language model that nobody waits for it is
+            ``compaction.model_timeout``. A model that hangs is asked again only now and then.
+        engine_timeout: how long recall waits for one answer of a server (of log, index or archive), and then makes do
+            with what else there is, with a note; writes and all other work wait 8 to 10 seconds. A server that is
+            silent is asked again only now and then.
         cache: embeddings of queries and texts that are kept in memory; 0 keeps none.
         cache_ttl: how long.
     """
@@ -142,6 +148,7 @@ class OrchestrationConfig(Settings):
     window: Duration = Field(default=timedelta(milliseconds=50), ge=timedelta(0), le=timedelta(seconds=10))
     embedding_concurrency: int = Field(default=2, ge=1, le=256)
     model_timeout: Duration = Field(default=timedelta(seconds=10), gt=timedelta(0), le=timedelta(days=1))
+    engine_timeout: Duration = Field(default=timedelta(seconds=2.5), gt=timedelta(0), le=timedelta(days=1))
     cache: int = Field(default=10_000, ge=0)
     cache_ttl: Duration = Field(default=timedelta(hours=1), gt=timedelta(0))
 

@@ -22,7 +22,7 @@ from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import PRESSURE
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.log.visible import within
+from hybrid_memory.log.visible import Stretches, outermost, within
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
@@ -31,7 +31,7 @@ from hybrid_memory.validation import checked_count
 
 MAX_STRETCHES = 64
 JOIN_TRIES = 4
-"""Each state holds its stretches: beyond so many, two of the oldest are joined at each compaction."""
+"""Each state holds its stretches: beyond so many, the oldest are joined at each compaction."""
 
 RACES = 8
 """Times that another process may be faster before we say so."""
@@ -255,15 +255,26 @@ def _stretches(state: QueueState, span: Sequence[Event]) -> list[tuple[int, int]
 async def _fewer(
     run: Runner, services: Services, scope: Scope, stretches: Sequence[tuple[int, int]]
 ) -> tuple[tuple[int, int], ...]:
-    """The stretches; where there are many, two of the oldest as one, if nothing was said between them."""
-    if len(stretches) > MAX_STRETCHES:
-        for row, ((first, last), (after, end)) in enumerate(pairwise(stretches[: JOIN_TRIES + 1])):
-            gap = await run.call(
-                services.truth.read, scope, after=last, upto=after - 1, kinds=(EventKind.MESSAGE,), limit=1
-            )
-            if last < after and not gap:
-                return (*stretches[:row], (first, end), *stretches[row + 2 :])
-    return tuple(stretches)
+    """The stretches; where there are many, of the oldest two at a time as one, if nothing was said between them."""
+    fewer = tuple(stretches)
+    if len(fewer) <= MAX_STRETCHES:
+        return fewer
+    fewer = outermost(fewer)  # an edited message may lie in the stretch that it was folded with
+    view = await in_view(run, services, scope)  # what an edit replaced does not stand between them
+    while len(fewer) > MAX_STRETCHES:
+        joined = await _joined(run, view, scope, fewer)
+        if joined is None:
+            break
+        fewer = joined
+    return fewer
+
+
+async def _joined(run: Runner, services: Services, scope: Scope, stretches: Stretches) -> Stretches | None:
+    for row, ((first, last), (after, end)) in enumerate(pairwise(stretches[: JOIN_TRIES + 1])):
+        gap = await run.call(services.log.read, scope, after=last, upto=after - 1, kinds=(EventKind.MESSAGE,), limit=1)
+        if last < after and not gap:
+            return (*stretches[:row], (first, end), *stretches[row + 2 :])
+    return None
 
 
 def _kept(session: Session, rest: Sequence[Unit]) -> tuple[int, ...]:

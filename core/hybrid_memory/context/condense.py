@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal, NamedTuple, Self, TypeAlias, get_args
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 from hybrid_memory.artifacts import merge, read_on, render
 from hybrid_memory.artifacts.ledger import Ledger
@@ -30,7 +30,7 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.protection import chunks
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.validation import checked_count, shown
+from hybrid_memory.validation import checked_count
 
 How: TypeAlias = Literal["extractive", "llmlingua", "anchored"]
 
@@ -118,15 +118,9 @@ class CondenseRequest:
         cls, texts: Sequence[str | Message], *, query: str | None, max_tokens: int, how: How, weights: Weights | None
     ) -> Self:
         """The request, if its parts are in order; raises `InvalidInputError`."""
-        if isinstance(texts, str) or not isinstance(texts, Sequence):
-            raise InvalidInputError(f"texts must be a list of texts or messages, got {shown(texts)}")
-        if how not in get_args(How):
-            raise InvalidInputError(f"how must be one of {', '.join(get_args(How))}; got {shown(how)}")
-        if not isinstance(weights, Weights | None):
-            raise InvalidInputError(f"weights must be Weights(...), got {shown(weights)}")
         return cls(
             given=texts,
-            texts=score.checked_texts([text.text if isinstance(text, Message) else text for text in texts]),
+            texts=[text.text if isinstance(text, Message) else text for text in texts],
             heads=[f"{text.speaker}: " if isinstance(text, Message) else "" for text in texts],
             query=None if query is None else checked_query(query),
             max_tokens=checked_count("max_tokens", max_tokens, least=1),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 from hybrid_memory.blocks.block import Block
 from hybrid_memory.config import PagingConfig, PromptConfig
@@ -78,14 +78,8 @@ class PromptRequest:
         reader: Any = None, wait: bool = True, paging: Any = None, **texts: Any,
     ) -> Self:  # fmt: skip
         """The request, if its parts are in order; raises `InvalidInputError`."""
-        if query is not None and (not isinstance(query, str) or not query.strip()):
+        if query is not None and not query.strip():
             raise InvalidInputError(f"the query must be text, or None for the user's last turn; got {shown(query)}")
-        _check_texts(texts)
-        if layout not in get_args(Layout):
-            raise InvalidInputError(f"layout must be one of {', '.join(get_args(Layout))}; got {shown(layout)}")
-        if not isinstance(paging, PagingConfig | None):
-            raise InvalidInputError(f"paging must be a PagingConfig or None, got {shown(paging)}")
-        _check_blocks(blocks)
         _check_tools(tools)
         return cls(
             query=query,
@@ -103,11 +97,9 @@ class PromptRequest:
         )
 
 
-def _host(host: Any) -> Host:
+def _host(host: Host | None) -> Host:
     if host is None:
         return Host()
-    if not isinstance(host, Host):
-        raise InvalidInputError(f"host must be a Host or None, got {shown(host)}")
     named: tuple[tuple[str, Any], ...] = (("began", host.began), ("beside", host.beside))
     for name, value in named:
         if not isinstance(value, str | None):
@@ -118,21 +110,12 @@ def _host(host: Any) -> Host:
     return Host(None if among is None else frozenset(among), host.began, host.beside)
 
 
-def _check_blocks(blocks: Any) -> None:
-    if not isinstance(blocks, Mapping | None) or not all(
-        isinstance(label, str) and isinstance(block, str | Block) for label, block in (blocks or {}).items()
-    ):
-        raise InvalidInputError(f"blocks must be texts or blocks by label, got {shown(blocks)}")
-
-
 def _words(block: str | Block, *, edited: bool) -> str:
     """What a prompt says of a block; to a model that edits it, how full it is too."""
     return block if isinstance(block, str) else block.written if edited else block.value
 
 
 def _check_tools(tools: Any) -> None:
-    if isinstance(tools, str) or not isinstance(tools, Collection):
-        raise InvalidInputError(f"tools must be a list of tool schemas, got {shown(tools)}")
     for tool in tools:
         try:
             storable(dict(tool))
@@ -140,18 +123,12 @@ def _check_tools(tools: Any) -> None:
             raise InvalidInputError(f"a tool must be a schema in JSON, got {shown(tool)}: {error}") from None
 
 
-def _reader(reader: Any) -> Reader | None:
-    if isinstance(reader, str) and reader.strip():
-        return Reader(reader)
-    if not isinstance(reader, Reader | None):
+def _reader(reader: Reader | str | None) -> Reader | None:
+    if not isinstance(reader, str):
+        return reader
+    if not reader.strip():
         raise InvalidInputError(f"reader must be the name of a tool, a Reader or None, got {shown(reader)}")
-    return reader
-
-
-def _check_texts(texts: Mapping[str, Any]) -> None:
-    for name, text in texts.items():
-        if not isinstance(text, str) and (name, text) != ("profile", None):
-            raise InvalidInputError(f"{name} must be text, got {shown(text)}")
+    return Reader(reader)
 
 
 def _not_texts(values: Collection[Any]) -> bool:

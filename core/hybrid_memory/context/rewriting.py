@@ -13,7 +13,7 @@ from hybrid_memory.context.state import ledger_payload
 from hybrid_memory.context.summaries.lines import candidates
 from hybrid_memory.context.summary import Line
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.visible import Stretches
+from hybrid_memory.log.visible import Stretches, outermost
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import Erasure
@@ -175,10 +175,11 @@ class Rewriting:
 def _added(known: Stretches, stretches: Stretches) -> Stretches | None:
     """The stretches that a revision added to the known ones, some of which it may have joined; None if it is no such.
 
-    What lies between two that are joined holds no turns.
+    What lies between two that are joined holds no turns, or what an edit replaced.
     """
     if known == stretches[: len(known)]:
         return stretches[len(known) :]
+    known, stretches = outermost(known), outermost(stretches)
     firsts, lasts = {first for first, _ in known}, {last for _, last in known}
     added = tuple(stretch for stretch in stretches if stretch[0] not in firsts)
     going_on = [stretch for stretch in stretches if stretch[0] in firsts]

@@ -18,11 +18,12 @@ from hybrid_memory.log.visible import MAX_POSITION
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.erasure import Erasure
+from hybrid_memory.store.erasure import Erasure, stream
 from hybrid_memory.store.projection import Projection, append_revision, head, number_of, revision_id
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view, placed, present
 
+FOLDS = (EventKind.COMPACTION,)
 STATES = (EventKind.COMPACTION, EventKind.RESET)
 TURNS = (EventKind.MESSAGE, EventKind.RECALLED)
 
@@ -31,9 +32,11 @@ STATES_BATCH = 32
 
 SHOWN_CACHE = 8192
 WARNED_CACHE = 1024
+AUDITS_CACHE = 4096
+"""Owners of whose sessions the audits are kept."""
 
 MAX_READ = 1000
-"""Compactions of one owner that are looked at, the newest ones; a session without one among them is left out."""
+"""Sessions of one owner whose compactions are summed up, those that began to fold last."""
 
 
 async def load(run: Runner, services: Services, scope: Scope) -> Session:
@@ -154,10 +157,12 @@ class QueueProjection(Projection):
     def __init__(self) -> None:
         self.shown: LruCache[tuple[object, ...], Shown] = LruCache(SHOWN_CACHE)
         self.warned: LruCache[tuple[Scope, int], bool] = LruCache(WARNED_CACHE)
+        self._audits: LruCache[Scope, tuple[tuple[int, str], Mapping[Scope, Audit]]] = LruCache(AUDITS_CACHE)
 
     def clear(self, owner: Scope | None = None) -> None:
-        """Drop the messages."""
+        """Drop the messages and the audits."""
         self.shown.clear(lambda key, _: owner in (None, key[0]))
+        self._audits.clear(lambda key, _: owner in (None, key))
 
     def sources(self, item: object) -> Sequence[str] | None:
         """Ids of the turns behind a line of a summary."""
@@ -183,12 +188,37 @@ class QueueProjection(Projection):
         """What became of critical items, over all sessions; each carries its own sum in its newest compaction."""
         total = Audit()
         for owner in heads:
-            kinds = (EventKind.COMPACTION,)
-            events = await run.call(services.log.read, owner, kinds=kinds, limit=MAX_READ, newest=True)
-            newest = {event.scope: event for event in events}
-            for event in newest.values():
-                total += QueueState.of(event).audit
+            for audit in (await self._audited(run, services.log, owner)).values():
+                total += audit
         return {"compactions": total}
+
+    async def _audited(self, run: Runner, log: EventLog, owner: Scope) -> Mapping[Scope, Audit]:
+        """The audits of the owner's sessions: as they were read before, with those of compactions since."""
+        last, audits = self._audits.get(owner) or ((0, ""), {})
+        fresh: list[Event] = []
+        same = False
+        if last[0]:  # the last one again: a log that was set back has another there
+            async for events in stream(run, log, owner, kinds=FOLDS, after=last[0] - 1, size=STATES_BATCH):
+                same = same or (events[0].position, events[0].mark) == last
+                fresh = [*fresh[-1:], *({event.scope: event for event in events}.values())]
+                audits = {**audits, **{event.scope: Audit(**event.payload["audit"]) for event in events}}
+        if not same:
+            fresh = await _newest_folds(run, log, owner)
+            audits = {event.scope: Audit(**event.payload["audit"]) for event in fresh}
+        if fresh:
+            newest = max(fresh, key=lambda event: event.position)
+            self._audits.put(owner, ((newest.position, newest.mark), audits))
+        return audits
+
+
+async def _newest_folds(run: Runner, log: EventLog, owner: Scope) -> list[Event]:
+    """The newest compaction of each session, found by its first state; of the sessions that began to fold last."""
+    first = await run.call(log.read, owner, ids=[revision_id("queue", 1)], limit=MAX_READ, newest=True)
+    found: list[Event] = []
+    for scope in {event.scope for event in first}:
+        events = await run.call(log.read, scope, kinds=FOLDS, limit=STATES_BATCH if scope == owner else 1, newest=True)
+        found += [event for event in events if event.scope == scope][-1:]
+    return found
 
 
 def costs_of(services: Services) -> Costs:

@@ -175,7 +175,8 @@ def excerpt(text: str, max_tokens: int, *, wanted: Collection[str], count: Token
 
 def _ranked(rows: list[str], wanted: Collection[str]) -> list[int]:
     """Rows by what they say of the wanted terms, then by how near they stand to such a row, then from both ends."""
-    found = [set(wanted).intersection(terms(row)) for row in rows] if wanted else [set[str]() for _ in rows]
+    asked = frozenset(wanted)
+    found = [asked.intersection(terms(row)) if asked else frozenset[str]() for row in rows]
     often = Counter(term for has in found for term in has)
     # Exact: a sum that depended on the order of a set would choose other lines in another process.
     worth = [fsum(1 / often[term] for term in has) for has in found]

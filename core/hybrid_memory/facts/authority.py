@@ -35,6 +35,7 @@ def admitted(
         (turn, claim)
         for turn, claim in claims
         if ("user" in origins and (turn.origin in INSTRUCTING or _repeats_the_user(turn, claim, before)))
+        or ("assistant" in origins and _notes_of_the_user(turn, claim))
         or ("person" in origins and turn.origin not in INSTRUCTING and _about_themselves(turn, claim))
     ]
 
@@ -62,11 +63,16 @@ def _may_be_shared(turn: Event, subject: str) -> bool:
     return turn.origin is Origin.PERSON or subject != person_of(writer or "")
 
 
-def _repeats_the_user(turn: Event, claim: Claim, before: Sequence[Event]) -> bool:
-    """Whether a note that the assistant made in the user's place says what the user has just said."""
+def _notes_of_the_user(turn: Event, claim: Claim) -> bool:
+    """Whether the assistant noted in the user's place something about them that is no instruction."""
     if turn.message.role is not Role.USER or turn.origin is not Origin.ASSISTANT or turn.message.name:
         return False
-    if claim.attribute.startswith(RULE) or claim.attribute == _ORDERS or person_of(claim.subject) != USER:
+    return not claim.attribute.startswith(RULE) and claim.attribute != _ORDERS and person_of(claim.subject) == USER
+
+
+def _repeats_the_user(turn: Event, claim: Claim, before: Sequence[Event]) -> bool:
+    """Whether a note of the user says what they have just said."""
+    if not _notes_of_the_user(turn, claim):
         return False
     earlier = [event.message.text for event in before if event.position < turn.position and event.origin in INSTRUCTING]
     said = {term for text in earlier for term in terms(text)}

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import islice
+from itertools import count, islice
 from threading import RLock
 
 from hybrid_memory.config import ConflictRule
@@ -57,11 +57,15 @@ class Knowledge:
         last: the claim up to which they were taken in.
         hidden: stretches of the log whose claims are left out.
         user: whose facts these are; None in a space, which has no user.
+        number: no other of this process has it.
     """
+
+    _numbers = count()
 
     def __init__(
         self, mark: tuple[Place, ...], hidden: Stretches, rule: ConflictRule, trust: Trust, user: str | None = None
     ) -> None:
+        self.number = next(self._numbers)
         self.mark = mark
         self.last = NOWHERE
         self.hidden = hidden

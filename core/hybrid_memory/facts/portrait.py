@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection
 
 import numpy as np
 
-from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.facts import FactsProjection, knowledge
 from hybrid_memory.facts.knowing import Knowledge
 from hybrid_memory.facts.learn import learn_before_reading
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import check_profile_type, profile_fields
-from hybrid_memory.facts.profiling import own_facts, profile_of
+from hybrid_memory.facts.profiling import looked_at, own_facts, profile_of
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.origin import INSTRUCTING
 from hybrid_memory.runtime.runners import Runner
@@ -21,7 +21,6 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view
-from hybrid_memory.validation import shown
 
 SUBJECTS = 4
 """Of whom most is known: among them is who speaks."""
@@ -36,15 +35,14 @@ async def profile(
     schema: type[UserProfile] | None = None,
 ) -> UserProfile:
     """What stands of the user, by the fields of the profile's type."""
-    if isinstance(names, str) or not isinstance(names, Collection):
-        raise InvalidInputError(f"names must be a collection of names, got {shown(names)}")
     if schema is not None:
         check_profile_type(schema)
     await learn_before_reading(run, services, scope)
     view = await in_view(run, services, scope)
     known = await knowledge(run, view)
-    mine = own_facts(known.facts, [*names, *await _called(run, view, known)])
-    return profile_of(mine, schema or services.state(FactsProjection).profile, alike=await _alike(run, services, mine))
+    chosen = schema or services.state(FactsProjection).profile
+    mine = looked_at(own_facts(known.facts, [*names, *await _called(run, view, known)]), chosen)
+    return profile_of(mine, chosen, alike=await _alike(run, services, mine))
 
 
 async def _called(run: Runner, view: View, known: Knowledge) -> list[str]:
@@ -87,10 +85,10 @@ async def portrait(run: Runner, services: Services, scope: Scope, cursor: int, m
     count = known.count(upto)
     if not count:
         return ""
-    key = (view.owner, view.hidden, view.horizon, upto, count, known.mark, max_tokens, *names)
+    key = (view.owner, known.number, upto, count, max_tokens, *names)
     text = own.portraits.get(key)
     if text is None:
-        mine = own_facts(await run.call(known.standing, upto), names)
+        mine = looked_at(own_facts(await run.call(known.standing, upto), names), own.profile)
         made = profile_of(mine, own.profile, alike=await _alike(run, services, mine))
         text = made.render(max_tokens, services.count)
         own.portraits.put(key, text)

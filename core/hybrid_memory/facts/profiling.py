@@ -57,6 +57,20 @@ def own_facts(facts: Iterable[Fact], names: Iterable[str] = ()) -> list[Fact]:
     return [fact for fact in facts if fact.subject.strip().casefold() in own]
 
 
+def looked_at(facts: Iterable[Fact], schema: type[UserProfile]) -> list[Fact]:
+    """The facts that a field of the profile looks at, in their order."""
+    by_attribute: dict[str, list[Fact]] = defaultdict(list)
+    given = list(facts)
+    for fact in given:
+        by_attribute[fact.attribute].append(fact)
+    kept = {
+        id(fact)
+        for field in profile_fields(schema)
+        for fact in _most([one for attribute, held in by_attribute.items() if field.takes(attribute) for one in held])
+    }
+    return [fact for fact in given if id(fact) in kept]
+
+
 def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None = None) -> P:
     """The profile that follows from one person's facts, of every state, in any order.
 
@@ -103,6 +117,8 @@ def _most(facts: Sequence[Fact]) -> Sequence[Fact]:
     """Those that a field looks at: all of them, or where there are too many the most important and newest ones."""
     if len(facts) <= MAX_FACTS:
         return facts
+    standing = [fact for fact in facts if fact.state.standing]
+    facts = standing if len(standing) >= MAX_FACTS else facts
     return heapq.nlargest(MAX_FACTS, facts, key=lambda fact: (fact.state.standing, fact.importance, *_support(fact)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from types import MappingProxyType
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.index.record import Record, Where
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
 
 Query: TypeAlias = Floats | Sequence[str] | None
@@ -99,6 +100,7 @@ class Use:
 
 
 UNUSED: Mapping[int, Use] = MappingProxyType({})
+AS_STORED: Mapping[int, Origin] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,9 @@ class IndexEngine(Protocol):
         after: int,
         upto: int,
         anchor: str = "",
+        seen: str | None = None,
+        gone: Collection[int] = (),
+        origins: Mapping[int, Origin] = AS_STORED,
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
         """Store records, without vectors, and move the applied position from ``after`` to ``upto``, atomically.
@@ -163,9 +168,12 @@ class IndexEngine(Protocol):
         It may move back too, after a log was set back. The anchor, at most 64 characters, is kept with the position. A
         record takes the place of one with its id, whoever owns that.
 
-        Uses, by record id, are added to those of the owner's records, after the new ones are stored; the last use only
-        moves on. Ids that are not there are left out. False, and nothing is stored, if the applied position is not
-        ``after``: another process was faster.
+        Of what the owner has already, those records go that are ``gone``, before the new ones are stored, and
+        ``origins``, by id, replace those that were stored, while vectors stay. Uses, by record id, are added, after the
+        new ones are stored; the last use only moves on. Ids that are not there are left out.
+
+        False, and nothing is stored, if the applied position is not ``after``, or its anchor is not the one that was
+        ``seen``, where that is given: another process was faster.
         """
         ...
 

@@ -93,6 +93,15 @@ def joined(stretches: Iterable[tuple[int, int]]) -> Stretches:
     return tuple(found)
 
 
+def outermost(stretches: Iterable[tuple[int, int]]) -> Stretches:
+    """The stretches, in their order, without those that lie in the one before them."""
+    kept: list[tuple[int, int]] = []
+    for first, last in stretches:
+        if not kept or first < kept[-1][0] or last > kept[-1][1]:
+            kept.append((first, last))
+    return tuple(kept)
+
+
 def runs(positions: Iterable[int]) -> Stretches:
     """The stretches that these positions make up."""
     return joined((position, position) for position in positions)

@@ -8,10 +8,11 @@ import warnings
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from functools import partial, wraps
+from operator import index
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from hybrid_memory.arguments import Arguments
+from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.arrays import Floats
 from hybrid_memory.blocks.block import BlocksProjection
 from hybrid_memory.config import MemoryConfig
@@ -19,9 +20,11 @@ from hybrid_memory.context.session import QueueProjection
 from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.errors import (
     EmbedderMismatchError,
+    HybridMemoryError,
     InvalidConfigError,
     InvalidInputError,
     MissingDependencyError,
+    ModelError,
     StoreError,
     TextOnlyWarning,
 )
@@ -121,7 +124,9 @@ def open_memory(
         WrongKeyError: the store has another key, or none; or it has one and none was given.
         MissingDependencyError: the configuration asks for a package that is not installed.
     """
-    _checked((), {"source": source, "read_only": read_only})
+    given: dict[str, Any] = {"source": source, "compressor": compressor, "token_counter": token_counter}
+    given |= {"extractor": extractor, "ranker": ranker, "engine": engine, "clock": clock, "key": key}
+    _checked((), given | {"read_only": read_only})
     check_profile_type(profile)
     config = _config(source)
     statistics = Statistics()
@@ -160,7 +165,7 @@ def open_memory(
         archive=engines.archive,
         outbox=engines.outbox,
         embedder=model,
-        clock=clock or _now,
+        clock=_now if clock is None else _told(clock),
         new_id=TimeOrderedIds(),
         config=config,
         count=counted,
@@ -234,11 +239,35 @@ def _counter(count: TokenCounter, statistics: Statistics) -> TokenCounter:
         key = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
         tokens = cache.get(key)
         if tokens is None:
-            tokens = count(text)
+            tokens = _counted(count, text)
             cache.put(key, tokens)
         return tokens
 
     return counted
+
+
+def _counted(count: TokenCounter, text: str) -> int:
+    try:
+        tokens = count(text)
+    except HybridMemoryError:
+        raise
+    except Exception as error:
+        raise ModelError(f"the token counter failed: {error}") from error
+    if not hasattr(type(tokens), "__index__") or tokens < 0:
+        raise ModelError(f"the token counter answered {shown(tokens)}, not how many tokens there are")
+    return index(tokens)
+
+
+def _told(clock: Clock) -> Clock:
+    """The clock, of which an answer that is no instant is refused."""
+
+    def told() -> datetime:
+        now: object = clock()
+        if not isinstance(now, datetime) or now.utcoffset() is None:
+            raise InvalidConfigError(f"clock must tell a datetime with a time zone, got {shown(now)}")
+        return now
+
+    return told
 
 
 def _made(what: str, wanted: Any, own: dict[str, str]) -> Any:
@@ -330,6 +359,7 @@ def projections(
     ]
 
 
+@checked
 def check_store(config: MemoryConfig, *, key: Key | None = None) -> list[Finding]:
     """All that was found: of a file its pages first, then the index against the log. Nothing that was said changes.
 

@@ -122,8 +122,11 @@ class HybridMemory(Texts):
             return services.language_model
         from hybrid_memory.models.language import MeasuredModel, as_language_model  # noqa: PLC0415 - only with a model
 
-        limit = services.config.compaction.model_timeout if timeout is None else timeout
-        return MeasuredModel(as_language_model(model, timeout=limit), services.statistics, services.count)
+        limit, hurried = timeout, timeout
+        if limit is None:
+            limit, hurried = services.config.compaction.model_timeout, services.config.orchestration.model_timeout
+        known = as_language_model(model, timeout=limit, hurried=hurried)
+        return MeasuredModel(known, services.statistics, services.count)
 
     @property
     def work(self) -> WorkStats:

@@ -17,9 +17,11 @@ from hybrid_memory.log.message import Message, Role
 from hybrid_memory.models.port import LanguageModel
 from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.runtime.statistics import Statistics
+from hybrid_memory.runtime.tasks import PATIENT
 from hybrid_memory.runtime.time_limit import NoResultError, TimeLimit
 from hybrid_memory.text.structured import parse_object, without_thoughts
 from hybrid_memory.text.tokens import TokenCounter
+from hybrid_memory.validation import shown
 
 _UNSEEN = {"tags": ["nostream"]}
 """LangChain's settings of a call whose tokens LangGraph leaves out of the stream of messages."""
@@ -28,7 +30,9 @@ Chat = list[dict[str, str]]
 """Messages as the frameworks take them: ``role`` is system, user or assistant, ``content`` is text."""
 
 
-def as_language_model(model: Any, *, timeout: timedelta = timedelta(seconds=30)) -> LanguageModel:
+def as_language_model(
+    model: Any, *, timeout: timedelta = timedelta(seconds=30), hurried: timedelta | None = None
+) -> LanguageModel:
     """The model as a `LanguageModel` that answers text, in time, or raises `ModelError`.
 
     Accepts a LangChain chat model or LLM, a LlamaIndex ``LLM``, a `LanguageModel`, and any callable that returns text:
@@ -41,25 +45,30 @@ def as_language_model(model: Any, *, timeout: timedelta = timedelta(seconds=30))
     Args:
         model: what writes.
         timeout: for each call of the model; `LanguageModel.structured` may call it three times.
+        hurried: for each call while somebody waits for a prompt, if that is less.
 
     Raises:
         InvalidInputError: it is none of these, or the timeout is not positive.
     """
     if timeout <= timedelta(0):
         raise InvalidInputError(f"timeout must be positive, got {timeout}")
-    return model if isinstance(model, WrappedLanguageModel) else WrappedLanguageModel(model, timeout)
+    if isinstance(model, WrappedLanguageModel):
+        return model
+    return WrappedLanguageModel(model, timeout, timeout if hurried is None else min(hurried, timeout))
 
 
 class WrappedLanguageModel:
     """See `as_language_model`."""
 
-    def __init__(self, model: Any, timeout: timedelta) -> None:
+    def __init__(self, model: Any, timeout: timedelta, hurried: timedelta) -> None:
         self.name = _name_of(model)
         self._is_port = _has(model, "complete", "structured")
         self._ask = _asker(model)
         self._structured = model.structured if self._is_port else None
         self._native = None if self._is_port else _native(model)
-        self._limit = TimeLimit(f"language model {self.name!r}", timeout, breaker=Breaker(failures=2))
+        self._limit = TimeLimit(
+            f"language model {self.name!r}", hurried, patience=timeout, breaker=Breaker(), usual=PATIENT
+        )
 
     def complete(self, messages: Sequence[Message]) -> str:
         """The answer, stripped, without the model's thoughts."""
@@ -118,7 +127,7 @@ class WrappedLanguageModel:
 
 def _asker(model: Any) -> Callable[[Any], Any]:
     if isinstance(model, type):
-        raise InvalidInputError(f"{model!r} is a class: give an instance")
+        raise InvalidInputError(f"{shown(model)} is a class: give an instance")
     if _has(model, "complete", "structured"):
         return model.complete  # type: ignore[no-any-return]
     if _has(model, "invoke"):  # LangChain
@@ -131,7 +140,7 @@ def _asker(model: Any) -> Callable[[Any], Any]:
     if callable(model):
         return model if _takes_messages(model) else lambda chat: model(_as_prompt(chat))
     raise InvalidInputError(
-        f"{model!r} cannot write: give a LangChain chat model, a LlamaIndex LLM, a LanguageModel, "
+        f"{shown(model)} cannot write: give a LangChain chat model, a LlamaIndex LLM, a LanguageModel, "
         "or a callable from a prompt, or from messages, to text"
     )
 

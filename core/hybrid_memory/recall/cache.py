@@ -21,7 +21,9 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.services import Services
 
-ANSWERS_CACHE = 1024
+ANSWERS_CACHE = 128
+"""An answer of a hundred hits takes some 100 kB, and is old with the next write of its owner."""
+
 PASSAGES_CACHE = 2048
 
 RECORDS = frozenset(

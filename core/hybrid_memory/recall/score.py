@@ -54,9 +54,7 @@ class Request:
         diversity: float | None = None,
     ) -> Self:
         """The request, if its parts are in order; raises `InvalidInputError`."""
-        texts, query = checked_texts(texts), checked_query(query)
-        if not isinstance(weights, Weights | None):
-            raise InvalidInputError(f"weights must be Weights(...), got {shown(weights)}")
+        texts, query = list(texts), checked_query(query)
         if diversity is not None and not 0 <= diversity <= 1:
             raise InvalidInputError(f"diversity must lie in 0 to 1, got {shown(diversity)}")
         for name, given in (("vectors", vectors), ("at", at)):
@@ -73,13 +71,6 @@ class Request:
             k=len(texts) if k is None else checked_count("k", k, least=1),
             diversity=diversity,
         )
-
-
-def checked_texts(texts: Any) -> list[str]:
-    """The texts as a list; raises `InvalidInputError` if they are none."""
-    if isinstance(texts, str) or not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
-        raise InvalidInputError(f"texts must be a list of texts, got {shown(texts)}")
-    return list(texts)
 
 
 def _unit(row: int, given: Any) -> Floats | None:

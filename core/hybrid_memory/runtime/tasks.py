@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.runtime.condition import Promise
 from hybrid_memory.scope import Scope
-from hybrid_memory.validation import positive_seconds, whole
+from hybrid_memory.validation import positive_seconds, shown, whole
 
 T = TypeVar("T")
 
@@ -25,6 +25,9 @@ INTERACTIVE = 8
 
 PATIENT = 5
 """The priority of what somebody waits for until all of it is done, however long that takes."""
+
+ENGINE_SECONDS = 2.5
+"""How long a server is waited for where somebody waits; see `hurried`."""
 
 _priority: contextvars.ContextVar[int | None] = contextvars.ContextVar("priority", default=None)
 
@@ -71,7 +74,7 @@ def _is_name(kind: object) -> bool:
 
 def _check(label: str, value: object, fits: bool, wanted: str) -> None:
     if not fits:
-        raise InvalidInputError(f"{label} must be {wanted}, got {value!r}")
+        raise InvalidInputError(f"{label} must be {wanted}, got {shown(value)}")
 
 
 @contextmanager
@@ -91,6 +94,11 @@ def current_priority(default: int) -> int:
     """The priority of the work that is being done here, where one was set."""
     priority = _priority.get()
     return default if priority is None else priority
+
+
+def hurried() -> bool:
+    """Whether somebody waits for an answer here who can do without a part of it, as `recall` can."""
+    return current_priority(PATIENT) >= INTERACTIVE
 
 
 class Job(Promise[T]):

@@ -35,22 +35,30 @@ class TimeLimit:
         patience: of calls for which nobody waits, such as those of background work; by default the same.
         breaker: opened by calls that take too long, and closed by any that comes back, even late; without one every
             call is made.
+        usual: the priority of calls where none was set with `at_priority`.
     """
 
     def __init__(
-        self, name: str, timeout: timedelta, *, patience: timedelta | None = None, breaker: Breaker | None = None
+        self,
+        name: str,
+        timeout: timedelta,
+        *,
+        patience: timedelta | None = None,
+        breaker: Breaker | None = None,
+        usual: int = INTERACTIVE,
     ) -> None:
         self._name = name
         self._timeout = timeout
         self._patience = timeout if patience is None else patience
         self._breaker = breaker
+        self._usual = usual
         self._lock = threading.Lock()
         self._left: list[threading.Thread] = []
 
     @property
     def seconds(self) -> float:
         """How long a call would be waited for here and now."""
-        hurried = current_priority(INTERACTIVE) >= INTERACTIVE
+        hurried = current_priority(self._usual) >= INTERACTIVE
         return min((self._timeout if hurried else self._patience).total_seconds(), threading.TIMEOUT_MAX)
 
     def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -14,11 +14,12 @@ import numpy as np
 from hybrid_memory.arrays import Floats
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.index.derive import derive, index_terms, passage, suspicion_of
+from hybrid_memory.index.derive import Derived, derive, index_terms, passage, suspicion_of
 from hybrid_memory.index.port import Entry, Status, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.log.visible import runs
 from hybrid_memory.runtime.caches import LruCache
@@ -94,6 +95,10 @@ class IndexProjection(Projection):
         if count:
             await scrubbed(run, self.port(services).scrub)
 
+    async def records(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Record]:
+        """The records of these events, without what only the index needs."""
+        return [entry.record for entry in await self.entries(run, services, owner, events)]
+
     def place(self, record: Record) -> int:
         """Position of the event that a record was made of."""
         return record.id
@@ -102,7 +107,8 @@ class IndexProjection(Projection):
         """Derive records from new events, and drop those of what was erased; returns how many are new."""
         count, index = 0, self.port(services)
         head = (await run.call(services.truth.heads, owner)).get(owner.owner, 0)
-        while (after := await self._checked(run, services, owner)) < head:
+        while (status := await self._checked(run, services, owner)).applied < head:
+            after = status.applied
             events = await run.call(
                 services.truth.read, owner.owner, after=after, upto=head, kinds=self.reads, limit=self.batch
             )
@@ -114,23 +120,44 @@ class IndexProjection(Projection):
             anchor = await run.call(services.truth.mark, owner, upto)
             uses = uses_of(events)
             # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
-            if await run.call(index.upsert, owner, entries, after=after, upto=upto, anchor=anchor, uses=uses):
+            seen = status.anchor
+            if await run.call(
+                index.upsert, owner, entries, after=after, seen=seen, upto=upto, anchor=anchor, uses=uses
+            ):
                 count += len(entries)
         return count
 
-    async def _checked(self, run: Runner, services: Services, owner: Scope) -> int:
-        """The applied position, once it is one of the history that the log has."""
+    async def _checked(self, run: Runner, services: Services, owner: Scope) -> Status:
+        """How far the index is, once its position is one of the history that the log has."""
         index = self.port(services)
         status = await run.call(index.status, owner)
         mark = await run.call(services.truth.mark, owner, status.applied) if status.applied else ""
-        if mark and not status.anchor:  # of an index from before there were anchors
-            after = status.applied
-            await run.call(index.upsert, owner, [], after=after, upto=after, anchor=mark)
+        if status.applied and not status.anchor and (mark or self._seen.get(owner.owner) is None):
+            status = await self._upgraded(run, services, owner, status, mark)
         elif mark != status.anchor and await run.call(astray, services.truth, owner, status):
             with services.statistics.timed("realigning"):
                 return await self._realigned(run, services, owner, status)
         await self._note(run, services, owner.owner, (status.applied, mark))
-        return status.applied
+        return status
+
+    async def _upgraded(self, run: Runner, services: Services, owner: Scope, status: Status, mark: str) -> Status:
+        """How far an index is that was written before there were anchors and origins, after it got them from the log.
+
+        One pass over the owner's events, in batches; records keep their vectors.
+        """
+        index, at, upto = self.port(services), status.applied, 0
+        while events := await run.call(
+            services.truth.read, owner.owner, after=upto, upto=at, kinds=self.reads, limit=self.batch
+        ):
+            said = {one.id: one.origin for one in await self.records(run, services, owner, events)}
+            stored = await run.call(index.get, [number for number in said if said[number] is not Origin.IMPORTED])
+            origins = {one.id: said[one.id] for one in stored if one.origin is Origin.IMPORTED}
+            if origins and not await run.call(index.upsert, owner, [], after=at, upto=at, seen="", origins=origins):
+                break  # another process has done it
+            upto = events[-1].position
+        await run.call(index.upsert, owner, [], after=at, upto=at, seen="", anchor=mark)
+        _clear(services)
+        return await run.call(index.status, owner)
 
     async def _note(self, run: Runner, services: Services, owner: Scope, seen: tuple[int, str]) -> None:
         """Drop what is cached of a history that the log no longer has, where another process set the index right."""
@@ -141,8 +168,8 @@ class IndexProjection(Projection):
             _clear(services)
         self._seen.put(owner, seen)
 
-    async def _realigned(self, run: Runner, services: Services, owner: Scope, status: Status) -> int:
-        """The applied position, after records were let go of which the log has no event any more.
+    async def _realigned(self, run: Runner, services: Services, owner: Scope, status: Status) -> Status:
+        """How far the index is, after records were let go of which the log has no event any more.
 
         The last thing that is written is that position: what a crash leaves undone is done by whoever follows next.
         """
@@ -151,17 +178,17 @@ class IndexProjection(Projection):
         size = await run.call(index.size)
         stored = await run.call(index.latest, Where(owner.owner), min(size.records, MAX_LISTED))
         stale = [number for number in stored.tolist() if number not in standing]
-        if (await run.call(index.status, owner)).anchor == status.anchor:  # else another process was faster
-            await run.call(index.delete, stale)
-            anchor = await run.call(truth.mark, owner, upto) if upto else ""
-            await run.call(index.upsert, owner, [], after=status.applied, upto=upto, anchor=anchor)
+        anchor = await run.call(truth.mark, owner, upto) if upto else ""
+        at, seen = status.applied, status.anchor
+        # Where another process was faster, nothing goes: what is stale here may be new by now, under the same id.
+        if await run.call(index.upsert, owner, [], after=at, seen=seen, upto=upto, anchor=anchor, gone=stale):
             _log.warning(
                 "the log of %s was set back behind the index, which had seen its #%d: %d records of events that are "
                 "gone were dropped, and what follows #%d is indexed anew",
                 *(owner.owner, status.applied, len(stale), upto),
             )
         _clear(services)
-        return await run.call(index.applied, owner)
+        return await run.call(index.status, owner)
 
     async def _agreement(self, run: Runner, services: Services, owner: Scope, applied: int) -> tuple[int, set[int]]:
         """Up to which position the index agrees with the log, and the ids of the records up to there."""
@@ -170,7 +197,7 @@ class IndexProjection(Projection):
         while events := await run.call(
             services.truth.read, owner.owner, after=upto, upto=applied, kinds=self.reads, limit=self.batch
         ):
-            records = [entry.record for entry in await self.entries(run, services, owner, events)]
+            records = await self.records(run, services, owner, events)
             stored = {one.id: one for one in await run.call(self.port(services).get, [one.id for one in records])}
             end = min((self.place(one) for one in records if not _alike(one, stored.get(one.id))), default=applied + 1)
             standing |= {one.id for one in records if self.place(one) < end}
@@ -351,14 +378,11 @@ class TextIndex(IndexProjection):
         return services.embedder is not None
 
     async def entries(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Entry]:
-        for projection in projections(services):
-            events = await projection.findable(run, services, owner, events)
-        news = learnt(services, await _told(run, services, owner, events))
-        sessions = list(dict.fromkeys(event.scope.session for event in news))
-        derived = derive(news, await run.call(services.index.tails, owner, sessions))
-        return [
-            Entry(item.record, index_terms(item.record, item.previous, services.config.cleaning)) for item in derived
-        ]
+        derived, cleaning = await _derived(run, services, owner, events), services.config.cleaning
+        return [Entry(item.record, index_terms(item.record, item.previous, cleaning)) for item in derived]
+
+    async def records(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Record]:
+        return [item.record for item in await _derived(run, services, owner, events)]
 
     async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
         """Drop the records of what was erased; the turns after it are indexed again without its words."""
@@ -435,6 +459,15 @@ class TextIndex(IndexProjection):
                 unindexed += await run.call(services.log.count, owner, after=applied)
         counts = {"records": size.records, "vectors": size.vectors, "pending": size.pending}
         return {**counts, "unindexed": unindexed, "suspicious": suspected}
+
+
+async def _derived(run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Derived]:
+    """What the index takes of these events, behind the turns that it has."""
+    for projection in projections(services):
+        events = await projection.findable(run, services, owner, events)
+    news = learnt(services, await _told(run, services, owner, events))
+    sessions = list(dict.fromkeys(event.scope.session for event in news))
+    return derive(news, await run.call(services.index.tails, owner, sessions))
 
 
 async def _told(run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Event]:

@@ -109,7 +109,7 @@ class Folded(Protocol):
 S = TypeVar("S", bound=Folded)
 
 Key: TypeAlias = tuple[Scope, Stretches, Horizon | None]
-"""An owner, and what is not to be seen of the log."""
+"""An owner, and what is not to be seen of the log; replaced messages change no state."""
 
 
 class FoldedProjection(Projection, Generic[S]):
@@ -141,7 +141,7 @@ class FoldedProjection(Projection, Generic[S]):
 
     async def seen(self, run: Runner, view: View) -> S:
         """The state after what the view shows."""
-        return await self._read(run, view.log, (view.owner, view.hidden, view.horizon))
+        return await self._read(run, view.log, (view.owner, view.rolled, view.horizon))
 
     async def _read(self, run: Runner, log: EventLog, key: Key) -> S:
         owner = key[0]

@@ -30,13 +30,14 @@ class View(Services):
 
     Attributes:
         owner: whose view it is; whole: the log with what is hidden.
-        hidden: what a rollback hides, or an edit replaced.
+        hidden: what a rollback hides, or an edit replaced; rolled: the former alone.
         superseded: the hidden messages that were edited or said anew: their ids by position.
     """
 
     owner: Scope
     whole: EventLog
     hidden: Stretches = ()
+    rolled: Stretches = ()
     superseded: Mapping[int, str] = field(default_factory=dict)
 
     @property
@@ -91,7 +92,8 @@ async def in_view(run: Runner, services: Services, scope: Scope) -> View:
         if not changes.hidden:
             return view_of(services, scope, log)
         shown_log = VisibleLog(log, changes.hidden)
-        return view_of(services, scope, shown_log, hidden=changes.hidden, superseded=changes.superseded)
+        seen = {"hidden": changes.hidden, "rolled": changes.rolled, "superseded": changes.superseded}
+        return view_of(services, scope, shown_log, **seen)
     events = await run.call(log.read, scope.owner, kinds=(EventKind.ROLLBACK, EventKind.SUPERSEDED))
     stretches = hidden([event for event in events if event.kind is EventKind.ROLLBACK], horizon)
     edits = [event for event in events if event.kind is EventKind.SUPERSEDED and visible(event.position, stretches)]
@@ -102,7 +104,8 @@ async def in_view(run: Runner, services: Services, scope: Scope) -> View:
     later = [name for event in edits if event not in done for name in event.payload["by"].values()]
     unsaid = await run.call(log.get, scope.owner, later) if later else []
     everything = joined([*stretches, *((place, place) for place in [*superseded, *(one.position for one in unsaid)])])
-    return view_of(services, scope, VisibleLog(log, everything, horizon), hidden=everything, superseded=superseded)
+    seen = {"hidden": everything, "rolled": stretches, "superseded": superseded}
+    return view_of(services, scope, VisibleLog(log, everything, horizon), **seen)
 
 
 async def _changes(run: Runner, services: Services, owner: Scope) -> Changes:

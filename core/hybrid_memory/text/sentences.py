@@ -147,7 +147,8 @@ def excerpt(text: str, wanted: Collection[str], max_chars: int) -> str:
     if len(line) <= max_chars:
         return line
     parts = [" ".join(part.split()) for part in sentences(text)]
-    hits = [len(set(wanted).intersection(terms(part))) for part in parts]
+    asked = frozenset(wanted)
+    hits = [len(asked.intersection(terms(part))) for part in parts]
     best = max(range(len(parts)), key=lambda row: (hits[row], -row), default=0)
     order = sorted(range(len(parts)), key=lambda row: (-hits[row], abs(row - best), row))
     kept: list[int] = []

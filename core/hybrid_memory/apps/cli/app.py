@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         warnings.showwarning = _warned
         try:
             app(args=None if arguments is None else list(arguments), prog_name=NAME)
-        except HybridMemoryError as error:
+        except (HybridMemoryError, OSError) as error:  # a file that cannot be read or written, or cannot be
             _say(error)
             callers = isinstance(error, (InvalidInputError, MissingDependencyError))
             raise SystemExit(BAD_INPUT if callers else FAILED) from None

@@ -17,6 +17,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import AnyHttpUrl
 
 from hybrid_memory import Block, HybridMemory, Scope, ScopedMemory
+from hybrid_memory.arguments import checked
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError
 from hybrid_memory.tools import SERVER_TOOLS, Answer, MemoryTool
 from hybrid_memory.validation import shown
@@ -67,6 +68,7 @@ NOBODY = AnyHttpUrl("http://localhost")
 """The settings ask who issues tokens. Ours is issued by whoever starts the server; this is shown to no client."""
 
 
+@checked
 def server(memory: HybridMemory, binding: Binding, *, token: str | None = None) -> MCPServer[Any]:
     """A server of the official SDK with the memory's tools and resources; more tools may be added to it.
 

@@ -13,4 +13,5 @@ class ClickHouseEngine(Engine):
     """``clickhouse://host:8123/database``, or ``chdb:///folder`` for the engine in this process."""
 
     def archive(self) -> Archive:
-        return ClickHouseArchive(self.url)
+        timeout = self.config.orchestration.engine_timeout.total_seconds()
+        return ClickHouseArchive(self.url, engine_timeout=timeout)

@@ -16,6 +16,7 @@ from hybrid_memory.engines.instants import from_micros, micros_or_none
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Archive, LogSize, Reading, Selection
+from hybrid_memory.runtime.tasks import ENGINE_SECONDS
 from hybrid_memory.scope import Scope
 
 ERASING_SECONDS = 60
@@ -42,15 +43,16 @@ class ClickHouseArchive(Archive):
         url: ``clickhouse://[user:password@]host[:8123]/database?table=name``, ``clickhouse+tls://...`` (port 8443), or
             ``chdb:///relative/folder`` and ``chdb:////absolute/folder`` for the engine inside this process, which can
             have one folder open only.
+        engine_timeout: seconds that reading may take where somebody waits; see `OrchestrationConfig.engine_timeout`.
 
     Raises:
         InvalidConfigError: the URL is wrong.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, engine_timeout: float = ENGINE_SECONDS) -> None:
         address = parsed(url)
         self._table = address.table
-        self._db = Connection(address, _CREATE.format(table=address.table))
+        self._db = Connection(address, _CREATE.format(table=address.table), engine_timeout=engine_timeout)
 
     def put(self, events: Sequence[Event]) -> None:
         if events:

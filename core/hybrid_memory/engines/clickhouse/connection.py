@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPSConnection
+from math import ceil
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -18,6 +19,7 @@ from clickhouse_connect.driver.exceptions import ClickHouseError, DatabaseError
 
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, MissingDependencyError, StoreUnavailableError
 from hybrid_memory.runtime.breaker import Breaker
+from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
 from hybrid_memory.urls import ENCODE, cleaned, shown_url
 
 Row: TypeAlias = Sequence[Any]
@@ -30,11 +32,12 @@ _INSERTING = {"async_insert": 0, "max_partitions_per_insert_block": 0}
 class Connection:
     """A client of the server or of the embedded engine."""
 
-    def __init__(self, address: Address, prepare: str) -> None:
+    def __init__(self, address: Address, prepare: str, *, engine_timeout: float = ENGINE_SECONDS) -> None:
         self._address = address
+        self._engine_timeout = engine_timeout
         self._prepare = prepare
         self._lock = threading.Lock()
-        self._client: Client | None = None
+        self._clients: dict[bool, Client] = {}
         self._closed = False
         self._breaker = Breaker()
 
@@ -54,9 +57,9 @@ class Connection:
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            if self._client is not None:
-                self._client.close()
-                self._client = None
+            for client in self._clients.values():
+                client.close()
+            self._clients.clear()
 
     def _call(self, verb: str, run: Callable[[Client], Result]) -> Result:
         if self._closed:
@@ -84,7 +87,7 @@ class Connection:
                 connection.getresponse()
 
     def _tried(self, verb: str, run: Callable[[Client], Result]) -> Result:
-        client = self._opened()
+        client = self._opened(soon=verb == "read" and "host" in self._address.options and hurried())
         try:
             return run(client)
         except (ClickHouseError, OSError) as error:
@@ -92,17 +95,21 @@ class Connection:
                 raise MemoryClosedError from error
             raise self._unavailable(verb, error) from error
 
-    def _opened(self) -> Client:
+    def _opened(self, *, soon: bool) -> Client:
         with self._lock:
             if self._closed:
                 raise MemoryClosedError
-            if self._client is None:
-                self._client = self._connected()
-            return self._client
+            if soon not in self._clients:
+                self._clients[soon] = self._connected(soon=soon)
+            return self._clients[soon]
 
-    def _connected(self) -> Client:
+    def _connected(self, *, soon: bool) -> Client:
+        options = self._address.options
+        if soon:
+            # The client knows whole seconds only.
+            options = {**options, "send_receive_timeout": min(ceil(self._engine_timeout), CALL_SECONDS)}
         try:
-            client = clickhouse_connect.get_client(**self._address.options)
+            client = clickhouse_connect.get_client(**options)
         except ImportError as error:
             raise MissingDependencyError("chdb", "chdb") from error
         except (ClickHouseError, OSError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -15,9 +15,10 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError
 from hybrid_memory.index.bm25 import ranked
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
+from hybrid_memory.index.port import AS_STORED, UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
 
 
@@ -77,21 +78,29 @@ class InMemoryIndex(SemanticIndex):
         after: int,
         upto: int,
         anchor: str = "",
+        seen: str | None = None,
+        gone: Collection[int] = (),
+        origins: Mapping[int, Origin] = AS_STORED,
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
         with self._lock:
             state = self._open()
-            if state.applied.get(owner.owner, (0, ""))[0] != after:
+            applied, stands = state.applied.get(owner.owner, (0, ""))
+            if applied != after or seen not in (None, stands):
                 return False
             state.applied[owner.owner] = upto, anchor
+            self._remove([number for number in gone if self._owns(owner, number)])
+            for number, origin in origins.items():
+                if self._owns(owner, number):
+                    state.rows[number].record = replace(state.rows[number].record, origin=origin)
             for entry in entries:
                 self._remove([entry.record.id])
                 counts = Counter(entry.terms.split())
                 state.rows[entry.record.id] = _Row(entry.record, counts)
                 state.frequency.update(counts.keys())
             for number, use in uses.items():
-                row = state.rows.get(number)
-                if row is not None and row.record.scope.owner == owner.owner:
+                if self._owns(owner, number):
+                    row = state.rows[number]
                     last = max(use.at, row.record.last_used or use.at)
                     row.record = replace(row.record, uses=row.record.uses + use.count, last_used=last)
             return True
@@ -166,6 +175,10 @@ class InMemoryIndex(SemanticIndex):
         with self._lock:
             self._closed = True
             self._state = _State()
+
+    def _owns(self, owner: Scope, number: int) -> bool:
+        row = self._open().rows.get(number)
+        return row is not None and row.record.scope.owner == owner.owner
 
     def _size(self, state: _State) -> IndexSize:
         vectors = sum(row.vector is not None for row in state.rows.values())

@@ -23,4 +23,9 @@ class MilvusEngine(Engine):
     def index(self, suffix: str = "") -> SemanticIndex:
         settings = self.config.index
         url = renamed(self.url, suffix.replace("-", "_"), "hybrid_memory")
-        return MilvusIndex(url, index_type=KINDS[settings.algorithm or "ivf_flat"], nlist=settings.nlist)
+        return MilvusIndex(
+            url,
+            index_type=KINDS[settings.algorithm or "ivf_flat"],
+            nlist=settings.nlist,
+            engine_timeout=self.config.orchestration.engine_timeout.total_seconds(),
+        )

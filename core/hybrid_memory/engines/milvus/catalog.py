@@ -13,6 +13,7 @@ from pymilvus.milvus_client.index import IndexParams
 from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.milvus.connection import CALL_SECONDS, Address, Connection
 from hybrid_memory.engines.milvus.rows import Row
+from hybrid_memory.runtime.tasks import ENGINE_SECONDS
 
 RECORDS, VECTORS, PENDING, TERMS, STATE = "records", "vectors", "pending", "terms", "state"
 WINDOW = 16_384
@@ -38,18 +39,21 @@ class Catalog:
     Args:
         address: where they are, and the prefix.
         index: type of the vectors' index, and its parameters.
+        engine_timeout: see `Connection`.
 
     Attributes:
         lite: whether it is Milvus Lite, which is slow, row by row, until rows are flushed into segments.
     """
 
-    def __init__(self, address: Address, index: tuple[str, dict[str, int]]) -> None:
+    def __init__(
+        self, address: Address, index: tuple[str, dict[str, int]], *, engine_timeout: float = ENGINE_SECONDS
+    ) -> None:
         self.lite = False
         self._unflushed: Counter[str] = Counter()
         self._prefix = address.prefix
         self._index = index
         self._preparing = threading.Lock()
-        self._connection = Connection(address, self._prepare)
+        self._connection = Connection(address, self._prepare, engine_timeout=engine_timeout)
 
     def check_open(self) -> None:
         self._connection.check_open()

@@ -20,6 +20,7 @@ from pymilvus import MilvusClient, MilvusException
 
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, MissingDependencyError, StoreUnavailableError
 from hybrid_memory.runtime.breaker import Breaker
+from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
 from hybrid_memory.urls import ENCODE, cleaned, shown_url
 
 T = TypeVar("T")
@@ -30,6 +31,7 @@ CALL_SECONDS = 8.0
 
 PROBE_SECONDS = 0.5
 
+_READING = ("query", "search")
 _QUIET_SECONDS = 1.0
 _CONNECTING = 2
 """The code of an error of the client that finds no server; codes of gRPC are no numbers."""
@@ -42,13 +44,17 @@ class Connection:
 
     Args:
         address: where.
+        engine_timeout: seconds that reading may take where somebody waits; see `OrchestrationConfig.engine_timeout`.
         restore: called with the client where the server says that a collection is missing or not loaded, as after a
             restart; the call is repeated then.
     """
 
-    def __init__(self, address: Address, restore: Callable[[MilvusClient], None]) -> None:
+    def __init__(
+        self, address: Address, restore: Callable[[MilvusClient], None], *, engine_timeout: float = ENGINE_SECONDS
+    ) -> None:
         self._address = address
         self._restore = restore
+        self._engine_timeout = engine_timeout
         self._client: MilvusClient | None = None
         self._lock = threading.RLock()
         self._closed = False
@@ -82,7 +88,7 @@ class Connection:
     def _called(self, verb: str, *args: Any, **named: Any) -> Any:
         client = self._open()
         try:
-            answer = getattr(client, verb)(*args, timeout=CALL_SECONDS, **named)
+            answer = getattr(client, verb)(*args, timeout=self._seconds(verb), **named)
         except MilvusException as error:
             if not any(word in str(error) for word in _LOST):
                 raise self._failed(verb, error) from error
@@ -160,9 +166,13 @@ class Connection:
     def _again(self, client: MilvusClient, verb: str, *args: Any, **named: Any) -> Any:
         try:
             self._restore(client)
-            return getattr(client, verb)(*args, timeout=CALL_SECONDS, **named)
+            return getattr(client, verb)(*args, timeout=self._seconds(verb), **named)
         except (MilvusException, grpc.RpcError, OSError) as error:
             raise self._failed(verb, error) from error
+
+    def _seconds(self, verb: str) -> float:
+        """How long this is waited for."""
+        return min(self._engine_timeout, CALL_SECONDS) if verb in _READING and hurried() else CALL_SECONDS
 
     def _forget(self) -> None:
         """Begin with a new client next time: one that has lost its server may not find it again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import ClassVar, Literal
 
@@ -14,7 +14,16 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.milvus.catalog import FLAT, LEAST_FLUSHED, PENDING, RECORDS, TERMS, VECTORS, WINDOW, Catalog
 from hybrid_memory.engines.milvus.connection import Address
-from hybrid_memory.engines.milvus.rows import NARROWING, PLACE, Narrowing, digest, owner_key, to_record, to_row
+from hybrid_memory.engines.milvus.rows import (
+    NARROWING,
+    PLACE,
+    Narrowing,
+    digest,
+    owner_key,
+    to_record,
+    to_row,
+    with_origin,
+)
 from hybrid_memory.engines.milvus.state import (
     EMBEDDER,
     Neighbours,
@@ -28,9 +37,11 @@ from hybrid_memory.engines.milvus.state import (
 from hybrid_memory.engines.milvus.vectors import Probing, VectorTable, unpacked
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.bm25 import ranked
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
+from hybrid_memory.index.port import AS_STORED, UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.log.origin import Origin
+from hybrid_memory.runtime.tasks import ENGINE_SECONDS
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import close_terms
 
@@ -45,7 +56,9 @@ class MilvusIndex(SemanticIndex):
     Milvus has no transactions, so what belongs together is written in an order in which the next call repairs what a
     crash left half done: records first, the applied position last. Two things may stay behind: uses that are counted
     twice, and counts of terms that are off by one batch, until `train`. Two processes that write at once may lose
-    counts of terms too; then scores differ a little, and nothing is lost.
+    counts of terms too; then scores differ a little, and nothing is lost. Nor can it compare and change a position at
+    once: of two processes that set an index right, after its log was set back, the slower one may drop what is new in
+    the moment between the two; it sets the position back last, so that the next search indexes that again.
 
     Args:
         url: ``milvus://[user:password@]host[:19530][/database][?prefix=name]``, ``milvus+tls://`` likewise, or
@@ -53,6 +66,7 @@ class MilvusIndex(SemanticIndex):
         index_type: of the vectors: IVF_FLAT, HNSW, or FLAT, which is exact.
         nlist: inverted lists of an IVF_FLAT; nprobe: how many of them a search over all of an owner
             looks into, one in eight by default.
+        engine_timeout: seconds that reading may take where somebody waits; see `OrchestrationConfig.engine_timeout`.
 
     Raises:
         InvalidConfigError: the URL or a parameter is wrong.
@@ -68,6 +82,7 @@ class MilvusIndex(SemanticIndex):
         index_type: Literal["IVF_FLAT", "HNSW", "FLAT"] = "IVF_FLAT",
         nlist: int = 1024,
         nprobe: int | None = None,
+        engine_timeout: float = ENGINE_SECONDS,
     ) -> None:
         built: dict[str, dict[str, int]] = {
             "IVF_FLAT": {"nlist": nlist},
@@ -79,7 +94,8 @@ class MilvusIndex(SemanticIndex):
         nprobe = max(1, nlist // 8) if nprobe is None else nprobe
         if not 1 <= nprobe <= nlist:
             raise InvalidConfigError(f"nprobe must be from 1 to nlist ({nlist}), got {nprobe}")
-        self._catalog = Catalog(Address.read(url), (index_type, built[index_type]))
+        index = (index_type, built[index_type])
+        self._catalog = Catalog(Address.read(url), index, engine_timeout=engine_timeout)
         self._state = StateTable(self._catalog)
         self._terms = TermCounts(self._catalog)
         self._neighbours = Neighbours(self._catalog, self._state)
@@ -117,12 +133,17 @@ class MilvusIndex(SemanticIndex):
         after: int,
         upto: int,
         anchor: str = "",
+        seen: str | None = None,
+        gone: Collection[int] = (),
+        origins: Mapping[int, Origin] = AS_STORED,
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
         key = owner_key(owner)
         with self._writing:
-            if self.applied(owner) != after:
+            status = self.status(owner)
+            if status.applied != after or seen not in (None, status.anchor):
                 return False
+            self._remove(gone, key)
             rows = list({entry.record.id: to_row(entry) for entry in entries}.values())
             ids = [row["id"] for row in rows]
             self._catalog.write(PENDING, [{"id": row["id"], "owner": key, "dummy": FLAT} for row in rows])
@@ -131,6 +152,7 @@ class MilvusIndex(SemanticIndex):
                 self._vectors.drop([row["id"] for row in old])
             self._catalog.write(RECORDS, rows)
             self._terms.change((row["terms"] for row in rows), (row["terms"] for row in old))
+            self._label(key, origins)
             self._use(key, uses)
             # What says that all is done comes last.
             done = {anchor_of(key): anchor, applied_of(key): upto}
@@ -202,17 +224,7 @@ class MilvusIndex(SemanticIndex):
                 count = self._size().records
                 self._catalog.drop_all()
                 return count
-            fields = ["id", "owner", "session", "segment", "ordinal", "terms"]
-            self._catalog.check_open()
-            rows = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids)), fields)
-            gone = [row["id"] for row in rows]
-            if gone:
-                self._vectors.drop(gone)
-                self._catalog.remove(PENDING, gone)
-                self._state.put(self._neighbours.after_deleting(rows))
-                self._terms.change([], (row["terms"] for row in rows))
-                self._catalog.remove(RECORDS, gone)
-            return len(gone)
+            return self._remove(ids)
 
     def scrub(self) -> None:
         """Have the server merge its segments without what was deleted; when old ones go is the server's affair."""
@@ -244,6 +256,28 @@ class MilvusIndex(SemanticIndex):
                 return found
             limit *= 4
         return Matches.best({}, 0)
+
+    def _remove(self, ids: Collection[int], owner: str | None = None) -> int:
+        """Remove records, or only those of this owner; returns how many there were."""
+        fields = ["id", "owner", "session", "segment", "ordinal", "terms"]
+        self._catalog.check_open()
+        rows = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids)), fields)
+        rows = [row for row in rows if owner in (None, row["owner"])]
+        gone = [row["id"] for row in rows]
+        if gone:
+            self._vectors.drop(gone)
+            self._catalog.remove(PENDING, gone)
+            self._state.put(self._neighbours.after_deleting(rows))
+            self._terms.change([], (row["terms"] for row in rows))
+            self._catalog.remove(RECORDS, gone)
+        return len(gone)
+
+    def _label(self, owner: str, origins: Mapping[int, Origin]) -> None:
+        """Give records of the owner other origins; vectors have the label too, to be searched by it."""
+        stored = self._catalog.fetch(RECORDS, list(origins), [*WHOLE, "terms"])
+        rows = [with_origin(row, origins[row["id"]]) for row in stored if row["owner"] == owner]
+        self._vectors.label(rows)
+        self._catalog.write(RECORDS, rows)
 
     def _use(self, owner: str, uses: Mapping[int, Use]) -> None:
         rows = self._catalog.fetch(RECORDS, list(uses), [*WHOLE, "terms"])

@@ -81,6 +81,14 @@ def to_record(row: Row) -> Record:
     return record_of(scope, values)
 
 
+def with_origin(row: Row, origin: Origin) -> Row:
+    """The same row, with the record's origin in place of what it had."""
+    rest = json.loads("".join(row["doc"])) | {"origin": origin.value}
+    record = to_record({**row, "doc": [json.dumps(rest)]})
+    labels = [*_pairs(record.metadata), *_origin(record)]
+    return {**row, "metadata": labels, "doc": pieces(json.dumps(rest, ensure_ascii=False))}
+
+
 @dataclass(frozen=True, slots=True)
 class Narrowing:
     """What a search may return.

@@ -25,10 +25,14 @@ class RedisEngine(Engine):
         algorithm = self.config.index.algorithm or "flat"
         if algorithm == "ivf_flat":
             raise InvalidConfigError("Redis has no index of the kind 'ivf_flat': use flat or hnsw")
-        connection = RedisConnection(renamed(self.url, suffix, "hybrid-memory")) if suffix else self._connected()
+        url = renamed(self.url, suffix, "hybrid-memory")
+        connection = self._opened(url) if suffix else self._connected()
         return RedisIndex(connection, algorithm=algorithm)
 
     def _connected(self) -> RedisConnection:
         if self._connection is None:
-            self._connection = RedisConnection(self.url)
+            self._connection = self._opened(self.url)
         return self._connection
+
+    def _opened(self, url: str) -> RedisConnection:
+        return RedisConnection(url, engine_timeout=self.config.orchestration.engine_timeout.total_seconds())

@@ -21,6 +21,7 @@ from redis.retry import Retry
 
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, StoreUnavailableError, StoreVersionError
 from hybrid_memory.runtime.breaker import Breaker
+from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
 from hybrid_memory.urls import ENCODE, cleaned, shown_url
 
 CONNECT_SECONDS = 2
@@ -61,6 +62,7 @@ class RedisConnection:
     that a lost answer does no harm, and a server that was restarted is found without opening the store anew.
 
     Args:
+        engine_timeout: seconds that reading may take where somebody waits; see `OrchestrationConfig.engine_timeout`.
         url: ``redis://[user:password@]host[:port][/database][?prefix=name]``; ``rediss://`` for TLS, with ``+cluster``
             for any node of a cluster. All keys begin with the prefix, ``hybrid-memory`` where none is given: letters,
             digits, dots, dashes and underscores.
@@ -76,7 +78,7 @@ class RedisConnection:
         StoreVersionError: a newer version of this library wrote the store.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, engine_timeout: float = ENGINE_SECONDS) -> None:
         address = _parsed(url)
         self.prefix = address.prefix
         self.address = f"{address.host}:{address.port}"
@@ -87,7 +89,10 @@ class RedisConnection:
         self._secrets = (address.password, address.user)
         self._breaker = Breaker()
         self._cluster = address.scheme.endswith("+cluster")
-        self._client: Any = self._attempted("connect to", lambda: self._opened(address), retry=False)
+        self._client: Any = self._attempted("connect to", lambda: self._opened(address, CALL_SECONDS), retry=False)
+        self._hurried: Any = self._client
+        if not self._cluster:  # this connects at the first call only
+            self._hurried = self._opened(address, min(engine_timeout, CALL_SECONDS))
         try:
             self._check_layout()
         except BaseException:
@@ -96,7 +101,7 @@ class RedisConnection:
 
     def call(self, *command: Value) -> Any:
         """What the server answers to one command, as bytes, numbers and lists."""
-        return self._attempted("use", lambda: self._client.execute_command(*command))
+        return self._attempted("use", lambda: self._reader().execute_command(*command))
 
     def calls(self, commands: Sequence[Sequence[Value]]) -> list[Any]:
         """What it answers to several, sent together where one server has all keys; not one transaction."""
@@ -104,7 +109,7 @@ class RedisConnection:
             return [self.call(*command) for command in commands]
 
         def run() -> list[Any]:
-            pipeline = self._client.pipeline(transaction=False)
+            pipeline = self._reader().pipeline(transaction=False)
             for command in commands:
                 pipeline.execute_command(*command)
             return list(pipeline.execute())
@@ -115,10 +120,11 @@ class RedisConnection:
         """What a script answers; atomic. All its keys lie in one slot."""
 
         def run() -> Any:
+            client = self._reader() if script.reads else self._client
             try:
-                return self._client.evalsha(script.sha, len(keys), *keys, *values)
+                return client.evalsha(script.sha, len(keys), *keys, *values)
             except NoScriptError:
-                return self._client.eval(script.text, len(keys), *keys, *values)
+                return client.eval(script.text, len(keys), *keys, *values)
 
         return self._attempted("use", run)
 
@@ -139,6 +145,11 @@ class RedisConnection:
     def close(self) -> None:
         self._closed = True
         self._client.close()
+        self._hurried.close()
+
+    def _reader(self) -> Any:
+        """The client for what may be given up soon, where somebody waits."""
+        return self._hurried if hurried() else self._client
 
     def _attempted(self, verb: str, run: Callable[[], Result], *, retry: bool = True) -> Result:
         self.check_open()
@@ -175,7 +186,7 @@ class RedisConnection:
                 "runs, and that host, port, user and password are right"
             ) from error
 
-    def _opened(self, address: _Address) -> Any:
+    def _opened(self, address: _Address, seconds: float) -> Any:
         settings: dict[str, Any] = {
             "host": address.host,
             "port": address.port,
@@ -183,7 +194,7 @@ class RedisConnection:
             "password": address.password,
             "ssl": address.scheme.startswith("rediss"),
             "socket_connect_timeout": CONNECT_SECONDS,
-            "socket_timeout": CALL_SECONDS,
+            "socket_timeout": seconds,
             "protocol": 2,  # its answers have the same shape with every version of client and server
             "max_connections": MAX_CONNECTIONS,
             "socket_read_size": READ_BYTES,
@@ -214,9 +225,10 @@ class RedisConnection:
 
 
 class Script:
-    """A Lua script, and the name by which a server knows it once it has run it."""
+    """A Lua script, and the name by which a server knows it once it has run it; whether it only reads."""
 
-    def __init__(self, *parts: str) -> None:
+    def __init__(self, *parts: str, reads: bool = False) -> None:
+        self.reads = reads
         self.text = "\n".join(parts)
         self.sha = hashlib.sha1(self.text.encode()).hexdigest()  # noqa: S324 - it is Redis's own name for it
 

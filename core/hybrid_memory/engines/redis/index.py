@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -32,6 +33,7 @@ from hybrid_memory.engines.redis.layout import (
     decode,
     digest_or_none,
     encode,
+    labels_of,
     listed,
     owner_json,
     owner_tag,
@@ -41,9 +43,10 @@ from hybrid_memory.engines.redis.layout import (
 from hybrid_memory.engines.redis.search import Algorithm, QueryEngine, columns_of, condition, field_of
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.bm25 import ranked
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
+from hybrid_memory.index.port import AS_STORED, UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import allowed_edits
 
@@ -102,6 +105,9 @@ class RedisIndex(SemanticIndex):
         after: int,
         upto: int,
         anchor: str = "",
+        seen: str | None = None,
+        gone: Collection[int] = (),
+        origins: Mapping[int, Origin] = AS_STORED,
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
         tag = owner_tag(owner)
@@ -117,7 +123,11 @@ class RedisIndex(SemanticIndex):
         used = [value for number, use in uses.items() for value in (number, use.count, to_micros(use.at))]
         stored = [to_entry(tag, entry) for entry in entries]
         call = uuid4().hex  # so that the script knows its own work where the answer was lost and it is sent again
-        moved, *totals = self._run(UPSERT, tag, [call, after, upto, anchor, len(stored), *stored, *used])
+        expected = "" if seen is None else f"={seen}"
+        labelled = [value for record in self._anew(owner, origins) for value in (record.id, *labels_of(record))]
+        sizes = (len(stored), len(labelled))
+        values = [call, after, upto, anchor, expected, listed([*gone]), *sizes, *stored, *labelled, *used]
+        moved, *totals = self._run(UPSERT, tag, values)
         if moved:
             self._update_totals(tag, totals)
         return bool(moved)
@@ -268,6 +278,11 @@ class RedisIndex(SemanticIndex):
                 if tag is not None:
                     owners[tag.decode()].append(number)
         return owners
+
+    def _anew(self, owner: Scope, origins: Mapping[int, Origin]) -> list[Record]:
+        """The owner's records with these origins in place of their own."""
+        records = self.get(list(origins))
+        return [replace(one, origin=origins[one.id]) for one in records if one.scope.owner == owner.owner]
 
     def _state(self, tag: str) -> str:
         return f"{self._keys.index(tag)}:state"

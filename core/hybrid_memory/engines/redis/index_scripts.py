@@ -131,13 +131,20 @@ end
 UPSERT = Script(
     COMMON,
     r"""
--- A name of this call, after, upto, its anchor, how many records, each as JSON, then of each use: id, count, time.
+-- A name of this call, after, upto, its anchor, the anchor that is to be there behind a "=" or nothing, the ids of what
+-- goes in one text, how many records and how many values of origins follow: each record as JSON, of each origin the id
+-- and the fields meta and data that have it, then of each use: id, count, time.
 local state = root .. ':state'
 if redis.call('HGET', state, 'call') == ARGV[1] then return {1, totals()} end
 if (redis.call('HGET', state, 'applied') or '0') ~= ARGV[2] then return {0} end
+if ARGV[5] ~= '' and '=' .. (redis.call('HGET', state, 'anchor') or '') ~= ARGV[5] then return {0} end
 redis.call('HSET', state, 'applied', ARGV[3], 'anchor', ARGV[4], 'call', ARGV[1])
-local size = tonumber(ARGV[5])
-for i = 6, 5 + size do
+local gone = {}
+for id in ARGV[6]:gmatch('%S+') do gone[#gone + 1] = id end
+remove(gone)
+local origins = 9 + tonumber(ARGV[7])
+local uses = origins + tonumber(ARGV[8])
+for i = 9, origins - 1 do
   local entry = cjson.decode(ARGV[i])
   remove({entry.id})
   redis.call('HSET', record .. entry.id, unpack(entry.fields))
@@ -147,7 +154,11 @@ for i = 6, 5 + size do
   if entry.turn then redis.call('ZADD', root .. ':turns:' .. entry.session, entry.id, entry.id) end
   counted(entry.words, 1)
 end
-for i = 6 + size, #ARGV, 3 do
+for i = origins, uses - 1, 3 do
+  local key = record .. ARGV[i]
+  if redis.call('EXISTS', key) == 1 then redis.call('HSET', key, 'meta', ARGV[i + 1], 'data', ARGV[i + 2]) end
+end
+for i = uses, #ARGV, 3 do
   local key = record .. ARGV[i]
   if redis.call('EXISTS', key) == 1 then
     redis.call('HINCRBY', key, 'uses', ARGV[i + 1])
@@ -216,6 +227,7 @@ local fields = {unpack(ARGV, 2, 1 + size)}
 for i = 2 + size, #ARGV do answer[#answer + 1] = redis.call('HMGET', record .. ARGV[i], unpack(fields)) end
 return answer
 """,
+    reads=True,
 )
 
 WORDS = Script(
@@ -226,6 +238,7 @@ local lines = {}
 for id in ARGV[1]:gmatch('%S+') do lines[#lines + 1] = redis.call('HGET', record .. id, 'words') or '' end
 return table.concat(lines, '\n')
 """,
+    reads=True,
 )
 
 SPELT = Script(
@@ -235,6 +248,7 @@ SPELT = Script(
 local first, beyond = text(ARGV[1] * WORD_STEP), '(' .. text((ARGV[2] + 1) * WORD_STEP)
 return table.concat(redis.call('ZRANGEBYSCORE', root .. ':words', first, beyond), ' ')
 """,
+    reads=True,
 )
 
 VECTORS = Script(
@@ -249,6 +263,7 @@ for id in ARGV[2]:gmatch('%S+') do
 end
 return {table.concat(vectors), table.concat(there)}
 """,
+    reads=True,
 )
 
 AROUND = Script(
@@ -275,4 +290,5 @@ for seed in ARGV[2]:gmatch('%S+') do
 end
 return table.concat(lines, '\n')
 """,
+    reads=True,
 )

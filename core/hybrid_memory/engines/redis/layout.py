@@ -157,6 +157,7 @@ def to_entry(owner: str, entry: Entry) -> str:
     scope, at = record.scope, values["at"]
     words = " ".join(map(encode, entry.terms.split()))
     session = digest_or_none(scope.session)
+    meta, data = labels_of(record)
     fields = {
         "owner": owner,
         "session": session,
@@ -166,10 +167,10 @@ def to_entry(owner: str, entry: Entry) -> str:
         "turn": record.turn,
         "said": f"{at + 10**18:019d}{record.id:019d}",
         "words": words,
-        "meta": ",".join([*pairs(record.metadata), *_origin(record)]) or NONE,
+        "meta": meta,
         "row": f"{record.segment} {record.ordinal} {len(record.text)} {record.importance!r}",
         "uses": record.uses,
-        "data": to_json([record.id, _owner_parts(scope), scope.session, *(values[name] for name in _DATA)]),
+        "data": data,
     }
     if record.last_used is not None:
         fields["last"] = values["last_used"]
@@ -184,6 +185,13 @@ def to_entry(owner: str, entry: Entry) -> str:
             "fields": [str(part) for field in fields.items() for part in field],
         }
     )
+
+
+def labels_of(record: Record) -> tuple[str, str]:
+    """The fields of a record's hash that tell its origin: ``meta`` and ``data``."""
+    scope, values = record.scope, plain(record)
+    meta = ",".join([*pairs(record.metadata), *_origin(record)]) or NONE
+    return meta, to_json([record.id, _owner_parts(scope), scope.session, *(values[name] for name in _DATA)])
 
 
 def to_record(fields: Sequence[bytes | None]) -> Record:

@@ -290,6 +290,7 @@ for first = 1, math.min(#found, limit), 1000 do
 end
 return answer
 """,
+    reads=True,
 )
 
 GET = Script(
@@ -317,6 +318,7 @@ for i = 2, #ARGV do
 end
 return answer
 """,
+    reads=True,
 )
 
 COUNT = Script(
@@ -329,4 +331,5 @@ for _, kind in ipairs(redis.call('SMEMBERS', root .. ':kinds')) do
 end
 return count
 """,
+    reads=True,
 )

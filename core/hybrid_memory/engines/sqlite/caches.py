@@ -156,8 +156,10 @@ class OwnerCaches:
         return self._folder / f"owner-{owner}.npz"
 
 
-_COLUMNS = "id, segment, ordinal, length, at, importance, uses, last_used, turn, kind, category"
-_WIDTH = 11
+_COLUMNS = "id, segment, ordinal, length, at, importance, uses, last_used, turn, kind, category, origin, session"
+_WIDTH = 13
+_LABELS = 4
+"""The last columns are texts, which stand as numbers."""
 _USES, _LAST_USED = 6, 7
 
 
@@ -197,14 +199,14 @@ class RecordCache:
         return RecordColumns.of(np.nan_to_num(chosen[:, :8]))
 
     def visible(self, where: Where) -> Ids:
-        """The ids that `Where.hidden` and `Where.fresh` leave."""
+        """The ids that `Where` leaves, but for its metadata."""
         with self._lock:
             table, every = self._table, self._ids
         left: Ids = every[self._visible(table, where)]
         return left
 
     def _visible(self, rows: npt.NDArray[np.float64], where: Where) -> npt.NDArray[np.bool_]:
-        at, turns, kinds, categories = rows[:, 4], rows[:, 8], rows[:, 9], rows[:, 10]
+        at, turns, kinds, categories, origins, sessions = rows[:, 4], *rows[:, 8:].T
         visible = np.ones(len(rows), dtype=np.bool_)
         if hidden := joined(where.hidden):
             first, last = np.array(hidden, dtype=np.float64).T
@@ -213,6 +215,15 @@ class RecordCache:
         for name, instant in where.fresh.items():
             label = self._labels.get(name, -1)
             visible &= (at >= to_micros(instant)) | ((kinds != label) & (categories != label))
+        if where.scope.session is not None:
+            visible &= sessions == self._labels.get(where.scope.session, -1)
+        for column, names in ((kinds, where.kinds), (categories, where.categories), (origins, where.origins)):
+            if names:
+                visible &= np.isin(column, [self._labels.get(name, -1) for name in names])
+        if where.since is not None:
+            visible &= at >= to_micros(where.since)
+        if where.until is not None:
+            visible &= at < to_micros(where.until)
         return visible
 
     def catch_up(self, revision: int) -> None:
@@ -224,7 +235,7 @@ class RecordCache:
                 self._used = 0
             last = int(self._ids[-1]) if len(self) else 0
             rows = [
-                (*row[:-2], self._label(row[-2]), self._label(row[-1]))
+                (*row[:-_LABELS], *map(self._label, row[-_LABELS:]))
                 for row in self._db.query(
                     f"SELECT {_COLUMNS} FROM records WHERE owner = ? AND id > ? ORDER BY id", (self._owner, last)
                 )

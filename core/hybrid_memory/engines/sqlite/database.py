@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from hybrid_memory.engines.sqlite.driver import Driver, secret_of
 from hybrid_memory.engines.sqlite.key_notes import KeyNotes
-from hybrid_memory.engines.sqlite.rows import origin_of, owner_key
+from hybrid_memory.engines.sqlite.rows import event_mark, origin_of, owner_key
 from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, MIGRATIONS
 from hybrid_memory.engines.sqlite.scrubbing import Scrubber, truncate_journal
 from hybrid_memory.errors import (
@@ -187,6 +187,7 @@ class Database:
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         connection.create_function("origin_of", 2, origin_of)
+        connection.create_function("event_mark", 2, event_mark)
         self._check_ours(connection)  # another process may have migrated it meanwhile
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         for number, script in enumerate(MIGRATIONS[version:], version + 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,18 +21,19 @@ from hybrid_memory.engines.sqlite.rows import (
     conditions,
     delete_all,
     delete_records,
+    holding,
     json_holds,
     mark_unscrubbed,
-    narrowing,
     revise,
     to_record,
     to_row,
 )
 from hybrid_memory.engines.sqlite.vector_cache import EXACT_LIMIT
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
+from hybrid_memory.index.port import AS_STORED, UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
 
 
@@ -92,18 +93,22 @@ class SqliteIndex(SemanticIndex):
         after: int,
         upto: int,
         anchor: str = "",
+        seen: str | None = None,
+        gone: Collection[int] = (),
+        origins: Mapping[int, Origin] = AS_STORED,
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
         def moved_on(connection: sqlite3.Connection) -> bool:
             number = self._db.owner_id_for_writing(connection, owner)
             connection.execute("INSERT OR IGNORE INTO index_state(owner, applied) VALUES (?, 0)", (number,))
             moved = connection.execute(
-                "UPDATE index_state SET applied = ?, anchor = ? WHERE owner = ? AND applied = ?",
-                (upto, anchor, number, after),
+                "UPDATE index_state SET applied = ?, anchor = ? "
+                "WHERE owner = ? AND applied = ? AND anchor = ifnull(?, anchor)",
+                (upto, anchor, number, after, seen),
             )
             if not moved.rowcount:
                 return False
-            self._remove(connection, [entry.record.id for entry in entries])
+            self._remove(connection, [*_of_owner(connection, number, gone), *(entry.record.id for entry in entries)])
             # What is kept in memory of the records looks for higher ids only, unless the revision changes.
             last = connection.execute("SELECT max(id) FROM records WHERE owner = ?", (number,)).fetchone()[0] or 0
             if any(entry.record.id < last for entry in entries):
@@ -121,6 +126,10 @@ class SqliteIndex(SemanticIndex):
             )
             connection.executemany(
                 "INSERT INTO pending(record, owner) VALUES (?, ?)", [(entry.record.id, number) for entry in entries]
+            )
+            connection.executemany(
+                "UPDATE records SET origin = ? WHERE id = ? AND owner = ?",
+                [(origin.value, record, number) for record, origin in origins.items()],
             )
             connection.executemany(
                 "UPDATE records SET uses = uses + ?, last_used = max(coalesce(last_used, ?), ?) "
@@ -184,7 +193,7 @@ class SqliteIndex(SemanticIndex):
         number = self._db.owner_id(where.scope)
         if number is None:
             return RecordColumns.of([])
-        return self._caches.records(number).around(ids, radius, where, self._narrowed(number, where))
+        return self._caches.records(number).around(ids, radius, where, self._having(number, where))
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         if owner is None:
@@ -286,18 +295,27 @@ class SqliteIndex(SemanticIndex):
 
     def _allowed(self, number: int, where: Where) -> Ids | None:
         """The ids that the search may return, or None for all of the owner's."""
-        narrowed = self._narrowed(number, where)
-        if not where.hidden and not where.fresh:
-            return narrowed
+        if where == Where(where.scope.owner):
+            return None
         visible = self._caches.records(number).visible(where)
-        return visible if narrowed is None else np.intersect1d(visible, narrowed, assume_unique=True)
+        having = self._having(number, where)
+        return visible if having is None else np.intersect1d(visible, having, assume_unique=True)
 
-    def _narrowed(self, number: int, where: Where) -> Ids | None:
-        """The same for all that a record's own columns decide in SQL."""
-        parts, values = narrowing(where)
+    def _having(self, number: int, where: Where) -> Ids | None:
+        """The ids of the records with the metadata; None if none is asked for."""
+        parts, values = holding(where)
         if not parts:
             return None
         rows = self._db.query(
             f"SELECT r.id FROM records r WHERE r.owner = ? AND {' AND '.join(parts)}", [number, *values]
         )
         return np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
+
+
+def _of_owner(connection: sqlite3.Connection, number: int, ids: Collection[int]) -> list[int]:
+    """Those of the records that the owner has."""
+    asked = (number, json.dumps(list(ids)))
+    rows = connection.execute(
+        "SELECT id FROM records WHERE owner = ? AND id IN (SELECT value FROM json_each(?))", asked
+    )
+    return [number for (number,) in rows.fetchall()]

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from hybrid_memory.engines.instants import plain, record_of, to_micros
+from hybrid_memory.engines.instants import from_micros, plain, record_of, to_micros
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, Where
+from hybrid_memory.log.event import mark_of
 from hybrid_memory.log.origin import Origin, lowest, of_tool
 from hybrid_memory.log.visible import joined
 from hybrid_memory.scope import Scope
@@ -60,6 +61,11 @@ def origin_of(space: str, payload: str) -> str:
     return lowest((spoken, Origin.PERSON)) if space else spoken
 
 
+def event_mark(event_id: str, at: int) -> str:
+    """What tells this event from any other, for the migration to anchors; the instant in microseconds."""
+    return mark_of(event_id, from_micros(at))
+
+
 _SPOKEN = {"system": Origin.OPERATOR, "user": Origin.USER, "assistant": Origin.ASSISTANT}
 
 
@@ -88,6 +94,14 @@ def narrowing(where: Where) -> tuple[list[str], list[Any]]:
     if where.until is not None:
         parts.append("r.at < ?")
         values.append(to_micros(where.until))
+    having, wanted = holding(where)
+    return [*parts, *having], [*values, *wanted]
+
+
+def holding(where: Where) -> tuple[list[str], list[Any]]:
+    """What the metadata of ``records r`` must have: conditions with their values."""
+    parts: list[str] = []
+    values: list[Any] = []
     for key, value in where.metadata.items():
         # json_each keeps types apart: true is not 1, "1" is not 1, and a stored null is not a missing key.
         # SQLite compares text up to a NUL only, so where one occurs the function has the last word.

@@ -116,7 +116,7 @@ MIGRATIONS: tuple[str, ...] = (
     ) WITHOUT ROWID;
     CREATE UNIQUE INDEX dropped_positions ON dropped(owner, position);
     """,
-    # 6: whose words a record holds. Where the log is elsewhere they count as imported until the index is rebuilt.
+    # 6: whose words a record holds. Where the log is elsewhere, whoever follows it next takes them from there.
     """
     ALTER TABLE records ADD COLUMN origin TEXT NOT NULL DEFAULT 'imported';
     UPDATE records SET origin = coalesce((
@@ -127,9 +127,16 @@ MIGRATIONS: tuple[str, ...] = (
     # 7: which event stood at the applied position, so that an index notices that its log was set back.
     """
     ALTER TABLE index_state ADD COLUMN anchor TEXT NOT NULL DEFAULT '';
+    UPDATE index_state SET anchor = coalesce((
+        SELECT event_mark(e.id, e.at) FROM events e WHERE e.owner = index_state.owner AND e.position = applied
+    ), '');
     """,
     # 8: what is kept in memory of an owner is made anew when records of this owner were deleted.
     """
     CREATE TABLE owner_revisions(owner INTEGER PRIMARY KEY REFERENCES owners(id), number INTEGER NOT NULL);
+    """,
+    # 9: events are looked up by id in all sessions of an owner.
+    """
+    CREATE INDEX events_of_id ON events(owner, id);
     """,
 )
