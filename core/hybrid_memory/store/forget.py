@@ -282,22 +282,32 @@ def _holding(events: Sequence[Event], words: str) -> list[Event]:
 async def _named(
     run: Runner, services: Services, scope: Scope, items: Sequence[Any], lost: Collection[str]
 ) -> list[Event]:
-    by_position: dict[int, Event] = {}
-    for name in [name for item in items for name in _names(services, item)]:
-        events = await _of_name(run, services, scope, name)
-        if not events and name not in lost:
+    names = [name for item in items for name in _names(services, item)]
+    found = await _found(run, services, scope, names)
+    for name in names:
+        if name not in found and name not in lost:
             raise InvalidInputError(f"nothing of {scope} has the id {name!r}: nothing was forgotten")
-        by_position |= {event.position: event for event in events}
+    by_position = {event.position: event for events in found.values() for event in events}
     return [by_position[position] for position in sorted(by_position)]
 
 
-async def _of_name(run: Runner, services: Services, scope: Scope, name: str) -> list[Event]:
-    if name.startswith("#") and name[1:].isdecimal() and len(name) < MAX_HANDLE_CHARS:
-        events = await run.call(services.truth.read, scope.owner, after=int(name[1:]) - 1, upto=int(name[1:]))
-    else:
-        events = await run.call(services.truth.get, scope, [name])
-        events = events or await run.call(services.truth.get, scope.owner, [name])
-    return [event for event in events if event.kind in SAID]
+async def _found(run: Runner, services: Services, scope: Scope, names: Sequence[str]) -> dict[str, list[Event]]:
+    """What was said under these ids and handles; together, since an id without its session is looked for all over."""
+    places = {name: int(name[1:]) for name in names if _is_handle(name)}
+    found: dict[str, list[Event]] = {}
+    for name, place in places.items():
+        found[name] = await run.call(services.truth.read, scope.owner, after=place - 1, upto=place)
+    for where in dict.fromkeys((scope, scope.owner)):
+        left = [name for name in dict.fromkeys(names) if name not in places and name not in found]
+        for start in range(0, len(left), NAMED):
+            for event in await run.call(services.truth.get, where, left[start : start + NAMED]):
+                found.setdefault(event.id, []).append(event)
+    said = {name: [event for event in events if event.kind in SAID] for name, events in found.items()}
+    return {name: events for name, events in said.items() if events}
+
+
+def _is_handle(name: str) -> bool:
+    return name.startswith("#") and name[1:].isdecimal() and len(name) < MAX_HANDLE_CHARS
 
 
 async def _lost(run: Runner, services: Services, scope: Scope, request: ForgetRequest) -> Collection[str]:
@@ -305,7 +315,8 @@ async def _lost(run: Runner, services: Services, scope: Scope, request: ForgetRe
     if request.before:
         return await _orphans(run, services, scope.owner)
     names = [name for item in request.ids for name in _names(services, item)]
-    unknown = [name for name in names if not await _of_name(run, services, scope, name)]
+    found = await _found(run, services, scope, names) if names else {}
+    unknown = [name for name in names if name not in found]
     return (await _orphans(run, services, scope.owner)).intersection(unknown) if unknown else ()
 
 
