@@ -176,6 +176,7 @@ def test_diversity_lets_repetitions_fall_back(face: Face, opened: Open) -> None:
         ({"weights": {"vector": 1}}, r"Weights\(\.\.\.\)"),
         ({"weights": Weights(vector=0, text=0, use=1)}, "not all 0"),
         ({"diversity": 2}, "0 to 1"),
+        ({"texts": ["one", "\ud800"]}, "cannot be stored"),
     ],
     ids=str,
 )

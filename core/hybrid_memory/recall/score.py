@@ -24,7 +24,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.indexing import content_key, embedding
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.validation import checked_count, shown
+from hybrid_memory.validation import checked_count, checked_text, shown
 
 _log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Request:
         diversity: float | None = None,
     ) -> Self:
         """The request, if its parts are in order; raises `InvalidInputError`."""
-        texts, query = list(texts), checked_query(query)
+        texts, query = [checked_text("a text", text) for text in texts], checked_query(query)
         if diversity is not None and not 0 <= diversity <= 1:
             raise InvalidInputError(f"diversity must lie in 0 to 1, got {shown(diversity)}")
         for name, given in (("vectors", vectors), ("at", at)):
