@@ -80,6 +80,8 @@ def _stem(word: str) -> str:
     word = word.split("'", maxsplit=1)[0]
     if word in ENGLISH_STOP_WORDS:
         return ""
+    if word[-1:].isdigit():  # has no ending; the stemmer is slow, and a text may be full of such
+        return word
     # A stemmer of its own for each word: it holds the word while it works, and another thread would change it.
     stem: str = snowballstemmer.stemmer("english").stemWord(word)
     return stem
