@@ -11,6 +11,7 @@ from typing import Any
 import typer
 from typer.main import get_command
 
+from hybrid_memory import MemoryConfig
 from hybrid_memory.apps.cli.serving import TOKEN, mcp
 from hybrid_memory.apps.mcp.server import ADDS, CHANGES, DESTROYS, KINDS, READS, add_resources
 
@@ -30,7 +31,13 @@ def parsed(arguments: list[str]) -> dict[str, Any]:
 
 def test_no_block_goes_unchecked() -> None:
     languages = re.findall(r"^```(\w+)$", GUIDE, re.MULTILINE)
-    assert sorted(languages) == ["json"] * 2 + ["python"] + ["sh"] * 4 + ["text"] * 2
+    assert sorted(languages) == ["json"] * 2 + ["python"] + ["sh"] * 4 + ["text"] * 2 + ["yaml"]
+
+
+def test_settings_let_notes_be_learned_from(tmp_path: Path) -> None:
+    (settings,) = blocks("yaml")
+    (tmp_path / "memory.yaml").write_text(settings, encoding="utf-8")
+    assert "assistant" in MemoryConfig.from_yaml(tmp_path / "memory.yaml").learning.origins
 
 
 def test_a_host_starts_what_the_command_takes() -> None:
