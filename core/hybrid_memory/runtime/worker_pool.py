@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable
-from functools import partial
 
 from hybrid_memory.runtime.tasks import Allowed, AnyJob, Claim
 from hybrid_memory.runtime.timer import joined
@@ -88,7 +87,8 @@ class WorkerPool:
 
     def join(self, until: float | None = None) -> bool:
         """Wait for the jobs that run, except for one that calls this; whether all have ended by then."""
-        return all(list(map(partial(joined, until=until), [worker.thread for worker in self._workers])))
+        ended = [joined(worker.thread, until) for worker in self._workers]  # each of them is waited for
+        return all(ended)
 
     def _allowed(self, kind: str, interactive: bool) -> bool:
         tasks = [worker.job.task for worker in self._workers if worker.job is not None]
