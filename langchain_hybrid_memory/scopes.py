@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from langchain_core.runnables import ensure_config
+from langchain_core.runnables import RunnableConfig, ensure_config
 
 from hybrid_memory import HybridMemory, ScopedMemory
 from hybrid_memory.errors import InvalidScopeError
@@ -21,6 +21,13 @@ _KEYS = {
     "tenant": ("tenant_id", "tenant"),
 }
 """Under which names a part of the scope is looked for, first one first."""
+
+_WHOSE = (
+    "whose memory? give user=, or name the user in the run: context={'user_id': ...} or "
+    "config={'configurable': {'user_id': ...}}"
+)
+_RUNTIME = "__pregel_runtime"
+"""Where LangGraph keeps the runtime of a run in its configuration."""
 
 MAX_NAME_CHARS = 400
 """Of a thread; longer chains of agents share the last thread of this length."""
@@ -65,19 +72,34 @@ class Binding:
         """
         config = _configurable(runtime)
         sources = [getattr(runtime, "context", None), config]
-        signed_in = _authenticated(runtime, config)
-        user = self.user
+        user = self._user(sources, _authenticated(runtime, config))
         if user is None:
-            user = _named("user", sources)
-            if user is None:
-                user = signed_in
-            elif signed_in is not None and user != signed_in:
-                raise InvalidScopeError(f"the run asks for the memory of {user!r}, but {signed_in!r} is signed in")
-        if user is None:
-            raise InvalidScopeError(
-                "whose memory? give user=, or name the user in the run: context={'user_id': ...} or "
-                "config={'configurable': {'user_id': ...}}"
-            )
+            raise InvalidScopeError(_WHOSE)
+        return self._of(user, sources)
+
+    def of_run(self, config: RunnableConfig) -> ScopedMemory:
+        """The memory of what runs with this configuration, of which the ``metadata`` count too; see `scoped`.
+
+        Raises:
+            InvalidScopeError: no user, agent or tenant is named, or another user than the server has authenticated.
+        """
+        configurable = config.get("configurable") or {}
+        runtime = configurable.get(_RUNTIME)
+        sources = [getattr(runtime, "context", None), configurable, config.get("metadata")]
+        user = self._user(sources, _authenticated(runtime, configurable))
+        if user is None and not (self.agent or self.tenant or _named("agent", sources) or _named("tenant", sources)):
+            raise InvalidScopeError(_WHOSE)
+        return self._of(user, sources)
+
+    def _user(self, sources: list[Any], signed_in: str | None) -> str | None:
+        if self.user is not None:
+            return self.user
+        user = _named("user", sources)
+        if None not in (user, signed_in) and user != signed_in:
+            raise InvalidScopeError(f"the run asks for the memory of {user!r}, but {signed_in!r} is signed in")
+        return signed_in if user is None else user
+
+    def _of(self, user: str | None, sources: list[Any]) -> ScopedMemory:
         return self.memory.scoped(
             user=user,
             session=self.session or _named("session", sources),

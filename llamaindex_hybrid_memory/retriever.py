@@ -16,7 +16,7 @@ from hybrid_memory import Hit, HybridMemory, Origin, RecordKind, Weights
 from hybrid_memory.adapters import Runner, Scalar, checked, faces
 from llamaindex_hybrid_memory.bound import Bound
 
-UNSEEN = ["score", "why", "signals", "sources", "kind", "session", "space"]
+UNSEEN = ["score", "confidence", "why", "signals", "sources", "kind", "session", "space"]
 """Metadata that says nothing to a language model."""
 
 _USUAL = frozenset((Origin.USER, Origin.ASSISTANT))
@@ -26,10 +26,10 @@ class HybridMemoryRetriever(BaseRetriever):
     """The turns and facts that answer a question best, of all sessions of a user.
 
     A node has the words as its text; an id of its own, from the event behind it and its place in the log; and as
-    metadata the caller's own, and beside them, in their place where they have the same name: ``score``, ``why``,
-    ``signals``, ``speaker``, ``at`` (ISO 8601), ``sources`` (ids of events), ``kind``, ``session``; of a shared space
-    also ``space`` and ``author``. A language model is shown the speaker, the time, the author and the caller's own;
-    what is embedded is the words alone, as in the memory.
+    metadata the caller's own, and beside them, in their place where they have the same name: ``score``,
+    ``confidence``, ``why``, ``signals``, ``speaker``, ``at`` (ISO 8601), ``sources`` (ids of events), ``kind``,
+    ``session``; of a shared space also ``space`` and ``author``. A language model is shown the speaker, the time, the
+    author and the caller's own; what is embedded is the words alone, as in the memory.
 
     An empty question finds nothing.
 
@@ -39,6 +39,8 @@ class HybridMemoryRetriever(BaseRetriever):
         user, tenant, agent: whose memory it is; at least one.
         session: the conversation, for ``within="session"``.
         similarity_top_k: the most nodes.
+        similarity_cutoff: only nodes with this confidence, in [0, 1]; the ``min_confidence`` of `ScopedMemory.recall`.
+            A node's ``score`` tells only how it stands among those that were found.
         within, kinds, categories, since, until, metadata, weights, spaces, origins: as in `ScopedMemory.recall`.
         callback_manager: LlamaIndex's.
 
@@ -57,6 +59,7 @@ class HybridMemoryRetriever(BaseRetriever):
         tenant: str | None = None,
         agent: str | None = None,
         similarity_top_k: int = 10,
+        similarity_cutoff: float | None = None,
         within: Literal["user", "session"] = "user",
         kinds: Collection[RecordKind | str] = (),
         categories: Collection[str] = (),
@@ -71,8 +74,9 @@ class HybridMemoryRetriever(BaseRetriever):
         super().__init__(callback_manager=callback_manager)
         self._recall = _Recall.from_defaults(
             memory=memory, url=url, tenant=tenant, user=user, agent=agent, session=session,
-            similarity_top_k=similarity_top_k, within=within, kinds=kinds, categories=categories, since=since,
-            until=until, metadata=metadata, weights=weights, spaces=spaces, origins=origins,
+            similarity_top_k=similarity_top_k, similarity_cutoff=similarity_cutoff, within=within, kinds=kinds,
+            categories=categories, since=since, until=until, metadata=metadata, weights=weights, spaces=spaces,
+            origins=origins,
         )  # fmt: skip
 
     async def _found(self, run: Runner, /, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -86,6 +90,7 @@ class _Recall(Bound):
 
     session: str | None = None
     similarity_top_k: int = Field(default=10, ge=1)
+    similarity_cutoff: float | None = Field(default=None, ge=0, le=1)
     within: Literal["user", "session"] = "user"
     kinds: tuple[RecordKind, ...] = ()
     categories: tuple[str, ...] = ()
@@ -105,7 +110,8 @@ class _Recall(Bound):
 
     def _asked(self) -> dict[str, Any]:
         names = ("within", "kinds", "categories", "since", "until", "metadata", "weights", "spaces", "origins")
-        return {"k": self.similarity_top_k, **{name: getattr(self, name) for name in names}}
+        asked = {"k": self.similarity_top_k, "min_confidence": self.similarity_cutoff}
+        return asked | {name: getattr(self, name) for name in names}
 
 
 class _Remembered(TextNode):

@@ -44,6 +44,12 @@ SIGNALS = {
     "current": (GREY, "////"),
     "exact": ("#aa3c6e", "\\\\\\\\"),
     "temporal": ("#5a5ac8", "--||"),
+    "closeness": ("#5a3ca0", "/"),
+    "coverage": ("#be9600", "-"),
+    "alike": ("#00788c", "|"),
+    "statement": ("#3c783c", "x"),
+    "speaker": ("#785a3c", "\\"),
+    "kind": ("#c85050", "+"),
 }
 """Colour and hatch of each signal of a score, in the colours of the displays."""
 

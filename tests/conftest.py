@@ -62,7 +62,7 @@ def face(request: pytest.FixtureRequest) -> Iterator[Face]:
 def child() -> Child:
     """Runs a script of ``tests/children`` in a process of its own."""
 
-    def run(script: str, *arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+    def run(script: str, *arguments: str, timeout: float = 200) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, str(CHILDREN / script), *arguments]
         return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)  # noqa: S603
 
@@ -122,3 +122,4 @@ def no_learning_by_itself(request: pytest.FixtureRequest, monkeypatch: pytest.Mo
         monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.after_write", lambda *_: None)
         monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.start", lambda *_: None)
         monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.after_recall", lambda *_: None)
+        monkeypatch.setattr("hybrid_memory.memory.runtime.Runtime.learn_left", lambda *_: None)

@@ -27,9 +27,9 @@ NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 def answers_kept(index: Line, alice: ScopedMemory, query: str = "cat") -> bool:
     """Whether an answer is given again without a search."""
     alice.recall(query)
-    before = index.calls["matching"]
+    before = index.calls["explore"]
     alice.recall(query)
-    return index.calls["matching"] == before
+    return index.calls["explore"] == before
 
 
 def rolled_back(alice: ScopedMemory) -> None:
@@ -109,10 +109,10 @@ def test_an_answer_lives_five_minutes_of_the_clock(face: Face, opened: Open, ste
     alice.remember("my cat sleeps")
     index = line_to(memory, "index")
     assert answers_kept(index, face(alice))
-    before = index.calls["matching"]
+    before = index.calls["explore"]
     clock.now += timedelta(seconds=step)
     face(alice).recall("cat")
-    assert (index.calls["matching"] == before) is again
+    assert (index.calls["explore"] == before) is again
 
 
 def test_without_a_time_to_live_every_answer_is_found_anew(face: Face, opened: Open) -> None:
@@ -286,7 +286,7 @@ def test_an_answer_that_is_made_while_the_index_is_rebuilt_is_not_kept(opened: O
     memory = opened(url="memory://", embedder="none")
     alice = memory.scoped(user="alice")
     alice.remember(["my cat sleeps", "it rains"])
-    line_to(memory, "index").during["get"] = lambda: memory.rebuild(embedder=HashingEmbedder())
+    line_to(memory, "index").during["fetch"] = lambda: memory.rebuild(embedder=HashingEmbedder())
     assert alice.recall("cat")
     assert alice.recall("cat")[0].signals.vector == 1
 
@@ -295,7 +295,7 @@ def test_an_answer_that_is_made_while_its_words_are_forgotten_is_not_kept(opened
     memory = opened(url="memory://", embedder="none")
     alice = memory.scoped(user="alice")
     told = alice.remember(["my cat is Quinzel", "my cat sleeps"])
-    line_to(memory, "index").during["get"] = lambda: alice.forget(ids=told.ids[0])
+    line_to(memory, "index").during["fetch"] = lambda: alice.forget(ids=told.ids[0])
     alice.recall("cat")
     assert "Quinzel" not in repr(list(memory._runtime.services.state(RecallProjection).answers._entries.values()))
     assert texts(alice.recall("cat")) == ["my cat sleeps"]

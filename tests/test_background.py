@@ -104,7 +104,7 @@ def test_closing_stops_what_is_embedded_and_loses_nothing(opened: Open, caplog: 
     memory = opened(embedder=embedder, learning=SOON)
     memory.scoped(user="alice").remember([f"turn {number}" for number in range(32 * 20)])
     assert embedder.entered.wait(PATIENCE)
-    closing = threading.Thread(target=memory.close)
+    closing = threading.Thread(target=memory.close, daemon=True)
     closing.start()
     wait_until(lambda: takes_no_work(memory))
     embedder.gate.set()

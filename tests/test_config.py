@@ -39,7 +39,9 @@ index: {url: "milvus://localhost:19530", algorithm: ivf_flat, nlist: 1024}
 archive: {url: "clickhouse://localhost:8123/default", after: 30 days}
 compaction: {max_tokens: 128000, flush: 0.78125, keep_ratio: 0.3}
 recall:
-  weights: {exact: 0.3, vector: 0.5, temporal: 0.2, text: 0, neighbours: 0, segment: 0, importance: 0, current: 0}
+  weights:
+    {exact: 0.15, vector: 0.5, temporal: 0.2, text: 0.15, closeness: 0, coverage: 0, neighbours: 0, segment: 0,
+     alike: 0, statement: 0, speaker: 0, kind: 0, importance: 0, current: 0}
   cache_ttl: 5 minutes
 orchestration: {concurrency: 10, batch: 32, cache: 10000, cache_ttl: PT1H, window: 50 ms}
 """
@@ -226,18 +228,24 @@ def test_each_section_is_a_model(text: str, expected: MemoryConfig) -> None:
     assert sections(text) == expected
 
 
+def only(**weights: float) -> Weights:
+    return Weights(**dict.fromkeys(Weights.__dataclass_fields__, 0.0) | weights)
+
+
 @pytest.mark.parametrize(
     ("retrieval", "weights"),
     [
-        ("default_strategy: hybrid", Weights()),
+        ("default_strategy: hybrid", None),
         ("default_strategy: vector", Weights(vector=1, text=0)),
         ("default_strategy: text", Weights(vector=0, text=1)),
         ("weights: {exact_match: 0.3, semantic: 0.5, temporal: 0.2}", Weights.routed()),
-        ("weights: {exact_match: 1, text: 2, recency: 3}", Weights(0, 2, 0, 0, 3, 0, 0, 0, 1, 0)),
+        ("weights: {exact_match: 0.3}", only(text=0.15, exact=0.15)),
+        ("weights: {semantic: 1}", only(vector=1)),
+        ("weights: {exact_match: 1, text: 2, recency: 3}", only(text=2, recency=3, exact=1)),
         ("weights: {temporal: 0.9, use: 1e-3}", Weights(temporal=0.9, use=0.001)),
     ],
 )
-def test_weights_are_of_a_strategy_or_by_either_of_their_names(retrieval: str, weights: Weights) -> None:
+def test_weights_are_of_a_strategy_or_by_either_of_their_names(retrieval: str, weights: Weights | None) -> None:
     assert sections(f"retrieval: {{{retrieval}}}").recall.weights == weights
 
 
@@ -436,7 +444,8 @@ kinds = st.lists(st.sampled_from(["api key", "iban", "ip"]), max_size=3).map(tup
 configs = st.builds(
     MemoryConfig, url=st.just("memory://") | urls("sqlite:///", "redis://", "rediss+cluster://"), index=indexes,
     archive=st.just(ArchiveConfig()) | archives, outbox=maybe(text), embedder=st.sampled_from(["auto", "none"]) | text,
-    power_safe=st.booleans(), exact_limit=st.integers(1, 10**9), cleaning=st.sampled_from(["off", "light", "strong"]),
+    power_safe=st.booleans(), exact_limit=st.integers(1, 10**9), cache_megabytes=st.integers(0, 10**6),
+    cleaning=st.sampled_from(["off", "light", "strong"]),
     recall=recalls, compaction=compactions, learning=learnings, retention=retentions,
     redaction=st.builds(RedactionConfig, kinds=kinds, keep_original=st.booleans()), orchestration=orchestrations,
 )  # fmt: skip
@@ -472,8 +481,8 @@ lines_between = st.lists(st.sampled_from(["", "# 注释", "   # note: {"]), max_
 
 @settings(max_examples=20)
 @given(
-    gaps=st.lists(lines_between, min_size=9, max_size=9),
-    wrong=st.sampled_from([(3, "archive"), (7, "recall.cache_ttl"), (8, "orchestration")]),
+    gaps=st.lists(lines_between, min_size=11, max_size=11),
+    wrong=st.sampled_from([(3, "archive"), (9, "recall.cache_ttl"), (10, "orchestration")]),
 )
 def test_comments_do_not_move_the_line_of_a_mistake(gaps: list[list[str]], wrong: tuple[int, str]) -> None:
     row, setting = wrong

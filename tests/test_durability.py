@@ -27,10 +27,13 @@ def writer(store: str) -> Iterator[subprocess.Popen[str]]:
     """A process that forks writers on demand."""
     command = [sys.executable, str(WRITER), store]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
-        yield process
-        assert process.stdin is not None
-        process.stdin.close()
-        assert process.wait(timeout=PATIENCE) == 0
+        try:
+            yield process
+            assert process.stdin is not None
+            process.stdin.close()
+            assert process.wait(timeout=PATIENCE) == 0
+        finally:
+            process.kill()  # or it would be waited for without an end
 
 
 def pipes(process: subprocess.Popen[str]) -> tuple[IO[str], IO[str]]:
@@ -45,9 +48,13 @@ def kill_one(process: subprocess.Popen[str], cycle: int, writes: int) -> list[st
     orders.write(f"{cycle}\n")
     orders.flush()
     pid = int(answers.readline())
-    acknowledged = [name for _ in range(writes) for name in answers.readline().split()]
+    acknowledged: list[str] = []
+    for _ in range(writes):
+        acknowledged += (line := answers.readline()).split()
+        assert line not in {"", "dead\n"}, "it died by itself"
     os.kill(pid, signal.SIGKILL)
     while (line := answers.readline()) != "dead\n":
+        assert line, "the process that forks writers died"
         # The kill may cut the last line: what was not printed whole does not count as acknowledged.
         acknowledged += line.split() if line.endswith("\n") else []
     return acknowledged

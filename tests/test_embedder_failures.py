@@ -61,13 +61,26 @@ def test_the_same_text_is_embedded_once_for_all_users(face: Face, opened: Open) 
     assert face(memory).stats().vectors == 3
 
 
+def test_an_embedder_that_does_not_answer_changes_nothing(face: Face, opened: Open) -> None:
+    memory = opened()
+    alice = memory.scoped(user="alice")
+    face(alice).remember(["my cat sleeps", "it rains"])
+    face(memory).flush()
+    embedder = FaultyEmbedder(HashingEmbedder(dim=32))
+    with embedder.failing(OFFLINE), pytest.raises(ModelError, match="offline"):
+        face(memory).rebuild(embedder=embedder)
+    stats = face(memory).stats()
+    assert (stats.vectors, stats.pending, stats.embedder) == (2, 0, "hashing-256")
+    assert face(alice).recall("cat")[0].signals.vector == 1
+
+
 def test_a_rebuild_that_fails_half_way_is_finished_by_flush(face: Face, opened: Open) -> None:
     memory = opened()
     alice = memory.scoped(user="alice")
     face(alice).remember(["my cat sleeps", "it rains"])
     face(memory).flush()
     embedder = FaultyEmbedder(HashingEmbedder(dim=32))
-    with embedder.failing(OFFLINE), pytest.raises(ModelError):
+    with embedder.failing(OFFLINE, methods={"embed_documents"}, after=1), pytest.raises(ModelError):
         face(memory).rebuild(embedder=embedder)
     assert texts(face(alice).recall("cat", k=1)) == ["my cat sleeps"]
     face(memory).flush()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -11,8 +11,20 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from hybrid_memory import EventKind, HybridMemory, MemoryConfig, RecordKind, ScopedMemory, UserProfile, open_memory
+from hybrid_memory import (
+    Category,
+    Event,
+    EventKind,
+    HybridMemory,
+    LearningConfig,
+    MemoryConfig,
+    RecordKind,
+    ScopedMemory,
+    UserProfile,
+    open_memory,
+)
 from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.facts.fact import Claim
 from hybrid_memory.testing.models import FaultyModel, ScriptedModel
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.doubles import events_of, wait_until
@@ -136,6 +148,37 @@ def test_a_failing_model_costs_no_fact_and_is_asked_again(opened: Opened, face: 
     calls = model.calls
     assert face(alice).flush().indexed >= 1
     assert model.calls > calls, "asked again, and indexing goes on without it"
+
+
+class Sentences:
+    """Finds in every turn of the user that the sentence tells where they live."""
+
+    name = "sentences of a test"
+
+    def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
+        return [
+            Claim("user", "home", turn.message.text, Category.KNOWLEDGE, turn.position, verbatim=True)
+            for turn in turns
+            if turn.message.role == "user"
+        ]
+
+
+def test_a_model_is_told_what_the_extractor_found_cuts_values_and_calls_findings_wrong(face: Face) -> None:
+    home = {"turn": 1, "subject": "user", "attribute": "home", "value": "York", "stance": "holds"}
+    model = ScriptedModel([{"facts": [home], "wrong": [2]}])
+    config = MemoryConfig(url="memory://", embedder="none", learning=LearningConfig(background=False))
+    with open_memory(config, language_model=model, extractor=Sentences()) as memory:
+        alice = memory.scoped(user="alice", session="s")
+        alice.remember("Since the wedding it has been York.")
+        alice.remember("Home, sweet home, at the cinema again.")
+        assert [fact.verbatim for fact in alice.facts()] == [True, True]
+        face(alice).learn()
+        (prompt,) = model.prompts
+        assert "(1) user · home: Since the wedding it has been York. (sentence)" in prompt[-1]["content"]
+        assert "(2) user · home: Home, sweet home, at the cinema again. (sentence)" in prompt[-1]["content"]
+        (fact,) = alice.facts()
+        assert (fact.value, fact.verbatim) == ("York", False)
+        assert "model scripted" in fact.by
 
 
 def test_a_model_that_comes_later_reads_everything(opened: Opened, store: str) -> None:

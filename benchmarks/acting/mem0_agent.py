@@ -12,7 +12,7 @@ from langchain_core.messages import BaseMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from benchmarks.acting.surroundings import USER
-from benchmarks.peers.mem0_store import opened
+from benchmarks.peers.mem0_store import in_files
 
 CONTEXT = (
     "Use the provided context to personalize your responses and remember user preferences and past interactions.\n"
@@ -25,7 +25,7 @@ class Mem0Chats:
 
     def __init__(self, embedder: Any) -> None:
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        self._memory = opened(embedder, len(embedder.embed_query("")), Path(self._folder.name))
+        self._memory = in_files(embedder, len(embedder.embed_query("")), Path(self._folder.name))
 
     def found(self, text: str) -> list[str]:
         """The memories for a text, by its own defaults."""

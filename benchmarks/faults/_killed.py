@@ -91,6 +91,7 @@ def warmed() -> None:
     for name in (
         "faiss",
         "hybrid_memory.engines.sqlite",
+        "hybrid_memory.engines.postgres",
         "hybrid_memory.engines.redis",
         "hybrid_memory.engines.milvus",
     ):

@@ -19,23 +19,24 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
+from hybrid_memory.testing.postgres_server import PostgresServer
 from hybrid_memory.testing.servers import MilvusServer, RedisServer
 
 CHILD = Path(__file__).with_name("_killed.py")
-SHARES = {"sqlite": 0.6, "redis": 0.25, "milvus": 0.1, "clickhouse": 0.05}
+SHARES = {"sqlite": 0.4, "postgres": 0.25, "redis": 0.2, "milvus": 0.1, "clickhouse": 0.05}
 """Of all kills; where some engines are left out, the others take theirs."""
 
-BATCHES = {"sqlite": (0, 0, 1, 2, 3, 5, 8), "redis": (0, 0, 1, 2, 3, 5, 8)}
+BATCHES = dict.fromkeys(("sqlite", "postgres", "redis"), (0, 0, 1, 2, 3, 5, 8))
 SLOW_BATCHES = (0, 2, 5, 9, 14, 20)
 """How many batches a writer writes before it is killed; more where it takes long to begin."""
 
-SERVERS = {"redis": 0.5, "milvus": 0.25}
+SERVERS = {"postgres": 0.5, "redis": 0.5, "milvus": 0.25}
 """How often the server is killed as well."""
 
 PER_STORE = 25
 """Kills of one store, before another is begun: what is there is looked through after each."""
 
-Server = RedisServer | MilvusServer
+Server = PostgresServer | RedisServer | MilvusServer
 
 
 @dataclass
@@ -93,7 +94,8 @@ def writers() -> Iterator[Writers]:
 
 def settings_of(engine: str, folder: Path, number: int, server: Server | None) -> dict[str, Any]:
     """Of a new store."""
-    here = f"{server.url}?prefix=store{number}" if server else f"sqlite:///{folder / f'store{number}.db'}"
+    name = "schema" if engine == "postgres" else "prefix"
+    here = f"{server.url}?{name}=store{number}" if server else f"sqlite:///{folder / f'store{number}.db'}"
     settings: dict[str, Any] = {"url": here, "embedder": "hashing", "recall": {"count_uses": False}}
     if engine == "milvus":
         settings |= {"url": f"sqlite:///{folder / f'store{number}.db'}", "index": {"url": here}}
@@ -107,6 +109,8 @@ def campaign(engine: str, count: int, chance: random.Random, folder: Path, figur
     with ExitStack() as opened:
         child = opened.enter_context(writers())
         server: Server | None = None
+        if engine == "postgres":
+            server = opened.enter_context(PostgresServer(folder / "postgres"))
         if engine == "redis":
             server = opened.enter_context(RedisServer(folder / "redis", appendfsync="always"))
         if engine == "milvus":

@@ -27,7 +27,7 @@ from typing import Any, TypeAlias
 
 from tqdm import tqdm
 
-from benchmarks.compression.sets import Table, load
+from benchmarks.compression.sets import CachedEmbedder, Table, load
 from benchmarks.learning import persona, preferences, relations
 from benchmarks.learning.sets import COUNTED, Options, Tally, learned
 from hybrid_memory import Fact
@@ -62,17 +62,22 @@ SETS = {
 
 
 def run(options: Options) -> Iterator[Table]:
-    """A table for each set: all values, then by kind; with a model once more for both together."""
-    readers = {"rules": None} | ({"rules and model": options.model} if options.model is not None else {})
+    """A table for each set: all values, then by kind; by rules alone, by sentences, and with a model beside them."""
+    readers: dict[str, tuple[Any, CachedEmbedder | None]] = {
+        "rules": (None, None),
+        "sentences": (None, options.embedder),
+    }
+    if options.model is not None:
+        readers["sentences and model"] = options.model, options.embedder
     for name, prepare in SETS.items():
         conversations = list(load(options.data, name, options.limit))
         table = Table("", ["read by", *COUNTED, "required", "turns", "seconds"])
-        for reader, model in readers.items():
+        for reader, (model, embedder) in readers.items():
             by_kind: dict[str, Tally] = defaultdict(Tally)
             turns, seconds = 0, 0.0
             for one in tqdm(conversations, desc=f"{name}, {reader}", disable=None):
                 said, compare = prepare(one, options.limit)
-                facts, spent = learned(said, model)
+                facts, spent = learned(said, model, embedder)
                 turns, seconds = turns + len(said), seconds + spent
                 for kind, tally in compare(facts):
                     by_kind[kind].add(tally)

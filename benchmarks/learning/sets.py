@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.compression.sets import CachedEmbedder
-from hybrid_memory import CompactionConfig, Fact, LearningConfig, MemoryConfig, Message, open_memory
+from hybrid_memory import (
+    CompactionConfig,
+    Fact,
+    LearningConfig,
+    MemoryConfig,
+    Message,
+    OrchestrationConfig,
+    open_memory,
+)
 from hybrid_memory.apps.evaluation.probing.probe import holds, plain
 from hybrid_memory.text.tokenize import terms
 
@@ -132,15 +140,21 @@ def by_session(turns: Sequence[dict[str, Any]]) -> dict[str, list[Message]]:
     return sessions
 
 
-def learned(turns: Sequence[dict[str, Any]], model: Any = None) -> tuple[list[Fact], float]:
-    """All facts that follow from the turns, with their history, and the seconds that the reading took."""
+def learned(
+    turns: Sequence[dict[str, Any]], model: Any = None, embedder: CachedEmbedder | None = None
+) -> tuple[list[Fact], float]:
+    """All facts that follow from the turns, with their history, and the seconds that the reading took.
+
+    They are read by rules alone where there is no embedder.
+    """
     config = MemoryConfig(
         url="memory://",
-        embedder="none",
+        embedder="none" if embedder is None else "auto",
         compaction=CompactionConfig(model_timeout=MODEL_TIMEOUT),
+        orchestration=OrchestrationConfig(model_timeout=MODEL_TIMEOUT),
         learning=LearningConfig(background=False),
     )
-    with open_memory(config, language_model=model) as memory:
+    with open_memory(config, language_model=model, embedder=embedder) as memory:
         for session, said in by_session(turns).items():
             memory.scoped(user="u", session=session).remember(said)
         owner = memory.scoped(user="u")

@@ -1,11 +1,13 @@
 """This library beside what people would otherwise take: recall, speed, and prompts, in one run on one machine.
 
     python benchmarks/peers --data PATH --cache PATH --json peers.json --plots PATH
+    python benchmarks/peers --parts speed --sizes 1000 10000 100000 1000000 10000x1000 --json speed.json
 
 The peers are installed, in fixed versions, into an environment of their own (--env, by default .venv-peers beside the
-project), and the script goes on with its Python. Parts: quality, speed, prompts; what each counts stands at the top of
-its module. Every memory runs in a process of its own, with the same embedder, on the same turns; telemetry is off, and
-but for the package index nothing is asked of the network. A peer that fails is listed with its reason.
+project), and the script goes on with its Python. Parts: quality, speed, prompts; what each counts stands at the top
+of its module; speed needs no data. Every memory runs in a process of its own, with the same embedder, on the same
+turns; telemetry is off, and but for the package index nothing is asked of the network. A peer that fails is listed
+with its reason.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its folder, only that is on the path
 
-from benchmarks.latency import SEED
 from benchmarks.peers import environment
+from benchmarks.peers.texts import SEED
 
 PARTS = ("quality", "speed", "prompts")
 
@@ -52,11 +54,18 @@ def ask(options: argparse.Namespace, reasons: dict[str, str], job: dict[str, Any
 def parsed() -> argparse.Namespace:
     """The options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the conversation sets (*.jsonl.gz)")
+    parser.add_argument("--data", type=Path, help="folder of the conversation sets (*.jsonl.gz); speed needs none")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--sets", nargs="+", help="of the part quality")
     parser.add_argument("--limit", type=int, help="conversations of each set")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000], help="of the part speed")
+    parser.add_argument(
+        "--sizes", nargs="+", default=["1000", "10000", "100000"],
+        help="of the part speed: turns of one owner, or OWNERSxTURNS",
+    )  # fmt: skip
+    parser.add_argument(
+        "--server", action="append", default=[], metavar="KIND=URL",
+        help="an empty server for the part speed (postgres, redis, milvus) instead of one that is started",
+    )  # fmt: skip
     parser.add_argument("--only", nargs="+", default=[], help="memories with one of these words in their name")
     parser.add_argument("--patience", type=float, default=3600, help="seconds that a memory may take for a measure")
     parser.add_argument("--cache", type=Path, help="keep the vectors here, and use those that are there")
@@ -64,7 +73,11 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--env", type=Path, default=environment.PROJECT / ".venv-peers", help="where the peers are")
     parser.add_argument("--plots", type=Path, help="a plot for each measure goes here")
     parser.add_argument("--json", type=Path)
-    return parser.parse_args()
+    parser.add_argument("--publish", type=Path, help="write the part speed for benchmarks/results here")
+    options = parser.parse_args()
+    if options.data is None and set(options.parts) != {"speed"}:
+        parser.error("quality and prompts need --data")
+    return options
 
 
 def main() -> None:
@@ -78,18 +91,40 @@ def main() -> None:
         report = measured(options, (options.cache or Path(temporary)).resolve())
     if options.json:
         options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False), encoding="utf-8")
+    if options.publish:
+        text = (
+            json.dumps(published(report), indent=None, ensure_ascii=False)
+            .replace('[["', '[\n["')
+            .replace('], ["', '],\n["')
+        )
+        options.publish.write_text(text + "\n", encoding="utf-8")
     if options.plots:
         from benchmarks.peers import plots  # noqa: PLC0415 - needs what only the environment has
 
         plots.draw(report, options.plots)
 
 
+def published(report: dict[str, Any]) -> dict[str, Any]:
+    """The part speed as the page of benchmarks reads it."""
+    from benchmarks.peers import speed  # noqa: PLC0415 - needs what only the environment has
+
+    return {
+        "date": report["date"][:10],
+        "command": "python benchmarks/peers --parts speed --publish speed.json",
+        "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}",
+        "versions": {name: number for name, number in report["versions"].items() if number},
+        "note": "",
+        "results": speed.published(report["results"]["speed"]),
+    }
+
+
 def measured(options: argparse.Namespace, cache: Path) -> dict[str, Any]:
     """The parts' tables, and what they were made with."""
     asked = partial(ask, options, environment.reasons_of(options.env))
     job = {
-        "data": str(options.data.resolve()), "cache": str(cache), "limit": options.limit, "only": options.only,
-        "sets": options.sets, "sizes": options.sizes,
+        "data": options.data and str(options.data.resolve()), "cache": str(cache), "limit": options.limit,
+        "only": options.only, "sets": options.sets, "sizes": options.sizes,
+        "servers": dict(server.split("=", 1) for server in options.server),
     }  # fmt: skip
     report: dict[str, Any] = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -15,6 +15,8 @@ BATCH = 5_000
 class Chroma:
     """A collection of a `PersistentClient`."""
 
+    owner = ""
+
     def __init__(self, embedder: Embedder, folder: Path) -> None:
         chromadb: Any = importlib.import_module("chromadb")
         settings = importlib.import_module("chromadb.config").Settings(anonymized_telemetry=False)
@@ -30,12 +32,15 @@ class Chroma:
             batch = turns[first : first + BATCH]
             texts = [turn.text for turn in batch]
             rows = self._embedder.embed_documents(texts)
-            self._collection.add(ids=[turn.id for turn in batch], embeddings=rows, documents=texts)
+            owners = [{"owner": turn.owner} for turn in batch]
+            self._collection.add(ids=[turn.id for turn in batch], embeddings=rows, documents=texts, metadatas=owners)
 
     def search(self, query: str, k: int) -> list[str]:
         """By its index."""
         rows = self._embedder.embed_query(query)[None]
-        ids: list[str] = self._collection.query(query_embeddings=rows, n_results=k, include=["distances"])["ids"][0]
+        where = {"owner": self.owner} if self.owner else None
+        found = self._collection.query(query_embeddings=rows, n_results=k, where=where, include=["distances"])
+        ids: list[str] = found["ids"][0]
         return ids
 
     def close(self) -> None:

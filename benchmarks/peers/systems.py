@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -24,6 +24,7 @@ class Turn:
     role: str = "user"
     session: str = "s"
     at: datetime | None = None
+    owner: str = "u"
 
     @property
     def text(self) -> str:
@@ -43,7 +44,7 @@ class Embedder(Protocol):
 
 
 class System(Protocol):
-    """A memory under test."""
+    """A memory under test; one that keeps owners apart searches those of its attribute ``owner``."""
 
     def add(self, turns: Sequence[Turn]) -> None:
         """Store them; the next search finds them."""
@@ -64,6 +65,9 @@ class Entry:
         group: of packages that it needs, see `environment.GROUPS`.
         durable: whether what it has acknowledged survives the process.
         note: what a reader must know to read its rows.
+        server: that it runs on, see `servers.serving`.
+        owners: whether it keeps owners apart.
+        most: turns that it is measured with.
     """
 
     name: str
@@ -73,17 +77,21 @@ class Entry:
     options: Mapping[str, Any] = field(default_factory=dict)
     durable: bool = False
     note: str = ""
+    server: str = ""
+    owners: bool = False
+    most: int | None = None
 
     @property
     def ours(self) -> bool:
         """Whether it is this library."""
         return self.group == "library"
 
-    def open(self, embedder: Embedder, folder: Path) -> System:
-        """An empty store in an empty folder."""
+    def open(self, embedder: Embedder, folder: Path, url: str | None = None) -> System:
+        """An empty store in an empty folder, or on the server under the URL."""
         module, _, name = self.factory.partition(":")
+        where = {} if url is None else {"url": url}
         made: System = getattr(importlib.import_module(f"benchmarks.peers.{module}"), name)(
-            embedder, folder, **self.options
+            embedder, folder, **where, **self.options
         )
         return made
 
@@ -91,10 +99,40 @@ class Entry:
 OURS: dict[Work, str] = {"hybrid": "ours", "vector": "ours, vectors alone", "text": "ours, words alone"}
 """Our row for each kind of work."""
 
+SERVERS = {"postgres": "Postgres", "redis": "Redis", "milvus": "SQLite with Milvus"}
+"""Where ours runs beside a file."""
+
+FEW = 100_000
+"""Turns that Milvus Lite, which reads all rows in Python, is measured with."""
+
+
+def _on(server: str) -> tuple[Entry, Entry]:
+    """Ours on a server, whole and by vectors alone."""
+    name, most = f"ours on {SERVERS[server]}", FEW if server == "milvus" else None
+    whole = Entry(name, "hybrid", "library", "own:Own", durable=True, server=server, owners=True, most=most)
+    alone = replace(whole, name=f"{name}, vectors alone", work="vector", options={"only": "vector"})
+    return whole, alone
+
+
 SYSTEMS = (
-    Entry(OURS["hybrid"], "hybrid", "library", "own:Own", durable=True),
-    Entry(OURS["vector"], "vector", "library", "own:Own", {"only": "vector"}, durable=True),
-    Entry(OURS["text"], "text", "library", "own:Own", {"only": "text"}, durable=True),
+    Entry(OURS["hybrid"], "hybrid", "library", "own:Own", durable=True, owners=True),
+    Entry(OURS["vector"], "vector", "library", "own:Own", {"only": "vector"}, durable=True, owners=True),
+    Entry(OURS["text"], "text", "library", "own:Own", {"only": "text"}, durable=True, owners=True),
+    *_on("postgres"),
+    *_on("redis"),
+    *_on("milvus"),
+    Entry(
+        "LangChain PGVectorStore (HNSW)", "vector", "pgvector", "pgvector_store:Pgvector", durable=True,
+        server="postgres", owners=True, note="the index made when all is stored, its defaults: not exact",
+    ),
+    Entry(
+        "LangChain PGVectorStore (hybrid, HNSW)", "hybrid", "pgvector", "pgvector_store:Pgvector", {"words": True},
+        durable=True, server="postgres", owners=True, note="tsvector and vectors, fused by reciprocal ranks",
+    ),
+    Entry(
+        "mem0 (pgvector, HNSW)", "vector", "mem0", "mem0_store:OnPgvector", durable=True, server="postgres",
+        owners=True, note="infer=False; as installed offline",
+    ),
     Entry("LangChain InMemoryVectorStore", "vector", "langchain", "langchain_stores:InMemory"),
     Entry("LangChain FAISS", "vector", "langchain", "langchain_stores:Faiss"),
     Entry("LangChain Ensemble (BM25+FAISS)", "hybrid", "langchain", "langchain_stores:Ensemble"),
@@ -109,17 +147,18 @@ SYSTEMS = (
         "mem0 (dense+BM25)", "hybrid", "mem0", "mem0_store:Mem0", {"words": True}, durable=True,
         note="infer=False; its BM25 with a list of stop words of ours, as it would fetch its own",
     ),
-    Entry("Chroma", "vector", "chroma", "chroma_store:Chroma", durable=True, note="HNSW: not exact"),
-    Entry("LanceDB (FTS+vector, RRF)", "hybrid", "lancedb", "lancedb_store:Lance", durable=True),
+    Entry("Chroma", "vector", "chroma", "chroma_store:Chroma", durable=True, owners=True, note="HNSW: not exact"),
+    Entry("LanceDB (FTS+vector, RRF)", "hybrid", "lancedb", "lancedb_store:Lance", durable=True, owners=True),
     Entry("bm25s", "text", "bm25s", "lexical:Words", note="its defaults: English stop words, no stemmer"),
     Entry("bm25s (stemmer, CJK bigrams)", "text", "bm25s", "lexical:Words", {"stemmed": True}),
 )  # fmt: skip
 
 
-def chosen(words: Sequence[str]) -> list[Entry]:
-    """The memories with one of the words in their name; all of them without words. Ours is always there."""
+def chosen(words: Sequence[str], *, servers: bool = False) -> list[Entry]:
+    """The memories with one of the words in their name; all of them without words. Ours in a file is always there."""
     return [
         entry
         for entry in SYSTEMS
-        if not words or entry.ours or any(word.lower() in entry.name.lower() for word in words)
+        if (servers or not entry.server)
+        and (not words or entry.name in OURS.values() or any(word.lower() in entry.name.lower() for word in words))
     ]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hybrid_memory.context.expand import Payload
     from hybrid_memory.context.request import Host, Reader
     from hybrid_memory.context.summary import Audit, Line, Section, Summary
-    from hybrid_memory.facts.fact import Category, Explanation, Fact, Facts, FactState
+    from hybrid_memory.facts.fact import Category, Explanation, Fact, Facts, FactScope, FactState
     from hybrid_memory.facts.profile import ProfileEntry, UserProfile
     from hybrid_memory.index.record import Record, RecordKind
     from hybrid_memory.log.event import Event, EventKind, Tier
@@ -74,6 +74,7 @@ _HOME = {
     "EventKind": "log.event",
     "Explanation": "facts.fact",
     "Fact": "facts.fact",
+    "FactScope": "facts.fact",
     "FactState": "facts.fact",
     "Facts": "facts.fact",
     "Finding": "store.engine",
@@ -146,6 +147,7 @@ __all__ = [
     "EventKind",
     "Explanation",
     "Fact",
+    "FactScope",
     "FactState",
     "Facts",
     "Finding",

@@ -16,7 +16,7 @@ from hybrid_memory.blocks.block import MAX_CHARS, checked_label, checked_length
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.condense import How
 from hybrid_memory.context.layout import Parts, as_shown, language_of, memory_mark
-from hybrid_memory.context.memories import fitting, memory_note, window
+from hybrid_memory.context.memories import fitting, memory_note, window, without_questions
 from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.context.view import budget_of
@@ -128,9 +128,11 @@ async def recollect(
     if not k or not query or asks_nothing(query):
         return []
     seen, most = set(shown), SPARE * k + len(shown)
-    hits = await run.call(memory.recall, query, k=most, kinds=(RecordKind.TURN,), **options)
+    hits = await run.call(memory.recall, query, k=most, kinds=(RecordKind.TURN,), min_confidence=0.0, **options)
+    least = memory._runtime.services.config.prompt.min_confidence  # noqa: SLF001 - a part of it
     fresh = [hit for hit in hits if seen.isdisjoint((hit.record.text.strip(), *hit.record.sources))]
-    return fitting(query, [hit for hit in fresh if is_memory(hit.record.text)][:k])
+    said = without_questions([hit for hit in fresh if is_memory(hit.record.text)][:k], seen)
+    return fitting(said, least)
 
 
 @dataclass(frozen=True, slots=True)

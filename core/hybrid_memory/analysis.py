@@ -18,9 +18,11 @@ from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, candidates, pr
 from hybrid_memory.context.summaries.strategy import STRATEGIES
 from hybrid_memory.context.summaries.summarise import critical_items
 from hybrid_memory.facts.attributes import RULE, attribute
-from hybrid_memory.facts.fact import USER, Claim
+from hybrid_memory.facts.fact import USER, Claim, Stance
 from hybrid_memory.facts.resolving import resolve
 from hybrid_memory.facts.rules.bilingual import BilingualRules
+from hybrid_memory.facts.sentences.examples import CLAIMS, Example, Told
+from hybrid_memory.facts.sentences.examples import parsed as labelled_sentence
 from hybrid_memory.log.event import handle
 from hybrid_memory.log.exchanges import is_echo
 from hybrid_memory.log.message import PRESSURE, RESERVED, STOPPED
@@ -29,9 +31,9 @@ from hybrid_memory.recall.hit import parts
 from hybrid_memory.text.marks import escaped
 
 __all__ = [
-    "LEAST_TOKENS", "MAX_HITS", "MAX_LINE_CHARS", "PRESSURE", "RESERVED", "RULE", "STOPPED", "STRATEGIES", "USER",
-    "BilingualRules",
-    "Claim", "FileState", "Ledger", "Operation", "Parts", "QueueState", "TestRun", "actions", "as_event", "attribute",
-    "candidates", "critical_items", "errors", "escaped", "handle", "ids", "is_echo", "is_observation", "labelled_ids",
-    "memory_mark", "outcome", "parts", "prose", "read_ledger", "refused", "resolve", "spoken", "urls", "verdicts",
+    "CLAIMS", "LEAST_TOKENS", "MAX_HITS", "MAX_LINE_CHARS", "PRESSURE", "RESERVED", "RULE", "STOPPED", "STRATEGIES",
+    "USER", "BilingualRules", "Claim", "Example", "FileState", "Ledger", "Operation", "Parts", "QueueState", "Stance",
+    "TestRun", "Told", "actions", "as_event", "attribute", "candidates", "critical_items", "errors", "escaped",
+    "handle", "ids", "is_echo", "is_observation", "labelled_ids", "labelled_sentence", "memory_mark", "outcome",
+    "parts", "prose", "read_ledger", "refused", "resolve", "spoken", "urls", "verdicts",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ HIDDEN = "***"
 ENCODE = "write the port as a number, and / ? # @ % in user and password as %2F %3F %23 %40 %25"
 """What to do about a URL that cannot be read."""
 
-_PUBLIC = {"prefix", "table"}
+_PUBLIC = {"prefix", "schema", "table"}
 """Options of a query whose values are shown."""
 
 _FILES = {"sqlite", "chdb"}

@@ -191,6 +191,13 @@ def checked_count(name: str, count: int, *, least: int) -> int:
     return min(number, MAX_COUNT)
 
 
+def checked_share(name: str, share: object) -> float:
+    """The share, if it is a number in 0 to 1; else `InvalidInputError`."""
+    if isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1:
+        return float(share)
+    raise InvalidInputError(f"{name} must lie in 0 to 1, got {shown(share)}")
+
+
 def check_span(since: datetime | None, until: datetime | None) -> None:
     """Raise `InvalidInputError` unless both are aware instants and in order."""
     for name, value in (("since", since), ("until", until)):

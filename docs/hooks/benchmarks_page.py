@@ -85,34 +85,10 @@ def _peers(results: dict[str, Any]) -> list[str]:
 
 
 def _speed(results: list[dict[str, Any]]) -> list[str]:
-    ranked = sorted(results, key=lambda row: (["hybrid", "vectors", "words"].index(_work(row)), row["search p50 ms"]))
-    rows = [
-        (
-            row["memory"],
-            _work(row),
-            *(row[name] for name in ("search p50 ms", "search p95 ms", "single ms", "bulk/s", "memory MB")),
-        )
-        for row in ranked
-    ]
-    head = ("memory", "work", "median, ms", "95th percentile, ms", "one more turn, ms", "adding many, turns/s", "MB")
-    return [_table(head, rows)]
-
-
-def _work(row: dict[str, Any]) -> str:
-    return {"hybrid": "hybrid", "vector": "vectors", "text": "words"}[row["work"]]
-
-
-def _latency(results: dict[str, Any]) -> list[str]:
-    rows = [
-        (size["turns"], size["recall"]["p50_ms"], size["recall"]["p95_ms"], f"{size['write']['p50_ms']:.2f}")
-        for size in results["sizes"]
-    ]
-    head = ("turns of one owner", "recall, median ms", "95th percentile ms", "acknowledged write, median ms")
-    embedding = f"{results['query_embedding']['p50_ms']:.0f} ms more with the local embedder, at the median."
-    return [
-        _table(head, [(row[0], f"{row[1]:.1f}", f"{row[2]:.1f}", row[3]) for row in rows]),
-        f"The embedding of the query is cached in these. A new query takes {embedding}",
-    ]
+    parts = []
+    for size in results:
+        parts += [f"**{size['title'].removeprefix('Speed over ')}**", _table(size["columns"], size["rows"])]
+    return parts
 
 
 def _methods(results: dict[str, Any]) -> list[str]:
@@ -144,27 +120,18 @@ def _kept(one: dict[str, Any], name: str) -> str:
 
 
 def _engines(results: dict[str, Any]) -> list[str]:
-    latency = [
-        (row["engine"], f"{row['recall p50 ms']:.1f}", f"{row['recall p95 ms']:.1f}", f"{row['index s']:.0f}")
-        for row in results["latency"]
-    ]
     kept = ("lost", "doubled", "disordered", "recalls", "from log", "refused")
     outage = [(row["engines"], *(row[name] for name in kept)) for row in results["outage"]]
-    return [
-        _table(("10,000 turns", "recall, median ms", "95th percentile ms", "indexing, s"), latency),
-        _table(
-            (
-                "three kills in 10,000 writes",
-                "lost",
-                "doubled",
-                "out of order",
-                "recalls",
-                "from the log alone",
-                "refused",
-            ),
-            outage,
-        ),
-    ]
+    head = (
+        "three kills in 10,000 writes",
+        "lost",
+        "doubled",
+        "out of order",
+        "recalls",
+        "from the log alone",
+        "refused",
+    )
+    return [_table(head, outage)]
 
 
 def _acting(results: dict[str, Any]) -> list[str]:
@@ -202,13 +169,12 @@ def _case_cell(what: str, value: float) -> str:
 DRAWN: dict[str, Callable[[Any], list[str]]] = {
     "acting": _acting,
     "engines": _engines,
-    "latency": _latency,
     "longmemeval_s": _longmemeval,
     "methods": _methods,
     "original_case": _case,
     "paging": _paging,
     "peers": _peers,
-    "peers_speed": _speed,
     "poisoning": _acting,
     "retrieval": _retrieval,
+    "speed": _speed,
 }

@@ -56,6 +56,8 @@ def drawn(memory: ScopedMemory) -> str:
         y += 20
     x = 4.0
     for name in [name for name in HUES if name in used]:
+        if x + 16 + 6.6 * len(name) > WIDTH:
+            x, y = 4.0, y + 18
         content += drawing.box(x, y - 14, 11, 11, kind="", fill=FILLS[name]) + drawing.text(
             x + 16, y - 4, name, "small"
         )

@@ -8,13 +8,15 @@ from importlib import import_module
 
 import pytest
 
+from tests.doubles import PATIENCE
+
 PACKAGES = ("langchain_hybrid_memory", "llamaindex_hybrid_memory")
 FRAMEWORKS = "{'langchain_core', 'langchain_classic', 'langchain', 'langgraph', 'llama_index.core'}"
 
 
 def run(code: str) -> None:
     command = [sys.executable, "-W", "error", "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own code
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)  # noqa: S603 - our own code
     assert done.returncode == 0, done.stderr
 
 

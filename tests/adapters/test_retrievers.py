@@ -55,8 +55,18 @@ def on_the_loop(method: str, retriever: Any, query: str) -> list[Any]:
         return asyncio.run(getattr(retriever, method)(query))
 
 
-LANGCHAIN = partial(Host, LangChainRetriever, text=lambda one: one.page_content, names={"metadata": "filter"})
-LLAMAINDEX = partial(Host, LlamaIndexRetriever, text=lambda one: one.text, names={"k": "similarity_top_k"})
+LANGCHAIN = partial(
+    Host,
+    LangChainRetriever,
+    text=lambda one: one.page_content,
+    names={"metadata": "filter", "min_confidence": "score_threshold"},
+)
+LLAMAINDEX = partial(
+    Host,
+    LlamaIndexRetriever,
+    text=lambda one: one.text,
+    names={"k": "similarity_top_k", "min_confidence": "similarity_cutoff"},
+)
 HOSTS = {
     "langchain": LANGCHAIN(LangChainRetriever.invoke),
     "langchain async": LANGCHAIN(partial(on_the_loop, "ainvoke")),
@@ -87,9 +97,10 @@ def test_a_hit_says_what_and_why(told: HybridMemory, host: Host) -> None:
     (hit,) = told.scoped(user="alice").recall("Where does my sister live?", k=1)
     assert found.text == SISTER
     assert found.metadata["score"] == pytest.approx(hit.score)
+    assert found.metadata["confidence"] == pytest.approx(hit.confidence)
     assert found.metadata["signals"].keys() == asdict(hit.signals).keys()
     assert "; from m1; fact ('Where'); vector 48; text 48" in found.metadata["why"]
-    rest = {key: value for key, value in found.metadata.items() if key not in ("score", "signals", "why")}
+    rest = {key: value for key, value in found.metadata.items() if key not in ("score", "confidence", "signals", "why")}
     assert rest == {
         "topic": "family",
         "tags": ["one"],
@@ -148,7 +159,21 @@ def test_an_empty_question_finds_nothing(told: HybridMemory, host: Host, query: 
     assert host.found(told, query) == []
 
 
-@pytest.mark.parametrize("kind", [LangChainRetriever, LlamaIndexRetriever], ids=["langchain", "llamaindex"])
-def test_somebody_is_named(told: HybridMemory, kind: Any) -> None:
+def test_what_is_not_sure_to_answer_is_left_out(told: HybridMemory, host: Host) -> None:
+    told.scoped(user="alice").remember(["My boat lies in Porto.", "The dentist moved to noon."])
+    assert host.texts(told, "What is the capital of Mongolia?", min_confidence=0.0)
+    assert host.texts(told, "What is the capital of Mongolia?", min_confidence=0.5) == set()
+    assert SISTER in host.texts(told, "Where does my sister live?", min_confidence=0.5)
+
+
+@pytest.mark.parametrize(
+    "find",
+    [
+        lambda memory: LangChainRetriever(memory=memory).invoke("sister"),
+        lambda memory: LlamaIndexRetriever(memory=memory),
+    ],
+    ids=["langchain", "llamaindex"],
+)
+def test_somebody_is_named(told: HybridMemory, find: Callable[[HybridMemory], Any]) -> None:
     with pytest.raises(InvalidScopeError, match="whose memory"):
-        kind(memory=told)
+        find(told)

@@ -13,9 +13,10 @@ from hybrid_memory import MemoryConfig, open_memory
 def test_a_few_kills_of_writers_and_a_server_leave_nothing_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     parser = argparse.ArgumentParser()
     kills.add_arguments(parser)
-    assert kills.run(parser.parse_args(["--engines", "sqlite", "redis", "--count", "4"])) == 0
+    assert kills.run(parser.parse_args(["--engines", "sqlite", "postgres", "redis", "--count", "4"])) == 0
     said = capsys.readouterr().out
-    assert "sqlite: 3 writers" in said
+    assert "sqlite: 2 writers" in said
+    assert "postgres: 1 writers" in said
     assert "redis: 1 writers" in said
 
 

@@ -10,6 +10,7 @@ from benchmarks.peers import environment, prompts, quality, speed
 from benchmarks.peers.lexical import split
 from benchmarks.peers.own import Own
 from benchmarks.peers.systems import OURS, SYSTEMS, Turn, chosen
+from benchmarks.peers.texts import Corpus, Shape
 from hybrid_memory.apps.evaluation.measures import faults
 from hybrid_memory.models.embedders import HashingEmbedder
 
@@ -58,24 +59,52 @@ def test_a_table_says_where_a_peer_is_better_and_why_one_is_missing() -> None:
     assert "bm25s: no wheel" in table.note
 
 
-def test_speed_fills_one_store_of_ours_for_its_three_ways(tmp_path: Path) -> None:
-    embedder = speed.Hashed(questions := ["the boat?", "", "新的船"])
-    assert embedder.embed_query("").any()
-    turns = speed.turns_of([f"Ann: the boat number {n}" for n in range(40)] + ["no speaker at all"])
-    assert (turns[0].speaker, turns[0].said, turns[40].said) == ("Ann", "the boat number 0", "no speaker at all")
-    system = Own(embedder, tmp_path)
-    more = [Turn("new", "Ann", "one more")]
-    rows = speed.measured(system, OWN, embedder, turns, more=more, questions=[questions[0], questions[2]] * 4)
+def test_speed_fills_one_store_of_ours_for_its_three_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed, "QUESTIONS", (1, 16))
+    monkeypatch.setattr(speed, "SINGLES", 10)
+    clock = speed.Clock(speed.Timed())
+    system = Own(clock.embedder, tmp_path)
+    rows = speed.measured(system, OWN, clock, Shape(owners=2, turns=40))
     system.close()
     assert set(rows) == set(OURS.values())
     for row in rows.values():
-        assert min(row["search p50 ms"], row["search cpu ms"], row["bulk/s"], row["single ms"]) > 0
-        assert row["calls"] == 8
-    faster = {
-        OURS["hybrid"]: rows[OURS["hybrid"]],
-        "LanceDB (FTS+vector, RRF)": rows[OURS["hybrid"]] | {"search p50 ms": 0.0},
+        assert min(row["search p50 ms"], row["open ms"], row["first ms"], row["writes/s"], row["index/s"]) > 0
+    assert rows[OURS["hybrid"]]["found"] > 0.9
+    assert rows[OURS["vector"]]["found"] > 0.5, "vectors lie near those of their topic"
+    filled = speed.table(Shape(2, 40), rows)
+    title, columns, first = speed.published([{"title": filled.title, "rows": filled.rows}])[0].values()
+    assert (title, columns[:2], first[0][:2]) == (filled.title, ["memory", "work"], ["ours", "hybrid"])
+
+
+def test_speed_compares_ours_of_the_same_work_on_the_same_server() -> None:
+    row = {"search p50 ms": 4.0}
+    names = ("ours on Postgres", "ours", "LanceDB (FTS+vector, RRF)", "LangChain PGVectorStore (hybrid, HNSW)")
+    figures = {name: {"search p50 ms": place} for place, name in enumerate(names, 1)} | {
+        "Chroma": {"failed": "no disk"}
     }
-    assert [row["faster than ours"] for row in speed.table(41, faster).rows] == ["yes", "no"]
+    table = speed.table(Shape.of("3x1000"), figures | {"mem0 (pgvector, HNSW)": row})
+    assert [(one["memory"], one.get("to ours")) for one in table.rows] == [
+        ("ours on Postgres", 0.5), ("ours", 1.0), ("LanceDB (FTS+vector, RRF)", 1.5),
+        ("LangChain PGVectorStore (hybrid, HNSW)", 4.0), ("mem0 (pgvector, HNSW)", None),
+    ]  # fmt: skip
+    assert (table.title, table.note) == ("Speed over 3 owners with 1,000 turns", "not measured: Chroma: no disk")
+
+
+def test_what_owners_say_is_the_same_in_any_order_and_everybodys_own() -> None:
+    corpus, again = Corpus(), Corpus()
+    texts = corpus.texts(3, 995, 10)
+    assert texts == again.texts(3, 990, 20)[5:15]
+    assert texts != corpus.texts(4, 995, 10)
+    for question, turn in corpus.questions(3, 2000, 5):
+        said = corpus.turns(3, int(turn.partition("-")[2]), 1)[0]
+        assert (said.id, said.owner) == (turn, "u3")
+        assert set(question.split()[2:]) <= set(said.said.split())
+
+
+def test_a_shape_is_read_in_batches() -> None:
+    assert list(Shape.of("25").batches(10)) == [[(0, 0, 10)], [(0, 10, 10)], [(0, 20, 5)]]
+    assert list(Shape.of("3x5").batches(10)) == [[(0, 0, 5), (1, 0, 5)], [(2, 0, 5)]]
+    assert Shape.of("10000x1000").total == 10_000_000
 
 
 def test_a_memory_of_a_peer_is_driven_as_ours_and_its_orphans_are_counted() -> None:
@@ -105,6 +134,12 @@ def test_a_process_that_breaks_is_listed_with_its_reason() -> None:
 
 def test_ours_is_always_in_the_list() -> None:
     assert [entry.name for entry in chosen(["chroma"])] == [*OURS.values(), "Chroma"]
+    assert [entry.name for entry in chosen(["redis"], servers=True)][3:] == [
+        "ours on Redis", "ours on Redis, vectors alone"
+    ]  # fmt: skip
+    milvus = next(entry for entry in chosen(["milvus"], servers=True) if entry.server == "milvus")
+    assert not speed.fits(milvus, Shape.of("1000000"))
+    assert speed.fits(milvus, Shape.of("100x1000"))
 
 
 @pytest.mark.parametrize(

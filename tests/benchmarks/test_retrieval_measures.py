@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.measures import SESSIONS, TURNS, USER_SESSIONS, USER_TURNS, Labels, counted, grade
-from benchmarks.retrieval import GRID, HELD_OUT, HYBRID, Row, Run, held_out, report, run_set, store, summary
-from hybrid_memory import Weights
+from benchmarks.retrieval import HYBRID, Row, Run, report, run_set, store, summary
 from hybrid_memory.models.embedders import HashingEmbedder
 
 NAMES = st.sampled_from("abcdefghijklmnopqrstuvwxyz")
@@ -145,9 +144,9 @@ def test_wrong_labels_and_abstentions_are_not_asked() -> None:
     assert not counted({"category": "abstention"})
 
 
-def row(share: float, *, method: str = HYBRID, category: str = "1", fold: int = 0) -> Row:
+def row(share: float, *, method: str = HYBRID, category: str = "1") -> Row:
     found = ["a"] if share == 1 else ["x"]
-    return Row(TURNS, method, category, fold, grade(found, {"a"}))
+    return Row(TURNS, method, category, grade(found, {"a"}))
 
 
 def test_the_mean_is_over_questions_and_the_adversarial_ones_stand_apart() -> None:
@@ -161,28 +160,6 @@ def test_the_mean_is_over_questions_and_the_adversarial_ones_stand_apart() -> No
         ("5", 1, 0),
     ]
     assert "1-4" not in summary(rows[:3])
-
-
-def test_held_out_weights_are_chosen_on_the_other_folds(tmp_path: Path) -> None:
-    one, other = list(GRID)[:2]
-    run = Run("set", tmp_path, {HYBRID: None, **GRID})
-    run.rows = [row(0, fold=fold) for fold in range(3)]
-    # `one` is right in the folds 1 and 2, `other` in the fold 0 alone.
-    run.rows += [row(float(fold > 0), method=one, fold=fold) for fold in range(3)]
-    run.rows += [row(float(fold == 0), method=other, fold=fold) for fold in range(3)]
-    assert held_out([run]) == {0: one, 1: one, 2: one}
-    assert [kept.grades["r@10"] for kept in run.rows if kept.method == HELD_OUT] == [0, 1, 1]
-    assert {kept.method for kept in run.rows} == {HYBRID, HELD_OUT}
-
-
-def test_the_shipped_weights_are_in_the_grid() -> None:
-    assert Weights() in GRID.values()
-
-
-def test_held_out_weights_need_another_conversation(tmp_path: Path) -> None:
-    run = Run("set", tmp_path, GRID, rows=[row(1, method=name) for name in GRID])
-    with pytest.raises(SystemExit, match="only one"):
-        held_out([run])
 
 
 SHOPPING = [
@@ -201,7 +178,7 @@ def conversation(name: str, asked_at: str) -> dict[str, Any]:
 def test_a_question_has_its_time(asked_at: str, first: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hybrid_memory.memory.opening._embedder", lambda _: HashingEmbedder())
     run = Run("shop", tmp_path, {HYBRID: None})
-    run.ask(0, 0, conversation("c", asked_at))
+    run.ask(0, conversation("c", asked_at))
     assert [one.level for one in run.rows] == [TURNS, SESSIONS], "the wrong label is not asked"
     assert [one.grades["hit@1"] for one in run.rows] == [first, first]
     assert (run.turns, run.fewest, len(run.spent)) == (3, 3, 1)
@@ -211,15 +188,13 @@ def test_every_other_conversation_and_those_that_are_stored(tmp_path: Path, monk
     monkeypatch.setattr("hybrid_memory.memory.opening._embedder", lambda _: HashingEmbedder())
     with gzip.open(tmp_path / "shop.jsonl.gz", "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(conversation(f"c{n}", "2023/05/21 (Sun) 09:00")) + "\n" for n in range(5))
-    options = argparse.Namespace(data=tmp_path, limit=4, step=2, stored=False, held_out=False)
+    options = argparse.Namespace(data=tmp_path, limit=4, step=2, stored=False, vectors=None)
     run = run_set("shop", options, tmp_path)
     assert sorted(path.name for path in tmp_path.glob("*.db")) == ["shop-0.db", "shop-2.db"]
     assert report(run)["levels"][TURNS][HYBRID]["all"]["questions"] == 2
     store(tmp_path, "shop", 0).unlink()
-    stored = run_set(
-        "shop", argparse.Namespace(data=tmp_path, limit=None, step=1, stored=True, held_out=False), tmp_path
-    )
+    stored = run_set("shop", argparse.Namespace(data=tmp_path, limit=None, step=1, stored=True, vectors=None), tmp_path)
     assert stored.turns == 3, "that of the third conversation is left"
     store(tmp_path, "shop", 2).unlink()
     with pytest.raises(SystemExit, match="no store of shop"):
-        run_set("shop", argparse.Namespace(data=tmp_path, limit=None, step=1, stored=True, held_out=False), tmp_path)
+        run_set("shop", argparse.Namespace(data=tmp_path, limit=None, step=1, stored=True, vectors=None), tmp_path)

@@ -3,7 +3,7 @@
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, open_memory
 
 THREADS = 8
 
@@ -28,7 +28,8 @@ def work(memory: HybridMemory, name: str, rounds: int) -> list[str]:
 def main() -> None:
     """All of it through one memory."""
     url, process, rounds = sys.argv[1:]
-    with open_memory(MemoryConfig(url=url, embedder="hashing")) as memory, ThreadPoolExecutor(THREADS) as pool:
+    config = MemoryConfig(url=url, embedder="hashing", learning=LearningConfig(background=False))
+    with open_memory(config) as memory, ThreadPoolExecutor(THREADS) as pool:
         jobs = [pool.submit(work, memory, f"{process}-{thread}", int(rounds)) for thread in range(THREADS)]
         for job in jobs:
             for name in job.result():

@@ -4,6 +4,7 @@ For every number on stdin a fork of this process opens the store given as argume
 prints its process id first. Importing once and forking makes a hundred cycles quick.
 """
 
+import faulthandler
 import os
 import sys
 
@@ -34,6 +35,7 @@ def main() -> None:
     for line in sys.stdin:
         child = os.fork()
         if not child:
+            faulthandler.dump_traceback_later(120, exit=True)
             say(os.getpid())
             write(sys.argv[1], line.strip())
         os.waitpid(child, 0)

@@ -13,6 +13,7 @@ import pytest
 
 from hybrid_memory import __version__
 from hybrid_memory.apps.evaluation import METHODS, Evaluation, Report
+from tests.doubles import PATIENCE
 
 TOLD = "Marta Lindqvist, a marine biologist; src/parser.py; PostgreSQL because several boats write at once."
 SHORT = ("--max-tokens", "400", "--embedder", "hashing")
@@ -283,7 +284,7 @@ class Endpoint(BaseHTTPRequestHandler):
 def endpoint() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     asked: list[dict[str, Any]] = []
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Kept", (Endpoint,), {"asked": asked}))
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_address[1]}/v1", asked
     server.shutdown()
@@ -311,6 +312,6 @@ def test_a_model_behind_an_endpoint_answers_and_another_judges(
 
 def test_the_command_starts_without_a_framework_or_numbers() -> None:
     code = "import sys, hybrid_memory.apps.cli\nprint(*{name.split('.')[0] for name in sys.modules})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)  # noqa: S603
     loaded = set(done.stdout.split())
     assert not loaded & {"langchain", "langchain_core", "llama_index", "numpy", "faiss", "matplotlib", "jinja2"}

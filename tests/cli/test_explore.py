@@ -29,15 +29,26 @@ def test_search_shows_handle_date_speaker_text_and_what_makes_the_score(command:
     assert command("search", filled, "salinity boats", "-k", "2") == 0
     assert "  Which boats measure the salinity there?" in command.out
     (head,) = (line for line in command.out.splitlines() if " #2 " in line)
-    score, shown = re.fullmatch(r"([█▉▊▋▌▍▎▏]+) (0\.\d{3}) #2 2026-03-02 10:00 assistant in spring", head).groups()  # type: ignore[union-attr]
+    line = r"([█▉▊▋▌▍▎▏]+) (0\.\d{3}) confidence (\d\.\d\d) #2 2026-03-02 10:00 assistant in spring"
+    score, shown, sure = re.fullmatch(line, head).groups()  # type: ignore[union-attr]
     assert len(score) in {int(float(shown) * 10), int(float(shown) * 10) + 1}
     (hit, *_) = command.json("search", filled, "salinity boats", "-k", "2")
     assert (hit["handle"], hit["session"], hit["sources"]) == ("#2", "spring", ["m2"])
+    assert f"{hit['confidence']:.2f}" == sure
     weights = hit["weights"]
     parts = sum(weights[name] * hit["signals"][name] for name in weights)
     assert hit["score"] == pytest.approx(parts / sum(weights.values()))
     assert command("search", filled, "salinity boats", "-k", "1", "--why") == 0
     assert hit["why"].split(";")[0] in " ".join(command.out.split())
+
+
+def test_search_says_that_nothing_certain_was_found(command: Any, filled: Path) -> None:
+    question = "What is the capital of Mongolia?"
+    assert command.json("search", filled, question)
+    assert command.json("search", filled, question, "--min-confidence", "0.9") == []
+    assert command("search", filled, question, "--min-confidence", "0.9") == 0
+    assert "nothing certain of" in command.out
+    assert command("search", filled, question, "--min-confidence", "1.1") == 2
 
 
 def test_search_keeps_to_a_session_and_to_a_time(command: Any, filled: Path) -> None:
@@ -156,7 +167,7 @@ def test_the_demo_searches_explains_and_folds_offline(command: Any, tmp_path: Pa
         assert told in command.out
     path = tmp_path / "kept.db"
     told = command.json("demo", path, "--embedder", "hashing")
-    assert told["recalls"][0]["hits"][0]["text"] == "Noa lives in: Porto"
+    assert told["recalls"][0]["hits"][0]["text"].startswith("Big news: I moved to Porto last week!")
     assert told["prompt"]["tokens"] <= told["prompt"]["max_tokens"] == 600
     assert {piece["reason"] for piece in told["prompt"]["plan"] if piece["section"] == "turns"} >= {"whole"}
     assert told["summary"]["lines"]

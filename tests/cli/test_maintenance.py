@@ -61,7 +61,7 @@ DAMAGES = {
     "an index ahead of the log": ("UPDATE index_state SET applied = 9999", "has seen #9999, and the log ends at"),
     "words without a record": ("DELETE FROM records WHERE id = 3", "entries of the text index without a record"),
     "a vector that is gone": ("DELETE FROM vectors WHERE record = 3", "records without a vector that wait for none"),
-    "words that are gone": ("DELETE FROM terms WHERE rowid = 3", "records without words"),
+    "words that are gone": ("DELETE FROM words WHERE record = 3", "records without words"),
 }
 
 
@@ -135,3 +135,30 @@ def test_rebuild_changes_the_embedder_and_loses_no_vectors_by_accident(command: 
     assert command("rebuild", filled) == 2
     assert "vectors would be lost" in command.err
     assert command.json("stats", filled)["vectors"] == told["embedded"]
+
+
+def test_a_copy_has_the_vectors_of_an_embedder_that_the_command_does_not_know(command: Any, tmp_path: Path) -> None:
+    def lengths(texts: list[str]) -> list[list[float]]:
+        return [[len(text), 1] for text in texts]
+
+    source, copy = tmp_path / "source.db", tmp_path / "copy.db"
+    with open_memory(f"sqlite:///{source}", embedder=lengths) as memory:
+        memory.scoped(user="alice").remember(["short", "a little longer"])
+        memory.flush()
+    done = command.json("migrate", source, copy)
+    assert done["embedded"] == 2
+    with open_memory(f"sqlite:///{copy}", embedder=lengths) as memory:
+        assert (memory.stats().vectors, memory.stats().pending) == (2, 0)
+    with open_memory(MemoryConfig(url=f"sqlite:///{source}", embedder="none")) as memory:
+        memory.scoped(user="alice").remember("one more")
+    assert command("migrate", source, copy) == 1
+    assert "all events are copied and compared; 1 vector of" in command.err
+    with open_memory(f"sqlite:///{copy}", embedder=lengths) as memory:
+        assert memory.flush().embedded == 1
+
+
+def test_a_copy_keeps_the_embedder_of_its_original(command: Any, filled: Path, tmp_path: Path) -> None:
+    done = command.json("migrate", filled, tmp_path / "copy.db")
+    before, after = command.json("stats", filled), command.json("stats", tmp_path / "copy.db")
+    assert (after["embedder"], after["vectors"]) == (before["embedder"], before["vectors"])
+    assert done["embedded"] == before["vectors"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Hit, Message, Origin, Record, Role, Scope, Signals, ToolCall, Weights
 from hybrid_memory.context.layout import MEMORY_HEADINGS, Language
-from hybrid_memory.context.memories import MEMORY_CHARS, memory_note, recollect, window
+from hybrid_memory.context.memories import MEMORY_CHARS, memory_note, window
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
@@ -119,18 +119,6 @@ def test_a_second_result_of_a_call_is_left_out() -> None:
     exchange = window([question, call("a", "b"), first, second, result("b")], 10)
     assert [message.tool_call_id for message in exchange] == [None, None, "a", "b"]
     assert exchange[2] is first
-
-
-def test_hits_that_are_shown_anyway_are_not_noted() -> None:
-    history = [Message(content="old", id="e1"), Message(content="new", id="e2")]
-    recollection = recollect(history, [hit(2, "new"), hit(1, "old"), hit(9, "far")], "far from old", limit=1, k=5)
-    assert [message.id for message in recollection.recent] == ["e2"]
-    assert [found.record.id for found in recollection.hits] == [1, 9]
-    assert recollection.note.splitlines() == [
-        MEMORY_HEADINGS["en"],
-        "- [2024-05-02] user: old",
-        "- [2024-05-10] user: far",
-    ]
 
 
 def test_without_hits_there_is_no_note() -> None:

@@ -16,6 +16,7 @@ from hybrid_memory.context.shortening import READ_BEFORE, excerpt, shortened
 from hybrid_memory.log.exchanges import OWN_TOOLS
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
+from tests.doubles import PATIENCE
 
 LONG = "\n".join(f"row {number}: {number * 7} parts" for number in range(400))
 READERS = ["", "memory_fetch"]
@@ -227,7 +228,11 @@ print(excerpt(text, 82, wanted=frozenset(terms(text)), count=estimate_tokens))
 """
     found = {
         subprocess.run(  # noqa: S603
-            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, check=True, capture_output=True
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+            timeout=PATIENCE,
         ).stdout
         for seed in ("1", "2")
     }

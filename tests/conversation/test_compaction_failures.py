@@ -18,7 +18,7 @@ from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.testing import FaultyModel, ScriptedModel
 from hybrid_memory.testing.models import Fault
 from tests.conversation.conftest import OpenWith, SessionWith, assistant
-from tests.doubles import line_to
+from tests.doubles import PATIENCE, line_to
 from tests.faces import Child, Face
 
 FAULTS: tuple[Fault, ...] = get_args(Fault)
@@ -190,7 +190,7 @@ def test_threads_that_compact_at_once_fold_each_turn_once(open_with: OpenWith, u
     memory = open_with(url=url)
     alice = memory.scoped(user="a", session="s")
     alice.remember([message for _ in range(10) for message in SAID])
-    ready = threading.Barrier(4)
+    ready = threading.Barrier(4, timeout=PATIENCE)
 
     def work(number: int) -> int:
         ready.wait()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory import MemoryConfig
+from hybrid_memory.testing.postgres_server import PostgresServer
 from hybrid_memory.testing.servers import MilvusServer, RedisServer
 
 NUMBERS = count(1)
@@ -37,6 +38,13 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
         yield server
 
 
+@pytest.fixture(scope="module")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    # What is killed is the server, not the machine.
+    with PostgresServer(tmp_path_factory.mktemp("postgres"), options={"fsync": "off"}) as server:
+        yield server
+
+
 @pytest.fixture(scope="session")
 def milvus_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusServer]:
     with MilvusServer(tmp_path_factory.mktemp("milvus")) as server:
@@ -52,8 +60,8 @@ def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Url:
             return "memory://"
         if engine == "sqlite":
             return f"sqlite:///{tmp_path / f'store{next(NUMBERS)}.db'}"
-        server: RedisServer | MilvusServer = request.getfixturevalue(f"{engine}_server")
-        return f"{server.url}?prefix=store{next(NUMBERS)}"
+        server: RedisServer | MilvusServer | PostgresServer = request.getfixturevalue(f"{engine}_server")
+        return f"{server.url}?{'schema' if engine == 'postgres' else 'prefix'}=store{next(NUMBERS)}"
 
     return new
 
@@ -65,6 +73,7 @@ def new_config(new_url: Url) -> Config:
     def new(engines: str, **settings: Any) -> MemoryConfig:
         log, _, index = engines.partition("+")
         where: dict[str, Any] = {"url": new_url(log), "index": {"url": new_url(index)} if index else {}}
-        return MemoryConfig.of({**where, "embedder": "hashing", "power_safe": False, **settings})
+        # A Postgres that need not be safe from power failures may lose what a killed server has not written yet.
+        return MemoryConfig.of({**where, "embedder": "hashing", "power_safe": "postgres" in engines, **settings})
 
     return new

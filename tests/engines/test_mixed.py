@@ -17,8 +17,13 @@ from tests.engines.conftest import MONDAY, Clock, Config
 from tests.faces import Face
 
 # Each log and each index at least once, and the memory in this process only as a log: it is what all are compared with.
-APART = ["redis+sqlite", "redis+milvus", "memory+redis"]
-ENGINES = [*(("blocking", engines) for engines in APART), ("async", "redis"), ("async", "sqlite+milvus")]
+APART = ["redis+sqlite", "redis+milvus", "memory+redis", "postgres+sqlite", "sqlite+postgres"]
+ENGINES = [
+    *(("blocking", engines) for engines in APART),
+    ("async", "redis"),
+    ("async", "postgres"),
+    ("async", "sqlite+milvus"),
+]
 NAMES = [
     "a",
     "a ",
@@ -250,7 +255,7 @@ def test_every_verb_answers_as_in_memory(engines: str, new_config: Config, face:
         assert_same(Teller(memory, clock, face).play(), oracle)
 
 
-@pytest.mark.parametrize("engines", ["redis", "redis+milvus"])
+@pytest.mark.parametrize("engines", ["redis", "redis+milvus", "postgres"])
 def test_owners_with_odd_names_see_only_their_own(engines: str, new_config: Config) -> None:
     owners: list[dict[str, str]] = [
         *({"user": name} for name in NAMES),
@@ -278,7 +283,7 @@ def test_owners_with_odd_names_see_only_their_own(engines: str, new_config: Conf
         assert all(len(memory.scoped(**owner).recall("the magic word")) == 2 for owner in owners[1:])
 
 
-@pytest.mark.parametrize("engines", ["redis", "redis+milvus", "sqlite+redis"])
+@pytest.mark.parametrize("engines", ["redis", "redis+milvus", "sqlite+redis", "postgres", "postgres+redis"])
 def test_two_memories_on_the_same_engines_stay_in_step(engines: str, new_config: Config) -> None:
     config = new_config(engines)
     with open_memory(config) as one, open_memory(config) as other:

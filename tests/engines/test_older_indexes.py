@@ -16,8 +16,12 @@ from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import digest as milvus_digest
 from hybrid_memory.engines.milvus.state import anchor_of
 from hybrid_memory.engines.redis.layout import NONE, digest
+from hybrid_memory.index.derive import index_terms
+from hybrid_memory.index.record import Record, Where
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.store import indexing
+from hybrid_memory.store.engine import anchored
 from hybrid_memory.store.indexing import TextIndex
 from tests.engines.conftest import Config
 
@@ -103,7 +107,8 @@ def test_an_older_index_learns_from_the_log_whose_words_it_holds(index: str, new
         assert [one.origin for one in memory._runtime.services.index.get([1, 3])] == [Origin.USER, Origin.WEB]
         assert memory.scoped(user="bob").recall("cat", origins=["user"])[0].record.origin is Origin.USER
         status = memory._runtime.services.index.status(memory.scoped(user="alice").scope)
-        assert status.anchor == memory._runtime.services.log.mark(memory.scoped(user="alice").scope, status.applied)
+        mark = memory._runtime.services.log.mark(memory.scoped(user="alice").scope, status.applied)
+        assert anchored(status)[0] == mark
     assert embedder.asked == asked
 
 
@@ -124,3 +129,33 @@ def test_it_is_done_once(new_config: Config, monkeypatch: pytest.MonkeyPatch) ->
         if round_ == 0:
             AGE["sqlite"](str(config.index.url))
     assert len(done) == 1
+
+
+def with_the_turn_before(record: Record, cleaning: Any) -> str:
+    return index_terms(record, cleaning) + (" rain" if record.text == "Dry." else "")
+
+
+@pytest.mark.parametrize("index", list(AGE))
+def test_an_older_index_forgets_that_turns_had_words_of_the_turn_before(
+    index: str, new_config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the first search of an owner, without another vector."""
+    config, embedder = new_config(f"sqlite+{index}", **QUIET), Counting()
+    with monkeypatch.context() as older:
+        older.setattr(TextIndex, "version", "")
+        older.setattr(indexing, "index_terms", with_the_turn_before)
+        with open_memory(config, embedder=embedder) as memory:
+            alice = memory.scoped(user="alice")
+            alice.remember([*SAID, "Rain today?", {"role": "assistant", "content": "Dry."}])
+            memory.flush()
+            vectors = memory._runtime.services.index.vectors(range(1, 7), alice.scope)
+    asked = embedder.asked
+    with open_memory(config, embedder=embedder) as memory:
+        services, alice = memory._runtime.services, memory.scoped(user="alice")
+        assert len(alice.recall("Pixel", k=6)) == len(vectors) == 6
+        assert services.index.matching(["rain"], Where(alice.scope.owner), 9).ids.tolist() == [5]
+        kept = services.index.vectors(range(1, 7), alice.scope)
+        assert all((kept[number] == vector).all() for number, vector in vectors.items())
+        status = services.index.status(alice.scope)
+        assert anchored(status) == (services.log.mark(alice.scope, status.applied), TextIndex.version)
+    assert embedder.asked == asked

@@ -14,12 +14,15 @@ import pytest
 
 from hybrid_memory import Hit, HybridMemory, MemoryConfig, Receipt, open_memory
 from hybrid_memory.errors import StoreUnavailableError
+from hybrid_memory.testing.postgres_server import PostgresServer
 from hybrid_memory.testing.servers import MilvusServer, RedisServer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.engines.conftest import Config
+
+Server = RedisServer | MilvusServer | PostgresServer
 
 WRITERS, EACH = 4, 60
 PATIENCE_SECONDS = 60
@@ -63,7 +66,7 @@ class Crowd:
                     self.refused.append(error)
             time.sleep(0.1)
 
-    def through(self, server: RedisServer | MilvusServer, *, kills: int = 2, until: Callable[[], bool]) -> None:
+    def through(self, server: Server, *, kills: int = 2, until: Callable[[], bool]) -> None:
         """Write and recall while the server is killed, now and then; it comes back when `until` says so."""
         step = WRITERS * EACH // (2 * kills + 1)
         with ThreadPoolExecutor() as pool:
@@ -98,7 +101,9 @@ def milvus_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusSe
 
 
 def text_of(writer: int, number: int) -> str:
-    return f"The tram number {number} of writer{writer} goes to the harbour. {number}路渡轮到码头。"
+    """None as long as another one: of texts whose words are as near to a query, the last bit of a product decides."""
+    bells = "ding " * (WRITERS * number + writer)
+    return f"{bells}The tram number {number} of writer{writer} goes to the harbour. {number}路渡轮到码头。"
 
 
 def until_there(remember: Callable[[], Receipt]) -> Receipt:
@@ -140,16 +145,19 @@ def assert_the_index_agrees_with_the_log(memory: HybridMemory) -> None:
             assert [hit.score for hit in mine] == pytest.approx([hit.score for hit in theirs], abs=1e-3)
 
 
-def test_a_killed_redis_with_log_and_index_loses_nothing(redis_server: RedisServer, new_config: Config) -> None:
+@pytest.mark.parametrize("engine", ["redis", "postgres"])
+def test_a_killed_server_with_log_and_index_loses_nothing(
+    engine: str, new_config: Config, request: pytest.FixtureRequest
+) -> None:
     """While it is away writes and recalls fail, and say so; what failed can be repeated."""
-    with open_memory(new_config("redis")) as memory:
+    with open_memory(new_config(engine)) as memory:
         crowd = Crowd(memory)
-        crowd.through(redis_server, until=lambda: bool(crowd.refused))
+        crowd.through(request.getfixturevalue(f"{engine}_server"), until=lambda: bool(crowd.refused))
         assert_nothing_is_lost_or_there_twice(memory, crowd.acknowledged)
         assert_the_index_agrees_with_the_log(memory)
 
 
-@pytest.mark.parametrize("engine", ["redis", "milvus"])
+@pytest.mark.parametrize("engine", ["redis", "milvus", "postgres"])
 def test_recall_answers_while_the_index_is_away(
     engine: str, new_config: Config, request: pytest.FixtureRequest
 ) -> None:
@@ -168,32 +176,35 @@ def test_recall_answers_while_the_index_is_away(
         assert_the_index_agrees_with_the_log(memory)
 
 
+@pytest.mark.parametrize("engine", ["redis", "postgres"])
 def test_with_an_outbox_no_write_fails_and_all_arrives_in_order(
-    redis_server: RedisServer, new_config: Config, tmp_path: Path
+    engine: str, new_config: Config, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    with open_memory(new_config("redis", outbox=str(tmp_path / "outbox.db"))) as memory:
+    with open_memory(new_config(engine, outbox=str(tmp_path / "outbox.db"))) as memory:
         crowd = Crowd(memory)
-        crowd.through(redis_server, until=lambda: bool(crowd.waiting and crowd.refused))
+        crowd.through(request.getfixturevalue(f"{engine}_server"), until=lambda: bool(crowd.waiting and crowd.refused))
         memory.flush()
         assert memory.stats().waiting == 0
         assert_nothing_is_lost_or_there_twice(memory, crowd.acknowledged)
         assert_the_index_agrees_with_the_log(memory)
 
 
+@pytest.mark.parametrize("engine", ["redis", "postgres"])
 def test_what_waits_in_the_outbox_outlives_the_process(
-    redis_server: RedisServer, new_config: Config, tmp_path: Path
+    engine: str, new_config: Config, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    config = new_config("redis", outbox=str(tmp_path / "outbox.db"))
+    config = new_config(engine, outbox=str(tmp_path / "outbox.db"))
+    server: Server = request.getfixturevalue(f"{engine}_server")
     with open_memory(config) as memory:
         alice = memory.scoped(user="alice", session="s")
         alice.remember("first", id="m0")
-        redis_server.kill()
+        server.kill()
         receipts = [alice.remember(text) for text in ("second", "third", "四")]
         assert [len(receipt.waiting) for receipt in receipts] == [1, 1, 1]
         assert all(receipt.positions == () for receipt in receipts)
         with pytest.raises(StoreUnavailableError, match="see that the server runs"):
             alice.history()
-    redis_server.start()
+    server.start()
     with open_memory(config) as memory:
         alice = memory.scoped(user="alice", session="s")
         alice.remember("last")

@@ -27,10 +27,11 @@ from hybrid_memory import (
 )
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.log.port import EventLog
+from hybrid_memory.testing.postgres_server import PostgresServer
 from hybrid_memory.testing.servers import RedisServer
 from tests.engines.conftest import MONDAY, Clock, Config
 
-APART = ["sqlite", "redis", "sqlite+redis", "sqlite+milvus"]
+APART = ["sqlite", "redis", "sqlite+redis", "sqlite+milvus", "postgres"]
 ODD = "a:b {c} d,爱'丽\"丝\\ *%_-@|(x)"
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 FUNCTIONS = [
@@ -246,7 +247,7 @@ class Quake:
         every: looks between two kills; most: kills; kills: that there were.
     """
 
-    server: RedisServer
+    server: RedisServer | PostgresServer
     every: int
     most: int = 8
     looks: int = 0
@@ -326,11 +327,11 @@ def assert_each_step_is_there_once(owner: ScopedMemory) -> None:
     assert [message.tool_call_id for message in said if message.role is Role.TOOL] == asked
 
 
-@pytest.mark.parametrize("every", [5, 11])
-def test_a_redis_that_dies_in_a_chain_loses_and_doubles_no_step(
-    redis_server: RedisServer, new_config: Config, every: int
+@pytest.mark.parametrize(("engine", "every"), [("redis", 5), ("redis", 11), ("postgres", 7)])
+def test_a_server_that_dies_in_a_chain_loses_and_doubles_no_step(
+    engine: str, every: int, new_config: Config, request: pytest.FixtureRequest
 ) -> None:
-    quake = Quake(redis_server, every)
+    quake = Quake(request.getfixturevalue(f"{engine}_server"), every)
     measured: list[int] = []
 
     def measure(number: int) -> str:
@@ -339,7 +340,7 @@ def test_a_redis_that_dies_in_a_chain_loses_and_doubles_no_step(
         quake()
         return f"measured {number}"
 
-    with open_memory(new_config("redis"), clock=quake) as memory:
+    with open_memory(new_config(engine), clock=quake) as memory:
         team, coach = prepared(memory)
         agent = PagedAgent(
             memory, agent="coach", user="ada", session="s", model=Planner(PLAN), functions=[measure],

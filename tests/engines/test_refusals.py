@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,14 @@ from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.engines.redis.connection import RedisConnection
 from hybrid_memory.errors import HybridMemoryError, OutcomeUnknownError, StoreError, StoreUnavailableError
 from hybrid_memory.runtime.breaker import Admission
+from hybrid_memory.testing.postgres_server import PostgresServer
 from hybrid_memory.testing.servers import MilvusServer, RedisServer
 
+SERVERS: dict[str, type[RedisServer | MilvusServer | PostgresServer]] = {
+    "redis": RedisServer,
+    "milvus": MilvusServer,
+    "postgres": PostgresServer,
+}
 QUIET: dict[str, Any] = {"embedder": "hashing", "orchestration": {"background": False}}
 
 
@@ -24,6 +31,10 @@ QUIET: dict[str, Any] = {"embedder": "hashing", "orchestration": {"background": 
 def server(tmp_path: Path) -> Iterator[RedisServer]:
     with RedisServer(tmp_path / "redis", options=("--enable-debug-command", "yes")) as server:
         yield server
+
+
+def index_of(server: RedisServer | MilvusServer | PostgresServer) -> str:
+    return f"{server.url}?{'schema' if isinstance(server, PostgresServer) else 'prefix'}=a"
 
 
 def limited(server: RedisServer, policy: str, room: int) -> None:
@@ -116,26 +127,28 @@ def test_a_write_that_nobody_answers_says_that_its_outcome_is_unknown(
         assert [message.text for message in alice.history()] == ["first", "second"]
 
 
-@pytest.mark.parametrize("engine", ["redis", "milvus"])
+@pytest.mark.parametrize("engine", list(SERVERS))
 def test_a_stopped_index_is_asked_once_and_then_probed_at_times(
     engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hybrid_memory.engines.redis.connection.CALL_SECONDS", 0.6)
-    monkeypatch.setattr("hybrid_memory.engines.milvus.connection.CALL_SECONDS", 0.6)
-    with (RedisServer if engine == "redis" else MilvusServer)(tmp_path / engine) as server:
-        config = {"url": f"sqlite:///{tmp_path / 'log.db'}", "index": {"url": f"{server.url}?prefix=a"}, **QUIET}
+    for one in SERVERS:
+        monkeypatch.setattr(f"hybrid_memory.engines.{one}.connection.CALL_SECONDS", 0.6)
+    with SERVERS[engine](tmp_path / engine) as server:
+        config = {"url": f"sqlite:///{tmp_path / 'log.db'}", "index": {"url": index_of(server)}, **QUIET}
         monkeypatch.setattr("hybrid_memory.engines.milvus.connection.CALL_SECONDS", 8.0)
         with open_memory(MemoryConfig.of(config)) as memory:
             alice = memory.scoped(user="alice")
             alice.remember("My cat is called Pixel.")
             assert alice.recall("cat")[0].note == ""
             index: Any = memory._runtime.services.index
-            connection = index._connection if engine == "redis" else index._catalog._connection
+            connection = {"redis": "_connection", "milvus": "_catalog._connection", "postgres": "_db"}[engine]
+            connection = attrgetter(connection)(index)
             monkeypatch.setattr("hybrid_memory.engines.milvus.connection.CALL_SECONDS", 0.6)
             now = [0.0]
             connection._breaker._clock = lambda: now[0]
             asked: list[str] = []
-            tried = connection._tried if engine == "redis" else connection._called
+            work = "_called" if engine == "milvus" else "_tried"
+            tried = getattr(connection, work)
 
             def counted(*args: Any, **named: Any) -> Any:
                 asked.append(str(args[0]))
@@ -144,7 +157,7 @@ def test_a_stopped_index_is_asked_once_and_then_probed_at_times(
                 finally:
                     now[0] += 0.7  # as slow as it may be
 
-            monkeypatch.setattr(connection, "_tried" if engine == "redis" else "_called", counted)
+            monkeypatch.setattr(connection, work, counted)
             with server.stopped():
                 for number in range(20):
                     alice.remember(f"The tram number {number} is late.")
@@ -162,11 +175,11 @@ def test_a_stopped_index_is_asked_once_and_then_probed_at_times(
             assert memory.stats().unindexed == 0
 
 
-@pytest.mark.parametrize("engine", ["redis", "milvus"])
+@pytest.mark.parametrize("engine", list(SERVERS))
 def test_whoever_asks_a_stopped_index_first_waits_a_short_time(engine: str, tmp_path: Path) -> None:
-    with (RedisServer if engine == "redis" else MilvusServer)(tmp_path / engine) as server:
+    with SERVERS[engine](tmp_path / engine) as server:
         work = {"background": False, "engine_timeout": 0.3}
-        config = {"url": f"sqlite:///{tmp_path / 'log.db'}", "index": {"url": f"{server.url}?prefix=a"}}
+        config = {"url": f"sqlite:///{tmp_path / 'log.db'}", "index": {"url": index_of(server)}}
         with open_memory(MemoryConfig.of({**config, "embedder": "hashing", "orchestration": work})) as memory:
             alice = memory.scoped(user="alice")
             alice.remember("My cat is called Pixel.")
@@ -178,9 +191,13 @@ def test_whoever_asks_a_stopped_index_first_waits_a_short_time(engine: str, tmp_
                 assert time.monotonic() - began < 4  # seconds; a write waits twice as long
 
 
-def test_a_recall_from_a_stopped_log_fails_soon(tmp_path: Path, server: RedisServer) -> None:
-    config = {"url": server.url, "embedder": "hashing", "orchestration": {"background": False, "engine_timeout": 0.3}}
-    with open_memory(MemoryConfig.of(config)) as memory:
+@pytest.mark.parametrize("engine", ["redis", "postgres"])
+def test_a_recall_from_a_stopped_log_fails_soon(engine: str, tmp_path: Path) -> None:
+    work = {"background": False, "engine_timeout": 0.3}
+    with (
+        SERVERS[engine](tmp_path / engine) as server,
+        open_memory(MemoryConfig.of({"url": server.url, "embedder": "hashing", "orchestration": work})) as memory,
+    ):
         alice = memory.scoped(user="alice")
         alice.remember("My cat is called Pixel.")
         with server.stopped():

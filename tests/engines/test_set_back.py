@@ -77,7 +77,7 @@ def files(config: MemoryConfig) -> tuple[Path, Path]:
     return file, file.with_suffix(".backup")
 
 
-@pytest.mark.parametrize("index", ["sqlite", "redis", "milvus"])
+@pytest.mark.parametrize("index", ["sqlite", "postgres", "redis", "milvus"])
 @pytest.mark.parametrize("then", [after, lambda _: None], ids=["longer", "shorter"])
 def test_an_index_notices_that_its_log_was_restored_from_a_backup(
     index: str, then: Callable[[HybridMemory], None], new_config: Config, caplog: pytest.LogCaptureFixture
@@ -98,7 +98,7 @@ def test_an_index_notices_that_its_log_was_restored_from_a_backup(
     assert {finding.state for finding in check_store(config)} == {"ok"}
 
 
-@pytest.mark.parametrize("index", ["redis", "sqlite", "milvus"])
+@pytest.mark.parametrize("index", ["redis", "sqlite", "postgres", "milvus"])
 def test_a_log_that_another_history_replaced_is_followed_anew(index: str, new_config: Config) -> None:
     """One that goes further than the index has seen, so that positions alone tell nothing."""
     config = new_config(f"sqlite+{index}", **SETTINGS)
@@ -170,7 +170,7 @@ def test_who_may_only_look_gets_answers_from_the_log_alone(new_config: Config) -
         }
 
 
-@pytest.mark.parametrize("index", ["sqlite", "redis", "milvus"])
+@pytest.mark.parametrize("index", ["sqlite", "postgres", "redis", "milvus"])
 def test_of_two_that_set_an_index_right_the_slower_one_drops_nothing_new(
     index: str, new_config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -148,7 +148,7 @@ def served(engine: Any, folder: Path) -> Iterator[int]:
     connect: Any = chdb.connect
     Front.connection_to_engine = connect(str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), Front) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         yield server.server_port
         server.shutdown()
@@ -173,7 +173,7 @@ def test_a_server_that_comes_back_is_used_again(served: int, engine: Any, table:
         with pytest.raises(StoreUnavailableError):
             archive.put([archived(1)])
         with ThreadingHTTPServer(("127.0.0.1", port), FrontOfOneAnswer) as server:
-            thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+            thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
             thread.start()
             archive.put([archived(1)])
             assert archive.read(ALICE) == [archived(1)]

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from hybrid_memory import Event, EventKind, Message, Scope
-from hybrid_memory.facts.fact import Claim
 from hybrid_memory.facts.reader.extractor import ModelExtractor
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.tokenize import terms
@@ -18,22 +16,13 @@ SAID = (
 EXPECTED = {"Maya", "Lisbon", "firmware", "花生"}
 
 
-class NoRules:
-    """Leaves everything to the model."""
-
-    name = "no rules"
-
-    def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
-        return []
-
-
 def event(position: int, text: str) -> Event:
     payload = Message(content=text).model_dump(mode="json", exclude_none=True)
     return Event(position, f"e{position}", Scope(user="maya"), EventKind.MESSAGE, MONDAY, payload)
 
 
 def test_a_small_model_finds_facts_that_the_turns_state(local_model: LanguageModel) -> None:
-    extractor = ModelExtractor(local_model, NoRules())
+    extractor = ModelExtractor(local_model)
     claims = extractor.extract([event(number, text) for number, text in enumerate(SAID, 1)], [])
     for claim in claims:
         print(f"[{claim.source}] {claim.subject} · {claim.attribute}: {claim.value}")  # noqa: T201 - read with pytest -s

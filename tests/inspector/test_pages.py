@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from html import escape, unescape
 from itertools import takewhile
@@ -14,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from hybrid_memory import HybridMemory, Scope
+from hybrid_memory import HybridMemory, Scope, Weights
 from hybrid_memory.apps.inspector.app import PAGES
 from hybrid_memory.apps.inspector.guard import visible
 from hybrid_memory.apps.inspector.knowledge import Axis
@@ -125,9 +126,39 @@ def test_a_search_shows_the_hits_of_recall_with_points_that_add_up(told: HybridM
     for hit, (table, rest) in zip(hits, found, strict=True):
         points = [float(number) for number in re.findall(r'<td class="number">([\d.]+)</td></tr>', table)]
         assert points[-1] == pytest.approx(hit.score, abs=0.0006)
-        assert sum(points[:-1]) == pytest.approx(hit.score, abs=0.0006 * len(points))
+        own = hit.score if hit.own is None else hit.own
+        signals = points[:-1] if hit.own is None else points[:-2]
+        assert sum(signals) == pytest.approx(own, abs=0.0006 * len(points))
+        assert hit.own is None or points[-2] == pytest.approx(own, abs=0.0006)
         assert hit.why() in words(rest)
     assert str(hits[0].plan) in words(page)
+
+
+def test_each_signal_has_a_colour_of_its_own(reader: TestClient) -> None:
+    styles = reader.get("/static/inspector.css").text
+    colours = [
+        re.findall(rf"^.*(?<!\S)\.{part.name} {{ --fill: (#\w+); }}", styles, re.MULTILINE) for part in fields(Weights)
+    ]
+    assert all(len(found) == 1 for found in colours)
+    assert len({found[0] for found in colours}) == len(colours)
+
+
+def test_a_search_shows_how_sure_each_hit_is_on_one_scale(told: HybridMemory, reader: TestClient) -> None:
+    query = "Which train did Alice book to Vienna?"
+    hits = told.scoped(user="alice").recall(query, k=5)
+    page = reader.get(f"{ALICE}/search?{urlencode({'q': query, 'k': 5})}").text
+    assert [f"{hit.confidence:.2f}" for hit in hits] == re.findall(r"confidence (\d\.\d\d)</span>", page)
+    for hit, bar in zip(hits, re.findall(r'<svg class="bar whole"(.*?)</svg>', page, re.DOTALL), strict=True):
+        drawn = sum(float(width) for width in re.findall(r' width="([\d.]+)"', bar))
+        assert drawn == pytest.approx(100 * (hit.score if hit.own is None else hit.own), abs=0.1)
+    least = max(hit.confidence or 0.0 for hit in hits)
+    assert (
+        reader.get(f"{ALICE}/search?{urlencode({'q': query, 'min_confidence': least})}").text.count('class="hit"') == 1
+    )
+    foreign = {"q": "What is the capital of Mongolia?", "min_confidence": 0.99}
+    assert "Nothing certain was found." in words(reader.get(f"{ALICE}/search?{urlencode(foreign)}").text)
+    for wrong in ("2", "nan", "much"):
+        assert "min_confidence must" in words(reader.get(f"{ALICE}/search?q=x&min_confidence={wrong}").text)
 
 
 def test_a_search_says_why_a_turn_did_not_come_back(told: HybridMemory, reader: TestClient) -> None:

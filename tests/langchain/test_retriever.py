@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.errors import InvalidInputError, InvalidScopeError
 from langchain_hybrid_memory import HybridMemoryRetriever
 
 if TYPE_CHECKING:
@@ -46,6 +47,59 @@ def test_what_is_wrong_is_refused(told: HybridMemory) -> None:
         retriever.invoke("sister", limit=3)
     with pytest.raises(InvalidInputError, match="k must be"):
         retriever.invoke("sister", k=0)
+
+
+def test_a_threshold_counts_in_the_call_too(told: HybridMemory) -> None:
+    told.scoped(user="alice").remember(["My boat lies in Porto.", "The dentist moved to noon."])
+    retriever = HybridMemoryRetriever(memory=told, user="alice")
+    assert retriever.invoke("What is the capital of Mongolia?")
+    assert retriever.invoke("What is the capital of Mongolia?", score_threshold=0.5) == []
+    with pytest.raises(InvalidInputError, match="min_confidence"):
+        retriever.invoke("sister", score_threshold=2)
+    with pytest.raises(ValidationError, match="score_threshold"):
+        HybridMemoryRetriever(memory=told, score_threshold=2)
+
+
+IN_THE_RUN: list[RunnableConfig] = [
+    {"configurable": {"user_id": "bob"}},
+    {"metadata": {"user_id": "bob"}},
+    {"configurable": {"langgraph_auth_user_id": "bob"}},
+    {"configurable": {"__pregel_runtime": SimpleNamespace(context={"user_id": "bob"})}},
+]
+
+
+@pytest.mark.parametrize("config", IN_THE_RUN)
+async def test_whose_memory_it_is_may_stand_in_the_run(told: HybridMemory, config: RunnableConfig) -> None:
+    told.scoped(user="bob").remember("My sister lives in Porto.")
+    retriever = HybridMemoryRetriever(memory=told)
+    expected = {"My sister lives in Porto."}
+    chain = RunnableLambda(lambda question: question) | retriever | RunnableLambda(contents)
+    assert contents(retriever.invoke("sister", config)) == expected
+    assert contents(await retriever.ainvoke("sister", config)) == expected
+    assert [contents(found) for found in retriever.batch(["sister"], config)] == [expected]
+    assert chain.invoke("sister", config) == await chain.ainvoke("sister", config) == expected
+    assert contents(RunnableLambda(retriever.invoke).invoke("sister", config)) == expected
+    named = HybridMemoryRetriever(memory=told, user="alice")
+    assert "My sister lives in Lisbon." in contents(named.invoke("sister", config))
+
+
+def test_nobody_but_who_is_signed_in_is_served(told: HybridMemory) -> None:
+    signed_in: RunnableConfig = {
+        "configurable": {"langgraph_auth_user_id": "bob"}, "metadata": {"user_id": "alice"}
+    }  # fmt: skip
+    with pytest.raises(InvalidScopeError, match="signed in"):
+        HybridMemoryRetriever(memory=told).invoke("sister", signed_in)
+
+
+def test_session_and_agent_of_the_run_count_too(told: HybridMemory) -> None:
+    told.scoped(user="bob", agent="cook", session="monday").remember("My sister likes soup.")
+    told.scoped(user="bob", agent="cook", session="friday").remember("My sister likes cake.")
+    run: RunnableConfig = {"configurable": {"user_id": "bob", "agent_id": "cook", "thread_id": "friday"}}
+    found = HybridMemoryRetriever(memory=told, within="session").invoke("sister", run)
+    assert contents(found) == {"My sister likes cake."}
+    only_agent = HybridMemoryRetriever(memory=told, agent="cook")
+    told.scoped(agent="cook").remember("Soup needs salt.")
+    assert contents(only_agent.invoke("soup")) == {"Soup needs salt."}
 
 
 async def test_it_runs_in_a_chain(told: HybridMemory) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -156,6 +157,7 @@ def test_the_example_is_what_the_reading_of_answers_wants(words: str) -> None:
         finding(1, "home", "Lagos" if english else "昆明"),
         finding(2, "sibling", "Femi" if english else "小军"),
         finding(1, "likes", "traffic" if english else "堵车"),
+        replace(finding(4, "appointment", said[3][said[3].index("Please" if english else "帮我") :]), verbatim=True),
     ]
     asked = question(turns, [], findings)
     assert prompt(asked)[-1].text == "\n".join(line for line in example.text.splitlines() if "assistant" not in line)

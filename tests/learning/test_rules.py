@@ -57,7 +57,7 @@ def read(extractor: RuleExtractor, text: str) -> list[str]:
 @pytest.mark.parametrize("language", [CHINESE, ENGLISH], ids=lambda language: language.name)
 def test_every_pattern_that_waits_for_its_first_use_is_one(language: Language) -> None:
     patterns = [part for one in language.rules for part in (one.pattern, one.after) if part is not None]
-    assert len(patterns) > 100
+    assert len(patterns) > 50
     for pattern in patterns:
         pattern.search("")  # raises what is wrong with it
 
@@ -89,13 +89,6 @@ def test_an_earlier_rule_takes_the_words_of_its_value() -> None:
 def test_a_rule_that_finds_no_value_takes_no_words() -> None:
     nothing = rule(r"in (?P<value>\w+)", "home", values=lambda _words: ())
     assert read(made(nothing, rule(r"in (?P<value>\w+)", "hometown")), "in Ghent") == ["hometown=Ghent"]
-
-
-def test_a_rule_is_only_tried_where_a_cue_stands() -> None:
-    extractor = made(rule(r"(?P<value>[a-z]+)$", cues=("lives", "q")))
-    assert read(extractor, "Lives here") == ["home=here"]
-    assert read(extractor, "the q here") == ["home=here"]
-    assert read(extractor, "stays here") == []
 
 
 def test_a_guard_has_the_last_word() -> None:

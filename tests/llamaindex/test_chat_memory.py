@@ -373,7 +373,7 @@ class TestTravel:
 
         done = subprocess.run(  # noqa: S603 - our own script
             [sys.executable, "-W", "error", "-c", script],
-            input=JsonSerializer().serialize(chat), capture_output=True, text=True, check=False, timeout=300,
+            input=JsonSerializer().serialize(chat), capture_output=True, text=True, check=False, timeout=200,
         )  # fmt: skip
 
         assert done.stdout == "My cat is called Pixel.\nTrue\n", done.stderr

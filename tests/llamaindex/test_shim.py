@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import llamaindex_hybrid_memory
+from tests.doubles import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -22,7 +23,7 @@ SHIM = "llama_index.memory.hybrid"
 def python(script: str, *options: str) -> str:
     """What a fresh interpreter prints."""
     command = [sys.executable, "-W", "error", *options, "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)  # noqa: S603
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -122,7 +122,10 @@ def test_a_port_that_is_taken_is_told(memory: HybridMemory) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 async def test_the_command_makes_a_token_and_serves_until_it_is_stopped(
-    command: Callable[..., StdioServerParameters], said: Said, monkeypatch: pytest.MonkeyPatch
+    command: Callable[..., StdioServerParameters],
+    said: Said,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     monkeypatch.delenv("HYBRID_MEMORY_MCP_TOKEN", raising=False)
     parameters = command("--user", "alice", "--http", "0")
@@ -130,6 +133,7 @@ async def test_the_command_makes_a_token_and_serves_until_it_is_stopped(
         [parameters.command, *parameters.args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert running.stderr is not None
+    request.addfinalizer(running.kill)
     _, _, token = (await asyncio.to_thread(running.stderr.readline)).strip().partition("Authorization: Bearer ")
     line = await asyncio.to_thread(running.stderr.readline)
     found = re.search(r"serving (http://127\.0\.0\.1:\d+/mcp)", line)

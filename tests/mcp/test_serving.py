@@ -54,7 +54,7 @@ async def test_an_argument_that_is_none_is_refused(memory: HybridMemory, said: S
     async with Client(server(memory, Binding(user="alice"))) as client:
         failed, text = await said(client, "recall", query="vault code", **{part: "bob"})
     assert failed
-    assert text == f"Error: memory_recall takes no '{part}', only query, k, since, until"
+    assert text == f"Error: memory_recall takes no '{part}', only query, k, since, until, min_confidence"
 
 
 @pytest.mark.parametrize("written", ["#{0}", "{0}", "[#{0}]", "#1-{0}", "#{0}-{0}", "# {0}", "{1}", "#{1}", "-{0}"])
@@ -107,6 +107,14 @@ async def test_a_space_that_is_not_bound_is_closed_even_to_who_may_read_it(
         assert await said(client, "recall", query="vault code") == (False, "Nothing is remembered about that.")
         assert (await said(client, "expand", handle=f"#{place}"))[0]
     assert len(alice.space("private").history()) == 1
+
+
+async def test_what_is_not_certain_is_said_to_be_so(memory: HybridMemory, said: Said) -> None:
+    memory.scoped(user="alice").remember([SECRET, "My boat lies in Porto.", "It rains.", "The dentist moved to noon."])
+    async with Client(server(memory, Binding(user="alice"))) as client:
+        answer = await said(client, "recall", query="What is the capital of Mongolia?", min_confidence=0.5)
+        assert answer == (False, "Nothing certain is remembered about that.")
+        assert "Porto" in (await said(client, "recall", query="Where does my boat lie?", min_confidence=0.5))[1]
 
 
 async def test_a_bound_space_without_a_right_is_closed_too(memory: HybridMemory, said: Said) -> None:

@@ -149,6 +149,17 @@ def test_a_ranker_that_hangs_is_done_without(store: str, gate: Gate) -> None:
         assert "ranked by the signals alone, ranker 'never' took longer" in hit.note
 
 
+def test_a_reranker_that_hangs_is_done_without(store: str, gate: Gate) -> None:
+    config = MemoryConfig(url=store, embedder="hashing", orchestration=SHORT | {"background": False})  # type: ignore[arg-type]
+    with open_memory(config, ranker=lambda query, texts: gate()) as memory:
+        alice = memory.scoped(user="alice")
+        alice.remember("my cat sleeps")
+        (hit,) = alice.recall("cat")
+        assert "not reranked, reranker" in hit.note
+        assert "took longer than 0.05 s" in hit.note
+        assert hit.own is None
+
+
 def test_a_compressor_that_hangs_is_done_without(store: str, gate: Gate) -> None:
     config = MemoryConfig(url=store, embedder="hashing", orchestration=SHORT | {"background": False})  # type: ignore[arg-type]
     with open_memory(config, compressor=Never(gate)) as memory:
@@ -201,12 +212,12 @@ def test_images_are_found_by_words_while_their_embedder_hangs(store: str, gate: 
 
 def test_the_wrong_object_is_refused_when_a_memory_is_opened(store: str) -> None:
     wrong: list[Callable[[], Any]] = [
-        lambda: open_memory(store, ranker=7),  # type: ignore[arg-type]
+        lambda: open_memory(store, ranker=7),
         lambda: open_memory(store, extractor=object()),  # type: ignore[arg-type]
         lambda: open_memory(store, compressor=object()),  # type: ignore[arg-type]
     ]
     for call in wrong:
-        with pytest.raises(ValueError, match="has no method"):
+        with pytest.raises(ValueError, match=r"has no method|cannot rank"):
             call()
 
 

@@ -423,10 +423,13 @@ def killer(store: str, tmp_path: Path) -> Iterator[Callable[[int, str], str]]:
             orders.flush()
             return answers.readline().strip()
 
-        assert answers.readline() == "ready\n"
-        yield kill
-        orders.close()
-        assert process.wait(timeout=30) == 0
+        try:
+            assert answers.readline() == "ready\n"
+            yield kill
+            orders.close()
+            assert process.wait(timeout=30) == 0
+        finally:
+            process.kill()  # or it would be waited for without an end
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes the POSIX way")

@@ -92,6 +92,12 @@ def encryption() -> None:
     assert not Path("secret.db").read_bytes().startswith(b"SQLite format 3")
 
 
+def postgres() -> None:
+    """A log and an index on a server."""
+    with suppress(StoreUnavailableError):
+        small(url=f"postgresql://{NOWHERE}/memory")
+
+
 def redis() -> None:
     """A log on a server."""
     with suppress(StoreUnavailableError):
@@ -166,8 +172,8 @@ def mcp() -> None:
 
 
 PROBES: tuple[Callable[[], None], ...] = (
-    bare, local, langchain, llamaindex, tiktoken, encryption, redis, milvus, clickhouse, telemetry, report, inspector,
-    mcp,
+    bare, local, langchain, llamaindex, tiktoken, encryption, postgres, redis, milvus, clickhouse, telemetry, report,
+    inspector, mcp,
 )  # fmt: skip
 
 

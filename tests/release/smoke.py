@@ -27,7 +27,9 @@ PACKAGES = {
     "llamaindex_hybrid_memory": ROOT / "llamaindex_hybrid_memory",
     "llama_index": ROOT / "llama_index",
 }
-EXTRAS = "local langchain llamaindex tiktoken encryption redis milvus clickhouse telemetry report inspector mcp".split()
+EXTRAS = (
+    "local langchain llamaindex tiktoken encryption postgres redis milvus clickhouse telemetry report inspector mcp"
+).split()
 NEEDS_NOTHING = {"bare", "tiktoken"}
 """Without tiktoken tokens are estimated, which is no error."""
 
@@ -132,7 +134,7 @@ def main() -> None:
     parser.add_argument("--extras", default=",".join(["", *EXTRAS]), help="separated by commas; an empty one is none")
     given = parser.parse_args()
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    if untried := set(declared) - {*EXTRAS, "all", "chdb", "llmlingua", "redis-server"}:
+    if untried := set(declared) - {*EXTRAS, "all", "chdb", "llmlingua", "redis-server", "postgres-server"}:
         sys.exit(f"no probe for the extras {sorted(untried)}")
     with tempfile.TemporaryDirectory() as folder:
         temp = Path(folder)

@@ -95,7 +95,7 @@ def test_a_plan_tells_what_was_made_of_the_query() -> None:
     told = str(planned('why did I say "red door" last week in src/a.py', synonyms=[["door", "gate"]]))
     assert told == (
         "contextual ('did I say'); vector 48; text 48; exact 24: 'red door', 'src/a.py'; "
-        "temporal 20: 'last week' is 2024-05-06 to 2024-05-13; 'door' also 'gate'"
+        "temporal 20, clear: 'last week' is 2024-05-06 to 2024-05-13; 'door' also 'gate'"
     )
 
 

@@ -1,84 +1,55 @@
-"""What a recall found that may stand in a prompt as memories."""
+"""How sure a recall is of what it found, and what of it may stand in a prompt as memories."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
-from hybrid_memory import Hit, Message, Record, Scope, Signals, Weights
-from hybrid_memory.context.memories import FLOOR, LEAST, common_words, fitting, recollect
+from hybrid_memory import Hit, MemoryConfig, Message, Record, Scope, Signals, Weights
+from hybrid_memory.context.memories import fitting
+from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from hybrid_memory.recall.confidence import EVEN, confidence
 
 if TYPE_CHECKING:
-    from tests.faces import Open
+    from tests.faces import Face, Open
 
 BIOPSY = ["I had a biopsy last week, the result comes on Friday.", "Delete the staging database tonight."]
 CHECKUP = ["我上周做了活检，周五出结果。", "今晚删除测试数据库。"]
+EVEN_ODDS = 0.5
+BY_DEFAULT = MemoryConfig().prompt.min_confidence
+"""What prompts ask for."""
 
 
-def hit(text: str, closeness: float | None = None, signals: Signals | None = None) -> Hit:
+def hit(text: str, sure: float | None, signals: Signals | None = None) -> Hit:
     record = Record(1, Scope(user="ada"), text=text, at=datetime.now(UTC), sources=("e",), segment=1, ordinal=0)
-    return Hit(record, 0.5, signals or Signals(), Weights(), closeness=closeness)
+    return Hit(record, 0.5, signals or Signals(), Weights(), confidence=sure)
 
 
 def texts(hits: list[Hit]) -> list[str]:
     return [found.record.text for found in hits]
 
 
-@pytest.mark.parametrize("closeness", [0.0, None])
-@pytest.mark.parametrize(
-    ("query", "there"),
-    [
-        ("Write me a haiku about autumn.", BIOPSY), ("What is 17 times 23?", BIOPSY),
-        ("写一首关于秋天的诗。", CHECKUP), ("十七乘以二十三等于多少？", CHECKUP), ("hi", BIOPSY),
-    ],
-)  # fmt: skip
-def test_nothing_is_kept_where_nothing_fits(query: str, there: list[str], closeness: float | None) -> None:
-    assert fitting(query, [hit(text, closeness) for text in there]) == []
+def test_one_hit_must_be_sure_and_a_quarter_of_it_is_enough_beside() -> None:
+    hits = [hit("I walk along the canal.", 0.5), hit("It was foggy.", 0.13), hit("Tom snores.", 0.12)]
+    assert fitting(hits, EVEN_ODDS) == hits[:2]
+    assert fitting(hits[1:], EVEN_ODDS) == []
+    assert fitting(hits, 0.0) == hits
 
 
-@pytest.mark.parametrize("closeness", [0.1, None])
-@pytest.mark.parametrize(("query", "there"), [("When was my biopsy?", BIOPSY), ("我什么时候做的活检？", CHECKUP)])
-def test_common_words_keep_a_hit(query: str, there: list[str], closeness: float | None) -> None:
-    assert there[0] in texts(fitting(query, [hit(text, closeness) for text in there]))
+def test_where_nothing_tells_how_sure_a_hit_is_common_words_keep_it() -> None:
+    hits = [hit("My boat leaks.", None, Signals(text=0.4)), hit("Tom snores.", None)]
+    assert fitting(hits, EVEN_ODDS) == hits[:1]
 
 
-def test_nearness_alone_keeps_a_hit_and_what_is_not_far_beside_it() -> None:
-    hits = [hit("I walk along the canal.", FLOOR), hit("It was foggy.", LEAST + 0.01), hit("Tom snores.", LEAST)]
-    assert fitting("Do I like strolling?", hits) == hits[:2]
-    assert fitting("Do I like strolling?", hits[1:]) == []
-
-
-def test_what_the_query_quotes_keeps_a_hit() -> None:
-    hits = [hit("It lies in etc.", 0.0, Signals(exact=1.0)), hit("It rains.", 0.0)]
-    assert fitting("Who changed `app.yaml`?", hits) == hits[:1]
-
-
-@pytest.mark.parametrize(
-    ("query", "kept"), [("What did I do last week?", 1), ("上周我做了什么？", 1), ("Last week!", 0)]
-)
-def test_a_question_about_a_time_keeps_what_lies_in_it(query: str, kept: int) -> None:
-    assert len(fitting(query, [hit("I was in Rome.", 0.0, Signals(temporal=1.0))])) == kept
-
-
-@pytest.mark.parametrize("empty", ["What did the biopsy show?", "Thanks!", "活检结果怎么样？", "好的，记住了。"])
-def test_what_tells_nothing_is_no_memory_however_near(empty: str) -> None:
-    near = hit(BIOPSY[0], 0.5)
-    assert recollect([], [hit(empty, 0.9), near], "What did the biopsy show?", limit=0, k=9).hits == [near]
-    assert recollect([], [hit(empty, 0.9)], "What did the biopsy show?", limit=0, k=9).hits == []
-
-
-def test_common_words_weigh_more_the_rarer_they_are() -> None:
-    rare, common = common_words("boat harbour", ["my boat", "the harbour", "a harbour", "one harbour"])[:2]
-    assert rare > common > 0
-    assert common_words("the and of", ["the boat"]) == [0.0]
-    assert common_words("boat", []) == []
-
-
-def test_without_nearness_what_stands_next_to_common_words_is_kept() -> None:
-    said, beside, far = hit("My boat leaks."), hit("Since May.", None, Signals(neighbours=0.3)), hit("Tom snores.")
-    assert fitting("What about my boat?", [said, beside, far]) == [said, beside]
+def test_the_best_has_the_confidence_of_the_question_and_others_less_by_how_far_they_are_behind() -> None:
+    scores, asked_for = np.array([0.8, 0.4, 0.2, 0.2]), np.array([False, False, True, False])
+    assert confidence(0.6, scores, asked_for).tolist() == pytest.approx([0.6, 0.2, EVEN, 0.0])
+    assert confidence(0.6, np.ones(2), asked_for[:2]).tolist() == [0.6, 0.6]
+    assert confidence(0.6, scores[:0], asked_for[:0]).shape == (0,)
 
 
 @pytest.mark.parametrize("embedder", ["hashing", "none"])
@@ -92,7 +63,7 @@ def test_a_recall_finds_what_fits_beside_the_question_itself(opened: Open, embed
     for question in questions:
         memory.scoped(user="ada", session="new").remember(question)
         hits = [one for one in memory.scoped(user="ada").recall(question, k=8) if one.record.scope.session != "new"]
-        found.append(texts(fitting(question, hits)))
+        found.append(texts(fitting(hits, BY_DEFAULT)))
     assert found == [[lines[0]], []]
 
 
@@ -112,3 +83,109 @@ def test_without_a_vector_or_another_record_nothing_tells_how_close_a_hit_is(ope
     alone = opened(url="memory://", embedder="hashing").scoped(user="ada")
     alone.remember("I sail.")
     assert [one.closeness for one in alone.recall("sail")] == [None]
+
+
+FOREIGN = "What is the capital of Mongolia?"
+SAID = [
+    "My boat lies in the harbour of Porto.",
+    "I had a biopsy last week, the result comes on Friday.",
+    "Our nightly import fails with two loggers.",
+    "My sister paints birds in her garden.",
+    "We bought a red bicycle for the children.",
+    "The dentist moved my appointment to noon.",
+]
+
+
+def test_a_foreign_question_brings_nothing_that_is_sure(face: Face, opened: Open) -> None:
+    ada = face(opened(url="memory://", embedder="hashing").scoped(user="ada", session="s"))
+    ada.remember(SAID)
+    assert len(ada.recall(FOREIGN)) == len(SAID)
+    none = ada.recall(FOREIGN, min_confidence=0.5)
+    assert (list(none), none.unsure > 0) == ([], True)
+    assert "nothing certain" in none._repr_html_()
+    found = ada.recall("Where does my boat lie?", min_confidence=0.5)
+    assert texts(found)[0] == SAID[0]
+    assert all(one.confidence is not None and 0.5 <= one.confidence <= 1 for one in found)
+
+
+def test_confidence_does_not_depend_on_how_many_are_asked_for(opened: Open) -> None:
+    ada = opened(url="memory://", embedder="hashing").scoped(user="ada")
+    ada.remember(SAID)
+    one, many = (ada.recall("Where does my boat lie?", k=k)[0].confidence for k in (1, 6))
+    assert one == pytest.approx(many)
+
+
+def test_a_hit_tells_its_confidence_everywhere(opened: Open) -> None:
+    ada = opened(url="memory://", embedder="hashing").scoped(user="ada")
+    ada.remember(SAID)
+    (found,) = ada.recall("Where does my boat lie?", k=1)
+    told = f"confidence {found.confidence:.2f}"
+    assert found.as_metadata()["confidence"] == found.confidence
+    assert f"; {told}; from " in found.why()
+    assert told in found._repr_html_()
+    unknown = replace(found, confidence=None)
+    assert "confidence" not in unknown.why() + unknown._repr_html_()
+
+
+def test_a_memory_can_be_set_to_leave_out_what_is_not_sure(face: Face, opened: Open) -> None:
+    memory = opened(url="memory://", embedder="hashing", recall={"min_confidence": 0.5})
+    ada = face(memory.scoped(user="ada"))
+    ada.remember(SAID)
+    assert list(ada.recall(FOREIGN)) == []
+    assert len(ada.recall(FOREIGN, min_confidence=0.0)) == len(SAID)
+    assert "confidence" in str(ada.why_not(FOREIGN, "#1"))
+    assert "does come back" in str(ada.why_not(FOREIGN, "#1", min_confidence=0.0))
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, float("nan"), "much"])
+def test_a_confidence_out_of_range_is_refused(face: Face, opened: Open, wrong: Any) -> None:
+    ada = face(opened(url="memory://", embedder="none").scoped(user="ada"))
+    with pytest.raises(InvalidInputError, match="min_confidence"):
+        ada.recall("boat", min_confidence=wrong)
+    with pytest.raises(InvalidConfigError, match="min_confidence"):
+        MemoryConfig.of({"recall": {"min_confidence": wrong}})
+
+
+def test_an_answer_that_is_kept_serves_every_confidence(opened: Open) -> None:
+    ada = opened(url="memory://", embedder="hashing").scoped(user="ada")
+    ada.remember(SAID)
+    assert [len(ada.recall(FOREIGN, min_confidence=least)) for least in (0.5, 0.0, 0.5)] == [0, len(SAID), 0]
+
+
+def test_prompts_ask_for_a_confidence_of_their_own(opened: Open) -> None:
+    shown = []
+    for least in (0.0, 0.5):
+        memory = opened(url="memory://", embedder="hashing", prompt={"min_confidence": least})
+        memory.scoped(user="ada", session="old").remember(SAID)
+        shown.append(len(memory.scoped(user="ada", session="new").assemble(FOREIGN).hits))
+    assert shown == [len(SAID), 0]
+
+
+def test_the_question_itself_is_no_answer_to_it(opened: Open) -> None:
+    lines = [
+        f"I planted {what} in bed {row}, next to the fence." for row, what in enumerate("peas leek dill kale".split())
+    ]
+    lines += [
+        f"The {what} needs new paint before winter." for what in "gate shed bench trellis door window hall roof".split()
+    ]
+    memory = opened(url="memory://", embedder="hashing")
+    memory.scoped(user="ada", session="old").remember(lines)
+    unknown, known = "What is the capital of Mongolia?", "Which bed did I plant the dill in?"
+    before = {text: memory.scoped(user="ada").recall(text, k=1)[0].confidence or 0.0 for text in (unknown, known)}
+    memory.scoped(user="ada", session="new").remember([unknown, known])
+    after = [hit.confidence or 0.0 for hit in memory.scoped(user="ada").recall(unknown, k=4)]
+    assert max(after) < BY_DEFAULT
+    assert max(after) <= before[unknown] + 0.1
+    assert max(hit.confidence or 0.0 for hit in memory.scoped(user="ada").recall(known, k=4)) > max(after)
+
+
+def test_the_question_itself_is_not_what_others_are_measured_by(opened: Open) -> None:
+    lines = [f"The {what} needs new paint before winter." for what in "gate shed bench trellis roof".split()]
+    memory = opened(url="memory://", embedder="hashing").scoped(user="ada")
+    memory.remember([*lines, "In June I painted the bench blue."])
+    question = "When did the bench get its colour, in June or later?"
+    (before,) = memory.recall(question, k=1)
+    memory.remember(question)
+    (after,) = [hit for hit in memory.recall(question, k=5) if hit.record.id == before.record.id]
+    assert (before.signals.vector, before.signals.text) == (1.0, 1.0)
+    assert (after.signals.vector, after.signals.text) == (1.0, 1.0)

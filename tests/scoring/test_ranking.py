@@ -85,12 +85,15 @@ def test_plain_weights_give_exactly_the_formula_through_recall() -> None:
         assert hit.score == pytest.approx(0.7 * hit.signals.vector + 0.3 * hit.signals.text)
 
 
-def test_an_adjustment_moves_what_it_speaks_for() -> None:
-    alice = chat(MemoryConfig(url="memory://", embedder="hashing"))
-    plain = [hit.record.text for hit in alice.recall("sleeps", weights=Weights.plain())]
-    beside = [hit.record.text for hit in alice.recall("sleeps", weights=replace(Weights.plain(), neighbours=3.0))]
-    assert plain[0] == "The cat sleeps on my keyboard"
-    assert beside.index("Her name is Miso") < beside.index("I adopted a grey cat")
+@pytest.mark.parametrize("ranker", ["learned-1", "weighted-mean"])
+def test_an_adjustment_moves_what_it_speaks_for(ranker: str) -> None:
+    alice = chat(MemoryConfig(url="memory://", embedder="none", recall=RecallConfig(ranker=ranker)))
+    plain = alice.recall("sleeps", weights=Weights.plain())
+    assert [hit.score for hit in plain] == [1.0, 0.0, 0.0, 0.0]
+    assert plain[0].record.text == "The cat sleeps on my keyboard"
+    hits = alice.recall("sleeps", weights=replace(Weights.plain(), neighbours=3.0))
+    beside = {hit.record.text: hit.score for hit in hits}
+    assert beside["Her name is Miso"] > beside["I adopted a grey cat"] > 0
 
 
 def test_diversity_keeps_a_repetition_out_of_the_first_hits() -> None:

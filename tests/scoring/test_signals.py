@@ -41,8 +41,14 @@ def test_the_vector_signal_is_bounded_and_keeps_the_order(similarity: Array, ave
 
 
 def test_the_vector_signal_puts_the_best_at_one_and_the_average_at_a_half() -> None:
-    signal = ranking.vector_signal(np.array([0.9, 0.8, 0.7, 0.6, np.nan]), average=0.8)
-    assert signal == pytest.approx([1.0, 0.5, 0.0, 0.0, 0.0])
+    signal = ranking.vector_signal(np.array([0.9, 0.8, 0.7, 0.6]), average=0.8)
+    assert signal == pytest.approx([1.0, 0.5, 0.0, 0.0])
+
+
+def test_what_has_no_vector_yet_counts_as_average_beside_what_has_one() -> None:
+    signal = ranking.vector_signal(np.array([0.9, 0.6, np.nan]), average=0.8)
+    assert signal == pytest.approx([1.0, 0.0, 0.5])
+    assert ranking.vector_signal(np.full(2, np.nan), average=0.8) == pytest.approx([0.0, 0.0])
 
 
 def test_equal_similarities_are_all_average() -> None:

@@ -22,8 +22,10 @@ from redis import Redis
 from hybrid_memory import EventKind, Record, Scope
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.ports import Draft, Entry, Floats
+from hybrid_memory.testing.postgres_server import PostgresServer
 from hybrid_memory.testing.servers import MilvusServer, RedisServer
 from hybrid_memory.text.tokenize import terms
+from tests.doubles import PATIENCE
 
 ALICE = Scope(user="alice", session="s1")
 DIM = 32
@@ -150,7 +152,7 @@ def found(tmp_path: Path) -> Callable[[list[int]], list[tuple[str, int]]]:
     def scan(numbers: list[int]) -> list[tuple[str, int]]:
         # In a process of its own: to close a file drops the locks that SQLite has on it.
         command = [sys.executable, "-S", "-c", reading, str(tmp_path)]
-        done = subprocess.run(command, capture_output=True, check=True)  # noqa: S603
+        done = subprocess.run(command, capture_output=True, check=True, timeout=PATIENCE)  # noqa: S603
         contents: dict[str, bytes] = pickle.loads(done.stdout)  # noqa: S301 - our own
         left: list[tuple[str, int]] = []
         for file, content in contents.items():
@@ -170,6 +172,13 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
     """One for all tests that never kill it, each with a prefix of its own."""
     with pytest.MonkeyPatch.context() as patch, RedisServer(tmp_path_factory.mktemp("redis")) as server:
         patch.setattr("hybrid_memory.engines.redis.search.INDEXING_SECONDS", 120)  # busy machines are slow
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    """One for all tests that never kill it, each with a schema of its own."""
+    with PostgresServer(tmp_path_factory.mktemp("postgres"), options={"fsync": "off"}) as server:
         yield server
 
 

@@ -347,7 +347,7 @@ def test_readers_see_every_event_while_others_write_and_expire(tmp_path: Path) -
         finally:
             done.set()
 
-    writer = threading.Thread(target=write)
+    writer = threading.Thread(target=write, daemon=True)
     writer.start()
     while not done.is_set():
         ids = [event.id for event in log.read(ALICE)]

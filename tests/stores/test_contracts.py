@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from functools import cache
 from importlib.util import find_spec
 from itertools import count
@@ -13,26 +14,30 @@ import pytest
 from hybrid_memory.engines.in_memory import InMemoryArchive, InMemoryIndex, InMemoryLog
 from hybrid_memory.engines.milvus import MilvusIndex
 from hybrid_memory.engines.milvus.catalog import RECORDS
+from hybrid_memory.engines.postgres import PostgresConnection, PostgresIndex, PostgresLog
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.log.archived import ArchivedLog
 from hybrid_memory.ports import EventLog, SemanticIndex
 from hybrid_memory.testing.archive import ArchiveContract
 from hybrid_memory.testing.corpus import Corpus, random_corpus
+from hybrid_memory.testing.drafts import ALICE, draft
 from hybrid_memory.testing.event_log import EventLogContract
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
 
 NUMBERS = count()
-SEEDS = {"memory": 0, "sqlite": 1, "encrypted": 2, "redis": 1, "cluster": 2, "milvus": 0}
+SEEDS = {"memory": 0, "sqlite": 1, "encrypted": 2, "postgres": 2, "redis": 1, "cluster": 2, "milvus": 0}
 
 ENCRYPTED = pytest.param("encrypted", marks=pytest.mark.skipif(find_spec("sqlcipher3") is None, reason="no SQLCipher"))
+
+LOGS = ["memory", "sqlite", ENCRYPTED, "postgres", "redis", "cluster", "archived memory", "archived sqlite"]
 
 corpus_of = cache(random_corpus)
 OpenIndex = Callable[[str], SemanticIndex]
 
 
 class TestEventLog(EventLogContract):
-    @pytest.fixture(params=["memory", "sqlite", ENCRYPTED, "redis", "cluster", "archived memory", "archived sqlite"])
+    @pytest.fixture(params=LOGS)
     def log(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[EventLog]:
         def sqlite() -> EventLog:
             key = bytes(32) if request.param == "encrypted" else None
@@ -41,10 +46,15 @@ class TestEventLog(EventLogContract):
         def redis(url: str) -> EventLog:
             return RedisLog(RedisConnection(f"{url}?prefix=contract-{next(NUMBERS)}"))
 
+        def postgres() -> EventLog:
+            server = request.getfixturevalue("postgres_server")
+            return PostgresLog(PostgresConnection(f"{server.url}?schema=contract_{next(NUMBERS)}"))
+
         openers: dict[str, Callable[[], EventLog]] = {
             "memory": InMemoryLog,
             "sqlite": sqlite,
             "encrypted": sqlite,
+            "postgres": postgres,
             "redis": lambda: redis(request.getfixturevalue("plain_redis").url),
             "cluster": lambda: redis(request.getfixturevalue("cluster_url")),
             "archived memory": lambda: ArchivedLog(InMemoryLog(), InMemoryArchive()),
@@ -53,6 +63,14 @@ class TestEventLog(EventLogContract):
         log = openers[request.param]()
         yield log
         log.close()
+
+    def test_what_an_archive_has_is_counted_apart(self, log: EventLog) -> None:
+        if not isinstance(log, ArchivedLog):
+            super().test_what_an_archive_has_is_counted_apart(log)
+            return
+        log.append(ALICE, [draft(number) for number in range(3)])
+        assert log.expire(ALICE, datetime.max.replace(tzinfo=UTC)) == 2
+        assert (log.size().events, log.size().archived) == (3, 0), "it has its archive"
 
 
 class TestInMemoryArchive(ArchiveContract):
@@ -73,6 +91,10 @@ def open_index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     def redis(url: str, name: str) -> SemanticIndex:
         return RedisIndex(RedisConnection(f"{url}?prefix={name}"))
 
+    def postgres(name: str) -> SemanticIndex:
+        server = request.getfixturevalue("postgres_server")
+        return PostgresIndex(PostgresConnection(f"{server.url}?schema={name}"))
+
     def milvus(name: str) -> SemanticIndex:
         return MilvusIndex(f"{request.getfixturevalue('milvus_server').url}?prefix={name}", index_type="FLAT")
 
@@ -81,6 +103,7 @@ def open_index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
             "memory": lambda _: InMemoryIndex(),
             "sqlite": sqlite,
             "encrypted": lambda name: sqlite(name, bytes(32)),
+            "postgres": postgres,
             "redis": lambda name: redis(request.getfixturevalue("redis_server").url, name),
             "cluster": lambda name: redis(request.getfixturevalue("cluster_url"), name),
             "milvus": milvus,
@@ -100,7 +123,7 @@ def kept() -> dict[str, SemanticIndex]:
 
 
 class TestSemanticIndex(SemanticIndexContract):
-    @pytest.fixture(params=["memory", "sqlite", ENCRYPTED, "redis", "cluster", "milvus"])
+    @pytest.fixture(params=["memory", "sqlite", ENCRYPTED, "postgres", "redis", "cluster", "milvus"])
     def engine(self, request: pytest.FixtureRequest) -> str:
         return str(request.param)
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from hybrid_memory import EventKind, RecordKind, Scope
 from hybrid_memory.engines.in_memory import InMemoryIndex, InMemoryLog
+from hybrid_memory.engines.postgres import PostgresConnection, PostgresIndex, PostgresLog
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.errors import IdConflictError
@@ -26,6 +27,7 @@ from hybrid_memory.log.archived import ArchivedLog
 from hybrid_memory.ports import Draft, EventLog, RecordColumns, SemanticIndex
 from hybrid_memory.testing.corpus import ALICE, BOB, DIM, START, assert_same_ranking, ids, random_corpus, unit
 from hybrid_memory.testing.drafts import NOON, OWNERS
+from hybrid_memory.testing.postgres_server import PostgresServer
 from hybrid_memory.testing.servers import RedisServer
 
 NUMBERS = count()
@@ -117,6 +119,14 @@ def test_redis_agrees_with_the_oracle_after_any_steps(plain_redis: RedisServer, 
         assert_the_same_after([step for step in done if step[0] != "scrub"], log)
 
 
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(done=steps)
+def test_postgres_agrees_with_the_oracle_after_any_steps(postgres_server: PostgresServer, done: list[Any]) -> None:
+    url = f"{postgres_server.url}?schema=agree_{next(NUMBERS)}"
+    with closing(PostgresLog(PostgresConnection(url))) as log:
+        assert_the_same_after(done, log)
+
+
 stretches = st.lists(st.tuples(st.integers(-5, SIZE + 20), st.integers(-5, SIZE + 20) | st.just(2**62)), max_size=6)
 instants = st.integers(0, 48).map(lambda hours: START + timedelta(hours=hours))
 labels = st.sampled_from(["turn", "fact", "task", "preference", "no such", "a|b} @owner:{*"])
@@ -133,7 +143,7 @@ conditions = st.builds(
 )
 
 
-@pytest.fixture(scope="module", params=["sqlite", "redis"])
+@pytest.fixture(scope="module", params=["sqlite", "postgres", "redis"])
 def engines(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[SemanticIndex, SemanticIndex]]:
@@ -143,6 +153,9 @@ def engines(
         index: SemanticIndex
         if request.param == "sqlite":
             index = SqliteIndex(Database(folder / "memory.db", power_safe=False))
+        elif request.param == "postgres":
+            url = f"{request.getfixturevalue('postgres_server').url}?schema=agree_{next(NUMBERS)}"
+            index = PostgresIndex(PostgresConnection(url))
         else:
             index = RedisIndex(
                 RedisConnection(f"{request.getfixturevalue('redis_server').url}?prefix=agree-{next(NUMBERS)}")

@@ -47,7 +47,7 @@ def small(opened: Open) -> Callable[[], HybridMemory]:
 @pytest.fixture(autouse=True)
 def unlogged(caplog: pytest.LogCaptureFixture) -> None:
     """Lets go of the errors that are logged, so that a file left open is reported in the test that left it."""
-    caplog.set_level(logging.ERROR, logger="hybrid_memory.engines.sqlite.vector_cache")
+    caplog.set_level(logging.ERROR, logger="hybrid_memory.engines.sqlite.vector_files")
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def before(small: Callable[[], HybridMemory], folder: Path) -> Answers:
     with small() as memory:
         fill(memory)
         expected = answers(memory)
-    assert [file.suffix for file in folder.iterdir()] == [".npz"]
+    assert [file.suffix for file in folder.iterdir()] == [".vectors"]
     return expected
 
 

@@ -34,7 +34,7 @@ def test_nearest_and_similar_are_the_inner_product(index: InMemoryIndex) -> None
 def test_matching_is_bm25_by_hand(index: InMemoryIndex) -> None:
     texts = ["cat cat dog", "cat", "bird", "bird", "bird"]
     index.upsert(ALICE, [entry_of(make_record(n, text)) for n, text in enumerate(texts, start=1)], after=0, upto=5)
-    average = (7 + 5) / 5  # each length counts one more, as the text engines store the owner beside the words
+    average = (7 + 5) / 5  # each length counts one more
     idf = {"cat": math.log((5 - 2 + 0.5) / (2 + 0.5)), "dog": math.log((5 - 1 + 0.5) / (1 + 0.5))}
 
     def part(term: str, count: int, length: int) -> float:

@@ -13,6 +13,7 @@ from hybrid_memory import Scope
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.milvus import MilvusIndex, catalog, vectors
 from hybrid_memory.engines.milvus import index as milvus_index
+from hybrid_memory.engines.milvus.catalog import FLAT, TERMS
 from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import POSITIONS, STRETCHES, owner_key
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
@@ -54,6 +55,36 @@ def fill(index: MilvusIndex, count: int, owner: Scope = ALICE, first: int = 1) -
 
 def leaning(number: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
     return unit(np.eye(DIM)[0] + (number + 1) * 1e-3 * np.eye(DIM)[1])
+
+
+def test_terms_are_counted_among_the_owners_own_records(index: MilvusIndex) -> None:
+    said = {ALICE: ("a cat", "a cat and a dog"), BOB: ("a cat", "a zebra")}
+    for owner, texts in said.items():
+        first = 10 * (owner == BOB) + 1
+        entries = [entry_of(make_record(first + number, text, scope=owner)) for number, text in enumerate(texts)]
+        assert index.upsert(owner, entries, after=0, upto=first + 1)
+    wanted = ["cat", "dog", "zebra", "never"]
+    assert index.terms(ALICE, wanted) == {"cat": 2, "dog": 1}
+    assert index.terms(BOB, wanted) == {"cat": 1, "zebra": 1}
+    assert index.delete([2]) == 1
+    assert index.terms(ALICE, wanted) == {"cat": 1}
+
+
+def test_counts_over_all_owners_of_an_older_version_give_way_to_those_of_each(
+    index: MilvusIndex, milvus_server: MilvusServer
+) -> None:
+    corpus, oracle = random_corpus(6, size=60), InMemoryIndex()
+    for engine in (index, oracle):
+        corpus.fill(engine)
+    index._catalog.make_anew(TERMS)
+    older = {"term": "dogg", "chars": 4, "count": 60, "length": 99, "dummy": FLAT}
+    index._catalog.write(TERMS, [{**older, "id": "total"}, {**older, "id": "a term of somebody"}])
+    again = MilvusIndex(milvus_server.url)
+    words = terms("marathon cat berlin")
+    for owner in (ALICE, BOB):
+        assert_same_ranking(again.matching(words, Where(owner), 7), oracle.matching(words, Where(owner), ALL), 7)
+    assert again._catalog.fetch(TERMS, ["total", "a term of somebody"], ["id"]) == []
+    again.close()
 
 
 @pytest.mark.parametrize(
@@ -236,7 +267,8 @@ def test_settling_mends_counts_that_a_crash_left_wrong(index: MilvusIndex) -> No
     corpus, oracle = random_corpus(6, size=60), InMemoryIndex()
     for engine in (index, oracle):
         corpus.fill(engine)
-    index._terms.change(["cat cat dog", "berlin"], [])  # counted, but never stored
+    never_stored = [{"owner": owner_key(ALICE), "terms": text} for text in ("cat cat dog", "berlin")]
+    index._terms.change(never_stored, [])
     index._vectors._add([{"owner": owner_key(ALICE), "vector": VECTOR}], 1)
     words = terms("marathon cat berlin")
     wrong = index.matching(words, Where(ALICE), 7).scores
@@ -246,7 +278,7 @@ def test_settling_mends_counts_that_a_crash_left_wrong(index: MilvusIndex) -> No
     centroid, count = index.centroid(ALICE)
     assert count == oracle.centroid(ALICE)[1]
     np.testing.assert_allclose(centroid, oracle.centroid(ALICE)[0], atol=1e-4)
-    assert index.spellings("dogg", ALICE, 3) == []
+    assert index.corrections(["dogg"], ALICE) == {}
 
 
 def test_a_very_long_text_comes_back_whole(index: MilvusIndex) -> None:

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import count
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from redis.exceptions import ConnectionError as LostConnectionError
 
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
+from hybrid_memory.engines.redis import index as redis_index
 from hybrid_memory.engines.redis.log_scripts import COUNT
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.record import Where
@@ -135,7 +137,7 @@ def test_an_update_whose_answer_was_lost_counts_as_done(index: RedisIndex, monke
     assert index.upsert(ALICE, [entry_of(make_record(2, "cat"))], after=1, upto=2, uses={1: Use(1, START)})
     assert index.applied(ALICE) == index.size().records == 2
     assert index.get([1])[0].uses == 1
-    assert index._connection.call("HGET", index._keys.totals, "records") == b"2"
+    assert index.terms(ALICE, ["cat"]) == {"cat": 2}
 
 
 def test_a_changed_algorithm_searches_what_is_there(url: str) -> None:
@@ -158,18 +160,76 @@ def test_a_search_that_was_the_first_after_a_restart_is_made_again(
 ) -> None:
     index.upsert(ALICE, [entry_of(make_record(1, "cat"))], after=0, upto=1)
     index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": unit(np.ones(DIM))})
-    call, asked = index._connection.call, []
+    call, calls = index._connection.call, index._connection.calls
+    asked: list[str | bytes | int] = []
 
-    def restarted(*command: str | bytes | int) -> object:
+    def one(*command: str | bytes | int) -> object:
         asked.append(command[0])
-        if asked == ["FT.SEARCH"]:  # the connection was dead, and the new server has indexed nothing yet
-            index._connection.connects += 1
-            return [0]
         return call(*command)
 
-    monkeypatch.setattr(index._connection, "call", restarted)
+    def restarted(commands: Sequence[Sequence[str | bytes | int]]) -> list[Any]:
+        asked.extend(command[0] for command in commands)
+        if asked == ["FT.SEARCH"]:  # the connection was dead, and the new server has indexed nothing yet
+            index._connection.connects += 1
+            return [[0]]
+        return calls(commands)
+
+    monkeypatch.setattr(index._connection, "call", one)
+    monkeypatch.setattr(index._connection, "calls", restarted)
     assert index.nearest(unit(np.ones(DIM)), Where(ALICE), 5).ids.tolist() == [1]
     assert asked == ["FT.SEARCH", "EXISTS", "FT.CREATE", "FT.INFO", "FT.SEARCH"]
+
+
+def test_records_of_an_older_version_get_their_postings_and_columns(
+    index: RedisIndex, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Version 0.9 kept neither: they are made, some at a time, by the first who searches or writes."""
+    monkeypatch.setattr(redis_index, "POSTED", 7)
+    corpus, oracle = random_corpus(3), InMemoryIndex()
+    for engine in (index, oracle):
+        corpus.fill(engine)
+    words, every = ["cat", "berlin", "tram"], np.arange(1, ALL)
+    with Redis(port=redis_server.port) as client:
+        for key in client.scan_iter(f"{index._keys.prefix}:*", count=1000):
+            if b":word:" in key:
+                client.delete(key)
+            elif b":record:" in key:
+                client.hdel(key, "line")
+            elif key.endswith(b":state"):
+                client.hdel(key, "posted")
+    late = [entry_of(make_record(5_000 + number, "a cat in berlin", scope=ALICE)) for number in range(3)]
+    for engine in (index, oracle):
+        engine.delete([corpus.entries[0].record.id])
+        applied = engine.applied(ALICE)
+        assert engine.upsert(ALICE, late, after=applied, upto=applied + 1)
+    for where in every_where():
+        full = oracle.search(words, where, ALL)
+        assert_same_ranking(index.search(words, where, 9), full, 9, where)
+        mine, theirs = index.columns(every, where, 0), oracle.columns(every, where, 0)
+        for name in ("ids", "segments", "ordinals", "lengths", "at", "importance", "uses", "last_used"):
+            np.testing.assert_allclose(getattr(mine, name), getattr(theirs, name), rtol=1e-6)
+
+
+def test_words_that_no_record_has_any_more_leave_no_key(index: RedisIndex, redis_server: RedisServer) -> None:
+    """One by one, many at once, and by a reset."""
+    said = [entry_of(make_record(n, "a cat in berlin" if n % 2 else "the harbour tram")) for n in range(1, 61)]
+
+    def posted() -> set[bytes]:
+        with Redis(port=redis_server.port) as client:
+            keys = client.scan_iter(f"{index._keys.prefix}:index:*", count=1000)
+            return {key.rsplit(b":", 1)[1] for key in keys if b":word:" in key}
+
+    assert index.upsert(ALICE, said, after=0, upto=60)
+    assert {b"tcat", b"tberlin", b"ttram"} <= posted()
+    for number in range(1, 11):
+        index.delete([number])
+    assert sorted(index.search(["cat"], Where(ALICE), ALL).ids.tolist()) == list(range(11, 60, 2))
+    index.delete([*range(11, 60, 2)])
+    assert index.search(["cat"], Where(ALICE), ALL).ids.tolist() == []
+    assert len(index.search(["tram"], Where(ALICE), ALL).ids) == 25
+    assert b"tcat" not in posted()
+    index.reset()
+    assert posted() == set()
 
 
 # --- a cluster refuses whatever reaches beyond one slot; here one server has all slots ---

@@ -22,6 +22,7 @@ from hybrid_memory.engines.sqlite.key_notes import KeyNotes
 from hybrid_memory.errors import StoreError, StoreUnavailableError, WrongKeyError
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Draft
+from tests.forks import exit_code
 
 pytest.importorskip("sqlcipher3")
 
@@ -71,19 +72,19 @@ class Killer:
 
 def killed(folder: Path, place: int) -> bool:
     """Whether a process that changed the key was killed there, and not done before."""
-    child = os.fork()
-    if child == 0:
-        try:
-            memory = opened(folder, OLD)
-            sys.setprofile(Killer(place))
-            memory.rekey(NEW)
-        finally:
-            os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    code = exit_code(rekeyed, folder, place)
+    assert code in {0, 9}
+    return code == 9
+
+
+def rekeyed(folder: Path, place: int) -> None:
+    memory = opened(folder, OLD)
+    sys.setprofile(Killer(place))
+    memory.rekey(NEW)
+    os._exit(0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes the POSIX way")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_wherever_it_is_killed_one_key_opens_every_file(store: Path, tmp_path: Path) -> None:
     opened_by, place = {OLD: 0, NEW: 0}, 0
     for place in count(0, STEP):

@@ -1,11 +1,16 @@
+"""Vectors in memory and quantized: what is found, and what stands in the block."""
+
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from hybrid_memory.engines.sqlite.quantized import TOKEN_BYTES, Part, QuantizedVectors, file_block, memory_block, opened
+from hybrid_memory.engines.sqlite.quantizing import Grouping, lists_for, quantized
 from hybrid_memory.engines.sqlite.vector_cache import VectorCache
 from hybrid_memory.ports import Floats, Ids
 
@@ -26,142 +31,153 @@ def some_ids(size: int, *, seed: int = 0) -> Ids:
     return np.random.default_rng(seed).permutation(10 * size)[:size].astype(np.int64) + 1
 
 
-def filled(size: int, *, exact_limit: int, batch: int = 97) -> tuple[VectorCache, Ids, Floats]:
-    cache, ids, vectors = VectorCache(DIM, exact_limit=exact_limit), some_ids(size), clustered(size)
-    for start in range(0, size, batch):
-        cache.add(ids[start : start + batch], vectors[start : start + batch])
-        if cache.overgrown:
-            cache.train()
-    return cache, ids, vectors
+class Owner:
+    """An owner's vectors as a store has them, and how many of them were read."""
 
+    def __init__(self, size: int) -> None:
+        self.ids, self.vectors = some_ids(size), clustered(size)
+        self.read = 0
 
-def similar(cache: VectorCache, query: Floats, ids: Ids) -> Floats:
-    rows, there = cache.rows(ids)
-    return np.where(there, rows @ query, np.float32(np.nan))
+    def stored(self, ids: Ids) -> tuple[Ids, Floats]:
+        self.read += len(ids)
+        rows = np.flatnonzero(np.isin(self.ids, ids))
+        return self.ids[rows], self.vectors[rows]
 
+    def parts(self, first: int = 0, last: int | None = None) -> Iterator[Part]:
+        for start in range(first, last or len(self.ids), 97):
+            stop = min(start + 97, last or len(self.ids))
+            yield self.ids[start:stop], self.vectors[start:stop], None
 
-def best(ids: Ids, vectors: Floats, query: Floats, k: int) -> tuple[list[int], Floats]:
-    scores = vectors @ query
-    order = np.argsort(-scores, kind="stable")[:k]
-    return ids[order].tolist(), scores[order]
+    def quantized(self, last: int | None = None, file: Path | None = None) -> QuantizedVectors:
+        count = last or len(self.ids)
+        grouping = Grouping.learned(self.vectors[:count], count, lists_for(count))
+        new_block = memory_block if file is None else partial(file_block, file)
+        made = quantized(grouping, partial(self.parts, 0, count), new_block)
+        assert made is not None
+        return made
+
+    def cache(self, *, recent: int = 0, exact_limit: int = 300) -> VectorCache:
+        """All but the recent ones quantized."""
+        first = len(self.ids) - recent
+        cache = VectorCache(
+            DIM, self.stored, quantized=self.quantized(first) if first else None, exact_limit=exact_limit
+        )
+        cache.add(self.ids[first:], self.vectors[first:])
+        return cache
+
+    def best(self, query: Floats, k: int, among: Ids | None = None) -> list[int]:
+        chosen = np.arange(len(self.ids)) if among is None else np.flatnonzero(np.isin(self.ids, among))
+        order = np.argsort(-(self.vectors[chosen] @ query), kind="stable")[:k]
+        ids: list[int] = self.ids[chosen[order]].tolist()
+        return ids
 
 
 @pytest.mark.parametrize("k", [1, 10, 5000])
 def test_an_exact_cache_agrees_with_numpy(k: int) -> None:
-    cache, ids, vectors = filled(900, exact_limit=10_000)
+    owner = Owner(900)
+    cache = owner.cache(recent=900)
     assert not cache.approximate
     chance = np.random.default_rng(1)
     for query in clustered(10, seed=2):
-        for share in (None, 0.5, 0.01):
-            kept = np.ones(len(ids), bool) if share is None else chance.random(len(ids)) < share
-            allowed = None if share is None else np.append(ids[kept], [10**12])
-            found = cache.search(query, k, allowed)
-            expected, scores = best(ids[kept], vectors[kept], query, k)
-            assert found.ids.tolist() == expected
-            np.testing.assert_allclose(found.scores, scores, atol=1e-5)
-        np.testing.assert_allclose(similar(cache, query, ids), vectors @ query, atol=1e-5)
+        for share in (1, 0.5, 0.01):
+            kept = owner.ids[chance.random(900) < share]
+            found = cache.search(query, k, None if share == 1 else np.append(kept, [10**12]))
+            assert found.ids.tolist() == owner.best(query, k, kept)
+        rows, present = cache.rows(owner.ids)
+        assert present.all()
+        np.testing.assert_array_equal(rows, owner.vectors)
+    assert owner.read == 0
 
 
-@pytest.mark.parametrize("reloaded", [False, True])
-def test_an_approximate_cache_finds_nine_in_ten(tmp_path: Path, reloaded: bool) -> None:
-    cache, ids, vectors = filled(4000, exact_limit=300)
+@pytest.mark.parametrize("recent", [0, 400])
+def test_nineteen_in_twenty_are_found_and_their_scores_are_exact(recent: int) -> None:
+    owner = Owner(4000)
+    cache = owner.cache(recent=recent)
     assert cache.approximate
-    if reloaded:
-        cache.save(tmp_path / "cache.npz")
-        loaded = VectorCache.load(tmp_path / "cache.npz", DIM, exact_limit=300)
-        assert loaded is not None
-        cache = loaded
-    found = wanted = 0
+    assert len(cache) == 4000
+    found = 0
     for query in clustered(50, seed=3):
         matches = cache.search(query, 10)
         assert (np.diff(matches.scores) <= 0).all()
-        expected, _ = best(ids, vectors, query, 10)
-        found += len(set(matches.ids.tolist()) & set(expected))
-        wanted += len(expected)
-        np.testing.assert_allclose(similar(cache, query, ids[:50]), vectors[:50] @ query, atol=1e-5)
-    assert found / wanted >= 0.9
+        ids, vectors = owner.stored(matches.ids)
+        exact = dict(zip(ids.tolist(), vectors @ query, strict=True))
+        np.testing.assert_allclose(matches.scores, [exact[one] for one in matches.ids.tolist()], atol=1e-6)
+        found += len(set(matches.ids.tolist()) & set(owner.best(query, 10)))
+    assert found >= 475
+    np.testing.assert_allclose(cache.total, owner.vectors.sum(axis=0), rtol=1e-4)
 
 
-def test_a_small_selection_of_an_approximate_cache_is_searched_exactly() -> None:
-    cache, ids, vectors = filled(4000, exact_limit=300)
-    chosen = np.random.default_rng(4).choice(len(ids), size=250, replace=False)
-    for query in clustered(10, seed=5):
-        found = cache.search(query, 20, ids[chosen])
-        assert found.ids.tolist() == best(ids[chosen], vectors[chosen], query, 20)[0]
+@pytest.mark.parametrize(("size", "least"), [(250, 200), (2000, 9 * 30)])
+def test_of_a_selection_only_what_is_allowed_is_found(size: int, least: int) -> None:
+    owner = Owner(4000)
+    cache = owner.cache(recent=100)
+    chosen = np.random.default_rng(4).choice(owner.ids, size=size, replace=False)
+    found = 0
+    for query in clustered(30, seed=5):
+        matches = cache.search(query, 10, np.append(chosen, [10**12]))
+        assert set(matches.ids.tolist()) <= set(chosen.tolist())
+        found += len(set(matches.ids.tolist()) & set(owner.best(query, 10, chosen)))
+    assert found >= least
 
 
-def test_a_large_selection_of_an_approximate_cache_holds_only_what_is_allowed() -> None:
-    cache, ids, vectors = filled(4000, exact_limit=300)
-    chosen = np.random.default_rng(6).choice(len(ids), size=2000, replace=False)
-    found = wanted = 0
-    for query in clustered(30, seed=7):
-        matches = cache.search(query, 10, ids[chosen])
-        assert set(matches.ids.tolist()) <= set(ids[chosen].tolist())
-        found += len(set(matches.ids.tolist()) & set(best(ids[chosen], vectors[chosen], query, 10)[0]))
-        wanted += 10
-    assert found / wanted >= 0.9
-
-
-@pytest.mark.parametrize("exact_limit", [50, 10_000])
-def test_what_is_not_there_is_not_found(exact_limit: int) -> None:
-    empty = VectorCache(DIM, exact_limit=exact_limit)
+@pytest.mark.parametrize("recent", [0, 50, 200])
+def test_what_is_not_there_is_not_found(recent: int) -> None:
     query, nothing = clustered(1)[0], np.empty(0, dtype=np.int64)
+    empty = VectorCache(DIM, Owner(1).stored)
     assert empty.search(query, 5).ids.tolist() == []
     assert empty.search(query, 5, np.array([1], dtype=np.int64)).ids.tolist() == []
-    assert np.isnan(similar(empty, query, np.array([1], dtype=np.int64))).all()
-    cache, ids, _ = filled(200, exact_limit=exact_limit)
+    assert empty.rows(np.array([1], dtype=np.int64))[1].tolist() == [False]
+    owner = Owner(200)
+    cache = owner.cache(recent=recent)
     assert cache.search(query, 0).ids.tolist() == []
     assert cache.search(query, 5, nothing).ids.tolist() == []
-    unknown = np.array([10**12, ids[0]], dtype=np.int64)
-    assert np.isnan(similar(cache, query, unknown)).tolist() == [True, False]
+    vectors, present = cache.rows(np.array([10**12, owner.ids[0], owner.ids[-1]], dtype=np.int64))
+    assert present.tolist() == [False, True, True]
+    np.testing.assert_array_equal(vectors[1:], owner.vectors[[0, -1]])
 
 
-def test_a_cleared_cache_can_be_filled_again() -> None:
-    cache, ids, vectors = filled(400, exact_limit=100)
-    cache.clear(revision=7)
-    assert (len(cache), cache.approximate, cache.revision, cache.upto) == (0, False, 7, 0)
-    cache.add(ids[:50], vectors[:50])
-    assert cache.search(vectors[3], 1).ids.tolist() == [ids[3]]
+@pytest.mark.parametrize("recent", [0, 100, 400])
+def test_what_is_removed_is_found_no_more_and_the_rest_is(recent: int) -> None:
+    owner = Owner(400)
+    cache = owner.cache(recent=recent)
+    gone = owner.ids[::5]
+    cache.remove(np.concatenate([gone, [10**12], gone[:3]]))
+    owner.ids, owner.vectors = np.delete(owner.ids, np.s_[::5]), np.delete(owner.vectors, np.s_[::5], axis=0)
+    assert len(cache) == len(owner.ids)
+    for query in clustered(5, seed=6):
+        assert cache.search(query, 400).ids.tolist() == owner.best(query, 400)
+    np.testing.assert_allclose(cache.total, owner.vectors.sum(axis=0), atol=0.3)
+    cache.remove(gone)
+    assert len(cache) == len(owner.ids)
 
 
-def test_a_saved_cache_goes_on_where_it_was(tmp_path: Path) -> None:
-    file = tmp_path / "folder" / "cache.npz"
-    cache, ids, vectors = filled(1000, exact_limit=100)
-    cache.revision, cache.upto = 3, 1000
-    assert cache.grown
-    cache.save(file)
-    loaded = VectorCache.load(file, DIM, exact_limit=100)
-    assert loaded is not None
-    assert (len(loaded), loaded.approximate, loaded.grown) == (1000, True, False)
-    assert (loaded.revision, loaded.upto) == (3, 1000)
-    new = clustered(1, seed=9)
-    loaded.add(np.array([10**9], dtype=np.int64), new)
-    assert loaded.grown
-    assert loaded.search(new[0], 1).ids.tolist() == [10**9]
-    assert loaded.search(vectors[5], 1).ids.tolist() == [ids[5]]
-
-
-def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "cache.npz"
-    cache, ids, vectors = filled(200, exact_limit=50)
-    cache.save(file)
+def test_erased_vectors_leave_the_file_and_others_see_it(tmp_path: Path) -> None:
+    owner, file = Owner(500), tmp_path / "folder" / "some.vectors"
+    made = owner.quantized(file=file)
+    made.mark(3, 500, 7, bytes(TOKEN_BYTES))
+    made.flush()
+    reading = opened(file)
+    assert (reading.revision, reading.upto, reading.seen) == (3, 500, 7)
+    rows = reading.rows(owner.ids[[1, 2]])
+    codes = [reading.codes[row].tobytes() for row in rows]
     before = file.read_bytes()
-    cache.add(np.array([10**9], dtype=np.int64), vectors[:1])
-
-    def full(_: int) -> None:
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="no space"):
-        cache.save(file)
-    assert file.read_bytes() == before
-    loaded = VectorCache.load(file, DIM)
-    assert loaded is not None
-    assert len(loaded) == len(ids)
+    assert all(code in before for code in codes)
+    erasing = opened(file, writable=True)
+    erasing.erase(erasing.rows(owner.ids[[1, 2]]))
+    erasing.flush()
+    after = file.read_bytes()
+    assert not any(code in after for code in codes)
+    assert reading.gone[rows].all()
+    np.testing.assert_allclose(
+        reading.total, owner.vectors.sum(axis=0) - owner.vectors[1] - owner.vectors[2], atol=0.02
+    )
 
 
-def test_a_cache_of_another_width_is_not_loaded(tmp_path: Path) -> None:
-    cache, _, _ = filled(200, exact_limit=50)
-    cache.save(tmp_path / "cache.npz")
-    assert VectorCache.load(tmp_path / "cache.npz", DIM + 1) is None
-    assert VectorCache.load(tmp_path / "absent.npz", DIM) is None
+def test_blocks_that_are_none_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "some.vectors"
+    Owner(100).quantized(file=file)
+    whole = file.read_bytes()
+    for content in (b"", whole[:40], whole[:-64], whole + bytes(64), bytes(len(whole))):
+        file.write_bytes(content)
+        with pytest.raises(ValueError):  # noqa: PT011 - numpy's, for nothing at all
+            opened(file)

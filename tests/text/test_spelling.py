@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.text.tokenize import allowed_edits, close_terms
+from hybrid_memory.text.known_words import doubtful, is_known
+from hybrid_memory.text.tokenize import allowed_edits, close_terms, terms
 
 words = st.text("abcde", min_size=1, max_size=9)
 
@@ -60,3 +63,31 @@ def test_it_is_what_a_search_by_the_textbook_finds(term: str, vocabulary: list[s
 @given(st.text(), st.lists(st.text(min_size=1)))
 def test_any_term_is_answered_from_the_vocabulary(term: str, vocabulary: list[str]) -> None:
     assert set(close_terms(term, vocabulary, 2)) <= set(vocabulary)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What is the last lost hope of my home, model, modal, colour, organise, customizing grandmother's photographs?",
+        "What about alice, sebastian, connecticut, nairobi, cafe, resume, jalapeno, instagram?",
+        "Wo ist das Haus der Schwester", "Donde trabajo mi hermano", "maison voiture travaille", "la casa del lavoro",
+        "waar staat mijn fiets",
+    ],
+)  # fmt: skip
+def test_what_is_a_word_is_not_taken_for_misspelt(query: str) -> None:
+    assert doubtful(query) == []
+
+
+def test_what_is_no_word_is_taken_for_misspelt() -> None:
+    wrong = "resturant tommorow recieve marahton accomodation freind seperate enviroment"
+    assert doubtful(f"Where is the {wrong}?") == terms(wrong)
+
+
+def test_few_of_what_is_no_word_count_as_one() -> None:
+    letters = random.Random(7)  # noqa: S311 - no secret
+    made = ["x" + "".join(letters.choices("bcdfghjklmnpqrstvwxz", k=9)) for _ in range(2_000)]
+    assert sum(map(is_known, made)) < 0.05 * len(made)
+
+
+def test_a_short_name_is_taken_for_right() -> None:
+    assert doubtful("When did Marek and Alexandrra meet? Tommorow?") == ["alexandrra", "tommorow"]

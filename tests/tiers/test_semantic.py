@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import Event, EventKind, Record, Scope
-from hybrid_memory.index.derive import CONTEXT_CHARS, PASSAGE_CHARS, SEGMENT_PAUSE, Derived, derive, passage
+from hybrid_memory.index.derive import (
+    CONTEXT_CHARS,
+    PASSAGE_CHARS,
+    SEGMENT_PAUSE,
+    Derived,
+    derive,
+    index_terms,
+    passage,
+)
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
@@ -98,9 +106,20 @@ def test_a_passage_holds_the_turn_behind_what_it_answers() -> None:
     assert "Is it raining?" in before
 
 
+def test_the_words_of_a_turn_are_its_own() -> None:
+    said = [event(1, content="The alarm code is 4471."), event(2, role="assistant", content="Alright.")]
+    assert [index_terms(item.record) for item in derive(said, {})] == ["user alarm code 4471", "assist alright"]
+
+
 def test_a_passage_of_a_huge_turn_is_bounded() -> None:
     first, second = derive([event(1, content="a" * 1_000_000), event(2, content="b" * 1_000_000)], {})
     assert len(passage(second.record, first.record)) < CONTEXT_CHARS + PASSAGE_CHARS + 100
+
+
+def test_what_stands_too_far_back_to_be_embedded_is_indexed_by_its_words() -> None:
+    (turn,) = derive([event(1, content="We walked along the river. " * 60 + "The code is 4471.")], {})
+    assert "4471" not in passage(turn.record, turn.previous)
+    assert "4471" in index_terms(turn.record).split()
 
 
 @pytest.mark.parametrize("line", ["Caroline: hello", "Dr. Ana Smith: hello", "小王：你好", "elise: hi"])

@@ -105,10 +105,14 @@ class PromptConfig(Settings):
         place: of what was learned, summarised and recalled: ``turn`` in front of the words of the user's turn that it
             belongs to, ``message`` as messages of their own before it.
         memories: what recalled memories stand in, with ``{memories}`` where they come.
+        min_confidence: that a recalled turn answers, see `Hit.confidence`, which one at least must have; beside it a
+            quarter of that is enough, since what is asked for often stands next to the turn that resembles the
+            question. At 0 all that is recalled is shown.
     """
 
     place: Literal["turn", "message"] = "turn"
     memories: str = "<memory>\n{memories}\n</memory>"
+    min_confidence: float = Field(default=0.2, ge=0, le=1)
 
     @field_validator("memories")
     @classmethod

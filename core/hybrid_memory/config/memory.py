@@ -101,8 +101,9 @@ class LearningConfig(Settings):
     Attributes:
         conflicts: who wins where two authors disagree about a thing that has one value: the ``newest`` word, the
             author who is ``trusted`` more, or nobody until it is resolved (``ask``). An author's own newer word wins.
-        extractor: what reads claims from turns: ``rules``, or the name of an installed one.
-        model: let the language model read the turns too, where there is one; rules always do.
+        extractor: what reads claims from turns: ``sentences`` by their meaning, with the local embedder, ``rules`` by
+            wording alone, or the name of an installed one.
+        model: let the language model read the turns too, where there is one.
         origins: whose words facts are read from: the ``user``'s, and those of a ``person`` who speaks under a name of
             their own, who can say things about themselves and give no instructions. With ``assistant`` the notes that a
             model makes for the user with the memory's tools count as the user's facts, as where nothing else is ever
@@ -114,7 +115,7 @@ class LearningConfig(Settings):
     """
 
     conflicts: ConflictRule = "newest"
-    extractor: str = "rules"
+    extractor: str = "sentences"
     model: bool = True
     origins: tuple[Literal["user", "person", "assistant"], ...] = ("user", "person")
     background: bool = True
@@ -157,11 +158,12 @@ class OrchestrationConfig(Settings):
 class Weights:
     """How much each signal counts; the same field names as `Signals`.
 
-    ``score = sum(weight * signal) / sum(weights)``, so it stays in [0, 1]; with every adjustment at 0 it is
-    exactly ``0.7 * vector + 0.3 * text``. An adjustment at 0 is off. Neighbours, segment and importance fade where
-    turns are long; current counts only where something that was found is out of date, exact where the query quotes
-    something or has a path or an id, temporal where it names a time. A hit carries the weights as they were applied.
-    Recency and use are off by default: no labelled set at hand shows what they are worth.
+    ``score = sum(weight * signal) / sum(weights)``, so it stays in [0, 1]; with every adjustment at 0 it is exactly
+    ``0.7 * vector + 0.3 * text``. An adjustment at 0 is off. The defaults are those of the ranker ``learned-1``, and
+    `fixed` those of ``weighted-mean``. Neighbours, segment and importance fade where turns are long; current counts
+    only where something that was found is out of date, exact where the query quotes something or has a path or an id,
+    temporal where it names a time. A hit carries the weights as they were applied. Recency and use are off by default:
+    no labelled set at hand shows what they are worth.
 
     Raises:
         InvalidInputError: a weight is negative or not finite, or all are 0.
@@ -169,14 +171,20 @@ class Weights:
 
     vector: float = 0.7
     text: float = 0.3
-    neighbours: float = 0.3
-    segment: float = 0.4
+    closeness: float = 0.17
+    coverage: float = 0.43
+    neighbours: float = 0.71
+    segment: float = 0.3
+    alike: float = 0.11
+    statement: float = 0.9
+    speaker: float = 1.7
+    kind: float = 0.55
     recency: float = 0.0
-    importance: float = 0.3
+    importance: float = 0.39
     use: float = 0.0
     current: float = 1.0
     exact: float = 0.4
-    temporal: float = 0.4
+    temporal: float = 0.79
 
     def __post_init__(self) -> None:
         values = [getattr(self, part.name) for part in fields(self)]
@@ -187,12 +195,22 @@ class Weights:
     @classmethod
     def plain(cls) -> Self:
         """``0.7 * vector + 0.3 * text`` and nothing else."""
-        return cls(neighbours=0.0, segment=0.0, importance=0.0, current=0.0, exact=0.0, temporal=0.0)
+        return cls(**{part.name: 0.0 for part in fields(cls)} | {"vector": 0.7, "text": 0.3})
+
+    @classmethod
+    def fixed(cls) -> Self:
+        """Those of the ranker ``weighted-mean``: vector, text and six adjustments whose signals were not learned."""
+        adjusted = {"neighbours": 0.3, "segment": 0.4, "importance": 0.3, "current": 1.0, "exact": 0.4, "temporal": 0.4}
+        return replace(cls.plain(), **adjusted)
 
     @classmethod
     def routed(cls) -> Self:
-        """``0.3 * exact + 0.5 * vector + 0.2 * temporal`` and nothing else."""
-        return replace(cls.plain(), vector=0.5, text=0.0, exact=0.3, temporal=0.2)
+        """``0.5 * vector + 0.15 * text + 0.15 * exact + 0.2 * temporal`` and nothing else.
+
+        By meaning 0.5, by time 0.2, and word for word 0.3: shared by ``exact``, which counts only where the query
+        quotes something or has a path or an id, and ``text``, by which plain keywords count.
+        """
+        return replace(cls.plain(), vector=0.5, text=0.15, exact=0.15, temporal=0.2)
 
     @classmethod
     def heat(cls) -> Self:
@@ -204,25 +222,31 @@ class RecallConfig(Settings):
     """How recall searches and scores.
 
     Attributes:
-        weights: of the signals; see `Weights`.
+        weights: of the signals; None are the ranker's own, see `Weights`.
         candidates: how many records each of the vector and the text path brings in.
         half_life: after this time a record's recency is 0.5.
         diversity: 0 ranks by score alone; towards 1, records that repeat better ones fall back (MMR).
         synonyms: groups of words that mean the same; where a query has one, the others are looked for too.
         cache_ttl: an answer is given again within this time, if nothing was written since; 0 finds each one anew.
-        ranker: what scores the candidates: ``weighted-mean`` of the signals, or the name of an installed one.
+        ranker: what scores the candidates: ``learned-1``, the weighted mean of signals that were learned;
+            ``weighted-mean``, that of signals as they are; or the name of an installed one.
+        rerank_candidates: how many of the best a reranker scores anew; the others stay behind, in our order.
         origins: whose words recall may return, and prompts with it, of those in `Origin`; empty means anybody's.
+        min_confidence: what recall leaves out is less sure than this to answer, see `Hit.confidence`; 0 leaves out
+            nothing. Of prompts ``prompt.min_confidence`` is.
         count_uses: record in the log which records were recalled, in batches; see `Record.uses`.
     """
 
-    weights: Weights = Weights()
+    weights: Weights | None = None
     candidates: int = Field(default=48, ge=1, le=10_000)
     half_life: Duration = Field(default=timedelta(days=30), gt=timedelta(0))
     diversity: float = Field(default=0.0, ge=0, le=1)
     synonyms: tuple[tuple[str, ...], ...] = ()
     cache_ttl: Duration = Field(default=timedelta(seconds=300), ge=timedelta(0))
-    ranker: str = "weighted-mean"
+    ranker: str = "learned-1"
+    rerank_candidates: int = Field(default=30, ge=1, le=1000)
     origins: tuple[OriginName, ...] = ()
+    min_confidence: float = Field(default=0.0, ge=0, le=1)
     count_uses: bool = True
 
 
@@ -239,7 +263,10 @@ class MemoryConfig(Settings):
         embedder: ``auto`` is ``local`` if it is installed, else text only; ``local``; ``none`` for text only;
             ``hashing`` for tests. Any other is the name of the model that is given to `open_memory`.
         power_safe: fsync before a write is acknowledged, so that it survives a power cut and not only a crash.
-        exact_limit: vectors of one owner that are searched exactly; beyond, FAISS searches approximately.
+        exact_limit: vectors of one owner that are searched exactly; beyond, the embedded store keeps a byte a dimension
+            in a file that it maps, finds candidates there, and scores them exactly.
+        cache_megabytes: memory for the vectors and columns of the owners used last, on the embedded store; mapped files
+            do not count, and the owner in use may take more.
         cleaning: how much of fillers, stutters and padding is left out of what is indexed and summarised; the log keeps
             all, and prompts show turns as they were said.
         recall: how recall searches and scores.
@@ -261,6 +288,7 @@ class MemoryConfig(Settings):
     embedder: str = "auto"
     power_safe: bool = True
     exact_limit: int = Field(default=50_000, ge=1)
+    cache_megabytes: int = Field(default=512, ge=0)
     cleaning: CleaningLevel = "light"
     recall: RecallConfig = RecallConfig()
     compaction: CompactionConfig = CompactionConfig()

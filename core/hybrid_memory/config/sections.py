@@ -117,7 +117,10 @@ def _fields_of(document: Document, values: dict[str, Any]) -> dict[str, Any]:
     _resolve(document, translated, translated.pop("old", {}))
     if {"exact_match", "semantic"} & _section(_section(values[TOP], "retrieval"), "weights").keys():
         recall = translated.setdefault("recall", {})  # weights that are not named are 0 then
-        recall["weights"] = {part.name: 0.0 for part in fields(Weights)} | _section(recall, "weights")
+        given = _section(recall, "weights")
+        if "text" not in given and isinstance(exact := given.get("exact"), int | float):
+            given |= {"text": exact / 2, "exact": exact / 2}  # as `Weights.routed` shares what is found word for word
+        recall["weights"] = {part.name: 0.0 for part in fields(Weights)} | given
     return translated
 
 
@@ -163,7 +166,7 @@ def _resolve(document: Document, values: dict[str, Any], old: dict[str, Any]) ->
     if old.get("index") != {"sqlite": "faiss"}.get(engine, engine):  # else the index is beside the log
         fill("index", "url", index)
     fill("archive", "url", archive)
-    fill("recall", "weights", chosen("weights", _WEIGHTS))
+    fill("recall", "weights", chosen("weights", _WEIGHTS) or None)  # hybrid: the ranker's own
     threshold, limit = old.get("threshold"), _section(values, "compaction").get("max_tokens", DEFAULT_TOKENS)
     if isinstance(threshold, int | float) and isinstance(limit, int | float) and limit:
         document.places["compaction", "flush"] = document.places["old", "threshold"]

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import timedelta
 from difflib import get_close_matches
-from typing import Any, TypeAlias, TypeVar
+from types import NoneType
+from typing import Any, TypeAlias, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -212,5 +213,6 @@ def _is_section(model: type[BaseModel], name: str) -> bool:
 
 def _names(model: Any, above: Iterable[str | int]) -> list[str]:
     for name in above:
-        model = model.model_fields[name].annotation
+        field = model.model_fields[name].annotation
+        model = next((part for part in get_args(field) if part is not NoneType), field)
     return [field.name for field in fields(model)] if is_dataclass(model) else list(model.model_fields)

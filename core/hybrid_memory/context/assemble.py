@@ -26,13 +26,14 @@ from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import Role
 from hybrid_memory.log.origin import Origin, lowest
+from hybrid_memory.log.port import LogState
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import HIDING, in_view, present
 from hybrid_memory.store.view import View as LogView
-from hybrid_memory.store.view import in_view, present
 
 COMPACTIONS = 2
 """In one call, before what does not fit is left out of the prompt."""
@@ -68,12 +69,14 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
 
 
 async def _assembled(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> Assembled:
-    services = await paged(run, await in_view(run, services, scope), request)
+    state: LogState | None = await run.call(services.truth.state, scope.owner, HIDING)
+    services = await paged(run, await in_view(run, services, scope, state), request)
     await run.call(services.count, "")  # a counter may have tables to load, off the event loop
     request = replace(bounded(services, request), marks=services.config.prompt)
     reason = ""
     for left in reversed(range(COMPACTIONS + 1 + (request.paging is not None))):
-        session = await load(run, services, scope)
+        session = await load(run, services, scope, state)
+        state = None  # the next time around it is another one
         seen = await look(run, services, session, request)
         hits = await recalled(run, services, seen)
         made = plan(seen, hits)
@@ -155,11 +158,11 @@ async def _keep_note(run: Runner, services: Services, session: Session, seen: Pr
         {
             "query": seen.words,
             "text": made.parts.note,
-            "origin": lowest((Origin.ASSISTANT, *(hit.record.origin for hit in made.hits))),
+            "origin": lowest((Origin.ASSISTANT, *(hit.origin for hit in made.hits))),
             **({"turn": turn} if turn else {}),
         },
         session=session.scope.session,
-        sources=tuple(dict.fromkeys(source for hit in made.hits for source in hit.record.sources)),
+        sources=tuple(dict.fromkeys(source for hit in made.hits for source in hit.sources)),
     )
     with suppress(OutdatedError):
         await run.call(services.log.append, session.scope.owner, [draft], seen=session.seen)

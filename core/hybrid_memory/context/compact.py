@@ -12,6 +12,7 @@ from hybrid_memory.context.queue import Session, Unit
 from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.context.session import costs_of, write_state
 from hybrid_memory.context.state import Attempt, QueueState
+from hybrid_memory.context.summaries.asked_about import asked_about
 from hybrid_memory.context.summaries.lines import shown as shown_lines
 from hybrid_memory.context.summaries.strategy import Strategy, SummaryJob, SummaryRoom, asks_again, resolve_strategy
 from hybrid_memory.context.summaries.summarise import again, audited, remaining, summarise
@@ -129,7 +130,8 @@ async def compact_units(
     shown = max(LEAST_SHOWN, int(services.config.compaction.summary_ratio * max_tokens))
     state = await _retried(run, services, session, way, shown) if ask else old
     if span:
-        job = SummaryJob(state.lines, span, space(services, span, shown))
+        worth = await asked_about(run, services, session.scope, span)
+        job = SummaryJob(state.lines, span, space(services, span, shown), worth)
         state = await _summarised(run, services, way, state, job, ask=ask)
     state = replace(
         state,
@@ -228,7 +230,8 @@ async def _retried(run: Runner, services: Services, session: Session, way: Strat
     if not span:
         return replace(state, retry=tuple(others))
     ledger = render(state.ledger, max_tokens=LEDGER_TOKENS, count=services.count)
-    job = SummaryJob(state.lines, span, space(services, span, room))
+    worth = await asked_about(run, services, session.scope, span)
+    job = SummaryJob(state.lines, span, space(services, span, room), worth)
     written = await again(run, services, way, job, ledger)
     if written is None:
         later = [attempt.once_more] if attempt.tries + 1 < ATTEMPTS else []

@@ -5,9 +5,8 @@ A recall returns the best that there is, however far from the query. What was me
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 from hybrid_memory.context.layout import MEMORY_HEADINGS, language_of
 from hybrid_memory.context.offload.payloads import payload_of
@@ -22,7 +21,7 @@ from hybrid_memory.recall.request import Request as RecallRequest
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
-from hybrid_memory.text.asking import asking_share, asks_nothing, is_memory
+from hybrid_memory.text.asking import asks_nothing, is_memory
 from hybrid_memory.text.marks import within_line
 from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.tokenize import terms
@@ -37,50 +36,11 @@ SPARE = 3
 MEMORY_CHARS = 600
 """Of a longer turn an excerpt is shown; the log has the rest."""
 
-FLOOR = 0.19
-"""What the best must reach."""
+QUESTION_CHARS = 200
+"""The same of a question before its answer."""
 
-LEAST = 0.0
-"""What each beside it must exceed: an average turn without a common word."""
-
-WORDS = 0.4
-"""What common words count beside nearness of meaning."""
-
-USUAL = 0.13
-"""The closeness of the best hit where nothing fits; and where nothing tells it, that of a hit which has
-common words or stands next to one that does."""
-
-TYPICAL = 10.0
-"""The weight of all terms of a short question."""
-
-PAIR = 2
-
-MANY = 30
-"""Texts among which a term is rare or common; of fewer, those that are missing have none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recollection:
-    """What a chat needs before the next turn.
-
-    Attributes:
-        recent: the last messages, beginning with the user's, without orphaned tool results or unanswered calls.
-        note: the recalled turns that are not among them, as text; empty if there are none.
-        hits: those turns, best first.
-    """
-
-    recent: list[Message]
-    note: str
-    hits: list[Hit]
-
-
-def recollect(history: Sequence[Message], hits: Sequence[Hit], query: str, *, limit: int, k: int) -> Recollection:
-    """At most ``limit`` recent messages, and a note of the k best hits that are not among them and fit the query."""
-    recent = window(history, limit)
-    shown = {message.id for message in recent}
-    fresh = [hit for hit in hits if not shown.intersection(hit.record.sources) and is_memory(hit.record.text)]
-    fits = fitting(query, fresh[:k])
-    return Recollection(recent=recent, note=memory_note(fits), hits=fits)
+BESIDE = 0.25
+"""Of the confidence that one hit must have, the share that is enough for each beside it."""
 
 
 def window(history: Sequence[Message], limit: int) -> list[Message]:
@@ -103,21 +63,38 @@ def window(history: Sequence[Message], limit: int) -> list[Message]:
 def memory_note(hits: Sequence[Hit], query: str = "", *, bare: bool = False) -> str:
     """The hits as lines with date and speaker, oldest first, under a heading in the language of the query.
 
-    Empty without hits, unless it is ``bare``: then the heading alone.
+    A question that has a line of its own is not told once more with its answer. Empty without hits, unless it is
+    ``bare``: then the heading alone.
     """
-    records = sorted((hit.record for hit in hits), key=lambda record: record.id)
     wanted = frozenset(terms(query))
-    lines = [memory_line(record, wanted) for record in records]
+    told = {source for hit in hits for source in hit.record.sources}
+    lines = [memory_line(hit, wanted) for hit in without_questions(sorted(hits, key=lambda hit: hit.record.id), told)]
     heading = MEMORY_HEADINGS[language_of(query or "".join(lines))]
     return "\n".join([heading, *lines]) if lines or bare else ""
 
 
-def memory_line(record: Record, wanted: frozenset[str]) -> str:
-    """A record as a note shows it: date, speaker, and of a long turn the part that has the wanted terms; one entry."""
+def memory_line(hit: Hit, wanted: frozenset[str]) -> str:
+    """A hit as a note shows it: date, speaker, and of a long turn the part that has the wanted terms; one entry.
+
+    A question that it answers stands before it, with who asked.
+    """
+    record = hit.record
     text = excerpt(record.text, wanted, MEMORY_CHARS)
     # What was read from a turn names its subject itself.
     line = text if record.kind is RecordKind.FACT else f"{_speaker(record)}: {text}"
-    return f"- [{record.at:%Y-%m-%d}] {within_line(line)}"
+    return f"- [{record.at:%Y-%m-%d}] {within_line(question_line(hit, wanted) + line)}"
+
+
+def question_line(hit: Hit, wanted: frozenset[str]) -> str:
+    """The question that a hit answers, as it stands before it in one line: who asked, and what; empty without one."""
+    if hit.asked is None:
+        return ""
+    return f"{_speaker(hit.asked)}: {' '.join(excerpt(hit.asked.text, wanted, QUESTION_CHARS).split())} -> "
+
+
+def without_questions(hits: Iterable[Hit], shown: Collection[str]) -> list[Hit]:
+    """The hits, without those of their questions that are shown anyway; ``shown`` are ids of messages."""
+    return [hit if hit.asked is None or hit.asked.sources[0] not in shown else replace(hit, asked=None) for hit in hits]
 
 
 def _speaker(record: Record) -> str:
@@ -155,7 +132,9 @@ async def recalled(run: Runner, services: Services, seen: PromptView) -> list[Hi
         and not _works_for(hit.record.scope.session, beside)
     ]
     bare = await _calls_alone(run, services, scope, fresh)
-    return fitting(seen.words, [hit for hit in fresh if hit.record.sources[0] not in bare][: request.k])
+    shown = [hit for hit in fresh if hit.record.sources[0] not in bare][: request.k]
+    shown = without_questions(shown, seen.visible)
+    return fitting(shown, services.config.prompt.min_confidence)
 
 
 def _works_for(session: str | None, parent: str | None) -> bool:
@@ -174,44 +153,17 @@ def _only_calls(message: Message) -> bool:
     return bool(message.tool_calls) and not payload_of(message).strip()
 
 
-def fitting(query: str, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits that may stand in a prompt as memories, in their order; none where the best of them does not fit.
+def fitting(hits: Sequence[Hit], min_confidence: float) -> list[Hit]:
+    """The hits that may stand in a prompt as memories, in their order; none where no hit is as sure as that to answer.
 
-    A hit fits by ``closeness + 0.4 * common words``, or because
-    it has word for word what the query quotes, or lies in the time that it asks about. One must reach the floor; beside
-    it more than nothing is enough, since what is asked for often stands next to the turn that resembles the question.
+    Beside one that is, a quarter of it is enough, since what is asked for often stands next to the turn that resembles
+    the question. Where nothing tells how sure a hit is, common words do.
     """
-    shared = common_words(query, [hit.record.text for hit in hits])
-    fits = [
-        math.inf if _asked_for(hit, query) else _nearness(hit, words, among=len(hits)) + WORDS * words
-        for hit, words in zip(hits, shared, strict=True)
-    ]
-    if not any(fit >= FLOOR for fit in fits):
+    sure = [_confidence(hit) for hit in hits]
+    if not any(share >= min_confidence for share in sure):
         return []
-    return [hit for hit, fit in zip(hits, fits, strict=True) if fit > LEAST]
+    return [hit for hit, share in zip(hits, sure, strict=True) if share >= BESIDE * min_confidence]
 
 
-def common_words(query: str, texts: Sequence[str]) -> list[float]:
-    """``w / sqrt(10 * all)`` of each text, for the weights of the query's terms: of those that it has, and of all.
-
-    A term weighs ``log(1 + texts / texts with it)``, for 30 texts or more. The root counts for long queries, of which a
-    text that fits has a small share.
-    """
-    wanted = set(terms(query))
-    found = [wanted.intersection(terms(text)) for text in texts]
-    many = max(len(texts), MANY)
-    weights = {term: math.log(1 + many / (sum(term in those for those in found) or 0.5)) for term in wanted}
-    scale = math.sqrt(TYPICAL * sum(weights.values())) or 1.0
-    return [sum(weights[term] for term in those) / scale for those in found]
-
-
-def _asked_for(hit: Hit, query: str) -> bool:
-    in_time = hit.weights.temporal > 0 and hit.signals.temporal == 1 and asking_share(query) > 0
-    return in_time or hit.signals.exact > 0
-
-
-def _nearness(hit: Hit, words: float, *, among: int) -> float:
-    if hit.closeness is None:
-        # Of two turns each stands next to the other.
-        return USUAL if words or (hit.signals.neighbours and among > PAIR) else 0.0
-    return hit.closeness
+def _confidence(hit: Hit) -> float:
+    return float(hit.signals.text > 0) if hit.confidence is None else hit.confidence

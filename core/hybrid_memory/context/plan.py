@@ -227,7 +227,7 @@ def affordable(seen: PromptView, hits: Sequence[Hit], reliefs: Reliefs) -> list[
     room = _note_room(seen, reliefs) - seen.costs.count(memory_note([], seen.words, bare=True))
     for hit in hits:
         # Lines counted one by one may come to a token more than the note, never to less.
-        tokens = seen.costs.count(memory_line(hit.record, wanted)) + 1
+        tokens = seen.costs.count(memory_line(hit, wanted)) + 1
         if tokens <= room and hit.record.text not in said:
             kept.append(hit)
             said.add(hit.record.text)

@@ -13,7 +13,7 @@ from hybrid_memory.context.state import QueueState
 from hybrid_memory.context.summary import Audit, Line
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import PRESSURE
-from hybrid_memory.log.port import EventLog
+from hybrid_memory.log.port import EventLog, LogState
 from hybrid_memory.log.visible import MAX_POSITION
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
@@ -39,22 +39,25 @@ MAX_READ = 1000
 """Sessions of one owner whose compactions are summed up, those that began to fold last."""
 
 
-async def load(run: Runner, services: Services, scope: Scope) -> Session:
-    """The session as the log has it now; the cost is that of what is behind the cursor."""
-    seen = await head(run, services, scope)
+async def load(run: Runner, services: Services, scope: Scope, state: LogState | None = None) -> Session:
+    """The session as the log has it now; the cost is that of what is behind the cursor.
+
+    ``state`` is that of the owner's log, where it was asked before anything was read.
+    """
+    seen = await head(run, services, scope) if state is None else state.head
     view = await in_view(run, services, scope)
-    state = await state_of(run, view, scope)
+    folded = await state_of(run, view, scope)
     if view.partial and (last := await _last_state(run, view.truth, scope)) is not None:
         # What a rollback hides keeps its numbers.
-        state = replace(state, number=number_of(last))
-    kept = {*state.kept, *([state.anchor] if state.anchor else [])}
-    events = await at_positions(run, view, scope, sorted(position for position in kept if position <= state.cursor))
-    events += await run.call(view.log.read, scope, after=state.cursor, kinds=TURNS)
+        folded = replace(folded, number=number_of(last))
+    kept = {*folded.kept, *([folded.anchor] if folded.anchor else [])}
+    events = await at_positions(run, view, scope, sorted(position for position in kept if position <= folded.cursor))
+    events += await run.call(view.log.read, scope, after=folded.cursor, kinds=TURNS)
     # What was recalled of superseded words is not shown again, but recalled anew.
     lost = set(view.superseded.values())
     events = [event for event in events if event.kind is not EventKind.RECALLED or lost.isdisjoint(event.sources)]
     return Session(
-        scope=scope, state=state, queue=queue(placed(events, state.cursor, kept, state.stretches)), seen=seen
+        scope=scope, state=folded, queue=queue(placed(events, folded.cursor, kept, folded.stretches)), seen=seen
     )
 
 

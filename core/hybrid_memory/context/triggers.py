@@ -151,7 +151,9 @@ async def _drift(run: Runner, services: Services, units: tuple[Unit, ...]) -> Dr
     """The clearest change of topic, at the round that begins next to it; None if there are no vectors to tell."""
     owner = units[0].events[0].scope.owner
     try:
-        await services.state(TextIndex).catch_up(run, services, owner)
+        _, note = await services.state(TextIndex).catch_up(run, services, owner)
+        if note:
+            return None
         ids = np.array([unit.first for unit in units[-DRIFT_UNITS:]], dtype=np.int64)
         found = drift(await run.call(services.index.likeness, owner, ids))
     except HybridMemoryError:

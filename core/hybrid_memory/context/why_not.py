@@ -54,6 +54,10 @@ async def why_not(run: Runner, services: Services, request: Request, scope: Scop
         else:
             about += f" among the first {request.k}: it stands in place {place + 1}"
             steps = tuple(_outranked(hits, place, request.k))
+    elif not request.keeps(hits[place], usual := services.config.recall.min_confidence):
+        least = usual if request.min_confidence is None else request.min_confidence
+        about = f"{name} does not come back for {request.query!r}: it is too unsure that it answers"
+        steps = (f"confidence {hits[place].confidence:.2f}, and {least:g} was asked for", hits[place].why())
     else:
         about = f"{name} does come back for {request.query!r}, in place {place + 1}"
         steps = (hits[place].why(),)
@@ -126,8 +130,9 @@ def barriers(record: Record, where: Where) -> Iterator[str]:
 
 
 async def _nearness(run: Runner, view: View, request: Request, where: Where, position: int) -> str:
-    vector, failure = await query_vector(run, view, request.query)
-    vector, average, _ = await centred(run, view, where, vector)
+    status = await run.call(view.index.status, where.scope.owner, sums=True)
+    vector, failure = await query_vector(run, view, request.query, status)
+    vector, average, _ = centred(status, vector)
     if vector is None:
         return f"its meaning was not compared: {failure or 'nothing has a vector yet'}"
     ids = np.array([position], dtype=np.int64)

@@ -36,11 +36,12 @@ def instant_or_none(micros: int | None) -> datetime | None:
 
 
 _INSTANTS = ("at", "last_used", "valid_from", "valid_to")
+_PLAIN = tuple(part.name for part in fields(Record) if part.name != "scope")
 
 
 def plain(record: Record) -> dict[str, Any]:
     """The fields of the record but its scope, as JSON knows them; instants in microseconds."""
-    values = {part.name: getattr(record, part.name) for part in fields(record) if part.name != "scope"}
+    values = {name: getattr(record, name) for name in _PLAIN}
     instants = {name: micros_or_none(values[name]) for name in _INSTANTS}
     return {**values, **instants, "kind": record.kind.value, "origin": record.origin.value}
 

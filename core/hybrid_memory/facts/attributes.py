@@ -10,6 +10,8 @@ from hybrid_memory.text.tokenize import cjk_share
 RULE = "rule: "
 """An attribute that begins with this is a standing instruction about what follows, and holds one value."""
 
+_ORDERS = frozenset(("instruction", "communication_style"))
+
 FAVOURITES = ("favorite_", "最喜欢的")
 """An attribute that begins with one of these is what somebody likes best of a kind, and holds one value."""
 
@@ -82,7 +84,7 @@ ATTRIBUTES: dict[str, Attribute] = {
         Attribute("avoids", _PREFERENCE, False, 0.75, "avoids", "避免"),
         Attribute("interest", _PREFERENCE, False, 0.55, "interested in", "兴趣", ("interests", "hobbies", "hobby")),
         Attribute("technology", _KNOWLEDGE, False, 0.6, "works with", "使用技术", ("technical_stack", "tech_stack")),
-        Attribute("communication_style", _PREFERENCE, True, 0.75, "wants to be spoken to", "沟通方式"),
+        Attribute("communication_style", _PREFERENCE, False, 0.75, "wants to be spoken to", "沟通方式"),
         Attribute("goal", _TASK, False, 0.75, "goal", "目标", ("goals",)),
         Attribute("project", _KNOWLEDGE, False, 0.65, "works on", "正在做", ("projects",)),
         Attribute("habit", _KNOWLEDGE, False, 0.45, "habit", "习惯", ("habits",)),
@@ -102,6 +104,9 @@ ATTRIBUTES: dict[str, Attribute] = {
         Attribute("todo", _TASK, False, 0.75, "to do", "待办"),
         Attribute("appointment", _TASK, False, 0.8, "appointment", "约定"),
         Attribute("decision", _TASK, False, 0.8, "decided", "决定"),
+        Attribute("instruction", _PREFERENCE, False, 0.85, "wants", "要求", ("instructions",)),
+        Attribute("experience", _KNOWLEDGE, False, 0.5, "experience", "经历", ("experiences",)),
+        Attribute("note", _KNOWLEDGE, False, 0.6, "note", "备注", ("notes",)),
     )
 }  # fmt: skip
 
@@ -120,6 +125,37 @@ def attribute(name: str, *, single: bool = False) -> Attribute:
         chinese = next((f"{FAVOURITES[1]}{known}" for known, english in KINDS.items() if english == kind), words)
         return Attribute(name, Category.PREFERENCE, True, 0.6, words, chinese)
     return Attribute(name, Category.KNOWLEDGE, single, 0.5, words, words)
+
+
+_LIKED, _DISLIKED = ("likes", "prefers", "interest", "habit"), ("dislikes", "avoids")
+_TO_DO, _THINGS = ("todo", "appointment", "goal"), ("possession", "pet")
+_KIN = {name: group for group in (_LIKED, _DISLIKED, _TO_DO, _THINGS) for name in group}
+_RELATED = (
+    (*_LIKED, *_DISLIKED),
+    (*_TO_DO, "decision", "project"),
+    _THINGS,
+    ("condition", "allergy", "diet", "medicine"),
+    ("profession", "employer", "school", "project"),
+    ("home", "address"),
+    ("partner", "marital_status"),
+    ("name", "nickname"),
+    ("instruction", "communication_style", "prefers"),
+)
+
+
+def kin(name: str) -> tuple[str, ...]:
+    """The attributes, this one among them, that the words of a retraction cannot tell apart."""
+    return _KIN.get(name, (name,))
+
+
+def related(name: str) -> set[str]:
+    """The attributes, this one among them, under which may be told what ends a fact with it."""
+    return {name, *(other for group in _RELATED if name in group for other in group)}
+
+
+def is_order(name: str) -> bool:
+    """Whether facts with this attribute tell the assistant how to work."""
+    return name in _ORDERS or name.startswith(RULE)
 
 
 _WORDED = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hybrid_memory.facts.attributes import RULE
+from hybrid_memory.facts.attributes import is_order
 from hybrid_memory.facts.fact import USER, Claim
 from hybrid_memory.log.event import Event, principal_of
 from hybrid_memory.log.message import Role
@@ -16,7 +16,6 @@ NAMED_CHARS = 200
 """In how much of the beginning of a turn a name is looked for."""
 
 _PEOPLE = frozenset((*INSTRUCTING, Origin.PERSON, Origin.ASSISTANT))
-_ORDERS = "communication_style"
 
 
 def heard(turns: Iterable[Event]) -> list[Event]:
@@ -47,10 +46,9 @@ def _about_themselves(turn: Event, claim: Claim) -> bool:
     what the assistant noted for a member says nothing of that member.
     """
     subject, name = person_of(claim.subject), person_of(" ".join(_name_of(turn).split()))
-    orders = claim.attribute.startswith(RULE) or claim.attribute == _ORDERS
     return (
         turn.origin in _PEOPLE
-        and not orders
+        and not is_order(claim.attribute)
         and subject != USER
         and (subject == name != "" or _may_be_shared(turn, subject))
     )
@@ -67,7 +65,7 @@ def _notes_of_the_user(turn: Event, claim: Claim) -> bool:
     """Whether the assistant noted in the user's place something about them that is no instruction."""
     if turn.message.role is not Role.USER or turn.origin is not Origin.ASSISTANT or turn.message.name:
         return False
-    return not claim.attribute.startswith(RULE) and claim.attribute != _ORDERS and person_of(claim.subject) == USER
+    return not is_order(claim.attribute) and person_of(claim.subject) == USER
 
 
 def _repeats_the_user(turn: Event, claim: Claim, before: Sequence[Event]) -> bool:

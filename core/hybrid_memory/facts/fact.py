@@ -57,6 +57,14 @@ class FactState(StrEnum):
         return self is FactState.CURRENT or self is FactState.OPEN or self is FactState.DISPUTED
 
 
+class FactScope(StrEnum):
+    """How far an instruction reaches: always, in the project that its words name, or in the session it was given in."""
+
+    ALWAYS = "always"
+    PROJECT = "project"
+    SESSION = "session"
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """What one turn says about something.
@@ -71,6 +79,8 @@ class Claim:
         since, until: when it began or ended, where the turn says so; None: at the turn, and open.
         due: when a task is to be done.
         by: the rule or the model that read it.
+        verbatim: the value is the sentence that says it.
+        scope: of an instruction; anything else holds always.
     """
 
     subject: str
@@ -86,11 +96,16 @@ class Claim:
     until: datetime | None = None
     due: datetime | None = None
     by: str = ""
+    verbatim: bool = False
+    scope: FactScope = FactScope.ALWAYS
 
     def as_payload(self) -> dict[str, Any]:
         """As JSON."""
         values = asdict(self)
         instants = {name: at.isoformat() for name in ("since", "until", "due") if (at := values[name]) is not None}
+        for name, usual in (("verbatim", False), ("scope", FactScope.ALWAYS)):
+            if values[name] == usual:
+                del values[name]
         return {name: value for name, value in {**values, **instants}.items() if value is not None}
 
     @classmethod
@@ -100,6 +115,7 @@ class Claim:
         for name in ("text", "origin", "speaker"):  # for recall, and to tell who said it
             values.pop(name, None)
         values |= {name: datetime.fromisoformat(values[name]) for name in ("since", "until", "due") if name in values}
+        values["scope"] = FactScope(values.get("scope", FactScope.ALWAYS))
         return cls(**values)
 
 
@@ -120,6 +136,9 @@ class Fact:
         supersedes, superseded_by: ids of the facts before and after it.
         rivals: ids of the facts that it is disputed with.
         author: who wrote it, in a shared space.
+        verbatim: the value is a sentence of the turn, as nothing could be cut from it.
+        scope: how far an instruction reaches; anything else holds always.
+        session: the one that an instruction of that scope was given in.
     """
 
     id: int
@@ -141,6 +160,9 @@ class Fact:
     superseded_by: int | None = None
     rivals: tuple[int, ...] = ()
     author: str = ""
+    verbatim: bool = False
+    scope: FactScope = FactScope.ALWAYS
+    session: str | None = None
 
     @property
     def current(self) -> bool:

@@ -16,6 +16,7 @@ from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.resolving import SETTLED
 from hybrid_memory.facts.values import normalised
 from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.port import LogState
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
@@ -27,8 +28,8 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, in_view, present
 from hybrid_memory.validation import shown
 
-MARKS = (EventKind.CLAIM, EventKind.ERASED)
-"""Kinds of events after which facts are others than before."""
+MARKS = (EventKind.CLAIM, EventKind.ERASED, EventKind.GRANT)
+"""Kinds of events after which facts are others than before; the last one only in a space."""
 
 CACHED = 256
 
@@ -113,11 +114,14 @@ def _category(category: Any) -> Category:
         raise InvalidInputError(f"no category {shown(category)}: choose one of {', '.join(Category)}") from None
 
 
-async def knowledge(run: Runner, view: View) -> Knowledge:
-    """What the claims in view come to; from the cache, with what was claimed since."""
+async def knowledge(run: Runner, view: View, state: LogState | None = None) -> Knowledge:
+    """What the claims in view come to; from the cache, with what was claimed since.
+
+    ``state`` is that of the owner's log, with the kinds `MARKS`, where it is known.
+    """
     cache, key = view.state(FactsProjection).known, (view.owner, view.horizon)
     known = cache.get(key)
-    newest, *mark = await _newest(run, view)
+    newest, *mark = await _newest(run, view, state)
     if known is not None and known.last > newest:  # another thread was faster, or the log was set back
         newest, *mark = await _newest(run, view)
     if known is None or known.mark != tuple(mark) or known.last > newest or not known.hide(view.hidden):
@@ -145,11 +149,11 @@ async def _begun(run: Runner, view: View, mark: Sequence[Place]) -> Knowledge:
     return Knowledge(tuple(mark), view.hidden, view.config.learning.conflicts, trusted, user)
 
 
-async def _newest(run: Runner, view: View) -> list[Place]:
+async def _newest(run: Runner, view: View, state: LogState | None = None) -> list[Place]:
     """The last claim, and what else changes facts; in a space also who is trusted how much."""
-    kinds = MARKS if view.owner.space is None else (*MARKS, EventKind.GRANT)
-    newest = [await run.call(view.truth.read, view.owner, kinds=(kind,), limit=1, newest=True) for kind in kinds]
-    return [place_of(events[0]) if events else NOWHERE for events in newest]
+    kinds = MARKS if view.owner.space else MARKS[:-1]
+    state = await run.call(view.truth.state, view.owner, kinds) if state is None else state
+    return [state.last.get(kind, NOWHERE) for kind in kinds]
 
 
 async def settle(run: Runner, services: Services, scope: Scope, fact: Any) -> Receipt:

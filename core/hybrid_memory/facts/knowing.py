@@ -13,7 +13,7 @@ from threading import RLock
 
 from hybrid_memory.config import ConflictRule
 from hybrid_memory.facts.authority import by_the_user, names_of_user, person_of
-from hybrid_memory.facts.fact import Claim, Fact
+from hybrid_memory.facts.fact import Claim, Fact, FactScope
 from hybrid_memory.facts.resolving import SETTLED, Group, Pair, Trust, group_of, resolved
 from hybrid_memory.facts.standing import Standing
 from hybrid_memory.log.event import Event
@@ -58,6 +58,7 @@ class Knowledge:
         hidden: stretches of the log whose claims are left out.
         user: whose facts these are; None in a space, which has no user.
         number: no other of this process has it.
+        passing: sessions in which something was asked for that holds there only.
     """
 
     _numbers = count()
@@ -69,6 +70,7 @@ class Knowledge:
         self.mark = mark
         self.last = NOWHERE
         self.hidden = hidden
+        self.passing: set[str | None] = set()
         self._rule, self._trust = rule, trust
         self._lock = RLock()
         self._user = user
@@ -95,13 +97,7 @@ class Knowledge:
 
     def _believes(self, event: Event) -> bool:
         """Whether whoever made the claim may: nobody else speaks of the user by name."""
-        if self._user is None or by_the_user(event):
-            return True
-        person = person_of(event.payload["subject"])
-        if person in self._own:
-            return False
-        self._others.add(person)
-        return True
+        return self._user is None or by_the_user(event) or person_of(event.payload["subject"]) not in self._own
 
     def take(self, events: Sequence[Event], last: Place) -> None:
         """Take in claims, which are all that were written since the ones before up to this; known ones are left."""
@@ -113,10 +109,14 @@ class Knowledge:
                 turn = turn_of(event)
                 if event.position <= self.last[0] or not self._believes(event):
                     continue
+                if self._user is not None and not by_the_user(event):
+                    self._others.add(person_of(event.payload["subject"]))
                 if not visible(turn, self.hidden):
                     insort(self._left_out, turn)
                     continue
                 claim = Claim.of(event.payload)
+                if claim.scope is FactScope.SESSION:
+                    self.passing.add(event.scope.session)
                 groups[group_of(claim)].append((replace(event, payload={}), claim))
                 insort(self._turns, turn)
                 self._tell(turn, "" if claim.by == SETTLED else event.scope.session or "")
@@ -143,16 +143,22 @@ class Knowledge:
         with self._lock:
             return [self._made(self._known[number]) for _, number in self._order]
 
-    def standing(self, upto: int) -> list[Fact]:
-        """The facts that stood when nothing was said beyond this position, in any order."""
+    def standing(self, upto: int, also: Sequence[Event] = ()) -> list[Fact]:
+        """The facts that stood when nothing was said beyond this position but these claims, in any order."""
         with self._lock:
+            more: dict[tuple[str, str], list[Pair]] = defaultdict(list)
+            for event in also:
+                if self._believes(event) and visible(turn_of(event), self.hidden):
+                    claim = Claim.of(event.payload)
+                    more[group_of(claim)].append((event, claim))
             found: list[Fact] = []
             for key, group in self._groups.items():
-                if self._latest[key] <= upto:
+                if self._latest[key] <= upto and key not in more:
                     found += [self._made(self._known[fact.id]) for fact in group.standing]
                 else:
-                    early = resolved([pair for pair in group.pairs if _turn(pair) <= upto], self._rule, self._trust)
-                    found += [fact.as_fact() for fact in early.standing]
+                    more[key] += [pair for pair in group.pairs if _turn(pair) <= upto]
+            for pairs in more.values():
+                found += [fact.as_fact() for fact in resolved(pairs, self._rule, self._trust).standing]
             return found
 
     def lapses(self, after: int) -> list[tuple[Fact, int, int]]:

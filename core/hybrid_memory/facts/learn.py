@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import Protocol
 
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.facts.attributes import statement
+from hybrid_memory.facts import replacing
+from hybrid_memory.facts.attributes import is_order, statement
 from hybrid_memory.facts.authority import admitted, heard, speaker_of
 from hybrid_memory.facts.fact import USER, Claim, FactExtractor, Stance
+from hybrid_memory.facts.hearing import claims_heard, earlier_of
+from hybrid_memory.facts.instructions import scoped
+from hybrid_memory.facts.resolving import SETTLED
+from hybrid_memory.facts.rules.bilingual import BilingualRules
+from hybrid_memory.facts.sentences.changes import Earlier, standing
+from hybrid_memory.facts.sentences.judges import fit
+from hybrid_memory.facts.sentences.reading import SURE, SentenceReader
 from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.message import RESERVED
 from hybrid_memory.log.port import Draft
 from hybrid_memory.models.limited import limited, model_limit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.erasure import stream
+from hybrid_memory.store.indexing import erase
 from hybrid_memory.store.projection import append_revision, erased_since, head, number_of, revision_id
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import in_view
 
 _log = logging.getLogger(__name__)
+
+MODEL = "model "
+"""How the names of extractors begin that ask a language model."""
 
 READ_BATCH = 512
 """Turns that rules read in one step."""
@@ -35,12 +51,31 @@ BEFORE = 8
 """Turns before those, to understand them by."""
 
 
+class FactReader(Protocol):
+    """Reads claims beside an extractor, as a language model does."""
+
+    @property
+    def name(self) -> str:
+        """See `FactExtractor.name`."""
+        ...
+
+    def extract(self, turns: Sequence[Event], before: Sequence[Event], known: Sequence[Claim] = ()) -> list[Claim]:
+        """See `FactExtractor.extract`; ``known`` is what the extractor read from these turns."""
+        ...
+
+
 @dataclass(slots=True)
 class Extractors:
-    """Who reads claims from turns; the reader asks the language model."""
+    """Who reads claims from turns.
+
+    Attributes:
+        rules: what needs no language model; reader: what asks one.
+        left: owners whose turns a prompt left to the background.
+    """
 
     rules: FactExtractor | None = None
-    reader: FactExtractor | None = None
+    reader: FactReader | None = None
+    left: set[Scope] = field(default_factory=set)
 
 
 class LimitedExtractor:
@@ -65,24 +100,65 @@ async def learn(
 ) -> int:
     """Read the turns of this owner that were not read yet; returns how many claims they made.
 
-    On `ModelError` what the rules found is kept, and the model is given the turns again next time.
+    With ``model`` the language model reads too, and before anything is read an embedder gets its judge of sentences,
+    which may take minutes. On `ModelError` what the rules found is kept, and the model is given the turns again next
+    time.
     """
     if services.read_only:
         return 0
     count = 0
     extractors = services.state(Extractors)
     if extractors.rules is not None:
+        if model:
+            await _taught(run, services, progress)
         count += await _catch_up(run, services, owner.owner, extractors.rules, progress)
     if model and extractors.reader is not None and services.config.learning.model:
         count += await _catch_up(run, services, owner.owner, extractors.reader, progress)
     return count
 
 
+async def _taught(run: Runner, services: Services, progress: Progress | None = None) -> None:
+    """Let the embedder have its judge of sentences."""
+    if isinstance(services.state(Extractors).rules, SentenceReader) and services.embedder is not None:
+        await run.call(fit, services.embedder, progress)
+
+
+async def unlearn(run: Runner, services: Services, owner: Scope) -> None:
+    """Drop what was read from turns, so that they are read again.
+
+    What was settled stays, and so does what a language model read where there is none now.
+    """
+    await _taught(run, services)  # first, since what was dropped is read by whoever asks for facts
+    reader = services.state(Extractors).reader
+    number, cursors = await cursors_of(run, services, owner)
+    left = {} if reader is not None else {name: at for name, at in cursors.items() if name.startswith(MODEL)}
+    marker = services.draft(EventKind.LEARNED, {"cursors": left}, id=revision_id("learned", number + 1))
+    if await append_revision(run, services, owner, marker, [marker], seen=None) is None:
+        return await unlearn(run, services, owner)
+    kept = () if reader is not None else tuple(left)
+    gone = [
+        event.position
+        async for events in stream(run, services.truth, owner, kinds=(EventKind.CLAIM,))
+        for event in events
+        if event.payload["by"] not in {SETTLED, *kept}
+    ]
+    if gone:
+        await erase(run, services, owner, gone, {})
+    return None
+
+
 async def learn_before_reading(run: Runner, services: Services, owner: Scope) -> None:
-    """Read new turns by the rules; what a full disk keeps from being written is learned the next time."""
-    try:
+    """Read new turns; what a full disk keeps from being written, or no embedder judges, is learned the next time."""
+    with left_for_later(owner):
         await learn(run, services, owner)
-    except StoreUnavailableError as error:
+
+
+@contextmanager
+def left_for_later(owner: Scope) -> Iterator[None]:
+    """Do without what a full disk, or an embedder that fails, keeps from being learned now."""
+    try:
+        yield
+    except (StoreUnavailableError, ModelError) as error:
         _log.warning("%s; of %s only what was learned before is shown", error, owner)
 
 
@@ -93,34 +169,47 @@ async def _catch_up(
     count = done = 0
     by_model = extractor is services.state(Extractors).reader
     limit = CALL_TURNS if by_model else READ_BATCH
-    number, cursors = await _progress(run, services, owner)
+    number, cursors = await cursors_of(run, services, owner)
     while True:
-        after, seen = cursors.get(extractor.name, 0), await head(run, services, owner)
+        after, seen = read_upto(extractor, cursors), await head(run, services, owner)
         turns = await run.call(services.truth.read, owner, after=after, kinds=(EventKind.MESSAGE,), limit=limit)
+        last = not by_model and len(turns) < limit
         turns = _within(services, turns) if by_model else turns
         if not turns:
             return count
-        claims = _drafts(extractor.name, await _claims(run, services, extractor, turns))
+        earlier = await earlier_of(run, services, owner, extractor)
+        claims = drafts_of(extractor.name, await claims_of(run, services, owner, extractor, turns, earlier=earlier))
         written = False
         # Another process may be faster. If it writes for another extractor, what a model answered is still good.
-        while not written and cursors.get(extractor.name, 0) == after:
+        while not written and read_upto(extractor, cursors) == after:
             payload = {"cursors": {**cursors, extractor.name: turns[-1].position}}
             marker = services.draft(EventKind.LEARNED, payload, id=revision_id("learned", number + 1))
             written = await append_revision(run, services, owner, marker, [*claims, marker], seen=seen) is not None
-            number, cursors = await _progress(run, services, owner)
-            if not written and await erased_since(run, services, owner, seen):
+            if written:
+                number, cursors = number + 1, payload["cursors"]
+                break
+            number, cursors = await cursors_of(run, services, owner)
+            if await erased_since(run, services, owner, seen):
                 break  # perhaps what these claims were read from
         if written:
             count, done = count + len(claims), done + len(turns)
             if progress is not None:
                 left = await run.call(services.truth.count, owner, after=turns[-1].position)
                 progress(done, done + left)
+            if last:
+                return count
 
 
-async def _progress(run: Runner, services: Services, owner: Scope) -> tuple[int, dict[str, int]]:
+async def cursors_of(run: Runner, services: Services, owner: Scope) -> tuple[int, dict[str, int]]:
     """The last revision's number, and the position up to which each extractor has read."""
     newest = await run.call(services.truth.read, owner, kinds=(EventKind.LEARNED,), limit=1, newest=True)
     return (number_of(newest[0]), newest[0].payload["cursors"]) if newest else (0, {})
+
+
+def read_upto(extractor: FactExtractor, cursors: Mapping[str, int]) -> int:
+    """The position up to which an extractor has read; what rules have read is not read again by sentences."""
+    before = cursors.get(BilingualRules.name, 0) if isinstance(extractor, SentenceReader) else 0
+    return max(cursors.get(extractor.name, 0), before)
 
 
 def _within(services: Services, turns: Sequence[Event]) -> list[Event]:
@@ -135,15 +224,25 @@ def _within(services: Services, turns: Sequence[Event]) -> list[Event]:
     return kept
 
 
-async def _claims(
-    run: Runner, services: Services, extractor: FactExtractor, turns: Sequence[Event]
+async def claims_of(
+    run: Runner,
+    services: Services,
+    owner: Scope,
+    extractor: FactExtractor,
+    turns: Sequence[Event],
+    *,
+    earlier: Sequence[Earlier],
 ) -> list[tuple[Event, Claim]]:
-    """What the turns claim; those of a session are read together, with the turns before them."""
+    """What the turns claim; those of a session are read together, with the turns before them.
+
+    ``earlier`` is what stands, of which sentences may change something.
+    """
     by_session: dict[str | None, list[Event]] = {}
     for turn in turns:
         by_session.setdefault(turn.scope.session, []).append(turn)
     by_position = {turn.position: turn for turn in turns}
     claims: list[tuple[Event, Claim]] = []
+    known = list(earlier)
     for session in by_session.values():
         before = await run.call(
             services.truth.read,
@@ -156,22 +255,69 @@ async def _claims(
         # A scope without a session reads all sessions: the turns of others are no context.
         before = [turn for turn in before if turn.scope == session[0].scope]
         turns, before = heard(learnt(services, session)), heard(learnt(services, before))
-        try:
-            found = await run.call(extractor.extract, turns, before) if turns else []
-        except ModelError:
-            raise
-        except Exception as error:
-            raise ModelError(f"{extractor.name} could not read the turns: {type(error).__name__}: {error}") from error
+        found = await _found(run, services, extractor, turns, before, earlier=known) if turns else []
+        known += standing(found)
         made = [
             (by_position[claim.source], _named(claim, by_position[claim.source]))
             for claim in found
             if claim.source in by_position
         ]
         claims += admitted(made, [*before, *turns], services.config.learning.origins)
-    return claims
+    return await _instructed(run, services, owner, claims)
 
 
-def _drafts(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:
+async def _instructed(
+    run: Runner, services: Services, owner: Scope, claims: list[tuple[Event, Claim]]
+) -> list[tuple[Event, Claim]]:
+    """The claims, and that what newer instructions replace holds no longer."""
+    if not any(is_order(claim.attribute) and claim.stance is Stance.HOLDS for _, claim in claims):
+        return claims
+    from hybrid_memory.facts.facts import knowledge  # noqa: PLC0415 - which learns before it reads
+
+    known = await knowledge(run, await in_view(run, services, owner))
+    gone = {(claim.attribute, claim.value) for _, claim in claims if claim.stance is not Stance.HOLDS}
+    earlier = replacing.orders_of(known.facts)
+    made: list[tuple[Event, Claim]] = []
+    for turn, claim in sorted(claims, key=lambda one: one[1].source):
+        if is_order(claim.attribute) and claim.stance is Stance.HOLDS:
+            session = turn.scope.session
+            over = replacing.replaced(claim, earlier, session)
+            made += [(turn, replacing.ending(claim, one)) for one in over if (one.attribute, one.value) not in gone]
+            if over:  # who comes back to what they asked for asks for something again
+                claim = replace(claim, confidence=max(claim.confidence, SURE))  # noqa: PLW2901
+            earlier = [*(one for one in earlier if one not in over), replacing.order_of(claim, session)]
+        made.append((turn, claim))
+    return made
+
+
+async def _found(
+    run: Runner,
+    services: Services,
+    extractor: FactExtractor,
+    turns: Sequence[Event],
+    before: Sequence[Event],
+    *,
+    earlier: Sequence[Earlier] = (),
+) -> list[Claim]:
+    """What these turns of one session claim; raises `ModelError`, whatever the extractor fails with."""
+    both = services.state(Extractors)
+    try:
+        if both.reader is not None and extractor is both.reader:
+            known = [] if both.rules is None else await _found(run, services, both.rules, turns, before)
+            return await run.call(both.reader.extract, turns, before, known)
+        if isinstance(extractor, SentenceReader):
+            claims = await claims_heard(run, services, extractor, turns, before, earlier=earlier)
+            if claims is not None:
+                return claims
+        return await run.call(extractor.extract, turns, before)
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelError(f"{extractor.name} could not read the turns: {type(error).__name__}: {error}") from error
+
+
+def drafts_of(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:
+    """What is written of an extractor's claims, each with its turn."""
     return [
         Draft(
             id=f"{RESERVED}claim:{name}:{turn.position}:{number}",
@@ -188,7 +334,8 @@ def _drafts(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:
 
 
 def _named(claim: Claim, turn: Event) -> Claim:
-    """In a shared space the first person is whoever wrote the turn."""
+    """With how far it reaches, as an instruction; in a shared space the first person is whoever wrote the turn."""
+    claim = scoped(claim, turn.message.text)
     writer = principal_of(turn.author).user if turn.author else None
     if writer is None:
         return claim
@@ -201,4 +348,6 @@ def _payload(claim: Claim, turn: Event) -> dict[str, object]:
     payload = {**claim.as_payload(), "origin": turn.origin.value}
     if speaker := speaker_of(turn):
         payload["speaker"] = speaker
-    return {**payload, "text": statement(claim)} if claim.stance is Stance.HOLDS else payload
+    # A sentence is found by its turn.
+    found = claim.stance is Stance.HOLDS and not claim.verbatim
+    return {**payload, "text": statement(claim)} if found else payload

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 import numpy as np
 
 from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.facts import FactsProjection, knowledge
+from hybrid_memory.facts.instructions import applying
 from hybrid_memory.facts.knowing import Knowledge
 from hybrid_memory.facts.learn import learn_before_reading
+from hybrid_memory.facts.newest import learn_in_a_hurry
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import check_profile_type, profile_fields
 from hybrid_memory.facts.profiling import looked_at, own_facts, profile_of
-from hybrid_memory.log.event import EventKind
+from hybrid_memory.facts.sentences.reading import SAFETY
+from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.origin import INSTRUCTING
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view
+
+SHOWN = 0.6
+"""How sure a value must be that stands in a prompt."""
+
+SHOWN_WHOLE = 0.8
+"""The same where it is a whole sentence, which is long and less often right."""
+
+SHOWN_FOR_SAFETY = 0.6
+"""The same of a sentence about what harms where it is not known."""
+
+COMPARED = 16
+"""Values that a prompt has embedded to see which say the same, where the background learns."""
 
 SUBJECTS = 4
 """Of whom most is known: among them is who speaks."""
@@ -34,15 +49,16 @@ async def profile(
     names: Collection[str] = (),
     schema: type[UserProfile] | None = None,
 ) -> UserProfile:
-    """What stands of the user, by the fields of the profile's type."""
+    """What stands of the user in this session, or in any, by the fields of the profile's type."""
     if schema is not None:
         check_profile_type(schema)
     await learn_before_reading(run, services, scope)
     view = await in_view(run, services, scope)
     known = await knowledge(run, view)
     chosen = schema or services.state(FactsProjection).profile
-    mine = looked_at(own_facts(known.facts, [*names, *await _called(run, view, known)]), chosen)
-    return profile_of(mine, chosen, alike=await _alike(run, services, mine))
+    own = own_facts(applying(known.facts, scope.session), [*names, *await _called(run, view, known)])
+    mine = looked_at(own, chosen)
+    return await _united(run, services, mine, chosen)
 
 
 async def _called(run: Runner, view: View, known: Knowledge) -> list[str]:
@@ -71,28 +87,51 @@ async def portrait(run: Runner, services: Services, scope: Scope, cursor: int, m
 
     It is that of the log where the queue of the session begins, and stays so while nothing but the session itself
     adds to it, for its turns stand in the prompt: a provider's prompt cache keeps working. What another session adds
-    since, a value that is no longer so, and an erasure renew it, up to the turn that did so. The queue begins behind
-    the ``cursor``; 0 at the first turn.
+    since, a value that is no longer so, and an erasure renew it, up to the turn that did so; so do the newest turns
+    that the background has not read yet. The queue begins behind the ``cursor``; 0 at the first turn.
     """
     own = services.state(FactsProjection)
     view = await in_view(run, services, scope)
     begin = cursor or await _begin(run, view, scope)
-    if view.horizon is None:
-        await learn_before_reading(run, services, scope)
+    new = await learn_in_a_hurry(run, services, scope) if view.horizon is None else []
     known = await knowledge(run, view)
     names = await _called(run, view, known)
     upto = _renewed(known, max(begin, known.mark[0][0]), scope, names, own.profile)
     count = known.count(upto)
-    if not count:
+    if not count and not new:
         return ""
-    key = (view.owner, known.number, upto, count, max_tokens, *names)
-    text = own.portraits.get(key)
+    passing = scope.session if scope.session in known.passing else None
+    key = (view.owner, known.number, upto, count, max_tokens, passing, *names)
+    text = None if new else own.portraits.get(key)
     if text is None:
-        mine = looked_at(own_facts(await run.call(known.standing, upto), names), own.profile)
-        made = profile_of(mine, own.profile, alike=await _alike(run, services, mine))
-        text = made.render(max_tokens, services.count)
-        own.portraits.put(key, text)
+
+        async def told(also: Sequence[Event]) -> list[Fact]:
+            facts = applying(await run.call(known.standing, upto, also), scope.session)
+            return looked_at(own_facts(filter(_sure, facts), names), own.profile)
+
+        mine = await _renewing(told, new, scope)
+        most = COMPARED if services.config.learning.background else None
+        text = (await _united(run, services, mine, own.profile, most=most)).render(max_tokens, services.count)
+        if not new:
+            own.portraits.put(key, text)
     return text
+
+
+async def _renewing(
+    told: Callable[[Sequence[Event]], Awaitable[list[Fact]]], new: Sequence[Event], scope: Scope
+) -> list[Fact]:
+    """The facts with what other sessions newly claim, and what this one does where an earlier fact ends by it."""
+    others = [event for event in new if scope.session is not None and event.scope.session != scope.session]
+    known = await told(others)
+    if len(others) == len(new):
+        return known
+    renewed = await told(new)
+    return known if {fact.id for fact in known} <= {fact.id for fact in renewed} else renewed
+
+
+def _sure(fact: Fact) -> bool:
+    whole = SHOWN_FOR_SAFETY if fact.attribute in SAFETY else SHOWN_WHOLE
+    return fact.confidence >= (whole if fact.verbatim else SHOWN)
 
 
 async def _begin(run: Runner, view: View, scope: Scope) -> int:
@@ -108,7 +147,7 @@ def _renewed(known: Knowledge, begin: int, scope: Scope, names: Collection[str],
     """The position from which on nothing but this session added facts, and all that held then holds now."""
     upto = max(begin, known.told(scope.session) if scope.session else 0)
     late = known.lapses(upto)
-    mine = {fact.id for fact in own_facts((fact for fact, _, _ in late), names)}
+    mine = {fact.id for fact in own_facts(applying((fact for fact, _, _ in late), scope.session), names)}
     fields = profile_fields(schema)
     for fact, first, last in sorted(late, key=lambda lapse: lapse[1:]):
         if first <= upto < last and fact.id in mine and any(field.takes(fact.attribute) for field in fields):
@@ -116,14 +155,27 @@ def _renewed(known: Knowledge, begin: int, scope: Scope, names: Collection[str],
     return upto
 
 
-async def _alike(run: Runner, services: Services, mine: Collection[Fact]) -> Callable[[str, str], float] | None:
-    """Likeness of two values by meaning; None without an embedder, or when it fails."""
-    values = sorted({fact.value for fact in mine if fact.current})
-    if services.embedder is None or len(values) < 2:  # noqa: PLR2004 - one value is like no other
-        return None
+async def _united(
+    run: Runner, services: Services, mine: Collection[Fact], schema: type[UserProfile], *, most: int | None = None
+) -> UserProfile:
+    """The profile of these facts; of values that may say the same, as many as may be embedded are told by meaning."""
+    near: dict[str, None] = {}
+
+    def noted(one: str, other: str) -> float:
+        near.update({one: None, other: None})
+        return 0.0
+
+    plain = profile_of(mine, schema, alike=noted)
+    values = list(near)[:most]
+    if services.embedder is None or not values:
+        return plain
     try:
         rows = await embedding(run, services.embedder.embed_documents, values)
     except ModelError:
-        return None
-    rows_of = {value: row for row, value in enumerate(values)}
-    return lambda one, other: float(np.dot(rows[rows_of[one]], rows[rows_of[other]]))
+        return plain
+    rows_of = dict(zip(values, rows, strict=True))
+
+    def alike(one: str, other: str) -> float:
+        return float(np.dot(rows_of[one], rows_of[other])) if one in rows_of and other in rows_of else 0.0
+
+    return profile_of(mine, schema, alike=alike)

@@ -24,9 +24,16 @@ NO_FACT_IMPORTANCE = 0.5
 LATIN_WORDS = 3
 """So many Latin words that stand alone weigh as much as a Chinese value, or one of several words."""
 
-TASTES = frozenset(("likes", "preferences", "interests"))
-"""Fields that may hold the same value; a prompt says it once."""
+SAID_ONCE = {
+    **dict.fromkeys(("likes", "preferences", "interests"), "tastes"),
+    **dict.fromkeys(("communication_style", "instructions"), "instructions"),
+}
+"""Fields that may hold the same value, by what they are of; a prompt says it once."""
 
+INSTRUCTIONS = {"en": "instructions", "zh": "要求"}
+"""What a prompt calls that which the user asked of the assistant, whichever field it stands in."""
+
+_ORDERS = "instruction, communication_style, rule: *"
 _BACKGROUND = "nickname, age, gender, hometown, nationality, religion, school, field_of_study"
 _FAMILY = "partner, marital_status, child, mother, father, parent, sibling, relative, pet"
 _PEOPLE = "friend, colleague, boss, roommate, neighbour"
@@ -119,9 +126,14 @@ class UserProfile(CheckedModel):
     dislikes: list[str] = _list("What they do not want.", "不喜欢或忌口", "avoids", title="dislikes or avoids")
     preferences: list[str] = _list("What they would rather have.", "偏好", "prefers", title="prefers")
     interests: list[str] = _list("Hobbies and topics that they follow.", "兴趣", "interest")
-    communication_style: str | None = _text("How they want to be spoken to.", "沟通方式", importance=0.95)
-    instructions: list[str] = _list("What to do every time.", "长期要求", "rule: *", importance=0.95)
+    communication_style: str | None = _text(
+        "How they want to be spoken to.", INSTRUCTIONS["zh"], importance=0.95, title=INSTRUCTIONS["en"]
+    )
+    instructions: list[str] = _list(
+        "How to work, and to speak.", INSTRUCTIONS["zh"], _ORDERS, importance=0.95, title=INSTRUCTIONS["en"]
+    )
     goals: list[str] = _list("What they want to achieve.", "目标", "goal")
+    notes: list[str] = _list("What else is good to know.", "备注", "note, experience, possession")
 
     _origins: _Origins = PrivateAttr(default_factory=_Origins)
 
@@ -226,16 +238,16 @@ class UserProfile(CheckedModel):
         """All values in the order of the schema, as a prompt shows them."""
         chinese = self._is_chinese
         items = []
-        tastes: set[str] = set()
+        told: set[tuple[str, str]] = set()
         for name in type(self).model_fields:
             known = {entry.value: entry.importance for entry in self._origins.standing.get(name, ())}
             label = self._label(name, chinese) + ("：" if chinese else ": ")
             least = self._extra(name).get("importance", 0.0)
             for value in self._values(name):
                 text = _shown(value, chinese)
-                if name in TASTES and text.casefold() in tastes:
+                if (key := (SAID_ONCE.get(name, name), text.casefold())) in told:
                     continue
-                tastes.update([text.casefold()] if name in TASTES else [])
+                told.add(key)
                 items.append(_Item(label, text, max(least, known.get(value, NO_FACT_IMPORTANCE))))
         return items
 

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.attributes import ATTRIBUTES, FAVOURITES, RULE, worded
 from hybrid_memory.facts.fact import USER, Fact
+from hybrid_memory.facts.instructions import within_project
 from hybrid_memory.facts.profile import HAN, ProfileEntry, UserProfile, is_chinese
 from hybrid_memory.facts.profile_schema import ProfileField, profile_fields
 from hybrid_memory.facts.values import NOT_SAID, Likeness, united
@@ -34,7 +35,8 @@ FEW = 32
 P = TypeVar("P", bound=UserProfile)
 
 _AGAINST = frozenset(("dislikes", "avoids"))
-_PLAIN = frozenset(("likes", "prefers", "interest"))
+_ORDERS = frozenset(("instruction", "communication_style"))
+_PLAIN = frozenset(("likes", "prefers", "interest", *_ORDERS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,10 @@ def _support(fact: Fact) -> tuple[Any, ...]:
 
 
 def _read(fact: Fact, field: ProfileField, schema: type[UserProfile], chinese: bool) -> _Reading | None:
-    plain = fact.value.strip()
+    plain = within_project(fact)
+    if fact.verbatim:
+        value = _validated(f"“{plain}”", field, schema)
+        return None if value is None else _Reading(fact, value, fact.attribute)
     if _needs_words(fact, field):
         words = worded(fact.attribute, plain, chinese=HAN.search(plain) is not None or (chinese and " " not in plain))
         value = _validated(words, field, schema)
@@ -152,6 +157,8 @@ def _needs_words(fact: Fact, field: ProfileField) -> bool:
     others = field.besides(fact.attribute)
     if fact.attribute in _AGAINST:
         return not _AGAINST.issuperset(others)
+    if fact.attribute.startswith(RULE) and _ORDERS.issuperset(others):
+        return False
     known = fact.attribute in ATTRIBUTES or fact.attribute.startswith((RULE, *FAVOURITES))
     return known and bool(others) and field.many and fact.attribute not in _PLAIN
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from hybrid_memory.config import ConflictRule
-from hybrid_memory.facts.fact import Category, Claim, Fact, FactState, Stance
+from hybrid_memory.facts.attributes import kin
+from hybrid_memory.facts.fact import Category, Claim, Fact, FactScope, FactState, Stance
 from hybrid_memory.facts.standing import GROWS, Shelf, Standing
 from hybrid_memory.facts.values import NOT_SAID, normalised, value_key
 from hybrid_memory.log.event import Event
@@ -23,18 +24,6 @@ SETTLED = "settled"
 AT_ONCE = timedelta(minutes=1)
 """Claims of two authors that lie no further apart are made at once: neither has seen the other."""
 
-_KIN: dict[str, tuple[str, ...]] = {
-    name: group
-    for group in (
-        ("likes", "prefers", "interest", "habit"),
-        ("dislikes", "avoids"),
-        ("todo", "appointment", "goal"),
-        ("possession", "pet"),
-    )
-    for name in group
-}
-"""Attributes that a retraction cannot tell apart."""
-
 _OPPOSITE: dict[str, tuple[str, ...]] = {
     "likes": ("dislikes", "avoids"),
     "prefers": ("dislikes", "avoids"),
@@ -44,7 +33,10 @@ _OPPOSITE: dict[str, tuple[str, ...]] = {
 }
 """Of which a thing can have one only."""
 
-_TASTES = frozenset((*_KIN["likes"], *_KIN["dislikes"]))
+_TASTES = frozenset((*kin("likes"), *kin("dislikes")))
+
+_Place = tuple[str, FactScope, str]
+"""An attribute, how far what stands there reaches, and in which session if it is one only."""
 
 Pair = tuple[Event, Claim]
 Trust = Callable[[str], float]
@@ -74,7 +66,7 @@ def resolved(pairs: Sequence[Pair], rule: ConflictRule, trust: Trust) -> Group:
 def group_of(claim: Claim) -> tuple[str, str]:
     """What tells the claims apart that never concern each other: the subject, and of what kind the attribute is."""
     name = claim.attribute
-    kind = "likes" if name in _TASTES else _KIN.get(name, (name,))[0]
+    kind = "likes" if name in _TASTES else kin(name)[0]
     return normalised(claim.subject), kind
 
 
@@ -82,6 +74,18 @@ def moment(pair: Pair) -> tuple[datetime, int, bool, int]:
     """The order of claims: by the time of the turn; in a turn what ends comes before what begins."""
     event, claim = pair
     return event.at, claim.source, claim.stance is Stance.HOLDS, event.position
+
+
+def _places_of(name: str, claim: Claim, event: Event) -> list[_Place]:
+    """Where facts stand that a claim may replace, or end: in its own place first, then in those that reach less far.
+
+    What holds in one project, or in one session, changes nothing of what holds elsewhere.
+    """
+    scopes = list(FactScope)
+    return [
+        (name, scope, (event.scope.session or "") if scope is FactScope.SESSION else "")
+        for scope in scopes[scopes.index(claim.scope) :]
+    ]
 
 
 class _Wrong:
@@ -137,7 +141,7 @@ class Group:
         self.facts: dict[int, Standing] = {}
         self._rule = rule
         self._trust = trust
-        self._shelves: dict[str, Shelf] = defaultdict(Shelf)
+        self._shelves: dict[_Place, Shelf] = defaultdict(Shelf)
         self._changed: dict[int, Standing] = {}
 
     def take(self, pairs: Sequence[Pair]) -> dict[int, Standing]:
@@ -174,6 +178,9 @@ class Group:
                 state = FactState.DONE if claim.stance is Stance.DONE else FactState.DROPPED
                 self._finish(claim, event, state, keep=claim.stance is Stance.DONE)
 
+    def _kept(self, places: Iterable[_Place]) -> list[Shelf]:
+        return [self._shelves[place] for place in places if place in self._shelves]
+
     def _note(self, *facts: Standing) -> None:
         for fact in facts:
             self.facts[fact.id] = self._changed[fact.id] = fact
@@ -187,11 +194,14 @@ class Group:
             self._note(fact)
 
     def _hold(self, claim: Claim, event: Event) -> None:
-        standing, key = self._shelves[claim.attribute], value_key(claim)
+        places = _places_of(claim.attribute, claim, event)
+        standing, key = self._shelves[places[0]], value_key(claim)
         same = standing.keyed(key) or standing.worded(claim, key)
         if same is not None:
             same.support(claim, event)
-            if len(claim.value) > len(same.value) and claim.attribute in GROWS:
+            longer = len(claim.value) > len(same.value) and claim.attribute in GROWS and not claim.verbatim
+            if longer or (same.verbatim and not claim.verbatim):
+                same.verbatim = False
                 standing.reword(same, claim.value, key)
             self._note(same)
             if event.at - same.at > AT_ONCE or claim.by == SETTLED:
@@ -201,11 +211,11 @@ class Group:
         self._note(fact)
         if not fact.state.standing:
             return
-        if claim.single:
-            for other in list(standing):
-                self._contradict(fact, other, standing)
+        for shelf in self._kept(places) if claim.single else ():
+            for other in list(shelf):
+                self._contradict(fact, other, shelf)
         for opposite in _OPPOSITE.get(claim.attribute, ()):
-            self._reverse(fact, self._shelves[opposite])
+            self._reverse(fact, self._shelves[opposite, FactScope.ALWAYS, ""])
         if fact.state.standing:
             standing.add(fact)
 
@@ -251,8 +261,8 @@ class Group:
     def _finish(self, claim: Claim, event: Event, state: FactState, *, keep: bool) -> None:
         """End the facts that a retraction or a change of a task is about; without one it is history by itself."""
         ended = False
-        for attribute in _KIN.get(claim.attribute, (claim.attribute,)):
-            standing = self._shelves[attribute]
+        names = kin(claim.attribute)
+        for standing in self._kept(place for name in names for place in _places_of(name, claim, event)):
             for fact in standing.about(claim):
                 fact.end(state, claim.until or event.at)
                 fact.back(claim, event)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from hybrid_memory.facts.fact import Category, Claim, Fact, FactState, Stance
+from hybrid_memory.facts.fact import Category, Claim, Fact, FactScope, FactState, Stance
 from hybrid_memory.facts.values import normalised, overlap, value_key, within, words_of
 from hybrid_memory.facts.wordings import Wordings
 from hybrid_memory.log.event import Event
@@ -52,6 +52,8 @@ class Standing:
     rivals: dict[int, None] = field(default_factory=dict)
     first: int = MAX_POSITION
     last: int = 0
+    verbatim: bool = False
+    session: str | None = None
 
     def support(self, claim: Claim, event: Event) -> None:
         """Let another claim back it; a turn counts once, however many extractors have read it."""
@@ -69,7 +71,7 @@ class Standing:
         self.first, self.last = min(self.first, claim.source), max(self.last, claim.source)
         self.sources[claim.source] = event.sources[0] if event.sources else event.id
         self.by[claim.by] = None
-        if claim.stance is Stance.HOLDS:
+        if claim.stance is Stance.HOLDS and not claim.verbatim:
             self.records.append(event.position)
 
     @classmethod
@@ -79,6 +81,7 @@ class Standing:
         fact = cls(
             event.position, claim, value_key(claim), event.at, state, begin, event.author, event.at,
             confidence=claim.confidence, importance=claim.importance, value=claim.value, due=claim.due,
+            verbatim=claim.verbatim, session=event.scope.session if claim.scope is FactScope.SESSION else None,
         )  # fmt: skip
         fact.back(claim, event)
         if claim.until is not None and state is FactState.CURRENT:
@@ -112,6 +115,9 @@ class Standing:
             superseded_by=self.superseded_by,
             rivals=tuple(self.rivals),
             author=self.author,
+            verbatim=self.verbatim,
+            scope=self.claim.scope,
+            session=self.session,
         )
 
 
@@ -157,12 +163,15 @@ class Shelf:
     def worded(self, claim: Claim, key: str) -> Standing | None:
         """The first fact that the claim says in more words, or in fewer."""
         if claim.attribute in GROWS:
-            same = (fact for fact in self if within(fact.key, key) or within(key, fact.key))
-            return next(same, None)
-        if claim.category is not Category.TASK:
-            return None
+            same = [fact for fact in self if within(fact.key, key) or within(key, fact.key)]
+            if same:
+                return same[0]
         near = sorted(self._by_words.near(words_of(claim.value)), key=self._order.__getitem__)
-        return next((self._facts[one] for one in near if overlap(self._facts[one].value, claim.value) == 1.0), None)
+        for fact in (self._facts[one] for one in near):
+            whole = claim.category is Category.TASK or claim.verbatim or fact.verbatim
+            if whole and overlap(fact.value, claim.value) == 1.0:
+                return fact
+        return None
 
     def about(self, claim: Claim) -> list[Standing]:
         """The facts that a retraction, or a change of a task, is about."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 
-from hybrid_memory.arrays import Array
+from hybrid_memory.arrays import Array, Ids
 from hybrid_memory.index.port import Matches
 
 BM25_K1 = 1.2
@@ -54,12 +56,12 @@ def ranked(
 ) -> Matches:
     """The k records with the highest BM25, for engines that do not compute it themselves.
 
-    The length of a text is one more than its terms: FTS5 stores the owner beside them.
+    The length of a text is one more than its terms.
 
     Args:
         texts: id and term counts of each candidate.
-        frequencies: of each term of the query, how many records of the whole index have it.
-        records: how many there are in the whole index.
+        frequencies: of each term of the query, how many of the owner's records have it.
+        records: how many the owner has.
         length: the sum of their lengths.
         k: how many to return.
     """
@@ -72,3 +74,41 @@ def ranked(
         if found:
             scores[number] = bm25(found, (sum(counts.values()) + 1) / average)
     return Matches.best(scores, k)
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrences:
+    """Terms in records, columns of shape (n,): record ids, numbers of terms, how often, lengths of the texts."""
+
+    ids: Ids
+    terms: Ids
+    counts: Ids
+    lengths: Ids
+
+
+def ranked_occurrences(found: Occurrences, frequencies: Sequence[int], records: int, length: int, k: int) -> Matches:
+    """The same as `ranked`, of many records in a few array steps; frequencies by the numbers of the terms."""
+    total = max(records, *frequencies, 1)  # other processes may write between two answers of a server
+    weights = np.array([idf(total, frequency) for frequency in frequencies])[found.terms]
+    norms = BM25_K1 * (1 - BM25_B + BM25_B * found.lengths / max(length / total, 1e-9))
+    ids, rows = np.unique(found.ids, return_inverse=True)
+    scores = np.bincount(rows, weights=weights * found.counts * (BM25_K1 + 1) / (found.counts + norms))
+    best = np.argsort(-scores, kind="stable")[: max(k, 0)]
+    return Matches(ids[best], scores[best].astype(np.float32))
+
+
+def occurrences(texts: Mapping[int, str], terms: Sequence[str]) -> Occurrences:
+    """Where texts, by record id, as terms with spaces between, have these terms."""
+    numbers = {term: number for number, term in enumerate(terms)} | {_END: len(terms)}
+    words = f" {_END} ".join([*texts.values(), ""]).split(" ")[:-1]
+    codes = np.fromiter(map(numbers.get, words, repeat(-1)), dtype=np.int64, count=len(words))
+    ends = np.flatnonzero(codes == len(terms))
+    lengths = np.diff(ends, prepend=-1)  # one more than its terms, and so many places from one end to the next
+    found = np.flatnonzero((codes >= 0) & (codes < len(terms)))
+    places, counts = np.unique(np.searchsorted(ends, found) * len(terms) + codes[found], return_counts=True)
+    rows = places // max(len(terms), 1)
+    ids = np.array(list(texts), dtype=np.int64)[rows]
+    return Occurrences(ids, places - rows * len(terms), counts.astype(np.int64), lengths[rows])
+
+
+_END = "\n"

@@ -31,7 +31,7 @@ SEGMENT_PAUSE = timedelta(hours=12)
 """A longer silence in a session begins a new segment."""
 
 PASSAGE_CHARS = 400
-"""How much of a turn is embedded; the text index takes all of it. See docs/decisions/0003."""
+"""How much of a turn is embedded; the text index takes all of it. See docs/decisions/0003 and 0044."""
 
 ITEM_CHARS = 6_000
 """How much of an item's text is embedded: what longer texts models refuse differs, and one would hold up all others."""
@@ -113,6 +113,7 @@ def _fact(event: Event) -> Record:
         valid_from=datetime.fromisoformat(payload["since"]) if "since" in payload else event.at,
         valid_to=datetime.fromisoformat(payload["until"]) if "until" in payload else None,
         turn=payload["source"],
+        metadata=payload.get("metadata", {}),
         author=event.author,
         origin=event.origin,
     )
@@ -150,20 +151,21 @@ def passage(record: Record, previous: Record | None, cleaning: CleaningLevel = "
     The tag makes passages of a chat more alike in form, so that the embedder compares what they say: on LoCoMo it
     raised R@10 by vectors alone from .51 to .62. The text of an item is the application's own, and embedded as it is.
     """
+    return passage_and_alone(record, previous, cleaning)[0]
+
+
+def passage_and_alone(record: Record, previous: Record | None, cleaning: CleaningLevel = "light") -> tuple[str, str]:
+    """The `passage`, and that of the turn by itself; cleaning costs more than all else of it, and is done once."""
     if record.kind is RecordKind.ITEM:
-        return record.text[:ITEM_CHARS]
+        return record.text[:ITEM_CHARS], record.text[:ITEM_CHARS]
     turn = _line(record, cleaning)[:PASSAGE_CHARS]
-    answered = _answered(record, previous, CONTEXT_CHARS - len(turn))
-    return (
-        f"<message role='user'>{answered}\n{turn}</message>" if answered else f"<message role='user'>{turn}</message>"
-    )
+    answered, alone = _answered(record, previous, CONTEXT_CHARS - len(turn)), f"<message role='user'>{turn}</message>"
+    return (f"<message role='user'>{answered}\n{turn}</message>" if answered else alone), alone
 
 
-def index_terms(record: Record, previous: Record | None, cleaning: CleaningLevel = "light") -> str:
-    """What the text index takes for a record, cleaned, as terms separated by spaces."""
-    if record.kind is RecordKind.ITEM:
-        return " ".join(terms(record.text))
-    words = terms(_line(record, cleaning)) + terms(_answered(record, previous, CONTEXT_CHARS - len(record.text)))
+def index_terms(record: Record, cleaning: CleaningLevel = "light") -> str:
+    """What the text index takes for a record, cleaned, as terms separated by spaces: of a turn its own words alone."""
+    words = terms(record.text if record.kind is RecordKind.ITEM else _line(record, cleaning))
     if record.kind is RecordKind.TURN and record.origin not in INSTRUCTING and suspicious(record.text):
         words.append(suspicion_of(record.scope))
     return " ".join(words)

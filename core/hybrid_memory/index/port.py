@@ -47,6 +47,15 @@ class Matches:
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """What a search is asked; see `IndexEngine.search`."""
+
+    query: Query
+    where: Where
+    k: int
+
+
+@dataclass(frozen=True, slots=True)
 class RecordColumns:
     """What a ranking needs of records, as columns of shape (n,), by id.
 
@@ -92,6 +101,31 @@ class RecordColumns:
 
 
 @dataclass(frozen=True, slots=True)
+class Explored:
+    """What searches found.
+
+    Attributes:
+        matches: of each search.
+        places: of all that was found, and of what stands around it; similarity: of each, NaN where it has no vector.
+        counts: how many of the owner's records have each term that was asked for.
+    """
+
+    matches: Sequence[Matches]
+    places: RecordColumns
+    similarity: Floats
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """Records as far as they are there, and a row for each id: its vector, zeros without one, and if it has one."""
+
+    records: Sequence[Record]
+    vectors: Floats
+    present: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
 class Use:
     """How often a record was used since this was counted last, and when for the last time."""
 
@@ -134,6 +168,13 @@ class Status:
     vectors: int = 0
     total: npt.NDArray[np.float64] | None = None
     size: IndexSize = IndexSize(0, 0, 0)
+
+    @property
+    def mean(self) -> Floats:
+        """Of the owner's vectors; of width 0 if there are none, or sums were not asked for."""
+        if self.total is None or not self.vectors:
+            return np.empty(0, dtype=np.float32)
+        return (self.total / self.vectors).astype(np.float32)
 
 
 class IndexEngine(Protocol):
@@ -193,8 +234,9 @@ class IndexEngine(Protocol):
         """The k best of the records that the condition allows; of equal scores the lower id first.
 
         By inner product with a vector, which need not be of unit length; by BM25 over any of the terms, with
-        statistics over the whole index and positive scores (`hybrid_memory.index.bm25.ranked` computes it); or, with
-        no query, the newest first, of the same instant the higher id, all with the score 0.
+        statistics over all of the owner's records, nobody else's, and positive scores
+        (`hybrid_memory.index.bm25.ranked` computes it); or, with no query, the newest first, of the same instant the
+        higher id, all with the score 0.
         """
         ...
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.index.port import IndexEngine, IndexSize, Matches
+from hybrid_memory.index.port import Explored, Fetched, IndexEngine, IndexSize, Matches, Search
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import allowed_edits, close_terms
@@ -43,9 +43,7 @@ class SemanticIndex(IndexEngine):
     def centroid(self, owner: Scope) -> tuple[Floats, int]:
         """The mean of the owner's vectors, and their number; a vector of width 0 if there are none."""
         status = self.status(owner, sums=True)
-        if status.total is None or not status.vectors:
-            return np.empty(0, dtype=np.float32), 0
-        return (status.total / status.vectors).astype(np.float32), status.vectors
+        return status.mean, status.vectors if len(status.mean) else 0
 
     def tails(self, owner: Scope, sessions: Sequence[str | None]) -> dict[str | None, Record]:
         """The last turn of each of these sessions that has one."""
@@ -91,14 +89,15 @@ class SemanticIndex(IndexEngine):
         """The k records with the latest instants, newest first; of the same instant the higher id first."""
         return self.search(None, where, k).ids
 
-    def spellings(self, term: str, owner: Scope, k: int) -> list[str]:
-        """At most k terms of the owner's records that differ from this one by a misspelling or two, nearest first.
+    def corrections(self, words: Sequence[str], owner: Scope) -> dict[str, str]:
+        """Of the words that no record of the owner has, the nearest term that some record has.
 
-        As `hybrid_memory.text.tokenize.close_terms` has it: none if the owner has the term itself.
+        Nearest as `hybrid_memory.text.tokenize.close_terms` has it; none for one that no term is near to.
         """
-        if not allowed_edits(term) or self.terms(owner, [term]):
-            return []
-        return close_terms(term, self.terms(owner, near=term), k)
+        doubtful = [word for word in words if allowed_edits(word)]
+        known = self.terms(owner, doubtful) if doubtful else {}
+        meant = {word: close_terms(word, self.terms(owner, near=word), 1) for word in doubtful if word not in known}
+        return {word: nearest[0] for word, nearest in meant.items() if nearest}
 
     def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
         """Inner product with each of these records, NaN where it has no vector yet; shape (n,)."""
@@ -124,6 +123,33 @@ class SemanticIndex(IndexEngine):
                 rows[row], present[row] = vector, True
         return rows, present
 
+    def explore(
+        self,
+        searches: Sequence[Search],
+        where: Where,
+        *,
+        radius: int,
+        vector: Floats | None = None,
+        wanted: Sequence[str] = (),
+    ) -> Explored:
+        """What these searches find, with up to ``radius`` turns around it as far as the condition allows them.
+
+        A search for terms leaves the most frequent ones out, as `matching` does. Similarities are those with the
+        vector, and ``wanted`` are terms to be counted. All that a recall searches: a server may do it at once.
+        """
+        matches = [self._found(search) for search in searches]
+        found = [np.empty(0, dtype=np.int64), *(each.ids for each in matches)]
+        places = self.columns(np.unique(np.concatenate(found)), where, radius)
+        similarity = np.full(len(places.ids), np.nan, dtype=np.float32)
+        if vector is not None:
+            similarity = self.similar(vector, where.scope.owner, places.ids)
+        return Explored(matches, places, similarity, self.terms(where.scope.owner, wanted) if wanted else {})
+
+    def fetch(self, ids: Ids, owner: Scope) -> Fetched:
+        """These records of the owner, in the order given, with their vectors."""
+        records = self.get(ids.tolist())
+        return Fetched([one for one in records if one.scope.owner == owner.owner], *self.vector_rows(owner, ids))
+
     def reset(self) -> None:
         """Drop everything derived: records, terms, vectors, applied positions, the embedder's name."""
         self.delete(None)
@@ -143,6 +169,12 @@ class SemanticIndex(IndexEngine):
     def close(self) -> None:
         """Release everything; later calls raise `MemoryClosedError`."""
 
+    def _found(self, search: Search) -> Matches:
+        query, where = search.query, search.where
+        if query is None or isinstance(query, np.ndarray):
+            return self.search(query, where, search.k)
+        return self.matching(query, where, search.k)
+
     def _by_id(self, ids: Sequence[int]) -> dict[int, Record]:
         return {record.id: record for record in self.get(ids)}
 
@@ -150,7 +182,12 @@ class SemanticIndex(IndexEngine):
         """The terms from the rarest on, while the records that have them are few enough to rank."""
         if self.ranked_records is None:
             return list(dict.fromkeys(terms))
-        counts = self.terms(owner, list(dict.fromkeys(terms))) if terms else {}
+        return self._chosen(self.terms(owner, list(dict.fromkeys(terms))) if terms else {})
+
+    def _chosen(self, counts: Mapping[str, int]) -> list[str]:
+        """The rarest of these terms, by how many of the owner's records have them."""
+        if self.ranked_records is None:
+            return list(counts)
         chosen: list[str] = []
         total = 0
         for term, count in sorted(counts.items(), key=lambda item: (item[1], item[0])):

@@ -84,6 +84,12 @@ class ArchivedLog(DelegatingLog):
             self._archive.erase(owner, positions, rewritten)  # what another process archived meanwhile
             return appended
 
+    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
+        with self._moving:
+            if gone:
+                self._archive.erase(owner, gone, {})
+            self._log.restore(owner, events, gone=gone)
+
     def mark(self, owner: Scope, position: int) -> str:
         return self._log.mark(owner, position) or EventLog.mark(self, owner, position)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NoReturn, Unpack
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.event import Event
-from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Reading
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Reading
 from hybrid_memory.scope import Scope
 
 
@@ -37,8 +37,8 @@ class DelegatingLog(EventLog):
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         self._log.drop(owner, positions)
 
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        self._log.restore(owner, events)
+    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
+        self._log.restore(owner, events, gone=gone)
 
     def scrub(self) -> None:
         self._log.scrub()
@@ -48,6 +48,9 @@ class DelegatingLog(EventLog):
 
     def mark(self, owner: Scope, position: int) -> str:
         return self._log.mark(owner, position)
+
+    def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
+        return self._log.state(owner, kinds)
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         return self._log.count(owner, after=after)
@@ -79,8 +82,8 @@ class ReadOnlyLog(DelegatingLog):
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         self._refuse(owner, positions)
 
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
-        self._refuse(owner, events)
+    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
+        self._refuse(owner, events, gone)
 
     def scrub(self) -> None:
         self._refuse()

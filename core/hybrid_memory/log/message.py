@@ -111,7 +111,8 @@ class Message(CheckedModel):
         tool_calls: what the assistant asked for; tool_call_id: the call that a tool message answers.
         id: the caller's own id; makes the write idempotent. Without one a time-ordered id is given.
         at: when it was said; aware. Without one the clock decides.
-        importance: in [0, 1]; without one, the longer a message the more it counts.
+        importance: in [0, 1]; without one, the longer a message the more it counts in recall, and in a summary the
+            likelier it is asked about later, as the local embedder tells.
         metadata: the caller's own JSON values, filterable in recall.
         extra: what a framework's message holds beyond these fields; unknown keys of a dict land here.
         origin: whose words these are, where it is lower than the role says, such as ``web`` for a page that a user

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias, TypedDict, Unpack
 
@@ -49,13 +49,30 @@ class Appended:
 class LogSize:
     """Counts over the whole log, and its bytes on disk with everything that shares its files.
 
-    Messages without a session are one session; other events without one are none.
+    Messages without a session are one session; other events without one are none. ``archived`` events are not among
+    them: they were dropped, and an archive has them.
     """
 
     owners: int
     sessions: int
     events: int
     bytes: int
+    archived: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LogState:
+    """Where the log of an owner stands.
+
+    Attributes:
+        head: the owner's last position; 0 at first.
+        mark: of the event there, see `Readable.mark`; empty at first.
+        last: position and id of the last event of each kind that was asked for and that there is.
+    """
+
+    head: int = 0
+    mark: str = ""
+    last: Mapping[EventKind, tuple[int, str]] = field(default_factory=dict)
 
 
 class Reading(TypedDict, total=False):
@@ -204,11 +221,19 @@ class EventLog(Readable):
         """
 
     @abstractmethod
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
         """Store the owner's events with the positions that another log gave them, all or nothing; durable on return.
 
-        Those that are there already are left alone. What is appended later gets higher positions.
+        Those that are there already are left alone. What is appended later gets higher positions. Before, what stands
+        at the positions that are ``gone`` is destroyed with its ids, as `erase` does it.
         """
+
+    def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
+        """Where the log of the owner stands, with the last events of these kinds, which are not messages."""
+        head = self.heads(owner).get(owner.owner, 0)
+        newest = [self.read(owner.owner, kinds=(kind,), limit=1, newest=True) for kind in kinds]
+        last = {event.kind: (event.position, event.id) for events in newest for event in events}
+        return LogState(head, self.mark(owner, head) if head else "", last)
 
     def scrub(self) -> None:
         """Overwrite what was destroyed wherever the engine may still hold it; may take seconds.

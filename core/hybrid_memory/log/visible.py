@@ -143,9 +143,9 @@ class VisibleLog(DelegatingLog):
         self._check_present()
         return super().erase(owner, positions, rewritten, note, seen=seen)
 
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
         self._check_present()
-        super().restore(owner, events)
+        super().restore(owner, events, gone=gone)
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         wanted = Selection(**which)

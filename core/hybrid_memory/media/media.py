@@ -10,18 +10,20 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.derive import substance
-from hybrid_memory.index.port import Entry
+from hybrid_memory.index.port import Entry, Status
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event, EventKind, handle
 from hybrid_memory.log.exchanges import is_echo
 from hybrid_memory.log.media import Media, media_of
 from hybrid_memory.log.message import Message, Role
+from hybrid_memory.log.port import LogState
 from hybrid_memory.log.visible import MAX_POSITION, joined, runs
 from hybrid_memory.models.port import MediaEmbedder
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import Erased, IndexProjection, put_vectors
+from hybrid_memory.store.passages import Pending
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.cleaning import clean
@@ -46,12 +48,13 @@ class MediaIndex(IndexProjection):
 
     reads = (EventKind.MESSAGE, EventKind.ERASED)
     batch = 64
+    taken = EMBED_BATCH
 
     def exists(self, services: Services) -> bool:
         return services.media is not None
 
-    def embeds(self, services: Services) -> bool:
-        return services.media_embedder is not None
+    def model(self, services: Services) -> MediaEmbedder | None:
+        return services.media_embedder
 
     def port(self, services: Services) -> SemanticIndex:
         if services.media is None:
@@ -99,9 +102,19 @@ class MediaIndex(IndexProjection):
                 progress(count, count + (await run.call(index.size)).pending)
         return count
 
-    async def catch_up(self, run: Runner, services: Services, owner: Scope) -> str:
-        """Index what is new before a recall; returns a note if the embedder failed and vectors are missing."""
-        return "" if services.read_only else await super().catch_up(run, services, owner)
+    async def keys(
+        self, run: Runner, services: Services, owner: Scope, pending: Pending, donor: SemanticIndex
+    ) -> dict[int, bytes]:
+        name, data = ready(services)[1].name, await _data(run, services, owner, [record for record, _ in pending])
+        return {number: media_key(name, media.kind, media.data) for number, media in data.items()}
+
+    async def catch_up(
+        self, run: Runner, services: Services, owner: Scope, state: LogState | None = None
+    ) -> tuple[Status, str]:
+        """Index what is new before a recall; the note says if the embedder failed and vectors are missing."""
+        if services.read_only:
+            return await run.call(self.port(services).status, owner, sums=True), ""
+        return await super().catch_up(run, services, owner, state)
 
 
 def ready(services: Services) -> tuple[SemanticIndex, MediaEmbedder]:

@@ -22,7 +22,7 @@ from hybrid_memory.recall import plan as planning
 from hybrid_memory.recall import ranking
 from hybrid_memory.recall import request as requests
 from hybrid_memory.recall.cache import RecallProjection
-from hybrid_memory.recall.candidates import Asked, candidates
+from hybrid_memory.recall.candidates import KINDS, Asked, Home, candidates, narrowed
 from hybrid_memory.recall.hit import Hit, Signals
 from hybrid_memory.recall.plan import Plan
 from hybrid_memory.runtime.runners import Runner
@@ -83,7 +83,8 @@ async def recall_media(run: Runner, services: Services, request: MediaRequest) -
     """At most k hits, best first; the index of media is brought up to the log first."""
     index, embedder = ready(services)
     asked = replace(request, example=_of_kind(request, embedder))
-    note = await services.state(MediaIndex).catch_up(run, services, request.where.scope.owner)
+    state = await run.call(services.truth.state, request.where.scope.owner, KINDS)
+    status, note = await services.state(MediaIndex).catch_up(run, services, request.where.scope.owner, state)
     vector, failure = await _query_vector(run, services, index, embedder, asked)
     settings = services.config.recall
     plan = planning.plan(
@@ -91,8 +92,16 @@ async def recall_media(run: Runner, services: Services, request: MediaRequest) -
     )
     # The same failure may have kept both the query and the new media from their vectors.
     note = "; ".join(part for part in (failure, "" if note in failure else note) if part)
-    view = replace(await in_view(run, services, request.where.scope), index=index)
-    return await _ranked(run, view, asked, Asked(request.text, vector, plan), note)
+    view = replace(await in_view(run, services, request.where.scope, state), index=index)
+    home = Home(view, narrowed(view, _remembered(view, asked.where)), status, state)
+    return await _ranked(run, home, asked, Asked(request.text, vector, plan), note)
+
+
+def _remembered(view: View, where: Where) -> Where:
+    """Without media in turns that are too old."""
+    longest = view.config.retention.ttl.get(RecordKind.TURN.value)
+    oldest = None if longest is None else view.clock() - longest
+    return replace(where, since=max(filter(None, (where.since, oldest)), default=None))
 
 
 def _of_kind(request: MediaRequest, embedder: MediaEmbedder) -> Media | None:
@@ -148,14 +157,9 @@ async def _embedded(run: Runner, embedder: MediaEmbedder, request: MediaRequest)
     return vector
 
 
-async def _ranked(run: Runner, view: View, request: MediaRequest, asked: Asked, note: str) -> list[Hit]:
+async def _ranked(run: Runner, home: Home, request: MediaRequest, asked: Asked, note: str) -> list[Hit]:
     """The hits among what the paths of the plan find; the view is one of the index of media."""
-    retention = view.config.retention.ttl.get(RecordKind.TURN.value)
-    where = request.where
-    if retention is not None:
-        oldest = view.clock() - retention
-        where = replace(where, since=oldest if where.since is None else max(where.since, oldest))
-    pool = await candidates(run, view, where, asked)
+    pool = await candidates(run, home, asked)
     weights = _weights(request, asked)
     columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(pool.places.ids)))
     columns["vector"] = ranking.vector_signal(pool.similarity, pool.average)
@@ -173,7 +177,7 @@ async def _ranked(run: Runner, view: View, request: MediaRequest, asked: Asked, 
             note=note,
             plan=plan,
         )
-        for record in await run.call(view.index.get, pool.places.ids[best].tolist())
+        for record in await run.call(home.view.index.get, pool.places.ids[best].tolist())
     ]
 
 

@@ -20,6 +20,8 @@ from hybrid_memory.urls import HIDDEN, shown_url
 OWN = {
     "memory": "hybrid_memory.engines.in_memory:InMemoryEngine",
     "sqlite": "hybrid_memory.engines.sqlite:SqliteEngine",
+    "postgresql": "hybrid_memory.engines.postgres:PostgresEngine",
+    "postgres": "hybrid_memory.engines.postgres:PostgresEngine",
     "redis": "hybrid_memory.engines.redis:RedisEngine",
     "rediss": "hybrid_memory.engines.redis:RedisEngine",
     "milvus": "hybrid_memory.engines.milvus:MilvusEngine",
@@ -28,7 +30,15 @@ OWN = {
 }
 """The engines of this library, by URL scheme."""
 
-EXTRAS = {"redis": "redis", "rediss": "redis", "milvus": "milvus", "clickhouse": "clickhouse", "chdb": "clickhouse"}
+EXTRAS = {
+    "postgresql": "postgres",
+    "postgres": "postgres",
+    "redis": "redis",
+    "rediss": "redis",
+    "milvus": "milvus",
+    "clickhouse": "clickhouse",
+    "chdb": "clickhouse",
+}
 
 MEDIA = "-media"
 """Added to the name of a store, it is that of its media."""

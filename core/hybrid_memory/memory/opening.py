@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import warnings
 from collections.abc import Callable, Coroutine
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial, wraps
 from operator import index
 from pathlib import Path
@@ -30,7 +30,7 @@ from hybrid_memory.errors import (
 )
 from hybrid_memory.facts.fact import FactExtractor
 from hybrid_memory.facts.facts import FactsProjection
-from hybrid_memory.facts.learn import Extractors, LimitedExtractor
+from hybrid_memory.facts.learn import Extractors, FactReader, LimitedExtractor
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
 from hybrid_memory.index.semantic import SemanticIndex
@@ -47,6 +47,7 @@ from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, Wrapp
 from hybrid_memory.models.limited import LimitedCompressor, LimitedMediaEmbedder, LimitedRanker, model_limit
 from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
+from hybrid_memory.models.rerankers import WrappedReranker, as_reranker, is_ranker
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
@@ -67,8 +68,15 @@ T = TypeVar("T")
 OURS = {"auto", "local", "none", "hashing"}
 """Embedders of this library by name."""
 
-EXTRACTORS = {"rules": "hybrid_memory.facts.rules.bilingual:BilingualRules"}
-RANKERS = {"weighted-mean": "hybrid_memory.recall.ranking:WeightedMean"}
+EXTRACTORS = {
+    "sentences": "hybrid_memory.facts.sentences.reading:SentenceReader",
+    "rules": "hybrid_memory.facts.rules.bilingual:BilingualRules",
+}
+RANKERS = {
+    "learned-1": "hybrid_memory.recall.learned:learned",
+    "weighted-mean": "hybrid_memory.recall.ranking:WeightedMean",
+}
+DEFAULT_RANKER = "learned-1"
 
 COUNTED_TEXTS = 10_000
 """Texts whose tokens are remembered."""
@@ -82,7 +90,7 @@ def open_memory(
     compressor: TextCompressor | None = None,
     token_counter: TokenCounter | str | None = None,
     extractor: FactExtractor | str | None = None,
-    ranker: Ranker | str | None = None,
+    ranker: Any = None,
     engine: Engine | None = None,
     clock: Clock | None = None,
     profile: type[UserProfile] = UserProfile,
@@ -103,7 +111,9 @@ def open_memory(
             ``o200k_base``, ``estimate``) or of an installed package's; by default tiktoken's cl100k_base where it is
             installed, else an estimate.
         extractor: reads claims from turns in place of the rules; a language model reads beside it.
-        ranker: scores what recall found, in place of the weighted mean of the signals.
+        ranker: scores the best of what recall found anew: a LangChain document compressor or cross-encoder, a
+            LlamaIndex node postprocessor, or a callable from a query and texts to a number each; see
+            ``RecallConfig.rerank_candidates``. Or a `Ranker`, which scores all from the signals, or the name of one.
         engine: holds log and index in place of the one that the URL names.
         clock: tells the time, aware; by default the system's.
         profile: what is to be known of a user; `UserProfile`, or a subclass with fields of your own.
@@ -150,11 +160,7 @@ def open_memory(
         if isinstance(wanted, str) and wanted in EXTRACTORS
         else LimitedExtractor(_able(rules, "extract"), timeout)
     )
-    chosen = config.recall.ranker if ranker is None else ranker
-    ranking: Ranker = _made("ranker", chosen, RANKERS)
-    ranking = (
-        ranking if isinstance(chosen, str) and chosen in RANKERS else LimitedRanker(_able(ranking, "score"), timeout)
-    )
+    ranking, reranker = _rankers(config.recall.ranker, ranker, timeout=timeout)
     engines = open_engines(config, key, media=seeing is not None, engine=engine, read_only=read_only)
     _check_embedders(engines, model, seeing)
     services = Services(
@@ -170,13 +176,14 @@ def open_memory(
         config=config,
         count=counted,
         ranker=ranking,
+        reranker=reranker,
         compressor=None if compressor is None else LimitedCompressor(_able(compressor, "compress"), timeout),
         states=(Extractors(rules), Views(), *projections(profile, embeddings)),
         statistics=statistics,
         read_only=read_only,
     )
     statistics.watch("answers", services.state(RecallProjection).answers)
-    reader = partial(_reader, rules=rules, profile=profile)
+    reader = partial(_reader, profile=profile)
     memory = HybridMemory(services, lambda given: batched(as_embedder(given)), engines.rekey, reader)
     try:
         memory.adopt(language_model)
@@ -278,6 +285,20 @@ def _made(what: str, wanted: Any, own: dict[str, str]) -> Any:
     return offered() if callable(offered) else offered
 
 
+def _rankers(*wanted: Any, timeout: timedelta) -> tuple[Ranker, WrappedReranker | None]:
+    """The last ranker of these, else the default one; and the reranker that is named behind it."""
+    ranker, reranker = _made("ranker", DEFAULT_RANKER, RANKERS), None
+    for one in wanted:
+        model = _made("ranker", one, RANKERS)
+        if isinstance(one, str) and one in RANKERS:
+            ranker, reranker = model, None
+        elif is_ranker(model):
+            ranker, reranker = LimitedRanker(model, timeout), None
+        elif one is not None:
+            reranker = as_reranker(model, timeout)
+    return ranker, reranker
+
+
 def _able(model: T, *methods: str) -> T:
     """The model, if it has these methods."""
     if missing := [method for method in methods if not callable(getattr(model, method, None))]:
@@ -311,10 +332,10 @@ def _embedder(name: str) -> Embedder | None:
         return None
 
 
-def _reader(model: LanguageModel, rules: FactExtractor, profile: type[UserProfile]) -> FactExtractor:
+def _reader(model: LanguageModel, profile: type[UserProfile]) -> FactReader:
     from hybrid_memory.facts.reader.extractor import ModelExtractor  # noqa: PLC0415 - only who has a model pays for it
 
-    return ModelExtractor(model, rules=rules, fields=field_guide(profile))
+    return ModelExtractor(model, fields=field_guide(profile))
 
 
 def _check_embedders(engines: Engines, model: Embedder | None, seeing: MediaEmbedder | None) -> None:

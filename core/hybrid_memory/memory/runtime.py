@@ -19,7 +19,8 @@ from hybrid_memory.context.context import Context
 from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
-from hybrid_memory.facts.learn import learn
+from hybrid_memory.facts.learn import Extractors, learn
+from hybrid_memory.facts.sentences.judges import being_fitted
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.recall.cache import RecallProjection, note_uses
 from hybrid_memory.runtime.runners import INLINE, LoopRunner, Runner, drive
@@ -42,6 +43,9 @@ BACKGROUND = 3
 
 CLOSING = timedelta(seconds=5)
 """How long `close` waits for what is being done; what hangs longer is left to a thread that nobody waits for."""
+
+BUSY = timedelta(seconds=5)
+"""How often it is looked whether an embedder has its judge of sentences by now, or what reads turns is done."""
 
 USES_EVERY = timedelta(seconds=30)
 OUTBOX_EVERY = timedelta(seconds=5)
@@ -69,6 +73,7 @@ class Runtime:
         )
         self._behind: dict[Scope, PromptRequest] = {}
         self._counting = False
+        self._learning: set[Scope] = set()
         self._closing = False
         self.closed = False
         self._session_locks: weakref.WeakValueDictionary[Scope, threading.Lock] = weakref.WeakValueDictionary()
@@ -86,6 +91,9 @@ class Runtime:
         """The ports; raises `MemoryClosedError` after `close`."""
         if self.closed:
             raise MemoryClosedError
+        if self._of is not None:  # what it was given later counts here too
+            self._services.embedder = self._of.services.embedder
+            self._services.language_model = self._of.services.language_model
         return self._services
 
     @property
@@ -118,6 +126,22 @@ class Runtime:
             if scope in self._behind:
                 self._pause(("compact", scope), _loosely(self._compact, scope), "summarization", scope.owner)
 
+    def make_vectors(self) -> None:
+        """Let the vectors be made now that a recall did without."""
+        if self._services.read_only or not self._services.config.orchestration.background:
+            return
+        for owner in {owner for index in indexes(self._services) for owner in index.left.copy()}:
+            work = Task(_loosely(self._index, owner), kind="indexing", priority=BACKGROUND, scope=owner)
+            self.scheduler.debounced(("index", owner), timedelta(0), work)
+
+    def learn_left(self) -> None:
+        """Let the turns be read now that a prompt did without; a language model reads in the pause."""
+        left = self._services.state(Extractors).left
+        for owner in left.copy():
+            left.discard(owner)
+            work = Task(_loosely(self._learn, owner, False), kind="learning", priority=BACKGROUND, scope=owner)
+            self.scheduler.debounced(("read", owner), timedelta(0), work)
+
     def after_recall(self) -> None:
         """Something was found: let its uses be noted by and by."""
         if not self._counting and self._services.config.orchestration.background:
@@ -128,6 +152,8 @@ class Runtime:
         """The prompt; if its caller cannot wait, what is to be compacted is left for the pause after the answer."""
         if prompt.behind and not request.wait:
             self._behind[scope] = request
+        self.make_vectors()
+        self.learn_left()
         self.after_recall()
         return prompt.context
 
@@ -155,8 +181,19 @@ class Runtime:
     def _compact(self, scope: Scope) -> None:
         drive(self._compacted(INLINE, scope))
 
-    def _learn(self, owner: Scope) -> None:
-        drive(learn(INLINE, self._services, owner, model=True))
+    def _learn(self, owner: Scope, model: bool = True) -> None:
+        embedder = self._services.embedder
+        fitted = embedder is not None and being_fitted(embedder)  # for another owner: no thread waits for that
+        if fitted or owner in self._learning:
+            if model:
+                work = Task(_loosely(self._learn, owner), kind="learning", priority=BACKGROUND, scope=owner)
+                self.scheduler.debounced(("learn", owner), BUSY, work)
+            return
+        self._learning.add(owner)
+        try:
+            drive(learn(INLINE, self._services, owner, model=model, progress=self._unless_closing))
+        finally:
+            self._learning.discard(owner)
         if self._services.config.orchestration.background:
             self._index(owner)
 
@@ -165,7 +202,8 @@ class Runtime:
         for index in indexes(services):
             drive(index.follow(INLINE, services, owner))
             if index.embeds(services):
-                drive(index.embed(INLINE, services, owner, self._unless_closing))
+                with index.filling(owner):
+                    drive(index.embed(INLINE, services, owner, self._unless_closing))
 
     def _resume(self) -> None:
         """Index what is in the log and not in the index; a memory of many owners does so one by one."""

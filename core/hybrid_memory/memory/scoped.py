@@ -49,16 +49,20 @@ class ScopedMemory(Prompts):
         scope: whose it is.
     """
 
-    async def _learn(self, run: Runner, *, progress: bool | None = None) -> Receipt:
-        """Read claims from all turns that were not read yet: by rules, and by the language model where there is one.
+    async def _learn(self, run: Runner, *, again: bool = False, progress: bool | None = None) -> Receipt:
+        """Read claims from all turns that were not read yet, by meaning, and by the language model where there is one.
 
         Args:
+            again: drop what was read before, such as by the rules of an earlier version, and read all turns anew. What
+                was settled with `resolve` stays.
             progress: show a bar; None shows it on a terminal.
 
         Raises:
-            ModelError: the model failed; what the rules found is kept, and it is given the turns again next time.
+            ModelError: a model failed; what was found before is kept, and it is given the turns again next time.
         """
         services = present(self._services)
+        if again:
+            await learning.unlearn(run, services, self.scope.owner)
         with at_priority(PATIENT), progress_bar("learning", shown=progress) as advance:
             return Receipt(learned=await learning.learn(run, services, self.scope.owner, model=True, progress=advance))
 

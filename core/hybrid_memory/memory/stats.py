@@ -28,6 +28,7 @@ class Stats:
         compactions: what became of the critical items of all turns that were folded.
         suspicious: indexed turns that look like orders to the assistant, in words that are not the user's or the
             operator's; they are kept, and obeyed nowhere.
+        vectors_of: the name of the embedder that the stored vectors come from; None before the first.
     """
 
     url: str
@@ -44,6 +45,7 @@ class Stats:
     waiting: int = 0
     compactions: Audit = field(default_factory=Audit)
     suspicious: int = 0
+    vectors_of: str | None = None
 
     def __repr__(self) -> str:
         behind = f"; {self.unindexed:,} to be indexed, {self.pending:,} to be embedded" if self._behind else ""
@@ -84,7 +86,7 @@ class Stats:
 
 async def stats(run: Runner, services: Services) -> Stats:
     """Counts over all owners."""
-    log = await run.call(services.log.size)
+    log, stored = await run.call(services.log.size), await run.call(services.index.embedder)
     heads = await run.call(services.log.heads)
     derived: dict[str, Any] = {}
     for projection in projections(services):
@@ -98,5 +100,6 @@ async def stats(run: Runner, services: Services) -> Stats:
         embedder=None if services.embedder is None else services.embedder.name,
         work=services.statistics.snapshot(),
         waiting=0 if services.outbox is None else (await run.call(services.outbox.size)).events,
+        vectors_of=None if stored is None else stored[0],
         **derived,
     )

@@ -15,8 +15,7 @@ from hybrid_memory.config import CompactionConfig, MemoryConfig
 from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError, InvalidConfigError
-from hybrid_memory.facts.fact import FactExtractor
-from hybrid_memory.facts.learn import Extractors
+from hybrid_memory.facts.learn import Extractors, FactReader
 from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.port import Key
 from hybrid_memory.log.receipt import Receipt
@@ -56,7 +55,7 @@ class HybridMemory(Texts):
         services: Services,
         as_embedder: Callable[[Any], Embedder],
         rekey: Callable[[Key], None] | None = None,
-        as_reader: Callable[[LanguageModel], FactExtractor] | None = None,
+        as_reader: Callable[[LanguageModel], FactReader] | None = None,
         of: Runtime | None = None,
     ) -> None:
         self._runtime = Runtime(services, of)
@@ -205,8 +204,11 @@ class HybridMemory(Texts):
     async def _rebuild(self, run: Runner, *, embedder: Any = None, progress: bool | None = None) -> Receipt:
         """Drop the index and derive it again from the log, with another embedder if one is given.
 
+        Recall goes on meanwhile, by words, with a note. What is changed to counts for all handles of this memory.
+
         Raises:
-            ModelError: the embedder failed; the texts are indexed, and `flush` makes the vectors later.
+            ModelError: the embedder failed. Another one that does not answer at all changes nothing; after that the
+                texts are indexed, and `flush` makes the vectors later.
         """
         with at_priority(PATIENT), progress_bar("rebuilding", shown=progress) as advance:
             services = self._services
@@ -229,8 +231,12 @@ class HybridMemory(Texts):
             StoreError: the copy is not like the original.
             ModelError: the target's embedder failed; its vectors are made later.
         """
-        with at_priority(PATIENT), progress_bar("copying", shown=progress) as advance:
-            return await deriving.migrate(run, self._services, target._services, advance)
+        source, copy = self._services, target._services
+        with at_priority(PATIENT):
+            with progress_bar("copying", shown=progress, unit="event") as advance:
+                copied = await deriving.copied(run, source, copy, advance)
+            with progress_bar("indexing", shown=progress, unit="vector") as advance:
+                return await deriving.derived(run, source, copy, copied, advance)
 
     migrate, amigrate = faces(_migrate)
 

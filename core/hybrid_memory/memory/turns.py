@@ -155,6 +155,7 @@ class Turns(Handle):
         intent: Intent | Literal["auto", "fact", "reasoning", "contextual"] = Intent.AUTO,
         spaces: Collection[str] | Literal["all"] = (),
         origins: Collection[Origin | str] = (),
+        min_confidence: float | None = None,
     ) -> Hits:
         """The records that answer the query best, at most k, best first; what was just written is found.
 
@@ -179,23 +180,29 @@ class Turns(Handle):
                 hit's ``record.scope.space`` and ``record.author`` tell where it comes from.
             origins: only the words of these, such as ``["user", "operator"]``, see `Origin`; empty means any that
                 `RecallConfig.origins` allows.
+            min_confidence: hits that are less sure than this to answer are left out, see `Hit.confidence`; in 0 to 1,
+                by default as configured. Those of which nothing tells it stay.
 
         Raises:
             InvalidInputError: a query that is empty or no text, k below 1, ``within="session"`` without a session, an
-                unknown kind, origin or intent, a naive instant, metadata of other values than these.
+                unknown kind, origin or intent, a naive instant, metadata of other values than these, a confidence out
+                of range.
             AccessDeniedError: a space that is named may not be read.
         """
         request = Request.of(
             self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
             since=since, until=until, metadata=metadata, weights=weights, intent=intent, spaces=spaces, origins=origins,
+            min_confidence=min_confidence,
         )  # fmt: skip
         services = self._services
         with at_priority(INTERACTIVE), services.statistics.timed("recall"):
             shared = await reached(run, services, self._principal, request.spaces, "recall")
-            hits = await search(run, services, request, [space for space in shared if space != self.scope.owner])
+            found = await search(run, services, request, [space for space in shared if space != self.scope.owner])
+        self._runtime.make_vectors()
+        hits = [hit for hit in found if request.keeps(hit, services.config.recall.min_confidence)]
         if count_uses(services, self.scope.owner, hits):
             self._runtime.after_recall()
-        return Hits(hits, request.query)
+        return Hits(hits, request.query, unsure=len(found) - len(hits))
 
     recall, arecall = faces(_recall, needs=Right.READ)
 
@@ -215,6 +222,7 @@ class Turns(Handle):
         weights: Weights | None = None,
         intent: Intent | str = Intent.AUTO,
         origins: Collection[Origin | str] = (),
+        min_confidence: float | None = None,
     ) -> Explanation:
         """Why `recall` does not return a turn for this query: its rank and what it lacks, or what left it out.
 
@@ -229,6 +237,7 @@ class Turns(Handle):
         request = Request.of(
             self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
             since=since, until=until, metadata=metadata, weights=weights, intent=intent, origins=origins,
+            min_confidence=min_confidence,
         )  # fmt: skip
         return await missing.why_not(run, self._services, request, self.scope, what)
 

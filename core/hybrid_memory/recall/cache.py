@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.display import Progress
-from hybrid_memory.index.record import Where
+from hybrid_memory.index.record import Record, Where
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.recall.hit import Hit
@@ -62,7 +62,7 @@ class RecallProjection(Projection):
 
     def sources(self, item: object) -> Sequence[str] | None:
         """Ids of the events behind a hit."""
-        return item.record.sources if isinstance(item, Hit) else None
+        return item.sources if isinstance(item, Hit) else None
 
     async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
         """Write down what was used."""
@@ -74,15 +74,6 @@ def question(where: Where, *rest: Hashable) -> Hashable:
     """What two recalls must have in common to have the same answer."""
     metadata = json.dumps(dict(where.metadata), sort_keys=True)
     return (where.scope, where.kinds, where.categories, where.since, where.until, where.origins, metadata, *rest)
-
-
-async def heads(run: Runner, services: Services, owners: Sequence[Scope]) -> Heads:
-    """How far the log of each owner goes."""
-    return {
-        owner: (position, await run.call(services.truth.mark, owner, position))
-        for one in owners
-        for owner, position in (await run.call(services.truth.heads, one)).items()
-    }
 
 
 async def lookup(run: Runner, services: Services, key: Hashable, now: Heads) -> list[Hit] | None:
@@ -119,7 +110,11 @@ def keep(services: Services, key: Hashable, hits: list[Hit], heads: Heads, *, si
 
 def _copies(hits: Sequence[Hit]) -> list[Hit]:
     """The same hits; what a caller does to their metadata stays with that caller."""
-    return [replace(hit, record=replace(hit.record, metadata=deepcopy(hit.record.metadata))) for hit in hits]
+    return [replace(hit, record=_copy(hit.record), asked=hit.asked and _copy(hit.asked)) for hit in hits]
+
+
+def _copy(record: Record) -> Record:
+    return replace(record, metadata=deepcopy(record.metadata))
 
 
 def count_uses(services: Services, owner: Scope, hits: Sequence[Hit]) -> bool:

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from functools import partial
+from datetime import datetime, timedelta
 
 import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Floats, Ids, Numbers
 from hybrid_memory.errors import EmbedderMismatchError, ModelError
-from hybrid_memory.facts.facts import knowledge
-from hybrid_memory.index.port import Matches, RecordColumns
-from hybrid_memory.index.record import Where
+from hybrid_memory.facts.facts import MARKS, knowledge
+from hybrid_memory.index.port import Explored, Matches, RecordColumns, Search, Status
+from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.port import LogState
 from hybrid_memory.log.visible import MAX_POSITION
 from hybrid_memory.recall import ranking
-from hybrid_memory.recall.plan import Plan, folded
+from hybrid_memory.recall.plan import TEMPORAL, Plan, folded
+from hybrid_memory.recall.reading import demand
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.retention import retained
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import View
+from hybrid_memory.store.view import HIDING, View
+from hybrid_memory.text.asking import ends
 from hybrid_memory.text.dates.calendar import TimeSpan
-from hybrid_memory.text.tokenize import allowed_edits, terms
+from hybrid_memory.text.known_words import doubtful
+from hybrid_memory.text.tokenize import terms
+
+KINDS = HIDING | frozenset(MARKS)
+"""Kinds of events whose last one decides about what is found."""
 
 NEIGHBOURS = 2
 SPELT_WORDS = 8
@@ -35,8 +43,8 @@ SPELT_WORDS = 8
 MAX_WORDS = 1024
 """Words of a query that are searched for; of more those at its two ends."""
 
-_NONE: Ids = np.empty(0, dtype=np.int64)
-_NOTHING = Matches(ids=_NONE, scores=np.empty(0, dtype=np.float32))
+LOOKED_BACK = (20, 200)
+"""Turns, newest first, among which the session before this one is looked for, and then among so many."""
 
 _log = logging.getLogger(__name__)
 
@@ -46,13 +54,17 @@ class Found:
     """Candidates, columns of shape (n,).
 
     Attributes:
+        owner: the row of the owner among those that are searched.
         similarity: inner product with the query, NaN without a vector; average: of all records of the same owner.
         same: inner product of the query with itself; count: of the owner's vectors.
         current: False where a newer one among them says otherwise.
         corrected: words of the query that the owner never used, and the one that was looked for instead.
+        counts: how many of the owners' records have each term of the query.
+        read: records that were read on the way, by id.
     """
 
     places: RecordColumns
+    owner: Numbers
     similarity: Array
     average: Array
     same: Array
@@ -61,8 +73,10 @@ class Found:
     current: npt.NDArray[np.bool_]
     exact: Array
     corrected: dict[str, str] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    read: Mapping[int, Record] = field(default_factory=dict)
 
-    def rows(self, keep: npt.NDArray[np.bool_]) -> Found:
+    def rows(self, keep: Ids | npt.NDArray[np.bool_]) -> Found:
         """Some of them."""
         return replace(self, places=self.places.rows(keep), **{name: getattr(self, name)[keep] for name in _COLUMNS})
 
@@ -75,16 +89,20 @@ class Found:
         return cls(
             places=RecordColumns.joined([found.places for found in several]),
             corrected={wrong: right for found in several for wrong, right in found.corrected.items()},
+            counts=sum((Counter(found.counts) for found in several), Counter()),
+            read={number: record for found in several for number, record in found.read.items()},
             **columns,
         )
 
 
-_COLUMNS = ("similarity", "average", "same", "count", "bm25", "current", "exact")
+_COLUMNS = ("owner", "similarity", "average", "same", "count", "bm25", "current", "exact")
 """Fields of `Found` with a value for each candidate."""
 
 
-async def query_vector(run: Runner, services: Services, query: str) -> tuple[Floats | None, str]:
-    """The query's unit vector, and why there is none."""
+async def query_vector(
+    run: Runner, services: Services, query: str, known: Status | None = None
+) -> tuple[Floats | None, str]:
+    """The query's unit vector, and why there is none; ``known`` is the state of the index, where it was asked."""
     embedder = services.embedder
     if embedder is None:
         return None, "words alone, no embedder"
@@ -93,10 +111,25 @@ async def query_vector(run: Runner, services: Services, query: str) -> tuple[Flo
     except ModelError as error:
         _log.warning("%s; recalling by words alone", error)
         return None, f"words alone, {error}"
-    stored = await run.call(services.index.embedder)
-    if stored is not None and stored != (embedder.name, len(vector)):
-        raise EmbedderMismatchError(stored, (embedder.name, len(vector)))
+    if services.embedder is not embedder:  # a rebuild has changed it meanwhile
+        return await query_vector(run, services, query)
+    made = embedder.name, len(vector)
+    if known is None or known.embedder not in (None, made):
+        stored = await run.call(services.index.embedder)
+        if stored not in (None, made):
+            raise EmbedderMismatchError(stored, made)
     return vector, ""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A memory that is searched: its view, the states of its index and of its log, and what the search may return."""
+
+    view: View
+    where: Where
+    status: Status
+    state: LogState
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,94 +141,71 @@ class Asked:
     plan: Plan
 
 
-async def candidates(run: Runner, services: View, where: Where, asked: Asked) -> Found:
+async def candidates(run: Runner, home: Home, asked: Asked) -> Found:
     """What the paths of the plan found, and its neighbours."""
-    index, where, plan = services.index, narrowed(services, where), asked.plan
-    words, corrected = await _words(run, services, where, asked)
-    vector, average, count = await centred(run, services, where, asked.vector)
+    view, plan, owner = home.view, asked.plan, home.where.scope.owner
+    words, corrected = await _words(run, view, owner, asked)
+    vector, average, count = centred(home.status, asked.vector)
     same = 0.0 if vector is None or asked.vector is None else float(vector @ asked.vector)
-    by_words, others = await _paths(run, services, where, replace(asked, vector=vector), words)
-    seeds: Ids = np.unique(np.concatenate([_NONE, *(matches.ids for matches in (*by_words, *others))]))
-    places = await run.call(index.columns, seeds, where, NEIGHBOURS)
-    similarity = np.full(len(places.ids), np.nan)
-    if vector is not None:
-        similarity = (await run.call(index.similar, vector, where.scope.owner, places.ids)).astype(np.float64)
-    stale = (await knowledge(run, services)).outdated(frozenset(places.ids.tolist()))
+    by_words, others = _paths(home.where, replace(asked, vector=vector), words)
+    explored = await run.call(
+        view.index.explore,
+        [*by_words, *others], home.where,
+        radius=NEIGHBOURS, vector=vector, wanted=demand(asked.query).terms[:MAX_WORDS],
+    )  # fmt: skip
+    places, size = explored.places, len(explored.places.ids)
+    read = await _named(run, view, plan, explored)
+    stale = (await knowledge(run, view, home.state)).outdated(frozenset(places.ids.tolist()))
     found = Found(
         places=places,
-        similarity=similarity,
-        average=np.full(len(places.ids), average),
-        same=np.full(len(places.ids), same),
-        count=np.full(len(places.ids), count),
-        bm25=_scores(places, by_words),
-        current=~np.isin(places.ids, list(stale)) if stale else np.ones(len(places.ids), dtype=bool),
-        exact=await _exact(run, services, places, plan, seeds),
+        owner=np.full(size, home.number),
+        similarity=explored.similarity.astype(np.float64),
+        average=np.full(size, average),
+        same=np.full(size, same),
+        count=np.full(size, count),
+        bm25=_scores(places, explored.matches[: len(by_words)]),
+        current=~np.isin(places.ids, list(stale)) if stale else np.ones(size, dtype=bool),
+        exact=_exact(places, plan, read),
         corrected=corrected,
+        counts=explored.counts,
+        read=read,
     )
-    kept = retained(services, places)
+    kept = retained(view, places)
     return found if kept.all() else found.rows(kept)
 
 
-async def _paths(
-    run: Runner, services: Services, where: Where, asked: Asked, words: Sequence[str]
-) -> tuple[list[Matches], list[Matches]]:
-    """What was found by the words of the query, and what else; the paths run side by side."""
-    index, plan, vector = services.index, asked.plan, asked.vector
+def _paths(where: Where, asked: Asked, words: Sequence[str]) -> tuple[list[Search], list[Search]]:
+    """The searches by the words of the query, and the others."""
+    plan, spans = asked.plan, _spans(where, asked.plan.times)
     named = list(dict.fromkeys(term for entity in plan.entities if entity.verbatim for term in terms(entity.text)))
-    searches = [(where, plan.vector, plan.text)]
-    searches += [(span, plan.temporal, plan.temporal) for span in _spans(where, plan.times)]
-
-    async def by_text(where: Where, limit: int) -> Matches:
-        return await run.call(index.matching, words, where, limit) if words and limit else _NOTHING
-
-    async def by_vector(where: Where, limit: int) -> Matches:
-        return _NOTHING if vector is None or not limit else await run.call(index.nearest, vector, where, limit)
-
-    async def by_name() -> Matches:
-        # Where the query is nothing but the name, the text path asks the same.
-        asks = plan.exact and named and set(named) != set(words)
-        return await run.call(index.matching, named, where, plan.exact) if asks else _NOTHING
-
-    async def by_time() -> Matches:
-        if plan.times or not plan.temporal:
-            return _NOTHING
-        latest = await run.call(index.latest, where, plan.temporal)
-        return Matches(ids=latest, scores=np.zeros(len(latest), dtype=np.float32))
-
-    found = await run.gather(
-        *(partial(by_text, span, limit) for span, _, limit in searches),
-        *(partial(by_vector, span, limit) for span, limit, _ in searches),
-        by_name,
-        by_time,
-    )
-    return found[: len(searches)], found[len(searches) :]
+    searches = [(where, plan.vector, plan.text)] + [(span, plan.temporal, plan.temporal) for span in spans]
+    by_words = [Search(words, span, limit) for span, _, limit in searches if words and limit]
+    others = [Search(asked.vector, span, limit) for span, limit, _ in searches if asked.vector is not None and limit]
+    # Where the query is nothing but the name, the text path asks the same.
+    if plan.exact and named and set(named) != set(words):
+        others.append(Search(named, where, plan.exact))
+    if plan.temporal:
+        others += [Search(None, span, plan.temporal) for span in spans or [where]]
+    return by_words, others
 
 
-async def centred(
-    run: Runner, services: Services, where: Where, vector: Floats | None
-) -> tuple[Floats | None, float, int]:
+def centred(status: Status, vector: Floats | None) -> tuple[Floats | None, float, int]:
     """The query vector as it is compared, its inner product with an average record of the owner, and their number."""
-    if vector is None:
+    if vector is None or not len(status.mean):
         return None, 0.0, 0
-    centroid, number = await run.call(services.index.centroid, where.scope.owner)
-    if not number:
-        return None, 0.0, 0
-    middle = centroid.astype(np.float64)
-    compared = ranking.centred(vector.astype(np.float64), middle, number)
-    return compared.astype(np.float32), float(compared @ middle), number
+    middle = status.mean.astype(np.float64)
+    compared = ranking.centred(vector.astype(np.float64), middle, status.vectors)
+    return compared.astype(np.float32), float(compared @ middle), status.vectors
 
 
-async def _words(run: Runner, services: Services, where: Where, asked: Asked) -> tuple[list[str], dict[str, str]]:
+async def _words(run: Runner, services: Services, owner: Scope, asked: Asked) -> tuple[list[str], dict[str, str]]:
     """The terms to look for, and which of the query's were taken for misspelt."""
     words = terms(asked.query)
     if len(words) > MAX_WORDS:
         words = words[: MAX_WORDS // 2] + words[-MAX_WORDS // 2 :]
-    corrected: dict[str, str] = {}
     # The longest are the rarest, and the most easily mistyped.
-    doubtful = dict.fromkeys(word for word in words if allowed_edits(word))
-    for word in sorted(doubtful, key=len, reverse=True)[:SPELT_WORDS]:
-        if meant := await run.call(services.index.spellings, word, where.scope.owner, 1):
-            corrected[word] = meant[0]
+    doubted = sorted(doubtful(ends(asked.query)), key=len, reverse=True)[:SPELT_WORDS]
+    corrected = await run.call(services.index.corrections, doubted, owner) if doubted else {}
     synonyms = [term for others in asked.plan.synonyms.values() for other in others for term in terms(other)]
     return [corrected.get(word, word) for word in words] + synonyms, corrected
 
@@ -211,6 +221,23 @@ def _spans(where: Where, times: Sequence[TimeSpan]) -> list[Where]:
     ]
 
 
+async def last_talk(run: Runner, home: Home, session: str | None) -> tuple[TimeSpan, ...]:
+    """When the newest turns of the newest session but this one were said, of the only one where there is no other."""
+    index, where = home.view.index, home.where
+    where = replace(where, kinds=where.kinds or frozenset({RecordKind.TURN}))
+    for number in LOOKED_BACK:
+        newest = await run.call(index.get, (await run.call(index.latest, where, number)).tolist())
+        others = [record for record in newest if session is None or record.scope.session != session]
+        if others or len(newest) < number:
+            break
+    if not newest:
+        return ()
+    latest = await run.call(index.latest, replace(where, scope=(others or newest)[0].scope), TEMPORAL)
+    talk = await run.call(index.get, latest.tolist())
+    times = [record.at for record in talk]
+    return (TimeSpan(0, 0, "the session before", min(times), max(times) + timedelta(microseconds=1)),)
+
+
 def _scores(places: RecordColumns, several: Sequence[Matches]) -> Array:
     """The BM25 of each place; what another process deleted since the search has no place."""
     bm25 = np.zeros(len(places.ids))
@@ -221,17 +248,22 @@ def _scores(places: RecordColumns, several: Sequence[Matches]) -> Array:
     return bm25
 
 
-async def _exact(run: Runner, services: Services, places: RecordColumns, plan: Plan, seeds: Ids) -> Array:
+async def _named(run: Runner, services: Services, plan: Plan, explored: Explored) -> dict[int, Record]:
+    """The records that were found, where the plan names somebody or something that they may have word for word."""
+    if not plan.exact:
+        return {}
+    found = np.unique(np.concatenate([explored.places.ids[:0], *(matches.ids for matches in explored.matches)]))
+    return {record.id: record for record in await run.call(services.index.get, found.tolist())}
+
+
+def _exact(places: RecordColumns, plan: Plan, read: Mapping[int, Record]) -> Array:
     """The share of the plan's entities that each place has word for word; neighbours are not asked."""
     share = np.zeros(len(places.ids))
-    if not plan.exact:
-        return share
-    row_of = {number: row for row, number in enumerate(places.ids.tolist())}
     names = [folded(entity.text) for entity in plan.entities if entity.verbatim]
-    for record in await run.call(services.index.get, seeds.tolist()):
-        if record.id in row_of:
+    for row, number in enumerate(places.ids.tolist()):
+        if (record := read.get(number)) is not None:
             text = folded(f"{record.speaker}: {record.text}")
-            share[row_of[record.id]] = sum(name in text for name in names) / len(names)
+            share[row] = sum(name in text for name in names) / len(names)
     return share
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from hybrid_memory import display
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.index.record import Record
-from hybrid_memory.log.origin import Origin, spoken
+from hybrid_memory.log.origin import Origin, lowest, spoken
 from hybrid_memory.recall.plan import Plan
 from hybrid_memory.validation import shown
 
@@ -19,6 +19,12 @@ HUES = {
     "text": "230,159,0",
     "neighbours": "0,158,115",
     "segment": "86,180,233",
+    "closeness": "90,60,160",
+    "coverage": "190,150,0",
+    "alike": "0,120,140",
+    "statement": "60,120,60",
+    "speaker": "120,90,60",
+    "kind": "200,80,80",
     "recency": "204,121,167",
     "importance": "213,94,0",
     "use": "150,130,0",
@@ -35,7 +41,13 @@ class Signals:
 
     Attributes:
         vector: nearness of meaning; text: words in common (BM25).
+        closeness: nearness of meaning by itself, whatever else was found.
+        coverage: the share of the query's words that it has, by their rarity, and whether they stand side by side.
         neighbours: relevance of the turns next to it; segment: relevance of the conversation around it.
+        alike: how much it has in common with the best, for what the query does not name itself.
+        statement: it tells something, rather than asks, agrees or greets.
+        speaker: it comes from whom the query is about.
+        kind: it has what kind of thing the query asks for: a time, a number.
         recency: 1 now, 0.5 after a half-life; importance: as the message says, else how much it says.
         use: how often it was used.
         current: 1, or 0 where a newer record among those that were found says otherwise.
@@ -45,8 +57,14 @@ class Signals:
 
     vector: float = 0.0
     text: float = 0.0
+    closeness: float = 0.0
+    coverage: float = 0.0
     neighbours: float = 0.0
     segment: float = 0.0
+    alike: float = 0.0
+    statement: float = 0.0
+    speaker: float = 0.0
+    kind: float = 0.0
     recency: float = 0.0
     importance: float = 0.0
     use: float = 0.0
@@ -67,6 +85,10 @@ class Hit:
         closeness: how near its meaning is by itself, whatever else was found: 0 an average record of its owner, 1 the
             words of the query; None where nothing tells.
         ranker: what gave the score, where it is not the weighted mean of the signals.
+        confidence: the probability in [0, 1] that it answers, whatever else was found; None where nothing tells.
+        reranker: what gave the score, where it is not the ranker's: a model that was given to score the best anew, a
+            fact that was read from the turn and fits better, or the place in the order; own: the score before.
+        asked: the question of another speaker that stands right before its turn, where the turn says little without.
     """
 
     record: Record
@@ -77,9 +99,13 @@ class Hit:
     plan: Plan | None = None
     closeness: float | None = None
     ranker: str = ""
+    confidence: float | None = None
+    reranker: str = ""
+    own: float | None = None
+    asked: Record | None = None
 
     def __repr__(self) -> str:
-        return f"<Hit {self.score:.3f} {spoken(self.record.speaker, self.record.origin)}: {shown(self.record.text)}>"
+        return f"<Hit {self.score:.3f} {_who(self.record)}: {shown(self.record.text)}>"
 
     def _repr_html_(self) -> str:
         return _drawn([self])
@@ -87,12 +113,14 @@ class Hit:
     def as_metadata(self) -> dict[str, Any]:
         """The record's own metadata, and what speaks for the hit, in its place where it has the same name.
 
-        ``score``, ``why``, ``signals``, ``speaker``, ``origin``, ``at`` (ISO 8601), ``sources``, ``kind``, ``session``;
-        of a shared space also ``space`` and ``author``.
+        ``score``, ``confidence``, ``why``, ``signals``, ``speaker``, ``origin``, ``at`` (ISO 8601), ``sources``,
+        ``kind``, ``session``; of a shared space also ``space`` and ``author``; of an answer ``asked``: the ``text``,
+        ``speaker``, ``origin`` and ``sources`` of its question.
         """
         record = self.record
         ours = {
             "score": self.score,
+            "confidence": self.confidence,
             "why": self.why(),
             "signals": asdict(self.signals),
             "speaker": record.speaker,
@@ -104,11 +132,28 @@ class Hit:
         }
         if record.scope.space is not None:
             ours |= {"space": record.scope.space, "author": record.author}
+        if self.asked is not None:
+            asked = self.asked
+            whose = {"speaker": asked.speaker, "origin": asked.origin.value}
+            ours["asked"] = {"text": asked.text, **whose, "sources": list(asked.sources)}
         return deepcopy(record.metadata) | ours
 
     @property
+    def sources(self) -> tuple[str, ...]:
+        """Ids of the events behind its words: of the record, and of the question that it answers."""
+        return (*self.record.sources, *(self.asked.sources if self.asked else ()))
+
+    @property
+    def origin(self) -> Origin:
+        """Whose words it shows: the lower origin of the record and the question that it answers."""
+        return lowest((self.record.origin, *((self.asked.origin,) if self.asked else ())))
+
+    @property
     def arithmetic(self) -> str:
-        """The score as the sum that it is, strongest share first; or the ranker that gave it, and the signals' sum."""
+        """The score as the sum that it is, strongest share first; or what gave it, and the sum before."""
+        if self.own is not None:
+            before = replace(self, score=self.own, reranker="", own=None).arithmetic
+            return f"{self.score:.3f} by {self.reranker}; before it {before}"
         if not self.ranker:
             return _arithmetic(self, self.score)
         shares = _shares(self)
@@ -116,13 +161,17 @@ class Hit:
         return f"{self.score:.3f} by {self.ranker}; signals {_arithmetic(self, mean)}"
 
     def why(self) -> str:
-        """The arithmetic of the score in one line, the events behind it, and the plan."""
+        """The arithmetic of the score in one line, the confidence, the events behind it, and the plan."""
+        sure = "" if self.confidence is None else f"; confidence {self.confidence:.2f}"
         space = f" in the space {self.record.scope.space!r}" if self.record.scope.space else ""
         words = _WHOSE.get(self.record.origin, "")
         author = f", written by {self.record.author}" if self.record.author else ""
+        asked = f"; answers {_who(self.asked)}: {shown(self.asked.text)}" if self.asked else ""
         note = f"; {self.note}" if self.note else ""
         plan = f"; {self.plan}" if self.plan else ""
-        return f"{self.arithmetic}; from {', '.join(self.record.sources)}{space}{author}{words}{note}{plan}"
+        return (
+            f"{self.arithmetic}{sure}; from {', '.join(self.record.sources)}{space}{author}{words}{asked}{note}{plan}"
+        )
 
 
 _WHOSE = {
@@ -140,15 +189,17 @@ class Hits(list[Hit]):
 
     Attributes:
         query: that was asked.
+        unsure: how many others were found, and left out for their confidence.
     """
 
-    def __init__(self, hits: Iterable[Hit] = (), query: str = "") -> None:
+    def __init__(self, hits: Iterable[Hit] = (), query: str = "", unsure: int = 0) -> None:
         super().__init__(hits)
         self.query = query
+        self.unsure = unsure
 
     def _repr_html_(self) -> str:
         if not self:
-            return f"<p>{display.text(self.query)}: nothing was found</p>"
+            return f"<p>{display.text(self.query)}: nothing {'certain ' if self.unsure else ''}was found</p>"
         plan = next((str(hit.plan) for hit in self if hit.plan), "")
         about = f"<p><small>how it was looked for: {display.text(plan)}</small></p>" if plan else ""
         return display.card(f"{display.counted(len(self), 'hit')} for {display.text(self.query)}", about + _drawn(self))
@@ -194,7 +245,7 @@ def _arithmetic(hit: Hit | Scored, score: float) -> str:
 
 
 def parts(hit: Hit | Scored) -> list[display.Part]:
-    """What each signal brings to the score, largest first, `current` last; the shares add up to the score."""
+    """What each signal brings, largest first, `current` last; the shares add up to the score, or to `Hit.own`."""
     shares = _shares(hit)
     total = sum(weight for _, weight, _ in shares)
     made = [
@@ -206,12 +257,29 @@ def parts(hit: Hit | Scored) -> list[display.Part]:
     return sorted(made, key=lambda part: (part.label == "current", -part.share))
 
 
+def _sure(hit: Hit) -> str:
+    if hit.confidence is None:
+        return ""
+    drawn = display.bar([display.Part("confidence", hit.confidence, display.PLAIN, f"{hit.confidence:.2f}")])
+    return f"<br><small>confidence {hit.confidence:.2f}</small><br>{drawn}"
+
+
+def _who(record: Record) -> str:
+    return spoken(record.speaker, record.origin)
+
+
+def _question(asked: Record | None) -> str:
+    return f"<small>{display.text(f'{_who(asked)}: {shown(asked.text)}')}</small><br>" if asked else ""
+
+
 def _drawn(hits: Sequence[Hit]) -> str:
     rows = [
         (
-            f"{hit.score:.3f}<br>{display.bar(parts(hit))}",
-            f"{hit.record.at:%Y&#8209;%m&#8209;%d}<br>{display.text(spoken(hit.record.speaker, hit.record.origin))}",
-            display.text(hit.record.text) + display.details("why", f"<small>{display.text(hit.why())}</small>"),
+            f"{hit.score:.3f}<br>{display.bar(parts(hit))}{_sure(hit)}",
+            f"{hit.record.at:%Y&#8209;%m&#8209;%d}<br>{display.text(_who(hit.record))}",
+            _question(hit.asked)
+            + display.text(hit.record.text)
+            + display.details("why", f"<small>{display.text(hit.why())}</small>"),
         )
         for hit in hits
     ]

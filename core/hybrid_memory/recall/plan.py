@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from hybrid_memory.recall.in_time import Timing, timing
 from hybrid_memory.text.asking import ends
 from hybrid_memory.text.dates import find_times
 from hybrid_memory.text.dates.calendar import TimeSpan
@@ -36,6 +37,7 @@ class Plan:
     Attributes:
         intent: never ``auto``; cue: the word that shows it, empty where none did.
         entities: what the query names; times: the stretches of time it names that have begun.
+        timing: how far the query goes by time; vague also where nothing is from the times that it names.
         vector, text, exact, temporal: how many candidates each path brings in at most; 0 where it does not run.
         corrected: words that nobody used here, and what was looked for beside them.
         synonyms: words of the query, and the others that were looked for with them.
@@ -49,6 +51,7 @@ class Plan:
     text: int = 0
     exact: int = 0
     temporal: int = 0
+    timing: Timing = Timing.NONE
     corrected: dict[str, str] = field(default_factory=dict)
     synonyms: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -56,11 +59,12 @@ class Plan:
         cue = f" ({self.cue!r})" if self.cue else ""
         names = ", ".join(repr(entity.text) for entity in self.entities if entity.verbatim)
         times = ", ".join(f"{span.text!r} is {span.since:%Y-%m-%d} to {span.until:%Y-%m-%d}" for span in self.times)
+        how = f", {self.timing}" if self.timing else ""
         paths = {
             f"vector {self.vector}": self.vector,
             f"text {self.text}": self.text,
             f"exact {self.exact}: {names}": self.exact,
-            f"temporal {self.temporal}{f': {times}' if times else ''}": self.temporal,
+            f"temporal {self.temporal}{how}{f': {times}' if times else ''}": self.temporal,
         }
         parts = [f"{self.intent}{cue}", *(path for path, runs in paths.items() if runs)]
         parts += [f"{wrong!r} read as {right!r}" for wrong, right in self.corrected.items()]
@@ -119,6 +123,7 @@ def plan(
     named = entities(query)
     begun = {(span.since, span.until): span for span in reversed(find_times(query, now)) if span.since <= now}
     times = tuple(sorted(begun.values(), key=lambda span: span.start))[:MAX_TIMES]
+    by_time = timing(query, times, named=any(entity.kind is EntityKind.NAME for entity in named))
     return Plan(
         intent=kind,
         cue=cue,
@@ -127,7 +132,8 @@ def plan(
         vector=candidates * 3 // 2 if kind is Intent.REASONING else candidates,
         text=candidates,
         exact=EXACT if any(entity.verbatim for entity in named) else 0,
-        temporal=TEMPORAL if times or kind is Intent.CONTEXTUAL else 0,
+        temporal=TEMPORAL if by_time or kind is Intent.CONTEXTUAL else 0,
+        timing=by_time,
         synonyms=_synonyms(query, synonyms),
     )
 

@@ -40,14 +40,15 @@ def centred(query: Array, centroid: Array, count: int) -> Array:
 def vector_signal(similarity: Array, average: Array | float) -> Array:
     """``0.5 + 0.5 * (s - average) / (max - average)``, clipped: the best is 1, an average record of the owner 0.5.
 
-    Unlike min-max over the candidates, the scale does not move with their number. NaN (no vector yet) gives 0.
+    Unlike min-max over the candidates, the scale does not move with their number. NaN (no vector yet) counts as an
+    average record, so that what is not embedded yet is found by its words; where none has a vector all are 0.
     """
     known = np.isfinite(similarity)
     if not known.any():
         return np.zeros(len(similarity))
     spread = float(similarity[known].max()) - np.broadcast_to(average, similarity.shape)
     scaled = np.where(spread > ROUNDING, 0.5 + 0.5 * (similarity - average) / np.maximum(spread, ROUNDING), 0.5)
-    return np.where(known, np.clip(np.nan_to_num(scaled), 0.0, 1.0), 0.0)
+    return np.where(known, np.clip(np.nan_to_num(scaled), 0.0, 1.0), 0.5)
 
 
 def closeness(similarity: Array, average: Array, same: Array, count: Numbers) -> Array:
@@ -90,18 +91,21 @@ def neighbour_signal(relevance: Array, segments: Numbers, ordinals: Numbers, ave
 
     A place without a candidate counts as ``average``.
     """
-    if not len(relevance):
+    around = (beside(relevance, segments, ordinals, step, absent=average) for step in (-1, 1, -2, 2))
+    before, after, further_before, further_after = around
+    near, far = (before + after) / 2, (further_before + further_after) / 2
+    return np.asarray((near + SECOND_NEIGHBOUR * far) / (1 + SECOND_NEIGHBOUR))
+
+
+def beside(signal: Array, segments: Numbers, ordinals: Numbers, step: int, *, absent: float = 0.0) -> Array:
+    """The signal of the record so many places further on, at most 2, in the same segment; where none is, ``absent``."""
+    if not len(signal):
         return np.zeros(0)
     keys = segments * (int(ordinals.max()) + 5) + ordinals + 2
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
-
-    def at(step: int) -> Array:
-        place = np.minimum(np.searchsorted(ordered, keys + step), len(keys) - 1)
-        return np.where(ordered[place] == keys + step, relevance[order[place]], average)
-
-    near, far = (at(-1) + at(1)) / 2, (at(-2) + at(2)) / 2
-    return np.asarray((near + SECOND_NEIGHBOUR * far) / (1 + SECOND_NEIGHBOUR))
+    place = np.minimum(np.searchsorted(ordered, keys + step), len(keys) - 1)
+    return np.where(ordered[place] == keys + step, signal[order[place]], absent)
 
 
 def segment_signal(relevance: Array, segments: Numbers) -> Array:
@@ -142,8 +146,17 @@ def temporal_signal(at: Array, spans: Sequence[tuple[float, float]]) -> Array:
     return signal
 
 
+def told_after(at: Array, spans: Sequence[tuple[float, float]], margin: float) -> Array:
+    """1 within one of the spans, less and less up to ``margin`` after it, and 0 before; all in seconds."""
+    signal = np.zeros(len(at))
+    for since, until in spans:
+        after = np.clip(1.0 - np.maximum(at - until, 0.0) / margin, 0.0, 1.0)
+        signal = np.maximum(signal, np.where(at < since, 0.0, after))
+    return signal
+
+
 ALIKE = 0.15
-COMPARABLE = 0.6
+COMPARABLE = 0.8
 
 
 def weighted_mean(signals: Mapping[str, Array], weights: Weights) -> Array:
@@ -157,9 +170,10 @@ def weighted_mean(signals: Mapping[str, Array], weights: Weights) -> Array:
 
 
 class WeightedMean:
-    """The default `Ranker`: ``0.7 * vector + 0.3 * text`` and the named adjustments."""
+    """The `Ranker` of version 0.9: ``0.7 * vector + 0.3 * text`` and adjustments by signals as they are."""
 
     name = ""
+    weights = Weights.fixed()
 
     def score(
         self, query: str, signals: Mapping[str, Array], weights: Weights, texts: Callable[[Sequence[int]], list[str]]
@@ -169,21 +183,21 @@ class WeightedMean:
 
 
 def newest_first(
-    likeness: npt.NDArray[np.floating], scores: Array, age: Array, apart: npt.NDArray[np.bool_], average: float
+    likeness: npt.NDArray[np.floating], relevance: Array, age: Array, apart: npt.NDArray[np.bool_], average: float
 ) -> npt.NDArray[np.int64]:
     """Row numbers of hits, best first, with the newer of two that say much the same put before the older.
 
     Two say much the same if they are apart, and ``(likeness - average) / (1 - average)`` is `ALIKE` or more; the newer
-    one must score `COMPARABLE` of the older. See docs/decisions/0017.
+    one must be as relevant as `COMPARABLE` of the older. See docs/decisions/0017.
 
     Likeness holds inner products of unit vectors and apart whether two are of different occasions, of shape (n, n);
-    scores, best first, and distinct ages are of shape (n,); average is of the inner products of any two records.
+    relevance, of hits best first, and distinct ages are of shape (n,); average is of the products of any two records.
     """
     near = (likeness - average) >= ALIKE * (1 - average)
     newer = age[None, :] < age[:, None]
-    before = near & apart & newer & (scores[None, :] >= COMPARABLE * scores[:, None])
+    before = near & apart & newer & (relevance[None, :] >= COMPARABLE * relevance[:, None])
     order: list[int] = []
-    for row in range(len(scores)):
+    for row in range(len(relevance)):
         # The first place at which something older stands that it replaces.
         place = next((place for place, other in enumerate(order) if before[other, row]), len(order))
         order.insert(place, row)

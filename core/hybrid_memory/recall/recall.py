@@ -4,43 +4,38 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 
-from hybrid_memory.arrays import Array, Ids
-from hybrid_memory.config.memory import Weights
+from hybrid_memory.arrays import Array
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.index.derive import SEGMENT_PAUSE, derive
-from hybrid_memory.index.record import Record, RecordKind
-from hybrid_memory.log.event import EventKind
-from hybrid_memory.log.origin import Origin
-from hybrid_memory.recall import cache, ranking
+from hybrid_memory.index.record import Record, Where
+from hybrid_memory.log.port import LogState
+from hybrid_memory.recall import cache, choosing, in_time, ranking
+from hybrid_memory.recall import confidence as certainty
 from hybrid_memory.recall import plan as planning
-from hybrid_memory.recall.candidates import Asked, Found, candidates, narrowed, query_vector
+from hybrid_memory.recall.candidates import KINDS, Asked, Found, Home, candidates, last_talk, narrowed, query_vector
+from hybrid_memory.recall.exchanges import asked_before
+from hybrid_memory.recall.features import repeats
+from hybrid_memory.recall.from_log import from_log
 from hybrid_memory.recall.hit import Hit, Signals
+from hybrid_memory.recall.in_time import Timing
+from hybrid_memory.recall.learned import Learned
+from hybrid_memory.recall.measuring import Measured, measure, wanted_of
 from hybrid_memory.recall.plan import Plan
 from hybrid_memory.recall.request import Request
-from hybrid_memory.recall.score import by_words
+from hybrid_memory.recall.reranking import reranked
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import TextIndex
-from hybrid_memory.store.remember import learnt
-from hybrid_memory.store.retention import kept
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import at_positions, in_view
-from hybrid_memory.text.asking import about_now, about_the_past
+from hybrid_memory.store.view import in_view
+from hybrid_memory.text.asking import about_now, asking_share
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.validation import shown
 
 _log = logging.getLogger(__name__)
-
-SCORE_DIGITS = 6
-"""Scores that differ less are equal: engines add up in another order."""
-
-HEAD = 5
-"""Hits among which the newest comes first; what stands behind them is not lifted over what fits better."""
-
-DIVERSE_POOL = 50
-"""Candidates that compete when results are made diverse."""
 
 
 async def recall(run: Runner, services: Services, request: Request, spaces: Sequence[Scope] = ()) -> list[Hit]:
@@ -49,15 +44,21 @@ async def recall(run: Runner, services: Services, request: Request, spaces: Sequ
     Where the question is about how things are now, the newer of two that say much the same stands first. What was
     found lately is found again at once, as long as nothing was written. Without an index the log is looked through.
     """
-    where, weights = request.where, request.weights or services.config.recall.weights
-    key = cache.question(where, request.query, request.k, weights, request.intent, tuple(spaces), services.horizon)
-    now = await cache.heads(run, services, [where.scope, *spaces])
+    where = request.where
+    # Which session was the last depends on this one, and nothing else does.
+    session = request.session if in_time.asks_for_last_talk(request.query) else None
+    key = cache.question(
+        where, request.query, request.k, request.weights, request.intent, tuple(spaces), services.horizon, session
+    )
+    scopes = [where.scope, *spaces]
+    states = [await run.call(services.truth.state, scope.owner, KINDS) for scope in scopes]
+    now = {scope.owner: (state.head, state.mark) for scope, state in zip(scopes, states, strict=True) if state.head}
     hits = await cache.lookup(run, services, key, now)
     if hits is not None:
         return hits
     since = services.state(cache.RecallProjection).answers.cleared
     try:
-        hits, failed = await _found(run, services, request, spaces)
+        hits, failed = await _found(run, services, request, dict(zip(scopes, states, strict=True)))
     except StoreUnavailableError as error:
         _log.warning("%s; recalling from the log alone", error)
         return await from_log(run, services, request, spaces, str(error))
@@ -66,49 +67,90 @@ async def recall(run: Runner, services: Services, request: Request, spaces: Sequ
     return hits
 
 
-async def _found(run: Runner, services: Services, request: Request, spaces: Sequence[Scope]) -> tuple[list[Hit], bool]:
+async def _found(
+    run: Runner, services: Services, request: Request, states: Mapping[Scope, LogState]
+) -> tuple[list[Hit], bool]:
     """The hits, and whether a path failed on the way."""
-    scopes = [request.where.scope, *spaces]
-    notes = dict.fromkeys([await services.state(TextIndex).catch_up(run, services, scope.owner) for scope in scopes])
-    vector, failure = await query_vector(run, services, request.query)
+    homes, notes = await _homes(run, services, request.where, states)
+    vector, failure = await query_vector(run, services, request.query, homes[0].status)
+    plan = _plan(services, request)
+    if plan.timing is Timing.LAST_TALK:
+        plan = replace(plan, times=await last_talk(run, homes[0], request.session))
+    found = Found.joined([await candidates(run, home, Asked(request.query, vector, plan)) for home in homes])
     failed = any(notes) or (vector is None and services.embedder is not None)
-    wanted, plan = request.weights or services.config.recall.weights, _plan(services, request)
-    several = []
-    for scope in scopes:
-        view = await in_view(run, services, scope)
-        where = replace(request.where, scope=scope)
-        several.append(await candidates(run, view, where, Asked(request.query, vector, plan)))
-    found = Found.joined(several)
     if not len(found.places.ids):
         return [], failed
-    plan = replace(plan, corrected=found.corrected)
-    weights = _applied(wanted, found, request.query, plan, meaning=vector is not None)
-    columns = _columns(services, found, weights, plan)
-    scores, unranked = await _scores(run, services, request.query, columns, weights=weights, ids=found.places.ids)
-    records = await _best(run, services, scopes, found.places.ids, scores, k=request.k)
-    row_of = {number: row for row, number in enumerate(found.places.ids.tolist())}
-    if wanted.current and about_now(request.query):
-        ranked = scores[[row_of[record.id] for record in records]]
-        records = await _newest_first(run, services, request.where.scope.owner, records, ranked)
-    records = await _whose(run, services, records)
-    near = _closeness(found, [row_of[record.id] for record in records if record.text.strip() == request.query.strip()])
+    plan = _settled(replace(plan, corrected=found.corrected), found)
+    measured = await measure(
+        run, services, homes, request.query, found, weights=request.weights, plan=plan, k=request.k
+    )
+    if not len(measured.ids):
+        return [], failed
+    own, unranked = await _scores(run, services, request.query, measured)
+    anew = await reranked(run, services, request.query, own, measured=measured, homes=homes)
+    chosen = await choosing.best(run, services, homes, measured, (anew.scores, own), k=request.k)
+    records = await _ordered(run, request, homes, measured, chosen)
+    records = await choosing.whose(run, services, records)
     # The same failure may have kept both the query and the new turns from their vectors.
-    note = "; ".join(part for part in (failure, *(part for part in notes if part not in failure), unranked) if part)
-    ranked_by = "" if unranked else services.ranker.name
-    hits = [
-        Hit(
+    others = (*(part for part in notes if part not in failure), unranked, anew.failure)
+    note = "; ".join(part for part in (failure, *others) if part)
+    asked = await asked_before(run, homes, request.query, replace(found, read=measured.read), records)
+    asked = dict(zip(asked, await choosing.whose(run, services, list(asked.values())), strict=True))
+    known = measured.found
+    near = ranking.closeness(known.similarity, known.average, known.same, known.count)
+    sure = _confidence(request.query, plan, measured, own, near)
+
+    def hit(record: Record) -> Hit:
+        row = measured.row_of[record.id]
+        return Hit(
             record=record,
-            score=float(scores[row_of[record.id]]),
-            signals=Signals(**{name: float(column[row_of[record.id]]) for name, column in columns.items()}),
-            weights=weights,
+            score=float(anew.scores[row]),
+            signals=Signals(**{name: float(column[row]) for name, column in measured.columns.items()}),
+            weights=measured.weights,
             note=note,
             plan=plan,
-            ranker=ranked_by,
-            closeness=float(near[row_of[record.id]]) if np.isfinite(near[row_of[record.id]]) else None,
+            ranker="" if unranked else services.ranker.name,
+            reranker=anew.by(row),
+            own=float(own[row]) if anew.name else None,
+            closeness=float(near[row]) if np.isfinite(near[row]) else None,
+            confidence=float(sure[row]) if np.isfinite(sure[row]) else None,
+            asked=asked.get(record.id),
         )
-        for record in records
-    ]
-    return [_explained(hit, hits[row + 1 :]) for row, hit in enumerate(hits)], failed or bool(unranked)
+
+    _, facts = chosen
+    hits = [_supported(hit(one), hit(facts[one.id])) if one.id in facts else hit(one) for one in records]
+    return _descending(hits), failed or bool(unranked or anew.failure)
+
+
+async def _homes(
+    run: Runner, services: Services, where: Where, states: Mapping[Scope, LogState]
+) -> tuple[list[Home], list[str]]:
+    """What is searched, with its index brought up to its log, and notes of what is missing there."""
+    texts = services.state(TextIndex)
+    if texts.emptied:
+        raise StoreUnavailableError("the index is being made anew")
+    homes, notes = list[Home](), dict[str, None]()
+    for number, (scope, state) in enumerate(states.items()):
+        status, note = await texts.catch_up(run, services, scope.owner, state)
+        notes[note] = None
+        view = await in_view(run, services, scope, state)
+        homes.append(Home(view, narrowed(view, replace(where, scope=scope)), status, state, number))
+    return homes, list(notes)
+
+
+async def _ordered(
+    run: Runner,
+    request: Request,
+    homes: Sequence[Home],
+    measured: Measured,
+    chosen: tuple[list[Record], dict[int, Record]],
+) -> list[Record]:
+    """The records that were chosen, newest first where the question is about now."""
+    records, facts = chosen
+    if not wanted_of(homes[0].view, request.weights).current or not about_now(request.query):
+        return records
+    rows = [measured.row_of[facts.get(record.id, record).id] for record in records]
+    return await choosing.newest_first(run, homes, measured, records, measured.features["relevance"][rows])
 
 
 def _plan(services: Services, request: Request) -> Plan:
@@ -123,14 +165,18 @@ def _plan(services: Services, request: Request) -> Plan:
     )
 
 
-async def _scores(
-    run: Runner, services: Services, query: str, columns: Mapping[str, Array], *, weights: Weights, ids: Ids
-) -> tuple[Array, str]:
+def _settled(plan: Plan, found: Found) -> Plan:
+    """The plan; its time is vague where nothing is from then, since another may be meant, or it was told later."""
+    empty = plan.timing is Timing.CLEAR and not in_time.within(found.places.at, plan.times)
+    return replace(plan, timing=Timing.VAGUE) if empty else plan
+
+
+async def _scores(run: Runner, services: Services, query: str, measured: Measured) -> tuple[Array, str]:
     """What the ranker gives each candidate, and why it could not: then the weighted mean of the signals."""
+    ids, columns, weights = measured.ids, measured.columns, measured.weights
 
     def texts(rows: Sequence[int]) -> list[str]:
-        records = {record.id: record.text for record in services.index.get(ids[list(rows)].tolist())}
-        return [records.get(int(ids[row]), "") for row in rows]
+        return [measured.records[row].text for row in rows]
 
     try:
         scores = await run.call(services.ranker.score, query, columns, weights, texts)
@@ -144,168 +190,57 @@ async def _scores(
     return scores, ""
 
 
-def _closeness(found: Found, asked: Sequence[int]) -> Array:
-    """How near each candidate is to the query by itself; an earlier turn in the same words counts for no average."""
-    average, count = found.average.copy(), found.count.copy()
-    for row in asked:
-        if np.isfinite(found.similarity[row]):
-            owner = (found.average == found.average[row]) & (found.count == found.count[row]) & (count > 1)
-            average[owner] = (average[owner] * count[owner] - found.similarity[row]) / (count[owner] - 1)
-            count[owner] -= 1
-    return ranking.closeness(found.similarity, average, found.same, count)
+def _confidence(query: str, plan: Plan, measured: Measured, scores: Array, near: Array) -> Array:
+    """How sure it is that each candidate answers; NaN where their words were not read."""
+    if not measured.records:
+        return np.full(len(scores), np.nan)
+    of_the_time = in_time.meant(plan.timing, measured.columns["temporal"]) & (asking_share(query) > 0)
+    asked_for = (measured.columns["exact"] > 0) | of_the_time
+    if measured.found.count.max() < certainty.FEW:
+        order = np.argsort(-scores, kind="stable")
+        having = [frozenset(terms(measured.records[row].text)) for row in order.tolist()]
+        words = np.empty(len(scores))
+        words[order] = certainty.common_words(set(terms(query)), having)
+        besides = sum(not repeats(query, record) for record in measured.records)
+        beside = (measured.features["around"] > 0) & (besides > certainty.PAIR)
+        each = certainty.by_rule(near, words, beside)
+        return np.asarray(np.where(asked_for, np.maximum(each, certainty.EVEN), each))
+    # The question itself, which an agent remembers before it asks, is no answer to it.
+    others = np.flatnonzero([not repeats(query, record) for record in measured.records])
+    if not len(others):
+        return np.zeros(len(scores))
+    learned, features = Learned.load(), measured.features | {"closeness": np.nan_to_num(near)}
+    told = certainty.evidence({name: column[others] for name, column in features.items()}, scores[others])
+    share = certainty.answered(told, learned.certainty, learned.bias)
+    return certainty.confidence(share, scores, asked_for)
 
 
-def _explained(hit: Hit, behind: Sequence[Hit]) -> Hit:
-    """The hit, with a word on why better ones stand behind it."""
-    if not behind or hit.score >= max(other.score for other in behind) - 10**-SCORE_DIGITS:
-        return hit
-    why = "before better ones, for the newest of much the same or for variety"
-    return replace(hit, note=f"{hit.note}; {why}" if hit.note else why)
+FIRST = "its place before better ones, as the newest of much the same or for variety"
 
 
-def _columns(services: Services, found: Found, weights: Weights, plan: Plan) -> dict[str, Array]:
-    places = found.places
-    by_meaning = ranking.vector_signal(found.similarity, found.average)
-    by_words = ranking.text_signal(found.bm25)
-    share = weights.vector + weights.text
-    vector, text = (weights.vector / share, weights.text / share) if share else (0.0, 0.0)
-    relevance = vector * by_meaning + text * by_words
-    now, half_life = services.clock().timestamp(), services.config.recall.half_life.total_seconds()
-    return {
-        "vector": by_meaning,
-        "text": by_words,
-        "neighbours": ranking.neighbour_signal(relevance, places.segments, places.ordinals, average=0.5 * vector),
-        "segment": ranking.segment_signal(relevance, places.segments),
-        "recency": ranking.recency_signal(now - places.at, half_life),
-        "importance": places.importance.astype(np.float64),
-        "use": ranking.use_signal(places.uses, now - places.last_used, half_life),
-        "current": found.current.astype(np.float64),
-        "exact": found.exact,
-        "temporal": ranking.temporal_signal(
-            places.at, [(span.since.timestamp(), span.until.timestamp()) for span in plan.times]
-        ),
-    }
-
-
-async def _best(
-    run: Runner, services: Services, scopes: Sequence[Scope], ids: Ids, scores: Array, *, k: int
-) -> list[Record]:
-    """The k best records; equal scores put the newer first, and what a turn says is returned once."""
-    best = np.lexsort((-ids, -np.round(scores, SCORE_DIGITS)))
-    diversity = services.config.recall.diversity
-    if diversity:
-        pool = best[: max(DIVERSE_POOL, k)]
-        # Records of different owners are not compared: 0.
-        likeness = np.sum([await run.call(services.index.likeness, scope.owner, ids[pool]) for scope in scopes], axis=0)
-        best = pool[ranking.diverse(scores[pool], likeness, len(pool), diversity)]
-    owners, chosen = {scope.owner for scope in scopes}, dict[int, Record]()
-    for start in range(0, len(best), k):
-        for record in await run.call(services.index.get, ids[best[start : start + k]].tolist()):
-            # A turn and what was read from it lead to the same words: the one that fits better stands for both.
-            mine = record.scope.owner in owners  # an index of a log that was set back may have ids of another owner
-            if mine and record.turn not in chosen and len(chosen) < k:
-                chosen[record.turn] = record
-        if len(chosen) >= k:
-            break
-    return list(chosen.values())
-
-
-async def _whose(run: Runner, services: Services, records: list[Record]) -> list[Record]:
-    """The records, with the origin of their turn where the index does not know it: it was made by an older version."""
-    unknown = [record for record in records if record.origin is Origin.IMPORTED and record.kind is not RecordKind.ITEM]
-    origins: dict[int, Origin] = {}
-    for owner in {record.scope.owner for record in unknown}:
-        turns = {record.turn for record in unknown if record.scope.owner == owner}
-        origins |= {turn.position: turn.origin for turn in await at_positions(run, services, owner, turns)}
-    if not origins:
-        return records
-    return [replace(record, origin=origins.get(record.turn, record.origin)) for record in records]
-
-
-async def _newest_first(
-    run: Runner, services: Services, owner: Scope, records: list[Record], scores: Array
-) -> list[Record]:
-    """The records, where among the first `HEAD` the newer of two that say much the same stands first."""
-    centroid, number = await run.call(services.index.centroid, owner)
-    if number < 2 or len(records) < 2 or services.config.recall.diversity:  # noqa: PLR2004 - nothing to compare
-        return records
-    head, rest = records[:HEAD], records[HEAD:]
-    ids = np.array([record.id for record in head], dtype=np.int64)
-    # The mean over all pairs of different records, from that over all pairs.
-    average = (number * float(centroid @ centroid) - 1) / (number - 1)
-    by_age = sorted(range(len(head)), key=lambda row: (head[row].at, head[row].turn), reverse=True)
-    order = ranking.newest_first(
-        await run.call(services.index.likeness, owner, ids),
-        scores[:HEAD],
-        np.argsort(by_age).astype(np.float64),
-        np.array([[_apart(one, other) for other in head] for one in head]),
-        average,
+def _supported(turn: Hit, fact: Hit) -> Hit:
+    """The hit of a turn with the better score and confidence of the two: what was read from it, it says itself."""
+    sure = [one.confidence for one in (turn, fact) if one.confidence is not None]
+    turn = replace(turn, confidence=max(sure, default=None))
+    if fact.score < turn.score + 10**-choosing.SCORE_DIGITS:
+        return turn
+    return _raised(
+        turn, fact.score, f"its fact {shown(fact.record.text)}" + (fact.reranker and f" and {fact.reranker}")
     )
-    return [*(head[row] for row in order.tolist()), *rest]
 
 
-def _apart(one: Record, other: Record) -> bool:
-    """Whether two records can tell of a change: of two occasions, and if both are facts, of the same subject."""
-    if one.kind is other.kind is RecordKind.FACT and one.speaker != other.speaker:
-        return False
-    return one.scope != other.scope or abs(one.at - other.at) > SEGMENT_PAUSE
+def _raised(hit: Hit, score: float, reason: str) -> Hit:
+    """The hit with a score that is not its own; what it was raised by before stands behind the reason."""
+    if hit.own is None:
+        return replace(hit, score=score, own=hit.score, reranker=reason)
+    return replace(hit, score=score, reranker=f"{reason}; before it {hit.score:.3f} by {hit.reranker}")
 
 
-def _applied(weights: Weights, found: Found, query: str, plan: Plan, *, meaning: bool) -> Weights:
-    """The weights as this query applies them: without vectors the text takes the weight of both."""
-    if not meaning:
-        weights = replace(weights, vector=0.0, text=weights.vector + weights.text)
-    brevity = ranking.brevity(found.places.lengths)
-    stale_wanted = found.current.all() or about_the_past(query)
-    applied = asdict(weights) | {
-        "neighbours": weights.neighbours * brevity,
-        "segment": weights.segment * brevity,
-        "importance": weights.importance * brevity,
-        "current": 0.0 if stale_wanted else weights.current,
-        "exact": weights.exact if plan.exact else 0.0,
-        "temporal": weights.temporal if plan.times else 0.0,
-    }
-    # Where nothing is left to judge by, all scores are 0 with any weights.
-    return Weights(**applied) if any(applied.values()) else weights
-
-
-NEWEST = 1000
-"""Turns of each owner that are looked through."""
-
-WEIGHTS = replace(Weights.plain(), vector=0.0, text=0.9, recency=0.1)
-"""Without a common word the newest comes first."""
-
-
-async def from_log(
-    run: Runner, services: Services, request: Request, spaces: Sequence[Scope], failure: str
-) -> list[Hit]:
-    """The hits that the newest turns of the log give, with a note of what failed."""
-    records: list[Record] = []
-    for scope in (request.where.scope, *spaces):
-        view = await in_view(run, services, scope)
-        allowed = narrowed(view, replace(request.where, scope=scope))
-        events = await run.call(view.log.read, scope, kinds=(EventKind.MESSAGE,), limit=NEWEST, newest=True)
-        records += [item.record for item in derive(learnt(services, events), {}) if allowed.allows(item.record)]
-    importance = np.array([record.importance for record in records])
-    times = np.array([record.at.timestamp() for record in records])
-    known = kept(services, times, importance, np.zeros(len(records), dtype=np.int64))
-    records = [record for record, stays in zip(records, known, strict=True) if stays]
-    if not records:
-        return []
-    age = services.clock().timestamp() - np.array([record.at.timestamp() for record in records])
-    columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(records)))
-    columns["text"] = by_words(request.query, [record.text for record in records])
-    columns["recency"] = ranking.recency_signal(age, services.config.recall.half_life.total_seconds())
-    scores = ranking.weighted_mean(columns, WEIGHTS)
-    best = np.lexsort((-np.array([record.id for record in records]), -scores))[: request.k]
-    note = f"the index cannot be reached, so this is by words alone over the newest {NEWEST:,} turns: {failure}"
-    return [
-        Hit(
-            record=records[row],
-            score=float(scores[row]),
-            signals=Signals(text=float(columns["text"][row]), recency=float(columns["recency"][row])),
-            weights=WEIGHTS,
-            note=note,
-        )
-        for row in best.tolist()
-    ]
+def _descending(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits in their order; one that stands before better ones has the best of their scores, and says so."""
+    ordered: list[Hit] = []
+    for hit in reversed(hits):
+        if ordered and hit.score < ordered[-1].score - 10**-choosing.SCORE_DIGITS:
+            hit = _raised(hit, ordered[-1].score, FIRST)  # noqa: PLW2901
+        ordered.append(hit)
+    return ordered[::-1]

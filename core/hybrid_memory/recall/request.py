@@ -11,16 +11,17 @@ from hybrid_memory.config.memory import Weights
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import RecordKind, Scalar, Where
 from hybrid_memory.log.origin import Origin
+from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.plan import Intent
 from hybrid_memory.scope import Scope
-from hybrid_memory.validation import check_span, checked_count, checked_text, shown, storable
+from hybrid_memory.validation import check_span, checked_count, checked_share, checked_text, shown, storable
 
 MAX_QUERY_CHARS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A checked call of recall."""
+    """A checked call of recall; ``session`` is that of whoever asks."""
 
     query: str
     k: int
@@ -28,6 +29,8 @@ class Request:
     weights: Weights | None
     intent: Intent = Intent.AUTO
     spaces: Collection[str] = ()
+    min_confidence: float | None = None
+    session: str | None = None
 
     @classmethod
     def of(
@@ -46,6 +49,7 @@ class Request:
         intent: Intent | str = Intent.AUTO,
         spaces: Collection[str] = (),
         origins: Collection[Origin | str] = (),
+        min_confidence: float | None = None,
     ) -> Self:
         """The request, if its parts are in order; raises `InvalidInputError`."""
         query = checked_query(query)
@@ -55,6 +59,7 @@ class Request:
         if within == "session" and spaces:
             raise InvalidInputError("within='session' is this handle's session alone: leave spaces out")
         check_span(since, until)
+        least = None if min_confidence is None else checked_share("min_confidence", min_confidence)
         where = Where(
             scope=scope if within == "session" else scope.owner,
             kinds=_kinds(kinds),
@@ -64,7 +69,13 @@ class Request:
             metadata={} if metadata is None else _scalars(metadata),
             origins=_origins(origins),
         )
-        return cls(query, number, where, weights, _intent(intent), spaces)
+        return cls(query, number, where, weights, _intent(intent), spaces, least, scope.session)
+
+    def keeps(self, hit: Hit, usual: float) -> bool:
+        """Whether the hit is sure enough to answer, as asked for or as usual, or nothing tells how sure it is."""
+        return hit.confidence is None or hit.confidence >= (
+            usual if self.min_confidence is None else self.min_confidence
+        )
 
 
 def checked_query(query: str) -> str:

@@ -130,7 +130,9 @@ class Measured:
 
 async def measured(run: Runner, services: Services, request: Request) -> Measured:
     """The signals of each text, and its score, in the order given."""
-    weights = _applied(request.weights or services.config.recall.weights, timed=request.at is not None)
+    weights = _applied(
+        request.weights or services.config.recall.weights or Weights.plain(), timed=request.at is not None
+    )
     asked, vectors, note = await _vectors(run, services, request) if weights.vector else (None, None, "")
     if weights.vector and (asked is None or vectors is None):  # the words take the weight of both
         weights = replace(weights, vector=0.0, text=weights.vector + weights.text)
@@ -150,8 +152,7 @@ async def measured(run: Runner, services: Services, request: Request) -> Measure
 def _applied(weights: Weights, *, timed: bool) -> Weights:
     """Without what only a memory has: turns around it, importance, uses, and newer ones that say otherwise."""
     recency = weights.recency if timed else 0.0
-    none = dict.fromkeys(("neighbours", "segment", "importance", "use", "current", "exact", "temporal"), 0.0)
-    return replace(weights, recency=recency, **none)
+    return replace(Weights.plain(), vector=weights.vector, text=weights.text, recency=recency)
 
 
 async def _vectors(run: Runner, services: Services, request: Request) -> tuple[Floats | None, Floats | None, str]:
@@ -211,4 +212,4 @@ def by_meaning(query: Floats, vectors: Floats) -> Array:
     asked = ranking.centred(query.astype(np.float64), middle, len(rows))
     similarity = np.full(len(vectors), np.nan)
     similarity[known] = rows @ asked
-    return ranking.vector_signal(similarity, float(asked @ middle))
+    return np.where(known, ranking.vector_signal(similarity, float(asked @ middle)), 0.0)

@@ -17,7 +17,7 @@ from hybrid_memory.log.port import Archive, EventLog
 from hybrid_memory.scope import Scope
 from hybrid_memory.urls import shown_url
 
-LOGS = "sqlite:///memory.db (relative), sqlite:////full/path/memory.db, memory:// or redis://host:6379/0"
+LOGS = "sqlite:///memory.db (relative), sqlite:////full/path/memory.db, memory://, postgresql://host:5432/database or redis://host:6379/0"
 INDEXES = f"{LOGS}, milvus://host:19530 or milvus:///folder.db"
 ARCHIVES = "clickhouse://host:8123/database or chdb:///folder"
 
@@ -149,16 +149,28 @@ def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None 
         yield Finding("outbox", "note", f"{pending:,} messages wait for the log", "the next write or search moves them")
 
 
+def anchor_of(mark: str, version: str) -> str:
+    """What an index keeps with its position: the mark of the event there, and in which version terms were made."""
+    return f"{mark}~{version}" if version else mark
+
+
+def anchored(status: Status) -> tuple[str, str]:
+    """The mark and the version that `anchor_of` put together; both empty in an index of older stores."""
+    mark, _, version = status.anchor.partition("~")
+    return mark, version
+
+
 def astray(log: EventLog, owner: Scope, status: Status) -> bool:
     """Whether an index of this status has followed events of the owner that the log no longer has.
 
     So it is where a log was set back: restored from a backup, or by a server that lost its last second.
     """
-    if not status.applied or not status.anchor:
+    stands, _ = anchored(status)
+    if not status.applied or not stands:
         return False
     found = log.mark(owner, status.applied)
     if found:
-        return found != status.anchor
+        return found != stands
     erased = log.read(owner.owner, after=status.applied, kinds=(EventKind.ERASED,))
     return not any(first <= status.applied <= last for one in erased for first, last in one.payload["positions"])
 

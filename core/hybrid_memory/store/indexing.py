@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import threading
+import time
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.display import Progress
+from hybrid_memory.display import Progress, counted
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.index.derive import Derived, derive, index_terms, passage, suspicion_of
 from hybrid_memory.index.port import Entry, Status, Use
@@ -20,12 +25,15 @@ from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.port import LogState
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.log.visible import runs
+from hybrid_memory.models.port import Embedder, MediaEmbedder
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.engine import astray
+from hybrid_memory.store.engine import anchor_of, anchored, astray
+from hybrid_memory.store.passages import Pending, passages
 from hybrid_memory.store.projection import Projection, projections
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
@@ -38,6 +46,9 @@ Erased: TypeAlias = Mapping[str, Any]
 
 
 EMBED_BATCH = 32
+
+AT_ONCE = 2_000
+"""Records without a vector of which a recall makes them itself; more are left to the background, if that works."""
 
 SEEN_CACHE = 4096
 """Owners of whom a process remembers which event it saw last."""
@@ -53,14 +64,23 @@ class IndexProjection(Projection):
 
     Attributes:
         reads: kinds of the events that it follows; empty for all.
-        batch: events that are read at once.
+        batch: events that are read at once; taken: records whose vectors are taken over at once.
+        version: of what is made from events; an index of another one is renewed when it is followed next.
+        emptied: it was dropped, and what is found in it is not yet what the log holds.
+        left: owners whose vectors a recall left to the background.
     """
 
     reads: ClassVar[tuple[EventKind, ...]] = ()
-    batch: ClassVar[int] = 512
+    batch: ClassVar[int] = 2048
+    taken: ClassVar[int] = 512
+    version: ClassVar[str] = ""
 
     def __init__(self) -> None:
         self._seen: LruCache[Scope, tuple[int, str]] = LruCache(SEEN_CACHE)
+        self._filling = Counter[Scope]()
+        self._lock = threading.Lock()
+        self.emptied = False
+        self.left: set[Scope] = set()
 
     @abstractmethod
     def port(self, services: Services) -> SemanticIndex:
@@ -71,8 +91,12 @@ class IndexProjection(Projection):
         return True
 
     @abstractmethod
+    def model(self, services: Services) -> Embedder | MediaEmbedder | None:
+        """What makes the vectors of its records; None if they get none."""
+
     def embeds(self, services: Services) -> bool:
         """Whether its records get vectors."""
+        return self.model(services) is not None
 
     @abstractmethod
     async def entries(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Entry]:
@@ -85,6 +109,31 @@ class IndexProjection(Projection):
     @abstractmethod
     async def embed(self, run: Runner, services: Services, owner: Scope, progress: Progress | None = None) -> int:
         """Give waiting records their vectors, in batches that survive a crash one by one; returns how many."""
+
+    async def take_over(
+        self, run: Runner, services: Services, owner: Scope, donor: SemanticIndex
+    ) -> AsyncIterator[int]:
+        """Give waiting records the vectors that another index has of their content; yields how many, batch by batch."""
+        index, without = self.port(services), 0
+        model, embedder = self.model(services), await run.call(donor.embedder)
+        if model is None or embedder is None or embedder[0] != model.name:
+            return
+        while pending := (await run.call(index.status, owner, pending=without + self.taken)).pending[without:]:
+            records = await run.call(index.get, pending)
+            before = await run.call(index.previous, owner, records)
+            keys = await self.keys(run, services, owner, [(one, before.get(one.id)) for one in records], donor)
+            known = await run.call(donor.known, list(dict.fromkeys(keys.values())))
+            found = {number: key for number, key in keys.items() if key in known}
+            if found:
+                await run.call(index.put_vectors, embedder, found, known)
+            without += len(pending) - len(found)
+            yield len(found)
+
+    @abstractmethod
+    async def keys(
+        self, run: Runner, services: Services, owner: Scope, pending: Pending, donor: SemanticIndex
+    ) -> dict[int, bytes]:
+        """By record id the key of the content that another index may have the vector of."""
 
     async def scrub(self, run: Runner, services: Services) -> None:
         """Overwrite what was destroyed in files of its own; see `SemanticIndex.scrub`."""
@@ -105,9 +154,16 @@ class IndexProjection(Projection):
 
     async def follow(self, run: Runner, services: Services, owner: Scope) -> int:
         """Derive records from new events, and drop those of what was erased; returns how many are new."""
-        count, index = 0, self.port(services)
-        head = (await run.call(services.truth.heads, owner)).get(owner.owner, 0)
-        while (status := await self._checked(run, services, owner)).applied < head:
+        state = await run.call(services.truth.state, owner)
+        return (await self._followed(run, services, owner, state))[0]
+
+    async def _followed(
+        self, run: Runner, services: Services, owner: Scope, state: LogState, *, pending: int = 0, sums: bool = False
+    ) -> tuple[int, Status]:
+        """How many records are new once the index is as far as this state of the log, and the index's own state."""
+        count, index, head = 0, self.port(services), state.head
+        marks, ask = {0: "", head: state.mark}, partial(run.call, index.status, owner, pending=pending, sums=sums)
+        while (status := await self._checked(run, services, owner, ask, marks)).applied < head:
             after = status.applied
             events = await run.call(
                 services.truth.read, owner.owner, after=after, upto=head, kinds=self.reads, limit=self.batch
@@ -117,27 +173,48 @@ class IndexProjection(Projection):
                 await self.clean(run, services, erased, dropped)
             entries = await self.entries(run, services, owner, events)
             upto = events[-1].position if len(events) == self.batch else head
-            anchor = await run.call(services.truth.mark, owner, upto)
-            uses = uses_of(events)
+            if upto < head:
+                marks[upto] = events[-1].mark
+            anchor, uses = anchor_of(marks[upto], self.version), uses_of(events)
             # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
             seen = status.anchor
             if await run.call(
                 index.upsert, owner, entries, after=after, seen=seen, upto=upto, anchor=anchor, uses=uses
             ):
                 count += len(entries)
-        return count
+        return count, status
 
-    async def _checked(self, run: Runner, services: Services, owner: Scope) -> Status:
-        """How far the index is, once its position is one of the history that the log has."""
-        index = self.port(services)
-        status = await run.call(index.status, owner)
-        mark = await run.call(services.truth.mark, owner, status.applied) if status.applied else ""
-        if status.applied and not status.anchor and (mark or self._seen.get(owner.owner) is None):
+    async def _checked(
+        self,
+        run: Runner,
+        services: Services,
+        owner: Scope,
+        ask: Callable[[], Awaitable[Status]],
+        marks: dict[int, str],
+    ) -> Status:
+        """What it answers to ``ask``, once its position is one of the history that the log has.
+
+        ``marks`` are those of the log's events that are known, by position; others are noted there.
+        """
+        status = await ask()
+        if status.applied not in marks:
+            marks[status.applied] = await run.call(services.truth.mark, owner, status.applied)
+        mended = await self._mended(run, services, owner, status, marks)
+        return status if mended is status else await ask()
+
+    async def _mended(
+        self, run: Runner, services: Services, owner: Scope, status: Status, marks: Mapping[int, str]
+    ) -> Status:
+        """How far an index of this state is, after it was set right where the log has another history."""
+        mark, (stands, version) = marks[status.applied], anchored(status)
+        if status.applied and not stands and (mark or (not version and self._seen.get(owner.owner) is None)):
             status = await self._upgraded(run, services, owner, status, mark)
-        elif mark != status.anchor and await run.call(astray, services.truth, owner, status):
+        elif mark != stands and await run.call(astray, services.truth, owner, status):
             with services.statistics.timed("realigning"):
                 return await self._realigned(run, services, owner, status)
-        await self._note(run, services, owner.owner, (status.applied, mark))
+        if status.applied and version != self.version:
+            status = await self.renew(run, services, owner, status)
+        await self._note(run, services, owner.owner, (status.applied, mark), marks)
         return status
 
     async def _upgraded(self, run: Runner, services: Services, owner: Scope, status: Status, mark: str) -> Status:
@@ -152,20 +229,32 @@ class IndexProjection(Projection):
             said = {one.id: one.origin for one in await self.records(run, services, owner, events)}
             stored = await run.call(index.get, [number for number in said if said[number] is not Origin.IMPORTED])
             origins = {one.id: said[one.id] for one in stored if one.origin is Origin.IMPORTED}
-            if origins and not await run.call(index.upsert, owner, [], after=at, upto=at, seen="", origins=origins):
+            seen = status.anchor
+            if origins and not await run.call(
+                index.upsert, owner, [], after=at, upto=at, anchor=seen, seen=seen, origins=origins
+            ):
                 break  # another process has done it
             upto = events[-1].position
-        await run.call(index.upsert, owner, [], after=at, upto=at, seen="", anchor=mark)
+        anchor = anchor_of(mark, anchored(status)[1])
+        await run.call(index.upsert, owner, [], after=at, upto=at, seen=status.anchor, anchor=anchor)
         _clear(services)
         return await run.call(index.status, owner)
 
-    async def _note(self, run: Runner, services: Services, owner: Scope, seen: tuple[int, str]) -> None:
+    async def renew(self, run: Runner, services: Services, owner: Scope, status: Status) -> Status:
+        """How far an index of another version is, after what is made from events was made anew."""
+        return status
+
+    async def _note(
+        self, run: Runner, services: Services, owner: Scope, seen: tuple[int, str], marks: Mapping[int, str]
+    ) -> None:
         """Drop what is cached of a history that the log no longer has, where another process set the index right."""
         before = self._seen.get(owner)
         if before == seen:
             return
-        if before is not None and before[1] != await run.call(services.truth.mark, owner, before[0]):
-            _clear(services)
+        if before is not None:
+            mark = marks.get(before[0]) or await run.call(services.truth.mark, owner, before[0])
+            if mark != before[1]:
+                _clear(services)
         self._seen.put(owner, seen)
 
     async def _realigned(self, run: Runner, services: Services, owner: Scope, status: Status) -> Status:
@@ -178,7 +267,7 @@ class IndexProjection(Projection):
         size = await run.call(index.size)
         stored = await run.call(index.latest, Where(owner.owner), min(size.records, MAX_LISTED))
         stale = [number for number in stored.tolist() if number not in standing]
-        anchor = await run.call(truth.mark, owner, upto) if upto else ""
+        anchor = anchor_of(await run.call(truth.mark, owner, upto), anchored(status)[1]) if upto else ""
         at, seen = status.applied, status.anchor
         # Where another process was faster, nothing goes: what is stale here may be new by now, under the same id.
         if await run.call(index.upsert, owner, [], after=at, seen=seen, upto=upto, anchor=anchor, gone=stale):
@@ -222,27 +311,78 @@ class IndexProjection(Projection):
         indexed = await self.follow(run, services, owner) if self.exists(services) else 0
         if not self.exists(services) or not self.embeds(services):
             return Receipt(indexed=indexed)
-        embedded = await self.embed(run, services, owner, progress)
+        with self.filling(owner):
+            embedded = await self.embed(run, services, owner, progress)
         await run.call(self.port(services).train, owner)
         return Receipt(indexed=indexed, embedded=embedded)
 
-    async def catch_up(self, run: Runner, services: Services, owner: Scope) -> str:
-        """Index what is new before a recall; returns a note if vectors are missing, or if nothing may be indexed."""
-        if services.read_only:
-            status = await run.call(self.port(services).status, owner)
-            if await run.call(astray, services.truth, owner, status):
-                raise StoreUnavailableError(f"the log of {owner} was set back behind the index: open it to be written")
-            after = status.applied
-            behind = await run.call(services.truth.count, owner, after=after)
-            return f"read-only: {behind:,} new events are not indexed" if behind else ""
-        await self.follow(run, services, owner)
+    @contextmanager
+    def filling(self, owner: Scope) -> Iterator[None]:
+        """While the vectors of this owner are made by somebody who has time: a recall does not wait for all of them."""
+        self.left.discard(owner)
+        with self._lock:
+            self._filling[owner] += 1
         try:
-            if self.embeds(services):
-                await self.embed(run, services, owner)
+            yield
+        finally:
+            with self._lock:
+                self._filling -= Counter([owner])
+
+    async def catch_up(
+        self, run: Runner, services: Services, owner: Scope, state: LogState | None = None
+    ) -> tuple[Status, str]:
+        """Index what is new before a recall.
+
+        Returns the state of the index, with sums where its records get vectors, and a note if vectors are missing, or
+        if nothing may be indexed. ``state`` is that of the owner's log, where it is known.
+        """
+        embeds, most = self.embeds(services), EMBED_BATCH if self._filling[owner] else AT_ONCE
+        state = await run.call(services.truth.state, owner) if state is None else state
+        if services.read_only:
+            return await self._as_it_is(run, services, owner, state)
+        pending = most + 1 if embeds else 0
+        _, status = await self._followed(run, services, owner, state, pending=pending, sums=embeds)
+        if not status.pending:
+            return status, ""
+        note = await self._embedded(run, services, owner, len(status.pending), most)
+        return await run.call(self.port(services).status, owner, sums=True), note
+
+    async def _as_it_is(self, run: Runner, services: Services, owner: Scope, state: LogState) -> tuple[Status, str]:
+        """The state of an index that nothing is written to, and what it lacks."""
+        embeds = self.embeds(services)
+        status = await run.call(self.port(services).status, owner, pending=int(embeds), sums=embeds)
+        if anchored(status)[0] != state.mark and await run.call(astray, services.truth, owner, status):
+            raise StoreUnavailableError(f"the log of {owner} was set back behind the index: open it to be written")
+        if status.applied < state.head:
+            behind = await run.call(services.truth.count, owner, after=status.applied)
+            return status, f"read-only: {behind:,} new events are not indexed"
+        return status, await self._missing(run, services) if status.pending else ""
+
+    async def _embedded(self, run: Runner, services: Services, owner: Scope, pending: int, most: int) -> str:
+        """Make so many missing vectors as far as a recall waits for that; returns a note if some are left."""
+        work = services.config.orchestration
+        if pending > most and (self._filling[owner] or work.background):
+            self.left |= set() if self._filling[owner] else {owner}
+            return await self._missing(run, services)
+        until = time.monotonic() + work.model_timeout.total_seconds()
+
+        def enough(done: int, total: int) -> None:
+            if done < total and time.monotonic() > until:
+                raise ModelError(_unmade(total - done))
+
+        try:
+            await self.embed(run, services, owner, enough)
         except ModelError as error:
             _log.warning("%s; the records are there, their vectors will be made later", error)
             return str(error)
         return ""
+
+    async def _missing(self, run: Runner, services: Services) -> str:
+        return _unmade((await run.call(self.port(services).size)).pending)
+
+
+def _unmade(count: int) -> str:
+    return f"{counted(count, 'vector')} still to be made, what has none is found by its words"
 
 
 def _alike(record: Record, other: Record | None) -> bool:
@@ -359,6 +499,8 @@ class TextIndex(IndexProjection):
         embeddings: vectors of queries and texts, as the embedder caches them.
     """
 
+    version = "2"
+
     def __init__(self, embeddings: LruCache[bytes, Floats] | None = None) -> None:
         super().__init__()
         self._embeddings = embeddings
@@ -374,18 +516,18 @@ class TextIndex(IndexProjection):
     def port(self, services: Services) -> SemanticIndex:
         return services.index
 
-    def embeds(self, services: Services) -> bool:
-        return services.embedder is not None
+    def model(self, services: Services) -> Embedder | None:
+        return services.embedder
 
     async def entries(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Entry]:
         derived, cleaning = await _derived(run, services, owner, events), services.config.cleaning
-        return [Entry(item.record, index_terms(item.record, item.previous, cleaning)) for item in derived]
+        return [Entry(item.record, index_terms(item.record, cleaning)) for item in derived]
 
     async def records(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Record]:
         return [item.record for item in await _derived(run, services, owner, events)]
 
     async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
-        """Drop the records of what was erased; the turns after it are indexed again without its words."""
+        """Drop the records of what was erased; the turns after it are embedded again without its words."""
         index, positions = services.index, [p for first, last in erased["positions"] for p in range(first, last + 1)]
         records = await run.call(index.get, positions)
         if all(record.kind is RecordKind.ITEM for record in records):  # nothing was made with their words
@@ -414,10 +556,49 @@ class TextIndex(IndexProjection):
     async def _again(
         self, run: Runner, services: Services, owner: Scope, status: Status, places: Sequence[int]
     ) -> bool:
-        """Index these turns once more; False, and nothing is stored, if the index went on since this status."""
-        entries = [await _anew(run, services, record) for record in await run.call(services.index.get, places)]
+        """Have these turns embedded once more; False, and nothing changes, if the index went on since this status."""
+        cleaning = services.config.cleaning
+        records = await run.call(services.index.get, places)
+        entries = [Entry(record, index_terms(record, cleaning)) for record in records]
         at, anchor = status.applied, status.anchor
         return not entries or await run.call(services.index.upsert, owner, entries, after=at, upto=at, anchor=anchor)
+
+    async def renew(self, run: Runner, services: Services, owner: Scope, status: Status) -> Status:
+        """How far the index is, after turns lost the terms that were the words of the turn before; vectors stay."""
+        index, at, seen = services.index, status.applied, status.anchor
+        size = await run.call(index.size)
+        ids = np.sort(await run.call(index.latest, Where(owner.owner), min(size.records, MAX_LISTED)))
+        for start in range(0, len(ids), self.batch):
+            if not await self._reworded(run, services, owner, status, ids[start : start + self.batch].tolist()):
+                break  # another process has done it, or was faster
+        anchor = anchor_of(anchored(status)[0], self.version)
+        await run.call(index.upsert, owner, [], after=at, upto=at, seen=seen, anchor=anchor)
+        # What another process let go of meanwhile may have been stored again.
+        for event in await run.call(services.truth.read, owner.owner, after=at, kinds=(EventKind.ERASED,)):
+            await self.unindex(run, services, owner, event.payload)
+        return await run.call(index.status, owner)
+
+    async def _reworded(
+        self, run: Runner, services: Services, owner: Scope, status: Status, ids: Sequence[int]
+    ) -> bool:
+        """Index these records with their own words and marks; False, and nothing is stored, if the index went on."""
+        index, cleaning = services.index, services.config.cleaning
+        records = await _marked(run, services, owner, await run.call(index.get, ids))
+        before = await run.call(index.previous, owner, [one for one in records if one.kind is RecordKind.TURN])
+        texts = {one.id: passage(one, before.get(one.id), cleaning) for one in records}
+        changed = [one for one in records if one.id in before and texts[one.id] != passage(one, None, cleaning)]
+        changed += [one for one in records if one.kind is RecordKind.FACT and one.metadata]
+        vectors = await run.call(index.vectors, [one.id for one in changed], owner)
+        entries = [Entry(record, index_terms(record, cleaning)) for record in changed]
+        at, seen = status.applied, status.anchor
+        if not await run.call(index.upsert, owner, entries, after=at, upto=at, seen=seen, anchor=seen):
+            return False
+        if status.embedder is not None and vectors:
+            name, width = status.embedder
+            keys = {one.id: content_key(name, texts[one.id]) for one in changed if one.id in vectors}
+            fresh = {key: vectors[number] for number, key in keys.items()}
+            await run.call(index.put_vectors, (name, width), keys, fresh)
+        return True
 
     async def clean(self, run: Runner, services: Services, erased: Sequence[Erased], count: int) -> None:
         """Clean up the log behind what another process erased, unless that can wait."""
@@ -430,7 +611,7 @@ class TextIndex(IndexProjection):
             await run.call(services.index.scrub)
 
     async def embed(self, run: Runner, services: Services, owner: Scope, progress: Progress | None = None) -> int:
-        count, embedder, cleaning = 0, services.embedder, services.config.cleaning
+        count, total, embedder, cleaning = 0, 0, services.embedder, services.config.cleaning
         if embedder is None:
             return 0
 
@@ -441,13 +622,32 @@ class TextIndex(IndexProjection):
             return services.embedder is embedder
 
         while wanted() and (pending := await run.call(services.index.pending, owner, EMBED_BATCH)):
-            texts = {record.id: passage(record, previous, cleaning) for record, previous in pending}
+            texts = await passages(pending, cleaning, embedder.name, embed)
             content = {number: (content_key(embedder.name, text), text) for number, text in texts.items()}
             if await put_vectors(run, services.index, embedder.name, content, embed, wanted=wanted):
                 count += len(pending)
+            last = len(pending) < EMBED_BATCH
             if progress is not None:
-                progress(count, count + (await run.call(services.index.size)).pending)
+                if not (total or last):  # once: many engines count all records for it
+                    total = count + (await run.call(services.index.size)).pending
+                progress(count, count if last else max(total, count))
+            if last:
+                break
         return count
+
+    async def keys(
+        self, run: Runner, services: Services, owner: Scope, pending: Pending, donor: SemanticIndex
+    ) -> dict[int, bytes]:
+        stored: tuple[str, int] | None = await run.call(donor.embedder)
+        name, dim = stored or ("", 0)
+
+        async def known(texts: list[str]) -> Floats:
+            found = await run.call(donor.known, keys := [content_key(name, text) for text in texts])
+            none = np.full(dim, np.nan, dtype=np.float32)
+            return np.stack([found.get(key, none) for key in keys])
+
+        texts = await passages(pending, services.config.cleaning, name, known)
+        return {number: content_key(name, text) for number, text in texts.items()}
 
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
         size, unindexed, suspected = await run.call(services.index.size), 0, 0
@@ -471,29 +671,30 @@ async def _derived(run: Runner, services: Services, owner: Scope, events: Sequen
 
 
 async def _told(run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Event]:
-    """The events, claims with the origin of their turn: those of older stores do not say it."""
-    silent = {
+    """The events, claims with the metadata of their turn, and its origin: those of older stores do not say it."""
+    claims = {
         event.position: event.payload["source"]
         for event in events
-        if event.kind is EventKind.CLAIM and "text" in event.payload and "origin" not in event.payload
+        if event.kind is EventKind.CLAIM and "text" in event.payload
     }
-    if not silent:
-        return events
-    turns = await at_positions(run, services, owner, set(silent.values()))
-    origins = {turn.position: turn.origin.value for turn in turns if turn.kind is EventKind.MESSAGE}
+    read = await at_positions(run, services, owner, set(claims.values())) if claims else []
+    turns = {turn.position: turn for turn in read if turn.kind is EventKind.MESSAGE}
     return [
-        replace(event, payload={**event.payload, "origin": origins.get(silent[event.position])})
-        if event.position in silent
+        replace(event, payload={**_of_turn(turns.get(claims[event.position])), **event.payload})
+        if event.position in claims
         else event
         for event in events
     ]
 
 
-async def _anew(run: Runner, services: Services, record: Record) -> Entry:
-    """What the index takes of a turn once more, since another one stands before it now."""
-    turns = await run.call(
-        services.truth.read, record.scope, upto=record.id, kinds=(EventKind.MESSAGE,), limit=3, newest=True
-    )
-    derived = derive(learnt(services, [event for event in turns if event.scope == record.scope]), {})
-    before = derived[-1].previous if derived else None
-    return Entry(record, index_terms(record, before, services.config.cleaning))
+async def _marked(run: Runner, services: Services, owner: Scope, records: Sequence[Record]) -> list[Record]:
+    """The records, facts with the metadata of their turn."""
+    facts = {record.turn for record in records if record.kind is RecordKind.FACT}
+    turns = await at_positions(run, services, owner, facts)
+    marks = {turn.position: turn.message.metadata for turn in turns if turn.kind is EventKind.MESSAGE}
+    return [replace(one, metadata=marks[one.turn]) if one.turn in facts & marks.keys() else one for one in records]
+
+
+def _of_turn(turn: Event | None) -> dict[str, Any]:
+    """What a claim has from its turn."""
+    return {"origin": None} if turn is None else {"origin": turn.origin.value, "metadata": turn.message.metadata}

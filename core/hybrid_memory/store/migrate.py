@@ -3,122 +3,73 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from hybrid_memory import display
-from hybrid_memory.arrays import Floats
-from hybrid_memory.display import Progress
-from hybrid_memory.errors import InvalidInputError, StoreError
-from hybrid_memory.index.semantic import SemanticIndex
-from hybrid_memory.log.event import Event
+from hybrid_memory.display import Progress, counted
+from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.indexing import content_key, indexes
+from hybrid_memory.store.copying import OwnerCopy, begun, copy_events
+from hybrid_memory.store.indexing import embedding, indexes
 from hybrid_memory.store.projection import projections
 from hybrid_memory.store.remember import drain
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
+from hybrid_memory.urls import shown_url
 
-BATCH = 512
+PROBE = ["hello"]
+"""Is embedded before anything is dropped for a new embedder: one that does not work is known by it."""
 
 
-async def migrate(run: Runner, source: Services, target: Services, progress: Progress | None = None) -> Migration:
-    """Copy every event with its position, index them there, and compare; what was copied before is not copied again.
+async def copied(run: Runner, source: Services, target: Services, progress: Progress) -> list[OwnerCopy]:
+    """Copy every event with its position, and compare; what was copied before is compared, and not copied again.
 
-    Vectors of the same embedder are taken over, those of another are made.
+    Each owner is copied up to where their log ends now.
     """
     await drain(run, source)
-    heads = await run.call(source.truth.heads)
-    copied = await run.call(target.truth.heads)
-    for owner, head in copied.items():
-        if await checksum(run, source, owner, upto=head) != await checksum(run, target, owner, upto=head):
-            raise InvalidInputError(f"the target has memories of {owner} that are not here: give an empty store")
-    total = sum([await run.call(source.truth.count, owner) for owner in heads])
-    done = 0
-    for owner in heads:
-        done += await _copied(run, source, target, owner)
-        if progress is not None:
-            progress(done, total)
-    digest = hashlib.sha256()
-    for owner, head in heads.items():
-        ours, theirs = [await checksum(run, services, owner, upto=head) for services in (source, target)]
-        if ours != theirs:
-            raise StoreError(f"the copy of what {owner} has is not like the original: {theirs} instead of {ours}")
-        digest.update(ours.encode())
+    size = await run.call(source.truth.size)
+    if size.archived:
+        raise InvalidInputError(
+            f"{counted(size.archived, 'message')} of {shown_url(source.config.url)} stand in an archive: name it by "
+            "archive= in the settings, so that they are copied too"
+        )
+    copies, done = await begun(run, source, target), 0
+    for copy in copies:
+        async for count in copy_events(run, source, target, copy):
+            done += count
+            progress(done, max(done, size.events))
+    return copies
+
+
+async def derived(
+    run: Runner, source: Services, target: Services, copies: Sequence[OwnerCopy], progress: Progress
+) -> Migration:
+    """Index what was copied. Vectors of the same embedder are taken over, those of another are made."""
     indexed = embedded = 0
-    given = replace(target, embedder=target.embedder and _Donated(target.embedder, source.index))
-    for owner in heads:
-        for index in indexes(given):
-            made = await index.derive(run, given, owner, progress)
+    for copy in copies:
+        indexed += sum([await index.follow(run, target, copy.owner) for index in indexes(target)])
+    vectored = [index for index in indexes(target) if index.embeds(target)]
+    total = sum([(await run.call(index.port(target).size)).pending for index in vectored])
+    for index in [index for index in vectored if index.exists(source)]:
+        for copy in copies:
+            async for count in index.take_over(run, target, copy.owner, index.port(source)):
+                embedded += count
+                progress(embedded, total)
+    for index in indexes(target):
+        for copy in copies:
+            made = await index.derive(run, target, copy.owner, _beyond(progress, embedded))
             indexed, embedded = indexed + made.indexed, embedded + made.embedded
-    return Migration(owners=len(heads), events=total, indexed=indexed, embedded=embedded, checksum=digest.hexdigest())
+    digest = hashlib.sha256("".join(copy.digest.hexdigest() for copy in copies).encode())
+    return Migration(len(copies), sum(copy.events for copy in copies), indexed, embedded, digest.hexdigest())
 
 
-async def _copied(run: Runner, source: Services, target: Services, owner: Scope) -> int:
-    """Copy what the target does not have of this owner; returns how many events the source has."""
-    after = (await run.call(target.truth.heads, owner)).get(owner, 0)
-    while events := await run.call(source.truth.read, owner, after=after, limit=BATCH):
-        await run.call(target.truth.restore, owner, events)
-        after = events[-1].position
-    return await run.call(source.truth.count, owner)
-
-
-async def checksum(run: Runner, services: Services, owner: Scope, *, upto: int) -> str:
-    """A digest of the owner's events up to a position, and of their order."""
-    digest = hashlib.sha256()
-    after = 0
-    while events := await run.call(services.truth.read, owner, after=after, upto=upto, limit=BATCH):
-        for event in events:
-            digest.update(_line(event))
-        after = events[-1].position
-    return digest.hexdigest()
-
-
-def _line(event: Event) -> bytes:
-    parts = [
-        event.position,
-        event.id,
-        event.scope.session,
-        event.kind,
-        event.at.isoformat(),
-        event.payload,
-        event.sources,
-        event.author,
-    ]
-    return json.dumps(parts, sort_keys=True, ensure_ascii=False).encode(errors="surrogatepass")
-
-
-@dataclass(frozen=True, slots=True)
-class _Donated:
-    """The target's embedder, which takes vectors over from the original where it has them."""
-
-    embedder: Embedder
-    donor: SemanticIndex
-
-    @property
-    def name(self) -> str:
-        return self.embedder.name
-
-    @property
-    def dim(self) -> int:
-        return self.embedder.dim
-
-    def embed_documents(self, texts: Sequence[str]) -> Floats:
-        keys = [content_key(self.name, text) for text in texts]
-        known = self.donor.known(keys)
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        made = self.embedder.embed_documents(list(missing.values())) if missing else ()
-        known = {**known, **dict(zip(missing, made, strict=True))}
-        return np.stack([known[key] for key in keys])
-
-    def embed_query(self, text: str) -> Floats:
-        return self.embedder.embed_query(text)
+def _beyond(progress: Progress, before: int) -> Progress:
+    """The progress of a part of the work, when so much was done before."""
+    return lambda done, total: progress(before + done, before + total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +88,8 @@ class Migration:
     checksum: str
 
     def __repr__(self) -> str:
-        copied = f"{display.counted(self.owners, 'owner')}, {display.counted(self.events, 'event')}"
-        made = f"{display.counted(self.indexed, 'record')}, {display.counted(self.embedded, 'vector')}"
+        copied = f"{counted(self.owners, 'owner')}, {counted(self.events, 'event')}"
+        made = f"{counted(self.indexed, 'record')}, {counted(self.embedded, 'vector')}"
         return f"<Migration of {copied}; {made} made; checksum {self.checksum[:8]}>"
 
 
@@ -159,11 +110,29 @@ async def flush(
 async def rebuild(
     run: Runner, services: Services, embedder: Embedder | None, progress: Progress | None = None
 ) -> Receipt:
-    """Drop the indexes and derive them anew, with this embedder from now on."""
+    """Drop the indexes and derive them anew, with this embedder from now on; a new one must answer first.
+
+    All texts come before the first vector. Who recalls meanwhile goes by the log, then by words, and says so.
+    """
     present(services)
+    if embedder is not None and embedder is not services.embedder:
+        await embedding(run, embedder.embed_documents, PROBE)
     services.embedder = embedder  # first: what the background makes with the old one is not stored any more
-    for index in indexes(services):
-        await run.call(index.port(services).reset)
-    for projection in projections(services):
-        projection.clear()
-    return await flush(run, services, progress=progress)
+    indexed, derived = 0, indexes(services)
+    try:
+        for index in derived:
+            index.emptied = True
+            await run.call(index.port(services).reset)
+        for owner in await run.call(services.truth.heads):
+            indexed += sum([await index.follow(run, services, owner) for index in derived])
+    finally:
+        for index in derived:
+            index.emptied = False
+        for projection in projections(services):
+            projection.clear()
+    with ExitStack() as stack:
+        for owner in await run.call(services.truth.heads):
+            for index in derived:
+                stack.enter_context(index.filling(owner))
+        done = await flush(run, services, progress=progress)
+    return replace(done, indexed=done.indexed + indexed)

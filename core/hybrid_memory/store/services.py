@@ -12,6 +12,7 @@ from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.port import Clock, Draft, EventLog, Expiring, IdSource
 from hybrid_memory.log.visible import Horizon
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
+from hybrid_memory.models.rerankers import WrappedReranker
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.text.tokens import TokenCounter
 
@@ -44,6 +45,7 @@ class Services:
     config: MemoryConfig
     count: TokenCounter
     ranker: Ranker
+    reranker: WrappedReranker | None = None
     language_model: LanguageModel | None = None
     compressor: TextCompressor | None = None
     media: SemanticIndex | None = None

@@ -10,7 +10,7 @@ from typing import Any
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message
-from hybrid_memory.log.port import EventLog
+from hybrid_memory.log.port import EventLog, LogState
 from hybrid_memory.log.receipt import Receipt, receipt_of
 from hybrid_memory.log.visible import Horizon, Stretches, VisibleLog, hidden, joined, replaced, runs, visible, within
 from hybrid_memory.runtime.caches import LruCache
@@ -19,6 +19,9 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.urls import shown_url
 from hybrid_memory.validation import check_span, checked_count, shown
+
+HIDING = frozenset({EventKind.ROLLBACK, EventKind.SUPERSEDED, EventKind.ERASED})
+"""Kinds of the events that hide parts of a log."""
 
 VIEWS = 1024
 """Owners of whom it is kept what of their logs is hidden."""
@@ -82,13 +85,16 @@ class Views:
         self.changes: LruCache[Scope, Changes] = LruCache(VIEWS)
 
 
-async def in_view(run: Runner, services: Services, scope: Scope) -> View:
-    """The services as this owner's handle sees them; a view of the owner stays as it is."""
+async def in_view(run: Runner, services: Services, scope: Scope, state: LogState | None = None) -> View:
+    """The services as this owner's handle sees them; a view of the owner stays as it is.
+
+    ``state`` is that of the owner's log, with the kinds `HIDING`, where it is known.
+    """
     if isinstance(services, View) and services.owner == scope.owner:
         return services
     log, horizon = services.truth, services.horizon
     if horizon is None:
-        changes = await _changes(run, services, scope.owner)
+        changes = await _changes(run, services, scope.owner, state)
         if not changes.hidden:
             return view_of(services, scope, log)
         shown_log = VisibleLog(log, changes.hidden)
@@ -108,18 +114,19 @@ async def in_view(run: Runner, services: Services, scope: Scope) -> View:
     return view_of(services, scope, VisibleLog(log, everything, horizon), **seen)
 
 
-async def _changes(run: Runner, services: Services, owner: Scope) -> Changes:
+async def _changes(run: Runner, services: Services, owner: Scope, state: LogState | None) -> Changes:
     """What hides parts of the owner's log now: as it was known, and what was written since."""
     cache = services.state(Views).changes
     known = cache.get(owner) or Changes()
-    kinds = (EventKind.ROLLBACK, EventKind.SUPERSEDED, EventKind.ERASED)
-    news = await run.call(services.truth.read, owner, kinds=kinds, after=known.last[0] - 1 if known.last[0] else 0)
+    if state is not None and known.last == max([(0, ""), *(state.last[kind] for kind in HIDING & state.last.keys())]):
+        return known
+    news = await run.call(services.truth.read, owner, kinds=HIDING, after=known.last[0] - 1 if known.last[0] else 0)
     if known.last[0]:
         same = bool(news) and (news[0].position, news[0].id) == known.last
         if same and len(news) == 1:
             return known
         if not same or any(event.kind is not EventKind.SUPERSEDED for event in news[1:]):
-            known, news = Changes(), await run.call(services.truth.read, owner, kinds=kinds)
+            known, news = Changes(), await run.call(services.truth.read, owner, kinds=HIDING)
         else:
             news = news[1:]
     if news:

@@ -12,7 +12,7 @@ import pytest
 
 from hybrid_memory.errors import IdConflictError, MemoryClosedError
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import EventLog
+from hybrid_memory.log.port import EventLog, LogState
 from hybrid_memory.scope import Scope
 from hybrid_memory.testing.drafts import ALICE, NAMES, NOON, OWNERS, assert_readings_agree, draft
 from hybrid_memory.testing.log_removal import EventLogRemovalContract
@@ -65,6 +65,22 @@ class EventLogContract(EventLogRemovalContract):
         log.erase(ALICE, [two.position], {one.position: {"content": "other"}}, draft(3))
         assert log.mark(ALICE, one.position) == events[0].mark
         assert log.mark(ALICE, two.position) == ""
+
+    def test_the_state_of_an_owner_tells_its_last_events(self, log: EventLog) -> None:
+        """The last one whatever its kind, and the last one of each kind that is asked for, of this owner alone."""
+        assert log.state(ALICE) == log.state(ALICE, [EventKind.CLAIM]) == LogState()
+        kinds = (EventKind.CLAIM, EventKind.ERASED, EventKind.USED)
+        drafts = [draft(1, kind=EventKind.CLAIM), draft(2, kind=EventKind.CLAIM, session="s2"), draft(3)]
+        _, claim, last = log.append(ALICE, drafts)
+        used = log.append(OWNERS[1], [draft(4, kind=EventKind.USED)])[0]
+        claimed = {EventKind.CLAIM: (claim.position, claim.id)}
+        told = LogState(last.position, log.mark(ALICE, last.position), claimed)
+        assert log.state(ALICE, kinds) == log.state(replace(ALICE, session="s2"), kinds) == told
+        assert log.state(ALICE) == replace(told, last={})
+        assert log.state(OWNERS[1], kinds).last == {EventKind.USED: (used.position, used.id)}
+        note = log.erase(ALICE, [last.position], {}, draft(5, kind=EventKind.ERASED))
+        erased = {EventKind.ERASED: (note.position, note.id)}
+        assert log.state(ALICE, kinds) == LogState(note.position, log.mark(ALICE, note.position), claimed | erased)
 
     def test_positions_grow_from_1_over_batches_and_owners(self, log: EventLog) -> None:
         positions = [
@@ -207,6 +223,7 @@ class EventLogContract(EventLogRemovalContract):
             log.heads,
             lambda: log.heads(ALICE),
             lambda: log.count(ALICE),
+            lambda: log.state(ALICE),
             log.size,
             lambda: log.erase(ALICE, [1], {}, draft(3)),
             lambda: log.drop(ALICE, [1]),

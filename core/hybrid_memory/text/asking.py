@@ -223,6 +223,17 @@ def is_memory(text: str) -> bool:
     return len(text) > MAX_CHARS or any(map(_tells, sentences(text)))
 
 
+def questioning_share(text: str) -> float:
+    """The share of a turn's characters that stand in questions and in requests for an answer, in [0, 1].
+
+    A sentence that says something before it asks counts as half a question.
+    """
+    parts = sentences(text[:MAX_CHARS])
+    total = sum(map(len, parts))
+    asking = [part for part in parts if _QUESTION.search(part) or _REQUEST.search(part)]
+    return sum(len(part) / (1 + _tells(part)) for part in asking) / total if total else 0.0
+
+
 def _tells(sentence: str) -> bool:
     if asks_nothing(sentence):
         return False

@@ -36,6 +36,7 @@ LETTER = rf"[^\W_{_CJK}]"
 """A letter or digit of a script that has spaces between words, as a pattern."""
 
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:'[^\W_{_CJK}]+)?")
+_ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)?")
 _MARKUP = re.compile(r"<[^<>]*>")
 
 
@@ -45,6 +46,9 @@ def terms(text: str) -> list[str]:
     Text is brought to NFKC and lower case. A run of CJK characters gives its characters and its pairs of neighbouring
     characters; any other word its English stem. Stop words of both languages are left out.
     """
+    text = text.replace("’", "'")
+    if text.isascii():  # most texts, in a third of the time
+        return [stem for word in _ASCII_WORD.findall(text.lower()) if (stem := _stem(word))]
     found: list[str] = []
     for run in _RUN.findall(unicodedata.normalize("NFKC", text).lower().replace("’", "'")):
         if _is_cjk(run[0]):

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
+from hybrid_memory.context.memories import question_line, without_questions
 from hybrid_memory.context.offload.payloads import Matches, Page, grep, page
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import Record, RecordKind
@@ -16,7 +17,7 @@ from hybrid_memory.log.event import handle, principal_of
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.log.origin import MARKED
 from hybrid_memory.memory import ScopedMemory
-from hybrid_memory.recall.hit import Hit
+from hybrid_memory.recall.hit import Hit, Hits
 from hybrid_memory.text.asking import asking_share
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.marks import escaped, within_record
@@ -32,6 +33,7 @@ LINE_TOKENS = 150
 """Of a longer turn an excerpt is shown."""
 
 NOTHING = "Nothing is remembered about that."
+UNSURE = "Nothing certain is remembered about that."
 
 LATEST = 8
 """Turns of a session among which the question stands; calls of tools may have come after it."""
@@ -52,6 +54,7 @@ class Recalling(CheckedModel):
     k: int = Field(default=5, ge=1, le=MAX_HITS, description="At most so many")
     since: str = Field(default="", description="Only from this date on: 2026-05-03")
     until: str = Field(default="", description="Only up to this date, inclusive")
+    min_confidence: float = Field(default=0.0, ge=0, le=1, description="Only what answers with this probability")
 
 
 async def recall(call: Call, memory: ScopedMemory, wanted: Recalling) -> str:
@@ -59,30 +62,41 @@ async def recall(call: Call, memory: ScopedMemory, wanted: Recalling) -> str:
     since, until = instant("since", wanted.since), instant("until", wanted.until, end=True)
     memories = await reached(call, memory)
     spaces = [space.scope.space for space in memories[1:]]
-    hits: list[Hit] = await call(
-        memory.recall, wanted.query, k=SPARE * wanted.k, since=since, until=until, spaces=spaces
+    hits: Hits = await call(
+        memory.recall,
+        wanted.query,
+        k=SPARE * wanted.k,
+        since=since,
+        until=until,
+        spaces=spaces,
+        min_confidence=wanted.min_confidence or None,  # 0 as configured
     )
+    nothing = UNSURE if hits.unsure else NOTHING
     if not hits:
-        return NOTHING
+        return nothing
     # A note takes the place of turns of its own memory only: who writes in a space changes nothing outside it.
     notes = {each.scope.owner: await updates(call, each, wanted.query) for each in memories}
     lines: dict[int, str] = {}
     asked = await _just_asked(call, memory)
-    for hit in hits:
+    for hit in without_questions(hits, {asked} if asked else ()):
         if asked in hit.record.sources:
             continue
         owner = hit.record.scope.owner
         replaced, whose = notes[owner], "" if owner == memory.scope.owner else origin(hit.record)
         now = newest(hit.record.turn, replaced)
         if now == hit.record.turn:
-            lines.setdefault(now, line_of(hit.record, wanted.query, whose=whose))
+            lines.setdefault(now, line_of(hit.record, wanted.query, whose=whose + _question(hit, wanted.query)))
         elif since is None and until is None:  # it says it better than what it replaced
             note = next(record for record in replaced.values() if record.turn == now)
             lines[now] = line_of(note, wanted.query, whose=whose and origin(note))
         else:
-            line = line_of(hit.record, wanted.query, whose=whose)
+            line = line_of(hit.record, wanted.query, whose=whose + _question(hit, wanted.query))
             lines.setdefault(hit.record.turn, f"{line} (later changed: {named(now)})")
-    return "\n".join(list(lines.values())[: wanted.k]) or NOTHING
+    return "\n".join(list(lines.values())[: wanted.k]) or nothing
+
+
+def _question(hit: Hit, query: str) -> str:
+    return escaped(question_line(hit, frozenset(terms(query))))
 
 
 async def _just_asked(call: Call, memory: ScopedMemory) -> str | None:

@@ -7,6 +7,7 @@ before it; the answer is ``dead``, or ``done`` if the agent came to rest first. 
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import signal
@@ -92,6 +93,7 @@ def main() -> None:
         place, when = line.split()
         child = os.fork()
         if not child:
+            faulthandler.dump_traceback_later(60, exit=True)
             killed(url, paid, int(place), when)
             os._exit(0)
         _, status = os.waitpid(child, 0)

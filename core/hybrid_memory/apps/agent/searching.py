@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field
 
-from hybrid_memory import Hit, Message, Receipt, Record, RecordKind, Role, ScopedMemory
+from hybrid_memory import Hits, Message, Receipt, Record, RecordKind, Role, ScopedMemory
 from hybrid_memory.analysis import is_echo
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.cleaning import clean
@@ -69,11 +69,11 @@ async def ranked(
     results: list[Record] = []
     looked_at: set[int] = set()
     for k in REACHES:
-        hits: list[Hit] = await call(memory.recall, query, k=k, kinds=(RecordKind.TURN,), **where)
+        hits: Hits = await call(memory.recall, query, k=k, kinds=(RecordKind.TURN,), **where)
         fresh = [hit.record for hit in hits if hit.record.id not in looked_at]
         results += filter(wanted, fresh)
         looked_at.update(record.id for record in fresh)
-        if len(results) > page.end or len(hits) < k:
+        if len(results) > page.end or len(hits) + hits.unsure < k:
             break
     return results
 

@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from hybrid_memory import __version__
 from hybrid_memory.apps.cli.chatting import chat
 from hybrid_memory.apps.cli.demo import demo
 from hybrid_memory.apps.cli.evaluating import evaluate
+from hybrid_memory.apps.cli.evaluating_facts import evaluate_facts
 from hybrid_memory.apps.cli.forgetting import forget
 from hybrid_memory.apps.cli.knowledge import compact, profile, summary
 from hybrid_memory.apps.cli.maintenance import doctor, migrate, rebuild, stats
@@ -24,8 +26,21 @@ NAME = "hybrid-memory"
 BAD_INPUT = 2
 FAILED = 1
 
+
+class Verbs(TyperGroup):
+    """Verbs of one word or of two."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The longest verb that the arguments begin with, and what follows it."""
+        two = " ".join(args[:2])
+        if two in self.commands:
+            return two, self.commands[two], args[2:]
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
     name=NAME,
+    cls=Verbs,
     help="Three-tier memory for LLM agents.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -44,6 +59,7 @@ PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "history": history,
         "inspect": inspect,
         "eval": evaluate,
+        "eval facts": evaluate_facts,
     },
     "Change": {"import": import_chats, "compact": compact, "forget": forget},
     "Look after": {
@@ -57,9 +73,12 @@ PANELS: dict[str, dict[str, Callable[..., None]]] = {
 }
 """The verbs as the help shows them."""
 
+ALONE = (demo, evaluate_facts)
+"""Verbs that need no arguments."""
+
 for _panel, _verbs in PANELS.items():
     for _name, _verb in _verbs.items():
-        app.command(_name, no_args_is_help=_verb is not demo, rich_help_panel=_panel)(_verb)
+        app.command(_name, no_args_is_help=_verb not in ALONE, rich_help_panel=_panel)(_verb)
 
 
 def _version(wanted: bool) -> None:

@@ -127,7 +127,7 @@ def evaluate(
         max_tokens=max_tokens,
         model=chat_model(model, base_url=base_url),
         judge=chat_model(judge, base_url=judge_url),
-        embedder=_embedder(embedder),
+        embedder=embedder_named(embedder),
         compressor=_compressor(lingua, method or ()),
         written=written,
         repeats=repeats,
@@ -146,7 +146,8 @@ def evaluate(
         raise typer.Exit(1)
 
 
-def _embedder(name: EmbedderName) -> Any:
+def embedder_named(name: EmbedderName) -> Any:
+    """What an evaluation takes for it."""
     from hybrid_memory.models.embedders import HashingEmbedder  # noqa: PLC0415
 
     return HashingEmbedder() if name is EmbedderName.HASHING else name.given

@@ -21,7 +21,8 @@ from hybrid_memory.apps.cli.stores import (
     settings,
     store_key,
 )
-from hybrid_memory.errors import DISTRIBUTION, InvalidInputError
+from hybrid_memory.display import counted
+from hybrid_memory.errors import DISTRIBUTION, InvalidInputError, MissingDependencyError, ModelError
 from hybrid_memory.urls import shown_url
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ def migrate(
 ) -> None:
     """Copy a whole memory to another engine or embedder, and compare the two.
 
-    What was copied before is not copied again, so that an interrupted copy goes on, and a later one takes what is new.
+    Vectors are taken over, whatever made them, unless another embedder is named. What was copied before is not copied
+    again, so that an interrupted copy goes on, and a later one takes what is new.
 
     Example: hybrid-memory migrate memory.db redis://localhost:6379/0
     """
@@ -110,17 +112,49 @@ def migrate(
         raise InvalidInputError(
             f"{shown_url(source)} and {shown_url(target)} are the same store: give another one to copy to"
         )
-    with (
-        open_store(source, background=False, embedder="none") as original,
-        open_store(target, create=True, background=False, embedder=embedder.given) as copy,
-    ):
-        done = original.migrate(copy)
+    with open_store(source, background=False, embedder="none") as original:
+        own = settings(target, create=True).embedder
+        model, foreign = _model_of(original, embedder) if own == "auto" else (embedder.given, None)
+        with open_store(target, create=True, background=False, embedder=model) as copy:
+            try:
+                done = original.migrate(copy)
+            except ModelError:
+                if foreign is None:
+                    raise
+                left = copy.stats().pending
+                raise ModelError(
+                    f"all events are copied and compared; {counted(left, 'vector')} of {foreign!r} were not made yet, "
+                    "and the command cannot make them: open the copy with that embedder"
+                ) from None
     if as_json:
         print_json(done)
         return
     where, whence = shown_url(target), shown_url(source)
     show(f"{done.events:,} events of {done.owners:,} owners are in {where}, the same as in {whence}")
     show(f"indexed {done.indexed:,}, embedded {done.embedded:,}; SHA-256 {done.checksum}", style="dim")
+
+
+def _model_of(original: HybridMemory, embedder: EmbedderName) -> tuple[Any, str | None]:
+    """What makes the vectors of a copy: the original's own embedder, unless another one is named.
+
+    With its name where the command does not have it: then the vectors that there are can be taken over all the same.
+    """
+    from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder  # noqa: PLC0415 - as above
+
+    name = original.stats().vectors_of
+    if embedder is not EmbedderName.AUTO or name is None:
+        return embedder.given, None
+    for make in (HashingEmbedder, LocalEmbedder):
+        try:
+            if (model := make()).name == name:
+                return model, None
+        except MissingDependencyError:
+            continue
+
+    def refuse(_: list[str]) -> Any:
+        raise ModelError(f"the command cannot make the embedder {name!r}")
+
+    return WrappedEmbedder(refuse, name=name), name
 
 
 def rebuild(store: StoreName, *, embedder: EmbeddedBy = EmbedderName.AUTO, as_json: AsJson = False) -> None:

@@ -167,6 +167,7 @@ def hit(result: Hit) -> dict[str, Any]:
     return {
         "handle": f"#{record.turn}",
         "score": result.score,
+        "confidence": result.confidence,
         "kind": record.kind,
         "speaker": record.speaker,
         "origin": record.origin,
@@ -178,6 +179,7 @@ def hit(result: Hit) -> dict[str, Any]:
         "weights": result.weights,
         "why": result.why(),
         "metadata": record.metadata,
+        **({"asked": result.as_metadata()["asked"]} if result.asked else {}),
         **shared,
     }
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 Query = Annotated[str, typer.Argument(metavar="QUERY", show_default=False, help="A question, or any words.")]
 Most = Annotated[int, typer.Option("-k", min=1, help="How many hits at most.")]
 Why = Annotated[bool, typer.Option("--why", help="Show the arithmetic of each score.")]
+MinConfidence = Annotated[
+    float | None,
+    typer.Option("--min-confidence", min=0, max=1, help="Leave out what is less likely to answer, 0 to 1."),
+]
 Origins = Annotated[
     list[str] | None,
     typer.Option("--origin", metavar="ORIGIN", help="Only the words of: user, assistant, tool, web, ...; repeatable."),
@@ -34,6 +38,7 @@ def search(
     origins: Origins = None,
     since: Since = None,
     until: Until = None,
+    min_confidence: MinConfidence = None,
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
@@ -44,15 +49,17 @@ def search(
 
     Example: hybrid-memory search memory.db "where does she live?" -k 3 --why
     """
-    with owner.opened(store) as whose:
+    with owner.opened(store, recalls=True) as whose:
         within: Literal["session", "user"] = "session" if owner.session else "user"
-        hits = whose.recall(query, k=k, within=within, since=since, until=until, origins=origins or ())
+        hits = whose.recall(
+            query, k=k, within=within, since=since, until=until, origins=origins or (), min_confidence=min_confidence
+        )
     if as_json:
         print_json([shapes.hit(hit) for hit in hits])
         return
     show_hits(hits, why=why)
     if not hits:
-        show(f"nothing of {whose.scope} answers that")
+        show(f"nothing {'certain ' if hits.unsure else ''}of {whose.scope} answers that")
 
 
 def show_hits(hits: Sequence[Hit], *, why: bool) -> None:
@@ -64,8 +71,11 @@ def show_hits(hits: Sequence[Hit], *, why: bool) -> None:
         kind = "" if record.kind.value == "turn" else f"  [{record.kind.value}]"
         place = "" if record.scope.session is None else f"  in {record.scope.session}"
         who = spoken(record.speaker, record.origin)
-        head = f"{bar(hit.score)} {hit.score:.3f}  #{record.turn}  {when(record.at)}  {who}{place}{kind}"
+        sure = "" if hit.confidence is None else f"  confidence {hit.confidence:.2f}"
+        head = f"{bar(hit.score)} {hit.score:.3f}{sure}  #{record.turn}  {when(record.at)}  {who}{place}{kind}"
         show(one_line(head), style="bold cyan")
+        if hit.asked is not None:
+            show(one_line(f"{spoken(hit.asked.speaker, hit.asked.origin)}: {hit.asked.text}"), style="dim", indent=2)
         show(one_line(record.text), indent=2)
         shares = " · ".join(f"{part.label} {part.share:.2f}" for part in parts(hit))
         show(hit.why() if why else shares, style="dim", indent=2)
@@ -144,7 +154,7 @@ def why(
     Example: hybrid-memory why memory.db profession
     Example: hybrid-memory why memory.db 12 --query "where does she live?"
     """
-    with owner.opened(store) as whose:
+    with owner.opened(store, recalls=query is not None) as whose:
         told = _of_turn(whose, what) if query is None else whose.why_not(query, handle(what), k=k)
     if as_json:
         print_json(shapes.explanation(told))

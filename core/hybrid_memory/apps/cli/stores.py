@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,11 +17,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hybrid_memory.errors import EmbedderMismatchError, InvalidInputError, WrongKeyError
+from hybrid_memory.errors import EmbedderMismatchError, InvalidInputError, ModelError, WrongKeyError
 from hybrid_memory.urls import shown_url
 
 if TYPE_CHECKING:
     from hybrid_memory import HybridMemory, MemoryConfig, Scope, ScopedMemory
+
+MANY = 100
+"""Missing vectors that are made without a word before a search."""
 
 SHOWN = 10
 """Owners that an error lists."""
@@ -190,10 +194,11 @@ class Owner:
     session: str | None = None
 
     @contextmanager
-    def opened(self, store: str, *, embedder: Any = None) -> Iterator[ScopedMemory]:
-        """What a store has of them, as a verb takes it that ends at once."""
+    def opened(self, store: str, *, embedder: Any = None, recalls: bool = False) -> Iterator[ScopedMemory]:
+        """What a store has of them, as a verb takes it that ends at once; one that recalls makes missing vectors."""
         with open_store(store, background=False, embedder=embedder) as memory:
-            yield self.of(memory, known=True)
+            whose = self.of(memory, known=True)
+            yield self.of(memory.as_read_only(), known=True) if recalls and not _embedded(memory, whose) else whose
 
     def of(self, memory: HybridMemory, *, known: bool = False) -> ScopedMemory:
         """Their memory.
@@ -219,6 +224,26 @@ class Owner:
                 raise InvalidInputError(_nobody(memory, given, owners))
             case several:
                 raise InvalidInputError(f"whose memory? give --user, --agent or --tenant: {_listed(several)}")
+
+
+def _embedded(memory: HybridMemory, whose: ScopedMemory) -> bool:
+    """Make the vectors that are missing, at a terminal under a bar; False if that was interrupted."""
+    stats = memory.stats()
+    if stats.embedder is None or stats.pending <= MANY:
+        return True
+    if not sys.stderr.isatty():
+        wait = memory.config.orchestration.model_timeout.total_seconds()
+        typer.echo(f"{stats.pending:,} vectors are still to be made: as many as {wait:g} seconds allow now", err=True)
+        return True
+    try:
+        whose.flush()
+    except KeyboardInterrupt:
+        left = f"{memory.stats().pending:,} vectors are still to be made, with the next search"
+        typer.echo(f"interrupted: {left}; what has none is found by its words", err=True)
+        return False
+    except ModelError as error:  # recall goes by words
+        typer.echo(str(error), err=True)
+    return True
 
 
 def with_owner(*, session: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:

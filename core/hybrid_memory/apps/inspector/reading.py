@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 from hybrid_memory import Event, EventKind, HybridMemory, Scope, ScopedMemory, Tier
 from hybrid_memory.analysis import QueueState
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError
-from hybrid_memory.validation import shown
+from hybrid_memory.validation import checked_share, shown
 
 STATES = (EventKind.COMPACTION, EventKind.RESET)
 RECENT = 1000
@@ -129,6 +129,18 @@ class PageRequest:
         if not text.isdecimal() or not least <= int(text) <= most:
             raise InvalidInputError(f"{name} must be a whole number from {least} to {most}, got {shown(text)}")
         return int(text)
+
+    def share(self, name: str) -> float | None:
+        """A number in 0 to 1 of the address; None if there is none.
+
+        Raises:
+            InvalidInputError: it is no number, or out of range.
+        """
+        text = self.query.get(name, "").strip()
+        try:
+            return checked_share(name, float(text)) if text else None
+        except ValueError:
+            raise InvalidInputError(f"{name} must be a number from 0 to 1, got {shown(text)}") from None
 
     def sessions(self) -> list[str]:
         """The sessions of the owner's newest events, the last one first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias
 
-from hybrid_memory import Event, EventKind, Explanation, Hit, Record, Tier, Weights
+from hybrid_memory import Event, EventKind, Hit, Hits, Record, Tier, Weights
 from hybrid_memory.analysis import handle, spoken
 from hybrid_memory.apps.inspector.reading import PageRequest, tiers_of
 from hybrid_memory.errors import InvalidInputError
@@ -35,6 +35,7 @@ class HitRow:
     place: int
     hit: Hit
     speaker: str
+    asked: str
     handle: str
     shares: list[Share]
     total: float
@@ -47,17 +48,21 @@ def search(request: PageRequest) -> dict[str, Any]:
     k = request.number("k", DEFAULT_K, most=MOST)
     wanted = request.query.get("missing", "").strip()
     within: Within = "session" if request.scope.session and request.query.get("within") == "session" else "user"
-    hits: list[Hit] = request.scoped.recall(query, k=k, within=within) if query else []
+    least = request.share("min_confidence")
+    hits = request.scoped.recall(query, k=k, within=within, min_confidence=least) if query else Hits()
     shown: dict[str, Any] = {"why_not": None, "refused": ""}
     if query and wanted:
         try:
-            shown["why_not"] = _why_not(request, query, wanted, k=k, within=within)
+            name = f"#{wanted}" if wanted.isdecimal() else wanted
+            shown["why_not"] = request.scoped.why_not(query, name, k=k, within=within, min_confidence=least)
         except InvalidInputError as error:
             shown["refused"] = str(error)
     return shown | {
         "q": query,
         "k": k,
         "within": within,
+        "min_confidence": least,
+        "unsure": hits.unsure,
         "hits": _rows(request, hits),
         "plan": str(hits[0].plan) if hits and hits[0].plan else "",
         "notes": list(dict.fromkeys(hit.note for hit in hits if hit.note)),
@@ -66,7 +71,6 @@ def search(request: PageRequest) -> dict[str, Any]:
 
 
 def _rows(request: PageRequest, hits: list[Hit]) -> list[HitRow]:
-    best = max((hit.score for hit in hits), default=1.0) or 1.0
     positions = [hit.record.turn for hit in hits]
     tiers = tiers_of(request, [_turn(hit.record) for hit in hits])
     return [
@@ -74,8 +78,9 @@ def _rows(request: PageRequest, hits: list[Hit]) -> list[HitRow]:
             place=place,
             hit=hit,
             speaker=spoken(hit.record.speaker, hit.record.origin),
+            asked=spoken(hit.asked.speaker, hit.asked.origin) if hit.asked else "",
             handle=handle(position, position),
-            shares=shares_of(hit, best),
+            shares=shares_of(hit),
             total=sum(getattr(hit.weights, part.name) for part in fields(Weights)),
             tiers=tiers[position],
         )
@@ -88,8 +93,8 @@ def _turn(record: Record) -> Event:
     return Event(record.turn, record.sources[0], record.scope, EventKind.MESSAGE, record.at, {})
 
 
-def shares_of(hit: Hit, best: float) -> list[Share]:
-    """What each signal brings, in the order of the weights; the bar of the best score is as long as it can be."""
+def shares_of(hit: Hit) -> list[Share]:
+    """What each signal brings, in the order of the weights; the whole bar is a score of 1."""
     total = sum(getattr(hit.weights, part.name) for part in fields(Weights))
     results: list[Share] = []
     start = 0.0
@@ -97,14 +102,7 @@ def shares_of(hit: Hit, best: float) -> list[Share]:
         weight, signal = getattr(hit.weights, part.name), getattr(hit.signals, part.name)
         points = weight * signal / total
         if weight:
-            width = 100 * points / best
+            width = 100 * points
             results.append(Share(part.name, weight, signal, points, start, width))
             start += width
     return results
-
-
-def _why_not(
-    request: PageRequest, query: str, wanted: str, *, k: int, within: Literal["user", "session"]
-) -> Explanation:
-    name = f"#{wanted}" if wanted.isdecimal() else wanted
-    return request.scoped.why_not(query, name, k=k, within=within)

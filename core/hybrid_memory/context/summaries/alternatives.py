@@ -71,7 +71,7 @@ class Importance(WindowOnly):
             if ordered or critical(said):
                 fresh.append(line_of(event, said, Section.FACTS, max(worth, CRITICAL)))
             else:
-                fresh += candidates([event], job.room.cleaning)
+                fresh += candidates([event], job.room.cleaning, job.worth)
         fresh = chosen(fresh, max_tokens=job.room.fresh, count=job.room.count)
         return merged(job.standing, fresh, max_tokens=job.room.standing, count=job.room.count)
 
@@ -133,7 +133,7 @@ class Recursive:
     def extract(self, job: SummaryJob, /) -> list[Line]:
         """The weightiest sentences of the old summary and the span, in order, as one text."""
         size = int(job.room.shown * self.share)
-        standing, said = updated(_parts(job.standing), job.span, job.room.cleaning)
+        standing, said = updated(_parts(job.standing), job.span, job.room.cleaning, job.worth)
         parts = chosen([*standing, *said], max_tokens=size, count=job.room.count)
         origin = lowest(part.origin or Origin.ASSISTANT for part in parts)
         return [replace(line, origin=origin) for line in _whole(_joined(parts), job.standing, job.span)]

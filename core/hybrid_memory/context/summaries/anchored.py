@@ -71,7 +71,7 @@ class Anchored:
 
     def extract(self, job: SummaryJob, /) -> list[Line]:
         """The most important sentences of the span, beside the standing lines."""
-        standing, said = updated(job.standing, job.span, job.room.cleaning)
+        standing, said = updated(job.standing, job.span, job.room.cleaning, job.worth)
         fresh = chosen(said, max_tokens=job.room.fresh, count=job.room.count, besides=standing)
         return merged(standing, fresh, max_tokens=job.room.standing, count=job.room.count)
 
@@ -95,7 +95,7 @@ class Regenerate(Anchored):
 
     def extract(self, job: SummaryJob, /) -> list[Line]:
         """The most important of the standing lines and of the span's sentences."""
-        standing, said = updated(job.standing, job.span, job.room.cleaning)
+        standing, said = updated(job.standing, job.span, job.room.cleaning, job.worth)
         return chosen([*standing, *said], max_tokens=job.room.shown, count=job.room.count)
 
     def prompt(self, job: SummaryJob, /) -> list[Message]:

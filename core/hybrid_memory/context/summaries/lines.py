@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -55,12 +55,18 @@ _MARKS = re.compile(r"\A(?:[#>*+-]+|\d{1,2}[.)])\s+|(?<![\w*])\*\*([^*\n]+)\*\*(
 _TAGS = re.compile(r"</?[a-zA-Z_][^<>\n]{0,80}>")
 
 
-def candidates(span: Iterable[Event], cleaning: CleaningLevel) -> list[Line]:
+OF_THE_TURN = 0.5
+"""Of a line's importance that of its turn has, where it is known."""
+
+NOTHING_TOLD: Mapping[int, float] = {}
+
+
+def candidates(span: Iterable[Event], cleaning: CleaningLevel, worth: Mapping[int, float] = NOTHING_TOLD) -> list[Line]:
     """What the user and the assistant said in this span, sentence by sentence, as far as it is worth a line.
 
     Tool results are the ledger's, code is the log's.
     """
-    return worthy(line for event in span for line in _sentences(event, cleaning))
+    return worthy(line for event in span for line in _sentences(event, cleaning, worth))
 
 
 def worthy(lines: Iterable[Line]) -> list[Line]:
@@ -72,21 +78,31 @@ def worthy(lines: Iterable[Line]) -> list[Line]:
     ]
 
 
-def updated(standing: Sequence[Line], span: Sequence[Event], cleaning: CleaningLevel) -> tuple[list[Line], list[Line]]:
+def updated(
+    standing: Sequence[Line],
+    span: Sequence[Event],
+    cleaning: CleaningLevel,
+    worth: Mapping[int, float] = NOTHING_TOLD,
+) -> tuple[list[Line], list[Line]]:
     """The standing lines and the `candidates` of a span, without those that later words change, end or answer."""
-    said = [line for event in span for line in _sentences(event, cleaning)]
+    said = [line for event in span for line in _sentences(event, cleaning, worth)]
     held, fresh = revised(standing, said, {event.position: event.message for event in span})
     return held, worthy(fresh)
 
 
-def _sentences(event: Event, cleaning: CleaningLevel) -> list[Line]:
+def _sentences(event: Event, cleaning: CleaningLevel, worth: Mapping[int, float]) -> list[Line]:
+    statements = _statements(prose(event.message), cleaning)
+    return [line_of(event, said, one.section, _importance(event, one.score, worth)) for said, one in statements]
+
+
+def _importance(event: Event, score: float, worth: Mapping[int, float]) -> float:
+    """Of a sentence with this score by its words: halfway to that of its turn, which the message itself says first."""
     message = event.message
-    least = CRITICAL if message.role is Role.SYSTEM and not message.event else 0.0
     weight = OF_ASSISTANT if message.role is Role.ASSISTANT else 1.0
-    return [
-        line_of(event, said, worth.section, max(weight * worth.score, min(worth.score, THRESHOLD), least))
-        for said, worth in _statements(prose(message), cleaning)
-    ]
+    own = max(weight * score, min(score, THRESHOLD))
+    turn = worth.get(event.position) if message.importance is None else message.importance
+    told = own if turn is None else own + OF_THE_TURN * (turn - own)
+    return max(told, CRITICAL) if message.role is Role.SYSTEM and not message.event else told
 
 
 @lru_cache(maxsize=4096)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, Protocol, TypeAlias, cast
 
@@ -68,11 +68,16 @@ class SummaryRoom:
 
 @dataclass(frozen=True, slots=True)
 class SummaryJob:
-    """What is to be summarised: the turns of a span, beside the lines that stand already."""
+    """What is to be summarised: the turns of a span, beside the lines that stand already.
+
+    Attributes:
+        worth: by position, how likely turns of the span are to be asked about, in [0, 1], where that is known.
+    """
 
     standing: Sequence[Line]
     span: Sequence[Event]
     room: SummaryRoom
+    worth: Mapping[int, float] = field(default_factory=dict)
 
 
 class Strategy(Protocol):

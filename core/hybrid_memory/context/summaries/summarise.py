@@ -180,7 +180,7 @@ def _completed(lines: Sequence[Line], job: SummaryJob, ledger: str) -> tuple[lis
     wanted = {item.lower() for items in lost.values() for item in items}
     offered = [
         line
-        for line in candidates([event for event in job.span if event.position in lost], job.room.cleaning)
+        for line in candidates([event for event in job.span if event.position in lost], job.room.cleaning, job.worth)
         if any(item in line.text.lower() for item in wanted)
     ]
     added = chosen(offered, max_tokens=job.room.fresh, count=job.room.count, besides=lines)

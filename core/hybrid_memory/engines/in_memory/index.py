@@ -35,7 +35,6 @@ class _State:
     rows: dict[int, _Row] = field(default_factory=dict)
     applied: dict[Scope, tuple[int, str]] = field(default_factory=dict)
     known: dict[bytes, Floats] = field(default_factory=dict)
-    frequency: Counter[str] = field(default_factory=Counter)
     embedder: tuple[str, int] | None = None
 
 
@@ -95,9 +94,7 @@ class InMemoryIndex(SemanticIndex):
                     state.rows[number].record = replace(state.rows[number].record, origin=origin)
             for entry in entries:
                 self._remove([entry.record.id])
-                counts = Counter(entry.terms.split())
-                state.rows[entry.record.id] = _Row(entry.record, counts)
-                state.frequency.update(counts.keys())
+                state.rows[entry.record.id] = _Row(entry.record, Counter(entry.terms.split()))
             for number, use in uses.items():
                 if self._owns(owner, number):
                     row = state.rows[number]
@@ -131,10 +128,10 @@ class InMemoryIndex(SemanticIndex):
                 return Matches.best(
                     {row.record.id: float(row.vector @ query) for row in rows if row.vector is not None}, k
                 )
-            state = self._open()
-            frequencies = {term: state.frequency[term] for term in dict.fromkeys(query)}
-            length = sum(row.terms.total() + 1 for row in state.rows.values())
-            return ranked(((row.record.id, row.terms) for row in rows), frequencies, len(state.rows), length, k)
+            mine = self._rows(Where(where.scope.owner))
+            frequencies = {term: sum(term in row.terms for row in mine) for term in dict.fromkeys(query)}
+            length = sum(row.terms.total() + 1 for row in mine)
+            return ranked(((row.record.id, row.terms) for row in rows), frequencies, len(mine), length, k)
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         with self._lock:
@@ -192,11 +189,6 @@ class InMemoryIndex(SemanticIndex):
     def _remove(self, ids: Sequence[int]) -> int:
         state = self._open()
         gone = [state.rows.pop(number) for number in dict.fromkeys(ids) if number in state.rows]
-        for row in gone:
-            state.frequency.subtract(row.terms.keys())
-            for term in row.terms:
-                if not state.frequency[term]:
-                    del state.frequency[term]
         if gone:
             used = {row.key for row in state.rows.values()}
             state.known = {key: vector for key, vector in state.known.items() if key in used}

@@ -10,12 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, Unpack
 
 from hybrid_memory.errors import IdConflictError, MemoryClosedError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Archive, Draft, EventLog, LogSize, Reading, Selection
 from hybrid_memory.scope import Scope
+
+_AS_IT_IS: Mapping[int, dict[str, Any]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class InMemoryLog(EventLog):
         self._owners: dict[Scope, dict[EventKind, list[Event]]] = {}
         self._last = 0
         self._by_id: dict[tuple[Scope, str], Event] = {}
+        self._positions: set[int] = set()
         self._dropped: dict[tuple[Scope, str], _Dropped] = {}
         self._lock = threading.RLock()
         self._closed = False
@@ -60,6 +64,7 @@ class InMemoryLog(EventLog):
                 else:
                     raise IdConflictError(f"id {draft.id!r} is taken in this session by another message")
             self._by_id.update(fresh)
+            self._positions.update(event.position for event in fresh.values())
             for event in fresh.values():
                 self._owners.setdefault(owner.owner, {}).setdefault(event.kind, []).append(event)
             self._last += len(fresh)
@@ -90,25 +95,12 @@ class InMemoryLog(EventLog):
             last = max(map(_last, self._owners.get(owner.owner, {}).values()), default=0)
             if seen is not None and last > seen:
                 raise OutdatedError(f"events of {owner} were appended up to {last}, beyond {seen}")
-            before = self._owners.get(owner.owner, {}), self._by_id, self._dropped
-            mine = {
-                kind: [
-                    replace(event, payload=_copied(rewritten[event.position])) if event.position in rewritten else event
-                    for event in events
-                    if event.position not in gone
-                ]
-                for kind, events in before[0].items()
-            }
-            dropped = {
-                key: replace(entry, digest=_digest(rewritten[entry.position])) if entry.position in rewritten else entry
-                for key, entry in self._dropped.items()
-                if entry.position not in gone or key[0].owner != owner.owner
-            }
-            self._keep(owner, mine, dropped)
+            before = self._owners.get(owner.owner, {}), self._by_id, self._dropped, self._positions
+            self._destroy(owner, gone, rewritten)
             try:
                 return self.append(owner, [note])[0]
             except BaseException:
-                self._owners[owner.owner], self._by_id, self._dropped = before
+                self._owners[owner.owner], self._by_id, self._dropped, self._positions = before
                 raise
 
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
@@ -125,6 +117,22 @@ class InMemoryLog(EventLog):
             mine = {kind: [event for event in events if event.position not in gone] for kind, events in by_kind.items()}
             self._keep(owner, mine, self._dropped | dropped)
 
+    def _destroy(self, owner: Scope, gone: set[int], rewritten: Mapping[int, dict[str, Any]] = _AS_IT_IS) -> None:
+        mine = {
+            kind: [
+                replace(event, payload=_copied(rewritten[event.position])) if event.position in rewritten else event
+                for event in events
+                if event.position not in gone
+            ]
+            for kind, events in self._owners.get(owner.owner, {}).items()
+        }
+        dropped = {
+            key: replace(entry, digest=_digest(rewritten[entry.position])) if entry.position in rewritten else entry
+            for key, entry in self._dropped.items()
+            if entry.position not in gone or key[0].owner != owner.owner
+        }
+        self._keep(owner, mine, dropped)
+
     def _keep(
         self, owner: Scope, mine: dict[EventKind, list[Event]], dropped: dict[tuple[Scope, str], _Dropped]
     ) -> None:
@@ -133,19 +141,22 @@ class InMemoryLog(EventLog):
         others = {key: event for key, event in self._by_id.items() if key[0].owner != owner.owner}
         self._owners[owner.owner] = mine
         self._by_id, self._dropped = others | left, dropped
+        self._positions = {event.position for event in self._by_id.values()}
 
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
         with self._lock:
             self._check_open()
+            if gone:
+                self._destroy(owner, set(gone))
             mine = self._owners.setdefault(owner.owner, {})
-            taken = {there.position for there in self._by_id.values()}
             for event in events:
                 key = (event.scope, event.id)
-                if key in self._by_id or event.position in taken:
+                if key in self._by_id or event.position in self._positions:
                     continue
                 kept = replace(event, payload=_copied(event.payload))
                 insort(mine.setdefault(event.kind, []), kept, key=lambda there: there.position)
                 self._by_id[key] = kept
+                self._positions.add(event.position)
                 self._last = max(self._last, event.position)
 
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
@@ -165,13 +176,13 @@ class InMemoryLog(EventLog):
             spoken = [(event.scope, event.kind) for event in said]
             spoken += [(scope, there.kind) for (scope, _), there in self._dropped.items()]
             scopes = {scope for scope, kind in spoken if scope.session is not None or kind is EventKind.MESSAGE}
-            owners = len({scope.owner for scope, _ in spoken})
-            return LogSize(owners=owners, sessions=len(scopes), events=len(said), bytes=0)
+            owners, archived = len({scope.owner for scope, _ in spoken}), len(self._dropped)
+            return LogSize(owners=owners, sessions=len(scopes), events=len(said), bytes=0, archived=archived)
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            self._owners, self._by_id, self._dropped = {}, {}, {}
+            self._owners, self._by_id, self._dropped, self._positions = {}, {}, {}, set()
 
     def _between(self, scope: Scope, wanted: Selection) -> Iterable[Event]:
         """The owner's events of the wanted kinds and positions, in the order in which they are wanted."""

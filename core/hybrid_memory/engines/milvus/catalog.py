@@ -138,8 +138,8 @@ class Catalog:
             self.flush(name, 0)
             self._connection.call("compact", self._named(name))
 
-    def count(self, name: str) -> int:
-        rows = self._query(name, "", ["count(*)"])
+    def count(self, name: str, expression: str = "") -> int:
+        rows = self._query(name, expression, ["count(*)"])
         return int(rows[0]["count(*)"])
 
     def make_vectors(self, dim: int) -> None:
@@ -158,7 +158,11 @@ class Catalog:
 
     def drop_all(self) -> None:
         """Remove the collections; those without vectors are made again."""
-        self._drop([VECTORS, RECORDS, PENDING, TERMS, STATE])
+        self.make_anew(VECTORS, RECORDS, PENDING, TERMS, STATE)
+
+    def make_anew(self, *names: str) -> None:
+        """Empty these collections."""
+        self._drop(names)
         self._connection.run(self._prepare)
 
     def _drop(self, names: Sequence[str]) -> None:

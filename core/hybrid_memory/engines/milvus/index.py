@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import ClassVar, Literal
@@ -36,18 +35,15 @@ from hybrid_memory.engines.milvus.state import (
 )
 from hybrid_memory.engines.milvus.vectors import Probing, VectorTable, unpacked
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
-from hybrid_memory.index.bm25 import ranked
+from hybrid_memory.index.bm25 import occurrences, ranked_occurrences
 from hybrid_memory.index.port import AS_STORED, UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS
 from hybrid_memory.scope import Scope
-from hybrid_memory.text.tokenize import close_terms
 
 WHOLE = [*NARROWING, *PLACE, "doc"]
-SPELT = 64
-"""Terms of any owner that are looked at for one that this owner has."""
 
 
 class MilvusIndex(SemanticIndex):
@@ -103,7 +99,7 @@ class MilvusIndex(SemanticIndex):
             self._catalog, self._state, Probing(plain=nprobe, narrowed=nlist, exact=index_type != "HNSW")
         )
         self._writing = threading.RLock()
-        self.size()  # connects
+        self._terms.drop_older()  # connects
 
     def status(
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
@@ -147,11 +143,11 @@ class MilvusIndex(SemanticIndex):
             rows = list({entry.record.id: to_row(entry) for entry in entries}.values())
             ids = [row["id"] for row in rows]
             self._catalog.write(PENDING, [{"id": row["id"], "owner": key, "dummy": FLAT} for row in rows])
-            old = self._catalog.fetch(RECORDS, ids, ["id", "segment", "ordinal", "terms"])
+            old = self._catalog.fetch(RECORDS, ids, ["id", "owner", "segment", "ordinal", "terms"])
             if old:
                 self._vectors.drop([row["id"] for row in old])
             self._catalog.write(RECORDS, rows)
-            self._terms.change((row["terms"] for row in rows), (row["terms"] for row in old))
+            self._terms.change(rows, old)
             self._label(key, origins)
             self._use(key, uses)
             # What says that all is done comes last.
@@ -176,7 +172,7 @@ class MilvusIndex(SemanticIndex):
     def train(self, owner: Scope) -> None:
         """Have the server index what is new, and count anew what a crash left wrong."""
         with self._writing:
-            self._terms.repair()
+            self._terms.repair(owner_key(owner))
             self._vectors.repair(owner_key(owner))
             with suppress(StoreUnavailableError):  # a server that is busy declines: it flushes by itself later
                 for name in (RECORDS, TERMS, VECTORS):
@@ -202,15 +198,10 @@ class MilvusIndex(SemanticIndex):
         return dict(self._vectors.of(owner_key(owner), [key for key in keys if isinstance(key, int)]).items())
 
     def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
-        """How many records of anybody have each term; of near ones, only those that some record of the owner has."""
         self._catalog.check_open()
-        counts = self._terms.counts(wanted)
-        others = close_terms(near, self._terms.near(near), SPELT) if near else []
-        if others:
-            rows = self._catalog.matching(" ".join(others), Narrowing.of(Where(owner.owner)).expression, WINDOW)
-            mine = {term for row in rows for term in row["terms"].split()}
-            counts |= {term: 1 for term in others if term in mine}
-        return counts
+        key = owner_key(owner)
+        counts = self._counts(key, wanted)[0] if wanted else {}
+        return dict.fromkeys(self._terms.near(key, near), 1) | counts if near else counts
 
     def get(self, ids: Sequence[int]) -> list[Record]:
         self._catalog.check_open()
@@ -242,20 +233,27 @@ class MilvusIndex(SemanticIndex):
         """By BM25.
 
         The server chooses the candidates by its own statistics, four times as many as asked for; what ranks them are
-        ours, over the whole index. Of a text with more than 65,000 bytes of terms only the first are found.
+        the owner's. Of a text with more than 65,000 bytes of terms only the first are found.
         """
-        counts = self._terms.counts(terms)
-        records, length = self._terms.totals() if counts else (0, 0)
+        counts, records, length = self._counts(owner_key(where.scope), terms)
         narrowing, limit = Narrowing.of(where), max(4 * k, k + 100)
         while counts and k > 0:
             limit = min(limit, WINDOW)
             rows = self._catalog.matching(" ".join(counts), narrowing.expression, limit)
-            texts = ((row["id"], Counter(row["terms"].split())) for row in rows if narrowing.visible(row["turn"]))
-            found = ranked(texts, counts, records, length, k)
+            texts = {row["id"]: row["terms"] for row in rows if narrowing.visible(row["turn"])}
+            found = ranked_occurrences(occurrences(texts, [*counts]), [*counts.values()], records, length, k)
             if len(found.ids) >= k or len(rows) < limit or limit == WINDOW:
                 return found
             limit *= 4
         return Matches.best({}, 0)
+
+    def _counts(self, owner: str, terms: Sequence[str]) -> tuple[dict[str, int], int, int]:
+        """As `TermCounts.of`; they are made here in a store of a version that kept none of each owner."""
+        found = self._terms.of(owner, terms)
+        if not found[1]:
+            with self._writing:
+                found = self._terms.of(owner, terms) if self._terms.repair(owner) else found
+        return found
 
     def _remove(self, ids: Collection[int], owner: str | None = None) -> int:
         """Remove records, or only those of this owner; returns how many there were."""
@@ -268,7 +266,7 @@ class MilvusIndex(SemanticIndex):
             self._vectors.drop(gone)
             self._catalog.remove(PENDING, gone)
             self._state.put(self._neighbours.after_deleting(rows))
-            self._terms.change([], (row["terms"] for row in rows))
+            self._terms.change([], rows)
             self._catalog.remove(RECORDS, gone)
         return len(gone)
 

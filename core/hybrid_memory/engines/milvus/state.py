@@ -71,67 +71,87 @@ def tail_of(owner: str, session: str) -> str:
     return f"tail:{owner}:{session}"
 
 
-TOTAL = "total"
+TOTAL_OF_ALL = "total"
+"""Where a version before 0.10 counted over all owners."""
+
 SPELT_CHARS = 64
 
 
 class TermCounts:
-    """Over the whole index, kept with the writes; `repair` counts anew where a crash left them wrong."""
+    """Of each owner, kept with the writes; `repair` counts anew where a crash left them wrong."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
-    def counts(self, terms: Sequence[str]) -> dict[str, int]:
-        """How many records have each of these terms; those that none has are left out."""
-        names = {digest("term", term): term for term in terms}
-        rows = self._catalog.fetch(TERMS, list(names), ["id", "count"])
-        return {names[row["id"]]: row["count"] for row in rows if row["count"]}
+    def of(self, owner: str, terms: Sequence[str]) -> tuple[dict[str, int], int, int]:
+        """How many of the owner's records have each of these terms that one has, how many there are, their length."""
+        names = {_name_of(owner, term): term for term in terms}
+        rows = self._stored([total_of(owner), *names])
+        whole = rows.pop(total_of(owner), {"count": 0, "length": 0})
+        return {names[name]: row["count"] for name, row in rows.items()}, whole["count"], whole["length"]
 
-    def totals(self) -> tuple[int, int]:
-        rows = self._catalog.fetch(TERMS, [TOTAL], ["id", "count", "length"])
-        return (rows[0]["count"], rows[0]["length"]) if rows else (0, 0)
+    def change(self, added: Sequence[Row], removed: Sequence[Row]) -> None:
+        """Count the terms of these records in, and of others out again."""
+        for owner in {row["owner"] for row in (*added, *removed)}:
+            mine, gone = ([row["terms"] for row in rows if row["owner"] == owner] for rows in (added, removed))
+            self._change(owner, mine, gone)
 
-    def change(self, added: Iterable[str], removed: Iterable[str]) -> None:
+    def repair(self, owner: str) -> bool:
+        """Count everything anew if the counts are not of as many records as there are; whether that was so."""
+        total, mine = total_of(owner), f'owner == "{owner}"'
+        if self._stored([total]).get(total, {"count": 0})["count"] == self._catalog.count(RECORDS, mine):
+            return False
+        known = {row["id"] for row in self._catalog.select(TERMS, f"term like '{owner}:%'", ["id"])}
+        self._catalog.remove(TERMS, [*known, total])
+        self._change(owner, [row["terms"] for row in self._catalog.select(RECORDS, mine, ["id", "terms"])], [])
+        return True
+
+    def near(self, owner: str, term: str) -> list[str]:
+        """The owner's terms that begin and end about as far apart as this one."""
+        first, last = len(term) - allowed_edits(term), len(term) + allowed_edits(term)
+        expression = f"chars >= {first} and chars <= {last} and term like '{owner}:{term[0]}%'"
+        return [row["term"].partition(":")[2] for row in self._catalog.select(TERMS, expression, ["id", "term"])]
+
+    def drop_older(self) -> None:
+        """Drop counts over all owners, as versions before 0.10 kept them."""
+        if self._stored([TOTAL_OF_ALL]):
+            self._catalog.make_anew(TERMS)
+
+    def _change(self, owner: str, added: Iterable[str], removed: Iterable[str]) -> None:
         counts, total, length = _counted(added)
         fewer, less, shorter = _counted(removed)
         counts.subtract(fewer)
-        changed = {digest("term", term): (term, count) for term, count in counts.items() if count}
+        changed = {_name_of(owner, term): (term, count) for term, count in counts.items() if count}
         if not changed and total == less:
             return
-        before = {row["id"]: row for row in self._catalog.fetch(TERMS, [TOTAL, *changed], ["id", "count", "length"])}
+        whole = total_of(owner)
+        before = self._stored([whole, *changed])
         rows = [
-            _row(name, term, max(count + (before[name]["count"] if name in before else 0), 0))
+            _row(name, owner, term, max(count + (before[name]["count"] if name in before else 0), 0))
             for name, (term, count) in changed.items()
         ]
-        totals = before.get(TOTAL, {"count": 0, "length": 0})
-        sums = {"count": max(totals["count"] + total - less, 0), "length": max(totals["length"] + length - shorter, 0)}
-        self._store([*rows, {**_row(TOTAL, "", 0), **sums}])
+        sums = before.get(whole, {"count": 0, "length": 0})
+        records, length = max(sums["count"] + total - less, 0), max(sums["length"] + length - shorter, 0)
+        # Terms that no record has are removed: what was forgotten is not to be read here.
+        rows.append({**_row(whole, owner, "", records), "chars": -1, "length": length})
+        self._catalog.write(TERMS, [row for row in rows if row["count"]])
+        self._catalog.remove(TERMS, [row["id"] for row in rows if not row["count"]])
 
-    def repair(self) -> None:
-        """Count everything anew if the counts are not of as many records as there are."""
-        stored = self._catalog.fetch(TERMS, [TOTAL], ["id", "count"])
-        if (stored[0]["count"] if stored else 0) == self._catalog.count(RECORDS):
-            return
-        counts, total, length = _counted(row["terms"] for row in self._catalog.select(RECORDS, "", ["id", "terms"]))
-        known = {row["id"] for row in self._catalog.select(TERMS, "", ["id"])}
-        rows = {name: _row(name, term, count) for term, count in counts.items() if (name := digest("term", term))}
-        rows[TOTAL] = {**_row(TOTAL, "", 0), "count": total, "length": length}
-        self._store([*rows.values(), *(_row(name, "", 0) for name in known - rows.keys())])
+    def _stored(self, names: Sequence[str]) -> dict[str, Row]:
+        return {row["id"]: row for row in self._catalog.fetch(TERMS, names, ["id", "count", "length"])}
 
-    def near(self, term: str) -> list[str]:
-        """The terms of any owner that begin and end about as far apart as this one."""
-        first, last = len(term) - allowed_edits(term), len(term) + allowed_edits(term)
-        expression = f"chars >= {first} and chars <= {last} and term like '{term[0]}%'"
-        return [row["term"] for row in self._catalog.select(TERMS, expression, ["id", "term"])]
 
-    def _store(self, rows: Sequence[Row]) -> None:
-        """Terms that no record has are removed: what was forgotten is not to be read here."""
-        self._catalog.write(TERMS, [row for row in rows if row["count"] or row["id"] == TOTAL])
-        self._catalog.remove(TERMS, [row["id"] for row in rows if not row["count"] and row["id"] != TOTAL])
+def total_of(owner: str) -> str:
+    """Where the number of the owner's records and their length stand."""
+    return f"total:{owner}"
+
+
+def _name_of(owner: str, term: str) -> str:
+    return digest("term", owner, term)
 
 
 def _counted(texts: Iterable[str]) -> tuple[Counter[str], int, int]:
-    """How many texts have each term, how many texts there are, and their length; one more each, as FTS5 counts."""
+    """How many texts have each term, how many texts there are, and their length, one more each than its terms."""
     counts: Counter[str] = Counter()
     total = length = 0
     for text in texts:
@@ -141,9 +161,10 @@ def _counted(texts: Iterable[str]) -> tuple[Counter[str], int, int]:
     return counts, total, length
 
 
-def _row(name: str, term: str, count: int) -> Row:
+def _row(name: str, owner: str, term: str, count: int) -> Row:
     spelt = term if len(term) <= SPELT_CHARS else ""
-    return {"id": name, "term": spelt, "chars": len(spelt) or -1, "count": count, "length": 0, "dummy": FLAT}
+    row = {"id": name, "term": f"{owner}:{spelt}", "chars": len(spelt) or -1}
+    return {**row, "count": count, "length": 0, "dummy": FLAT}
 
 
 HOUR = 3_600_000_000

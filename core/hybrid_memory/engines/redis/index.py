@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 from uuid import uuid4
 
 import numpy as np
@@ -17,18 +17,18 @@ from hybrid_memory.engines.redis.connection import RedisConnection, Script, Valu
 from hybrid_memory.engines.redis.index_scripts import (
     AROUND,
     DELETE,
-    FETCH,
     GIVE_VECTORS,
+    POST,
+    POSTED,
     RESET,
     SPELT,
-    TOTAL,
     UPSERT,
-    VECTORS,
     WORD_STEP,
-    WORDS,
 )
 from hybrid_memory.engines.redis.layout import (
     FIELDS,
+    LINE,
+    OLDER_LINE,
     Keys,
     decode,
     digest_or_none,
@@ -40,18 +40,43 @@ from hybrid_memory.engines.redis.layout import (
     to_entry,
     to_record,
 )
-from hybrid_memory.engines.redis.search import Algorithm, QueryEngine, columns_of, condition, field_of
+from hybrid_memory.engines.redis.search import (
+    Algorithm,
+    QueryEngine,
+    columns_of,
+    condition,
+    field_of,
+    nearest_of,
+    numbers_of,
+    occurrences_in,
+)
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.bm25 import ranked
-from hybrid_memory.index.port import AS_STORED, UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
+from hybrid_memory.index.bm25 import ranked_occurrences
+from hybrid_memory.index.port import (
+    AS_STORED,
+    UNUSED,
+    Entry,
+    Explored,
+    Fetched,
+    IndexSize,
+    Matches,
+    Query,
+    RecordColumns,
+    Search,
+    Status,
+    Use,
+)
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.origin import Origin
+from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import allowed_edits
 
 _LATEST_ROOM = 4
-_TOTALS = 2
+_TEXT_ANSWERS = 4
+_SEEN = 65_536
+"""Records whose owner is remembered, to find them by id at once; a record that is not there is looked up."""
 
 
 class RedisIndex(SemanticIndex):
@@ -73,6 +98,8 @@ class RedisIndex(SemanticIndex):
         self._connection = connection
         self._keys = Keys(connection.prefix)
         self._engine = QueryEngine(connection, algorithm)
+        self._width = 0
+        self._seen: LruCache[int, str] = LruCache(_SEEN)
         warn_of_eviction(connection, "records")
 
     def status(
@@ -127,10 +154,7 @@ class RedisIndex(SemanticIndex):
         labelled = [value for record in self._anew(owner, origins) for value in (record.id, *labels_of(record))]
         sizes = (len(stored), len(labelled))
         values = [call, after, upto, anchor, expected, listed([*gone]), *sizes, *stored, *labelled, *used]
-        moved, *totals = self._run(UPSERT, tag, values)
-        if moved:
-            self._update_totals(tag, totals)
-        return bool(moved)
+        return bool(self._run(UPSERT, tag, values))
 
     def put_vectors(
         self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
@@ -150,31 +174,57 @@ class RedisIndex(SemanticIndex):
 
     def search(self, query: Query, where: Where, k: int) -> Matches:
         self._connection.check_open()
-        if query is None:
-            ids = np.array(self._latest(where, k), dtype=np.int64)
-            return Matches(ids, np.zeros(len(ids), dtype=np.float32))
-        if isinstance(query, np.ndarray):
-            return self._engine.nearest(query, condition(where), k)
-        return self._matching(query, where, k) if len(query) and k > 0 else Matches.best({}, 0)
+        return self._searched([Search(query, where, k)])[0]
+
+    def explore(
+        self,
+        searches: Sequence[Search],
+        where: Where,
+        *,
+        radius: int,
+        vector: Floats | None = None,
+        wanted: Sequence[str] = (),
+    ) -> Explored:
+        """In four trips: counts of terms, the searches, what stands around, and the columns with the vectors."""
+        texts = [search.query for search in searches if not (search.query is None or _is_vector(search.query))]
+        counts = self.terms(where.scope, list(dict.fromkeys([*wanted, *(term for text in texts for term in text)])))
+        matches = self._searched([self._with_rarest(search, counts) for search in searches])
+        seeds = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(each.ids for each in matches)]))
+        places, vectors = self._places(seeds, where, radius)
+        similarity = np.full(len(places.ids), np.nan, dtype=np.float32)
+        if vector is not None and (present := np.array([row is not None for row in vectors], dtype=np.bool_)).any():
+            similarity[present] = np.stack([_vector(row) for row in vectors if row is not None]) @ vector
+        return Explored(matches, places, similarity, {term: counts[term] for term in wanted if term in counts})
+
+    def fetch(self, ids: Ids, owner: Scope) -> Fetched:
+        stored = self._hashes(owner_tag(owner), ids.tolist(), FIELDS)
+        rows = [None if row is None else _vector(row) for *_, row in stored]
+        width = next((len(row) for row in rows if row is not None), 0)
+        none = np.zeros(width, dtype=np.float32)
+        return Fetched(
+            [to_record(fields) for *fields, _ in stored if fields[0] is not None],
+            np.array([none if row is None else row for row in rows], dtype=np.float32).reshape(len(ids), width),
+            np.array([row is not None for row in rows], dtype=np.bool_),
+        )
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
-        return columns_of(self._run(AROUND, owner_tag(where.scope), [radius, listed(ids.tolist())]), where)
+        return self._places(ids, where, radius)[0]
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
-        embedder, wanted = self.embedder(), list(dict.fromkeys(keys))
-        if embedder is None or not wanted:
-            return {}
+        wanted = list(dict.fromkeys(keys))
         if owner is not None:
-            blob, marks = self._run(VECTORS, owner_tag(owner), [field_of(embedder[1]), listed(wanted)])
-            present = [key for key, mark in zip(wanted, marks, strict=True) if mark == ord("1")]
-            return dict(zip(present, _vector(blob).reshape(-1, embedder[1]), strict=True))
-        hashes = [key for key in wanted if isinstance(key, bytes)]
+            return self._vectors_of(owner_tag(owner), [key for key in wanted if isinstance(key, int)])
+        embedder, hashes = self.embedder(), [key for key in wanted if isinstance(key, bytes)]
+        if embedder is None or not hashes:
+            return {}
         found = self._engine.firsts([f"@key:{{{key.hex()}}}" for key in hashes], field_of(embedder[1]))
         return {key: _vector(row) for key, row in zip(hashes, found, strict=True) if row is not None}
 
     def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         self._connection.check_open()
-        counts = self._counts(owner, wanted)
+        words = [encode(term) for term in wanted]
+        scores = self._connection.call("ZMSCORE", self._words(owner_tag(owner)), *words) if words else []
+        counts = _counts(wanted, scores)
         if near:
             bounds = len(near) - allowed_edits(near), len(near) + allowed_edits(near)
             words = self._run(SPELT, owner_tag(owner), bounds).decode().split()
@@ -182,12 +232,11 @@ class RedisIndex(SemanticIndex):
         return counts
 
     def get(self, ids: Sequence[int]) -> list[Record]:
-        records: dict[int, Record] = {}
-        for tag, numbers in self._by_owner(ids).items():
-            answer = self._run(FETCH, tag, [len(FIELDS), *FIELDS, *numbers])
-            records |= {
-                n: to_record(fields) for n, fields in zip(numbers, answer, strict=True) if fields[0] is not None
-            }
+        owners = {number: self._seen.get(number) for number in dict.fromkeys(ids)}
+        records = self._fetched({number: tag for number, tag in owners.items() if tag})
+        if others := owners.keys() - records.keys():
+            by_owner = self._by_owner(others)
+            records |= self._fetched({number: tag for tag, numbers in by_owner.items() for number in numbers})
         return [records[number] for number in ids if number in records]
 
     def delete(self, ids: Sequence[int] | None) -> int:
@@ -195,9 +244,7 @@ class RedisIndex(SemanticIndex):
             return self._reset()
         gone = 0
         for tag, numbers in self._by_owner(ids).items():
-            count, *totals = self._run(DELETE, tag, numbers)
-            self._update_totals(tag, totals)
-            gone += count
+            gone += self._run(DELETE, tag, numbers)
         self._connection.calls([["HDEL", key, *numbers] for key, numbers in self._by_key(ids).items()])
         return gone
 
@@ -207,29 +254,88 @@ class RedisIndex(SemanticIndex):
     def close(self) -> None:
         self._connection.close()
 
-    def _matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
-        """The server finds the records, and of one term alone in very many records ranks them first; we score them."""
-        tag, words = owner_tag(where.scope), [encode(term) for term in terms]
-        (records, length), owners = self._connection.calls(
-            [("HMGET", self._keys.totals, "records", "words"), ("HLEN", self._keys.totals)]
-        )
-        mine = self._counts(where.scope, terms)
-        counts = {encode(term): count for term, count in mine.items()}
-        if owners > 1 + _TOTALS and counts:
-            counts = dict(zip(counts, self._engine.counts([f"@words:({word})" for word in counts]), strict=True))
-        ids = self._engine.search(
-            f"{condition(where)} @words:({'|'.join(words)})",
-            *("VERBATIM", "SCORER", "BM25STD", "LIMIT", 0, max(k, self.ranked_records or 0)),
-        )
-        texts = self._run(WORDS, tag, [listed(ids)]).decode().split("\n") if ids else []
-        found = ((number, Counter(text.split())) for number, text in zip(ids, texts, strict=True))
-        return ranked(found, counts, int(records or 0), int(length or 0), k)
+    def _searched(self, searches: Sequence[Search]) -> list[Matches]:
+        """What each finds, of words all that are given."""
+        while True:
+            commands = [self._commands(search) for search in searches]
+            answers = iter(self._engine.answers([command for some in commands for command in some]))
+            found = [(search, [next(answers) for _ in some]) for search, some in zip(searches, commands, strict=True)]
+            waiting = [search for search, answer in found if len(answer) > 1 and answer[0][0] and answer[1][2] != b"1"]
+            for search in waiting:
+                while self._run(POST, owner_tag(search.where.scope), [POSTED]):
+                    self._connection.check_open()
+            if not waiting:
+                return [self._matches(search, answer) for search, answer in found]
 
-    def _counts(self, owner: Scope, terms: Sequence[str]) -> dict[str, int]:
-        words = [encode(term) for term in terms]
-        key = f"{self._keys.index(owner_tag(owner))}:words"
-        scores = self._connection.call("ZMSCORE", key, *words) if words else []
-        return {term: int(float(score)) % WORD_STEP for term, score in zip(terms, scores, strict=True) if score}
+    def _commands(self, search: Search) -> list[Sequence[Value]]:
+        query, where, k = search.query, search.where, search.k
+        if query is None or k < 1 or not len(query):
+            return []
+        if _is_vector(query):
+            command = self._engine.near(query, condition(where), k)
+            return [] if command is None else [command]
+        words, tag = list(dict.fromkeys(map(encode, query))), owner_tag(where.scope)
+        return [
+            self._engine.having(words, condition(where), max(k, self.ranked_records or 0)),
+            ("HMGET", self._state(tag), "records", "words", "posted"),
+            ("ZMSCORE", self._words(tag), *words),
+            ("MGET", *(f"{self._keys.index(tag)}:word:{word}" for word in words)),
+        ]
+
+    def _matches(self, search: Search, answer: Sequence[Any]) -> Matches:
+        """The server finds the records, and of one term alone in very many records ranks them first; we score them."""
+        if search.query is None:
+            ids = np.array(self._latest(search.where, search.k), dtype=np.int64)
+            return Matches(ids, np.zeros(len(ids), dtype=np.float32))
+        if len(answer) < _TEXT_ANSWERS:
+            return nearest_of(answer[0], search.k) if answer else Matches.best({}, 0)
+        (_, *keys), (records, length, _), scores, postings = answer
+        counts = [int(float(score or 0)) % WORD_STEP for score in scores]
+        found = occurrences_in(postings, numbers_of(keys))
+        return ranked_occurrences(found, counts, int(records or 0), int(length or 0), search.k)
+
+    def _with_rarest(self, search: Search, counts: Mapping[str, int]) -> Search:
+        query = search.query
+        if query is None or _is_vector(query):
+            return search
+        return replace(search, query=self._chosen({term: counts[term] for term in query if term in counts}))
+
+    def _places(self, seeds: Ids, where: Where, radius: int) -> tuple[RecordColumns, list[bytes | None]]:
+        """Columns of these records and of those around them, and the vector of each."""
+        tag = owner_tag(where.scope)
+        ids = sorted(map(int, self._run(AROUND, tag, [radius, listed(seeds.tolist())]).split()))
+        stored = {number: row for number, row in zip(ids, self._hashes(tag, ids, LINE), strict=True) if row[2]}
+        older = [number for number, row in stored.items() if row[3] is None]
+        if older:
+            parts = self._connection.calls([("HMGET", self._keys.record(tag, n), *OLDER_LINE) for n in older])
+            for number, part in zip(older, parts, strict=True):
+                stored[number][3] = b" ".join(part)
+        lines = [b"%d %b %b %b %b" % (number, row[0], row[1] or b"0", row[2], row[3]) for number, row in stored.items()]
+        places, allowed = columns_of(lines, where)
+        self._remember(tag, places.ids.tolist())
+        return places, [row[-1] for row, fits in zip(stored.values(), allowed.tolist(), strict=True) if fits]
+
+    def _fetched(self, owners: Mapping[int, str]) -> dict[int, Record]:
+        """Those of these records that are under the tag of their owner."""
+        commands = [("HMGET", self._keys.record(tag, number), *FIELDS) for number, tag in owners.items()]
+        answers = zip(owners, self._connection.calls(commands), strict=True)
+        return {number: to_record(fields) for number, fields in answers if fields[0] is not None}
+
+    def _vectors_of(self, tag: str, ids: Sequence[int]) -> dict[int | bytes, Floats]:
+        rows = zip(ids, self._hashes(tag, ids, ()), strict=True)
+        return {number: _vector(row) for number, (row,) in rows if row is not None}
+
+    def _hashes(self, tag: str, ids: Sequence[int], fields: Sequence[str]) -> list[list[Any]]:
+        """These fields of each record, and last its vector; None where there is none."""
+        while ids:
+            width = self._width
+            commands: list[tuple[Value, ...]] = [("GET", self._keys.embedder)]
+            commands += [("HMGET", self._keys.record(tag, number), *fields, field_of(width)) for number in ids]
+            embedder, *rows = self._connection.calls(commands)
+            self._width = 0 if embedder is None else _pair(embedder)[1]
+            if self._width == width:  # else the vectors are of an embedder that is not there any more
+                return rows
+        return []
 
     def _latest(self, where: Where, k: int) -> list[int]:
         times, room = f"{self._keys.index(owner_tag(where.scope))}:times", _LATEST_ROOM * k
@@ -247,8 +353,7 @@ class RedisIndex(SemanticIndex):
     def _reset(self) -> int:
         gone = 0
         for owner in self._connection.call("HKEYS", self._keys.owners):
-            ids, *totals = self._run(RESET, owner.decode(), [])
-            self._update_totals(owner.decode(), totals)
+            ids = self._run(RESET, owner.decode(), [])
             self._connection.calls([("UNLINK", key) for key in self._by_key(map(int, ids))])
             gone += len(ids)
         # Last, so that whoever finds a half-done reset does not mix vectors of two embedders.
@@ -287,11 +392,24 @@ class RedisIndex(SemanticIndex):
     def _state(self, tag: str) -> str:
         return f"{self._keys.index(tag)}:state"
 
+    def _words(self, tag: str) -> str:
+        return f"{self._keys.index(tag)}:words"
+
     def _run(self, script: Script, tag: str, values: Sequence[Value]) -> Any:
         return self._connection.script(script, [self._keys.index(tag), self._keys.record(tag)], values)
 
-    def _update_totals(self, tag: str, totals: Sequence[int]) -> None:
-        self._connection.script(TOTAL, [self._keys.totals], [tag, *totals])
+    def _remember(self, tag: str, ids: Iterable[int]) -> None:
+        for number in ids:
+            self._seen.put(number, tag)
+
+
+def _counts(terms: Sequence[str], scores: Sequence[bytes | None]) -> dict[str, int]:
+    """How many records have each term, by its score among the owner's words."""
+    return {term: int(float(score)) % WORD_STEP for term, score in zip(terms, scores, strict=True) if score}
+
+
+def _is_vector(query: Query) -> TypeGuard[Floats]:
+    return isinstance(query, np.ndarray)
 
 
 def _vector(blob: bytes) -> Floats:

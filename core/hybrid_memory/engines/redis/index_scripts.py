@@ -4,11 +4,13 @@ Each record is a hash, which the Query Engine follows. Beside the records, under
 every script; the second one is where the names of the records begin:
 
 - ``state``: a hash: the applied position, its anchor, and the call that moved it; how many records there are, their
-  words in all, and how many have a vector; the sum of the vectors as doubles; and the number of changes.
+  words in all, and how many have a vector; the sum of the vectors as doubles; and whether all have postings.
 - ``places``: a sorted set of record ids by segment and ordinal, so that neighbours stand side by side.
 - ``pending``: of those that wait for a vector, by id. ``times``: of all by time. ``turns:<session>``: by id.
 - ``words``: a sorted set of the owner's words, by ``characters * 2**32 + records that have it``: words of one length
   stand side by side, to be looked through for spellings.
+- ``word:<word>``: its postings: of each record that has it the id as a double, how often, and the length of the text,
+  one more than its words, 16 bytes in all. ``unposted``: ids of records of before version 0.10 that wait for theirs.
 
 Where a script takes hundreds of ids, they come as one text, which is quicker to send than as many values.
 """
@@ -18,12 +20,15 @@ from __future__ import annotations
 from hybrid_memory.engines.redis.connection import Script
 
 WORD_STEP = 2**32
+POSTED = 500
+"""Records of an older store that get their postings at once."""
+
 PLACE_STEP = 2**20
 """Turns that a segment may have, so that places differ: a million without a pause."""
 
 COMMON = r"""
 local root, record = KEYS[1], KEYS[2]
-local WORD_STEP, PLACE_STEP, CHUNK = 4294967296, 1048576, 128
+local WORD_STEP, PLACE_STEP, CHUNK, POSTING, FEW = 4294967296, 1048576, 128, 16, 16
 local function text(number) return string.format('%.0f', number) end
 
 -- Length of a word in characters: it is a letter and ASCII, or a letter and UTF-8 in hexadecimal.
@@ -36,26 +41,72 @@ local function characters(word)
   return count
 end
 
--- Count the words of a record in, or out again.
-local function counted(words, step)
-  local seen, length = {}, 0
+-- How often a text has each word, and its length.
+local function counts_of(words)
+  local counts, length = {}, 1
   for word in words:gmatch('%S+') do
     length = length + 1
-    if not seen[word] then
-      seen[word] = true
-      local set = root .. ':words'
-      local score = redis.call('ZSCORE', set, word)
-      if not score then
-        redis.call('ZADD', set, text(characters(word) * WORD_STEP + 1), word)
-      elseif step < 0 and tonumber(score) % WORD_STEP <= 1 then
-        redis.call('ZREM', set, word)
-      else
-        redis.call('ZINCRBY', set, step, word)
-      end
+    counts[word] = (counts[word] or 0) + 1
+  end
+  return counts, length
+end
+
+local function post(id, words)
+  local counts, length = counts_of(words)
+  for word, count in pairs(counts) do
+    redis.call('APPEND', root .. ':word:' .. word, struct.pack('<dI4I4', id, count, length))
+  end
+end
+
+-- Take records, given as ids in a table, out of a word's postings: one by one where they are few.
+local function cut(word, gone, many)
+  local key = root .. ':word:' .. word
+  local postings = redis.call('GET', key)
+  if not postings then return end
+  if many then
+    local kept = {}
+    for at = 1, #postings, POSTING do
+      if not gone[struct.unpack('<d', postings, at)] then kept[#kept + 1] = postings:sub(at, at + POSTING - 1) end
+    end
+    postings = table.concat(kept)
+  else
+    for id in pairs(gone) do
+      local packed, at = struct.pack('<d', id), 0
+      repeat at = postings:find(packed, at + 1, true) until not at or at % POSTING == 1
+      if at then postings = postings:sub(1, at - 1) .. postings:sub(at + POSTING) end
+    end
+  end
+  if postings == '' then redis.call('DEL', key) else redis.call('SET', key, postings) end
+end
+
+-- Count the words of a record in, or out again.
+local function counted(words, step)
+  local counts, length = counts_of(words)
+  local set = root .. ':words'
+  for word in pairs(counts) do
+    local score = redis.call('ZSCORE', set, word)
+    if not score then
+      redis.call('ZADD', set, text(characters(word) * WORD_STEP + 1), word)
+    elseif step < 0 and tonumber(score) % WORD_STEP <= 1 then
+      redis.call('ZREM', set, word)
+    else
+      redis.call('ZINCRBY', set, step, word)
     end
   end
   redis.call('HINCRBY', root .. ':state', 'records', step)
-  redis.call('HINCRBY', root .. ':state', 'words', step * (length + 1))
+  redis.call('HINCRBY', root .. ':state', 'words', step * length)
+  return counts
+end
+
+-- Whether all records have postings; those of before version 0.10 begin to wait for theirs.
+local function posted()
+  local state = root .. ':state'
+  local done = redis.call('HGET', state, 'posted')
+  if not done then
+    done = redis.call('ZUNIONSTORE', root .. ':unposted', 1, root .. ':places') == 0 and '1' or '0'
+    redis.call('HSET', state, 'posted', done)
+  end
+  return done == '1'
 end
 
 local function unpacked(blob, kind, width)
@@ -102,29 +153,26 @@ end
 
 -- Remove records; returns how many there were.
 local function remove(ids)
-  local vectors, gone = {}, 0
+  local vectors, gone, cuts, sizes = {}, 0, {}, {}
   for _, id in ipairs(ids) do
     local words, session, space = unpack(redis.call('HMGET', record .. id, 'words', 'session', 'space'))
     if words then
       gone = gone + 1
-      counted(words, -1)
+      for word in pairs(counted(words, -1)) do
+        cuts[word] = cuts[word] or {}
+        cuts[word][tonumber(id)] = true
+        sizes[word] = (sizes[word] or 0) + 1
+      end
       if space then vectors[#vectors + 1] = redis.call('HGET', record .. id, space) end
-      for _, set in ipairs({':places', ':pending', ':times', ':turns:' .. session}) do
+      for _, set in ipairs({':places', ':pending', ':times', ':unposted', ':turns:' .. session}) do
         redis.call('ZREM', root .. set, id)
       end
       redis.call('DEL', record .. id)
     end
   end
+  for word, ids in pairs(cuts) do cut(word, ids, sizes[word] > FEW) end
   summed(vectors, -1)
   return gone
-end
-
--- The number of this change, and what the totals over all owners need of this one.
-local function totals()
-  local state = root .. ':state'
-  local changes = redis.call('HINCRBY', state, 'changes', 1)
-  local numbers = redis.call('HMGET', state, 'records', 'words')
-  return changes, tonumber(numbers[1] or '0'), tonumber(numbers[2] or '0')
 end
 """
 
@@ -133,11 +181,12 @@ UPSERT = Script(
     r"""
 -- A name of this call, after, upto, its anchor, the anchor that is to be there behind a "=" or nothing, the ids of what
 -- goes in one text, how many records and how many values of origins follow: each record as JSON, of each origin the id
--- and the fields meta and data that have it, then of each use: id, count, time.
+-- and the fields meta, data and line that have it, then of each use: id, count, time.
 local state = root .. ':state'
-if redis.call('HGET', state, 'call') == ARGV[1] then return {1, totals()} end
-if (redis.call('HGET', state, 'applied') or '0') ~= ARGV[2] then return {0} end
-if ARGV[5] ~= '' and '=' .. (redis.call('HGET', state, 'anchor') or '') ~= ARGV[5] then return {0} end
+if redis.call('HGET', state, 'call') == ARGV[1] then return 1 end
+if (redis.call('HGET', state, 'applied') or '0') ~= ARGV[2] then return 0 end
+if ARGV[5] ~= '' and '=' .. (redis.call('HGET', state, 'anchor') or '') ~= ARGV[5] then return 0 end
+posted()
 redis.call('HSET', state, 'applied', ARGV[3], 'anchor', ARGV[4], 'call', ARGV[1])
 local gone = {}
 for id in ARGV[6]:gmatch('%S+') do gone[#gone + 1] = id end
@@ -153,10 +202,13 @@ for i = 9, origins - 1 do
   redis.call('ZADD', root .. ':pending', entry.id, entry.id)
   if entry.turn then redis.call('ZADD', root .. ':turns:' .. entry.session, entry.id, entry.id) end
   counted(entry.words, 1)
+  post(entry.id, entry.words)
 end
-for i = origins, uses - 1, 3 do
+for i = origins, uses - 1, 4 do
   local key = record .. ARGV[i]
-  if redis.call('EXISTS', key) == 1 then redis.call('HSET', key, 'meta', ARGV[i + 1], 'data', ARGV[i + 2]) end
+  if redis.call('EXISTS', key) == 1 then
+    redis.call('HSET', key, 'meta', ARGV[i + 1], 'data', ARGV[i + 2], 'line', ARGV[i + 3])
+  end
 end
 for i = uses, #ARGV, 3 do
   local key = record .. ARGV[i]
@@ -168,11 +220,11 @@ for i = uses, #ARGV, 3 do
     end
   end
 end
-return {1, totals()}
+return 1
 """,
 )
 
-DELETE = Script(COMMON, "return {remove(ARGV), totals()}")
+DELETE = Script(COMMON, "return remove(ARGV)")
 
 RESET = Script(
     COMMON,
@@ -183,9 +235,10 @@ for _, id in ipairs(ids) do
   if session then redis.call('DEL', root .. ':turns:' .. session) end
   redis.call('DEL', record .. id)
 end
-for _, part in ipairs({':places', ':pending', ':times', ':words'}) do redis.call('DEL', root .. part) end
-redis.call('HDEL', root .. ':state', 'applied', 'anchor', 'records', 'words', 'vectors', 'sum')
-return {ids, totals()}
+for _, word in ipairs(redis.call('ZRANGE', root .. ':words', 0, -1)) do redis.call('DEL', root .. ':word:' .. word) end
+for _, part in ipairs({':places', ':pending', ':times', ':words', ':unposted'}) do redis.call('DEL', root .. part) end
+redis.call('HDEL', root .. ':state', 'applied', 'anchor', 'records', 'words', 'vectors', 'sum', 'posted')
+return ids
 """,
 )
 
@@ -205,40 +258,25 @@ summed(given, 1)
 """,
 )
 
-TOTAL = Script(
+POST = Script(
+    COMMON,
     r"""
--- Tag, number of its last change, its records, its words. A later change that came before stands.
-local old = redis.call('HGET', KEYS[1], ARGV[1]) or '0 0 0'
-local changes, records, words = old:match('^(%S+) (%S+) (%S+)$')
-if tonumber(changes) < tonumber(ARGV[2]) then
-  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. ARGV[3] .. ' ' .. ARGV[4])
-  redis.call('HINCRBY', KEYS[1], 'records', ARGV[3] - records)
-  redis.call('HINCRBY', KEYS[1], 'words', ARGV[4] - words)
+-- At most how many records. Give them their postings and the line of their columns; how many wait still.
+if posted() then return 0 end
+local waiting = root .. ':unposted'
+for _, id in ipairs(redis.call('ZRANGE', waiting, 0, ARGV[1] - 1)) do
+  local words, line, at, turn, kind, category, session, meta = unpack(redis.call('HMGET', record .. id,
+    'words', 'line', 'at', 'turn', 'kind', 'category', 'session', 'meta'))
+  if words then post(id, words) end
+  if words and not line then
+    redis.call('HSET', record .. id, 'line', table.concat({at, turn, kind, category, session, meta}, ' '))
+  end
+  redis.call('ZREM', waiting, id)
 end
-"""
-)
-
-FETCH = Script(
-    COMMON,
-    r"""
--- How many fields, which, then ids.
-local size, answer = tonumber(ARGV[1]), {}
-local fields = {unpack(ARGV, 2, 1 + size)}
-for i = 2 + size, #ARGV do answer[#answer + 1] = redis.call('HMGET', record .. ARGV[i], unpack(fields)) end
-return answer
+local left = redis.call('ZCARD', waiting)
+if left == 0 then redis.call('HSET', root .. ':state', 'posted', '1') end
+return left
 """,
-    reads=True,
-)
-
-WORDS = Script(
-    COMMON,
-    r"""
--- Ids. One text for all, because that is quick to read: the words of each in a line.
-local lines = {}
-for id in ARGV[1]:gmatch('%S+') do lines[#lines + 1] = redis.call('HGET', record .. id, 'words') or '' end
-return table.concat(lines, '\n')
-""",
-    reads=True,
 )
 
 SPELT = Script(
@@ -251,26 +289,11 @@ return table.concat(redis.call('ZRANGEBYSCORE', root .. ':words', first, beyond)
     reads=True,
 )
 
-VECTORS = Script(
-    COMMON,
-    r"""
--- The field, then ids. The vectors in one piece, and a 1 for each id that has one.
-local vectors, there = {}, {}
-for id in ARGV[2]:gmatch('%S+') do
-  local vector = redis.call('HGET', record .. id, ARGV[1])
-  if vector then vectors[#vectors + 1] = vector end
-  there[#there + 1] = vector and '1' or '0'
-end
-return {table.concat(vectors), table.concat(there)}
-""",
-    reads=True,
-)
-
 AROUND = Script(
     COMMON,
     r"""
--- How far, then ids. One text for all, because that is quick to read: a line for each record.
-local radius, seen, lines = tonumber(ARGV[1]), {}, {}
+-- How far, then ids. Those that stand so near, and they themselves.
+local radius, seen, found = tonumber(ARGV[1]), {}, {}
 for seed in ARGV[2]:gmatch('%S+') do
   local place = tonumber(redis.call('ZSCORE', root .. ':places', seed) or '-1')
   if place >= 0 then
@@ -280,15 +303,12 @@ for seed in ARGV[2]:gmatch('%S+') do
     for _, id in ipairs(redis.call('ZRANGEBYSCORE', root .. ':places', text(first), text(last))) do
       if not seen[id] then
         seen[id] = true
-        local fields = redis.call('HMGET', record .. id,
-          'row', 'at', 'uses', 'last', 'turn', 'kind', 'category', 'session', 'meta')
-        fields[4] = fields[4] or '0'
-        if fields[1] then lines[#lines + 1] = id .. ' ' .. table.concat(fields, ' ') end
+        found[#found + 1] = id
       end
     end
   end
 end
-return table.concat(lines, '\n')
+return table.concat(found, ' ')
 """,
     reads=True,
 )

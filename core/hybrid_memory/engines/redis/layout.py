@@ -58,14 +58,13 @@ def owner_of(text: str | bytes) -> Scope:
 
 
 class Keys:
-    """The keys of a store: tag to owner, the last position given out, the embedder, totals over all owners, ..."""
+    """The keys of a store: tag to owner, the last position given out, the embedder, ..."""
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
         self.owners = f"{prefix}:owners"
         self.position = f"{prefix}:position"
         self.embedder = f"{prefix}:embedder"
-        self.totals = f"{prefix}:totals"
         self.records = f"{prefix}:record:"
         self.search = f"{prefix}:search"
 
@@ -144,6 +143,10 @@ def _plain(value: Any) -> Any:
 FIELDS = ("data", "uses", "last")
 """What `to_record` reads."""
 
+LINE = ("uses", "last", "row", "line")
+OLDER_LINE = ("at", "turn", "kind", "category", "session", "meta")
+"""What `columns_of` reads; records of before version 0.10 have the parts of ``line`` only."""
+
 _DATA = (
     *("text", "at", "sources", "segment", "ordinal", "kind", "speaker", "category", "importance"),
     *("valid_from", "valid_to", "metadata", "turn", "author", "origin"),
@@ -157,7 +160,7 @@ def to_entry(owner: str, entry: Entry) -> str:
     scope, at = record.scope, values["at"]
     words = " ".join(map(encode, entry.terms.split()))
     session = digest_or_none(scope.session)
-    meta, data = labels_of(record)
+    meta, data, line = labels_of(record)
     fields = {
         "owner": owner,
         "session": session,
@@ -169,6 +172,7 @@ def to_entry(owner: str, entry: Entry) -> str:
         "words": words,
         "meta": meta,
         "row": f"{record.segment} {record.ordinal} {len(record.text)} {record.importance!r}",
+        "line": line,
         "uses": record.uses,
         "data": data,
     }
@@ -187,11 +191,13 @@ def to_entry(owner: str, entry: Entry) -> str:
     )
 
 
-def labels_of(record: Record) -> tuple[str, str]:
-    """The fields of a record's hash that tell its origin: ``meta`` and ``data``."""
+def labels_of(record: Record) -> tuple[str, str, str]:
+    """The fields of a record's hash that tell its origin: ``meta``, ``data``, and the ``line`` of its columns."""
     scope, values = record.scope, plain(record)
     meta = ",".join([*pairs(record.metadata), *_origin(record)]) or NONE
-    return meta, to_json([record.id, _owner_parts(scope), scope.session, *(values[name] for name in _DATA)])
+    labels = (values["kind"], digest_or_none(record.category), digest_or_none(scope.session), meta)
+    data = to_json([record.id, _owner_parts(scope), scope.session, *(values[name] for name in _DATA)])
+    return meta, data, " ".join(map(str, (values["at"], record.turn, *labels)))
 
 
 def to_record(fields: Sequence[bytes | None]) -> Record:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Unpack
 from zlib import crc32
@@ -24,7 +24,7 @@ from hybrid_memory.engines.redis.layout import (
     to_json,
     to_values,
 )
-from hybrid_memory.engines.redis.log_scripts import APPEND, COUNT, DROP, ERASE, GET, RAISE, READ, RESTORE
+from hybrid_memory.engines.redis.log_scripts import APPEND, COUNT, DROP, ERASE, GET, RAISE, READ, RESTORE, STATE
 from hybrid_memory.errors import (
     IdConflictError,
     OutcomeUnknownError,
@@ -32,8 +32,8 @@ from hybrid_memory.errors import (
     StoreError,
     StoreUnavailableError,
 )
-from hybrid_memory.log.event import Event
-from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Reading, Selection
+from hybrid_memory.log.event import Event, EventKind, mark_of
+from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Reading, Selection
 from hybrid_memory.scope import Scope
 
 PAGE = 5_000
@@ -103,14 +103,16 @@ class RedisLog(EventLog):
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         self._run(DROP, owner, list(positions))
 
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
         self._connection.check_open()
-        if not events:
+        if not events and not gone:
             return
         # First, so that nobody is given a position that is about to be taken.
-        self._connection.script(RAISE, [self._keys.position], [max(event.position for event in events)])
+        last = max((event.position for event in events), default=0)
+        self._connection.script(RAISE, [self._keys.position], [last])
         self._connection.call("HSETNX", self._keys.owners, owner_tag(owner), owner_json(owner))
-        self._run(RESTORE, owner, [value for event in events for value in to_values(event)])
+        stored = [value for event in events for value in to_values(event)]
+        self._run(RESTORE, owner, [len(gone), *gone, *stored])
 
     def scrub(self) -> None:
         scrub(self._connection)
@@ -120,19 +122,29 @@ class RedisLog(EventLog):
         last = self._connection.calls([("GET", f"{self._keys.log(owner_tag(owner))}:last") for owner in owners])
         return {owner: int(position) for owner, position in zip(owners, last, strict=True) if position is not None}
 
+    def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
+        self._connection.check_open()
+        answer = self._run(STATE, owner, [kind.value for kind in kinds if kind is not EventKind.MESSAGE])
+        if not answer:
+            return LogState()
+        head, *others = self._events(owner, answer)
+        last = {event.kind: (event.position, event.id) for event in others}
+        return LogState(head.position, mark_of(head.id, head.at), last)
+
     def count(self, owner: Scope, *, after: int = 0) -> int:
         return int(self._run(COUNT, owner, [f"({after}"]))
 
     def size(self) -> LogSize:
         roots = [self._keys.log(owner_tag(owner)) for owner in self._owners()]
         answer = self._connection.calls(
-            [("HLEN", f"{root}:{part}") for root in roots for part in ("ids", "sessions", "events")]
+            [("HLEN", f"{root}:{part}") for root in roots for part in ("ids", "sessions", "events", "dropped")]
         )
         return LogSize(
-            owners=sum(ids > 0 for ids in answer[::3]),
-            sessions=sum(answer[1::3]),
-            events=sum(answer[2::3]),
+            owners=sum(ids > 0 for ids in answer[::4]),
+            sessions=sum(answer[1::4]),
+            events=sum(answer[2::4]),
             bytes=size_bytes(self._connection),
+            archived=sum(answer[3::4]),
         )
 
     def close(self) -> None:

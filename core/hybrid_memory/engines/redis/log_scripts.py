@@ -65,6 +65,15 @@ local function add(position, session, id, kind, at, digest, meta, payload)
   counted(kind, session, 1)
 end
 
+local function destroy(position, kind, session, id)
+  if not kind then return end
+  unlisted(position, kind, session)
+  redis.call('HDEL', root .. ':dropped', position)
+  redis.call('HDEL', root .. ':ids', session .. ':' .. id)
+  redis.call('ZREM', root .. ':names', name_of(id) .. session)
+  counted(kind, session, -1)
+end
+
 local function find_last()
   local last = 0
   for _, kind in ipairs(redis.call('SMEMBERS', root .. ':kinds')) do
@@ -164,13 +173,7 @@ for i = 0, rewritten - 1 do
     end
   end
 end
-for field, gone in pairs(goes) do
-  unlisted(gone[1], gone[2], gone[3])
-  redis.call('HDEL', root .. ':dropped', gone[1])
-  redis.call('HDEL', root .. ':ids', field)
-  redis.call('ZREM', root .. ':names', name_of(gone[4]) .. gone[3])
-  counted(gone[2], gone[3], -1)
-end
+for _, gone in pairs(goes) do destroy(unpack(gone)) end
 redis.call('INCR', root .. ':erasures')
 if stands then
   find_last()
@@ -202,8 +205,14 @@ find_last()
 RESTORE = Script(
     COMMON,
     r"""
--- Of each event: position, session, id, kind, at, digest, meta, payload.
-for first = 1, #ARGV, 8 do
+-- How many positions go, which, then of each event: position, session, id, kind, at, digest, meta, payload.
+local going = tonumber(ARGV[1])
+for i = 2, 1 + going do destroy(ARGV[i], identity(ARGV[i])) end
+if going > 0 then
+  redis.call('INCR', root .. ':erasures')
+  find_last()
+end
+for first = 2 + going, #ARGV, 8 do
   local position, session, id = ARGV[first], ARGV[first + 1], ARGV[first + 2]
   local taken = redis.call('HEXISTS', root .. ':events', position) + redis.call('HEXISTS', root .. ':dropped', position)
   if taken == 0 and not known(session, id) then
@@ -287,6 +296,26 @@ for first = 1, math.min(#found, limit), 1000 do
     answer[#answer + 1] = names[i]
     answer[#answer + 1] = event
   end
+end
+return answer
+""",
+    reads=True,
+)
+
+STATE = Script(
+    COMMON,
+    r"""
+-- Kinds. Position of the last event, and that without its payload, then of the last one of each kind that there is.
+local places, answer = {redis.call('GET', root .. ':last') or nil}, {}
+if #places == 0 then return answer end
+for _, kind in ipairs(ARGV) do
+  local newest = redis.call('ZREVRANGE', root .. ':kind:' .. kind, 0, 0)
+  if newest[1] then places[#places + 1] = newest[1] end
+end
+for _, place in ipairs(places) do
+  local event = redis.call('HGET', root .. ':events', place)
+  answer[#answer + 1] = place
+  answer[#answer + 1] = event and event:match('^[^\n]*\n[^\n]*\n') .. '{}'
 end
 return answer
 """,

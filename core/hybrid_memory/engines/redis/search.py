@@ -15,6 +15,7 @@ from hybrid_memory.engines.instants import origin_labels, to_micros
 from hybrid_memory.engines.redis.connection import CALL_SECONDS, RedisConnection, Value
 from hybrid_memory.engines.redis.layout import Keys, digest, digest_or_none, origin_label, owner_tag, pairs
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
+from hybrid_memory.index.bm25 import Occurrences
 from hybrid_memory.index.port import Matches, RecordColumns
 from hybrid_memory.index.record import RecordKind, Where
 
@@ -67,28 +68,33 @@ class QueryEngine:
                 self._wait()
         return field_of(dim)
 
-    def nearest(self, vector: Floats, condition: str, k: int) -> Matches:
+    def near(self, vector: Floats, condition: str, k: int) -> list[Value] | None:
+        """The command that finds the records nearest to a vector; None where no record has a vector of its width."""
         self._ready()
         space = self._space(len(vector))
         if space not in self._spaces:
             with self._lock:
                 self._wait()  # another process may have made it
         if space not in self._spaces or k < 1:
-            return Matches.best({}, 0)
-        answer = self._search(
+            return None
+        return self._asked(
             f"({condition})=>[KNN {k} @{space} $vector AS distance]",
             *("PARAMS", 2, "vector", np.ascontiguousarray(vector, dtype=np.float32).tobytes()),
             *("SORTBY", "distance", "RETURN", 1, "distance", "LIMIT", 0, k),
         )
-        pairs = zip(answer[::2], answer[1::2], strict=True)
-        return Matches.best({_number(key): 1 - float(fields[1]) for key, fields in pairs}, k)
+
+    def having(self, words: Sequence[str], condition: str, k: int) -> list[Value]:
+        """The command that finds records with any of these words, by the server's own BM25."""
+        options = ("NOCONTENT", "VERBATIM", "SCORER", "BM25STD", "LIMIT", 0, k)
+        return self._asked(f"{condition} @words:({'|'.join(words)})", *options)
+
+    def answers(self, commands: Sequence[Sequence[Value]]) -> list[Any]:
+        """What commands answer, searches among them."""
+        found: list[Any] = self._whole(lambda: self._connection.calls(commands))
+        return found
 
     def search(self, query: str, *options: Value) -> list[int]:
         return [_number(key) for key in self._search(query, "NOCONTENT", *options)]
-
-    def counts(self, queries: Sequence[str]) -> list[int]:
-        commands = [self._asked(query, "VERBATIM", "LIMIT", 0, 0) for query in queries]
-        return [int(one[0]) for one in self._whole(lambda: self._connection.calls(commands))]
 
     def firsts(self, queries: Sequence[str], field: str) -> list[bytes | None]:
         commands = [self._asked(query, "NOCONTENT", "LIMIT", 0, 1) for query in queries]
@@ -173,7 +179,7 @@ def _number(key: bytes) -> int:
 _EXACT = 2**53
 """Numbers of the Query Engine are doubles."""
 
-_NUMBERS = ("id", "segment", "ordinal", "length", "importance", "at", "uses", "last_used", "turn")
+_NUMBERS = ("id", "uses", "last_used", "segment", "ordinal", "length", "importance", "at", "turn")
 _COLUMNS = ("id", "segment", "ordinal", "length", "at", "importance", "uses", "last_used")
 _LABELS = 4
 
@@ -212,20 +218,44 @@ def _bound(position: int) -> str:
     return "+inf" if position >= _EXACT else str(position)
 
 
-def columns_of(answer: bytes, where: Where) -> RecordColumns:
-    """The columns of records that were fetched by id, as far as the condition allows; the owner was asked for by name.
+_POSTING = np.dtype([("id", "<f8"), ("count", "<u4"), ("length", "<u4")])
+
+
+def occurrences_in(postings: Sequence[bytes | None], ids: Sequence[int]) -> Occurrences:
+    """Where these records have the words, by number, of the postings."""
+    blobs = [np.frombuffer(blob or b"", dtype=_POSTING) for blob in postings]
+    rows = np.concatenate([np.empty(0, dtype=_POSTING), *blobs])
+    kept = np.isin(rows["id"], np.array(ids, dtype=np.float64))
+    terms = np.repeat(np.arange(len(blobs)), [len(blob) for blob in blobs])
+    numbers, counts, lengths = (rows[name][kept].astype(np.int64) for name in ("id", "count", "length"))
+    return Occurrences(numbers, terms[kept], counts, lengths)
+
+
+def numbers_of(keys: Sequence[bytes]) -> list[int]:
+    """The ids of records, by their keys."""
+    return [_number(key) for key in keys]
+
+
+def nearest_of(answer: Sequence[Any], k: int) -> Matches:
+    """What the command of `QueryEngine.near` found."""
+    pairs = zip(answer[1::2], answer[2::2], strict=True)
+    return Matches.best({_number(key): 1 - float(fields[1]) for key, fields in pairs}, k)
+
+
+def columns_of(lines: Sequence[bytes], where: Where) -> tuple[RecordColumns, npt.NDArray[np.bool_]]:
+    """The columns of records by id, as far as the condition allows them, and which of the lines it does.
 
     Args:
-        answer: of `AROUND`, a line for each: id, segment, ordinal, length, importance, time, uses, last use, turn,
-            kind, category, session, metadata.
+        lines: of records of the owner: id, uses, last use, segment, ordinal, length, importance, time, turn, kind,
+            category, session, metadata.
         where: the condition.
     """
-    words = answer.decode().split()
+    words = b" ".join(lines).decode().split()
     width = len(_NUMBERS) + _LABELS
     numbers = np.array([[float(word) for word in words[row::width]] for row in range(len(_NUMBERS))]).T
     labels = np.array([words[len(_NUMBERS) + row :: width] for row in range(_LABELS)], dtype=np.str_)
     allowed = _allowed(numbers[:, _NUMBERS.index("at")], numbers[:, _NUMBERS.index("turn")], labels, where)
-    return RecordColumns.of(numbers[allowed][:, [_NUMBERS.index(name) for name in _COLUMNS]])
+    return RecordColumns.of(numbers[allowed][:, [_NUMBERS.index(name) for name in _COLUMNS]]), allowed
 
 
 def _allowed(

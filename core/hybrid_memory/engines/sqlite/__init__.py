@@ -42,7 +42,11 @@ class SqliteEngine(Engine):
     def index(self, suffix: str = "") -> SemanticIndex:
         if self.path is None:
             return super().index(suffix)
-        return SqliteIndex(self._opened(self._beside(self.path, suffix)), exact_limit=self.config.exact_limit)
+        return SqliteIndex(
+            self._opened(self._beside(self.path, suffix)),
+            exact_limit=self.config.exact_limit,
+            cache_bytes=self.config.cache_megabytes << 20,
+        )
 
     def holds(self, suffix: str) -> bool:
         return self.path is not None and self._beside(self.path, suffix).exists()
@@ -82,9 +86,12 @@ LARGE_WAL = 256_000_000
 """Bytes of a write-ahead log that no process should need."""
 
 LEFTOVERS = {
-    "records without words": "SELECT count(*) FROM records WHERE id NOT IN (SELECT id FROM terms_docsize)",
+    "records without words": "SELECT count(*) FROM records WHERE id NOT IN (SELECT record FROM words)",
     "entries of the text index without a record": (
-        "SELECT count(*) FROM terms_docsize WHERE id NOT IN (SELECT id FROM records)"
+        "SELECT count(*) FROM words WHERE record NOT IN (SELECT id FROM records)"
+    ),
+    "records more or fewer in the text index than there are words of": (
+        "SELECT abs((SELECT count(*) FROM words) - (SELECT ifnull(sum(records), 0) FROM posting_blocks))"
     ),
     "vectors without a record": "SELECT count(*) FROM vectors WHERE record NOT IN (SELECT id FROM records)",
     "records without a vector that wait for none": (
@@ -121,7 +128,7 @@ def _schema(connection: sqlite3.Connection) -> Finding:
 
 
 def _leftovers(connection: sqlite3.Connection) -> Iterator[Finding]:
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'terms_docsize'").fetchone() is None:
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone() is None:
         return
     for what, sql in LEFTOVERS.items():
         (count,) = connection.execute(sql).fetchone()

@@ -1,275 +1,193 @@
-"""What of an owner's records is cached in memory: vectors and columns, copies that follow the file."""
+"""What of the owners' records is kept in memory: vectors and columns, as much as a setting allows."""
 
 from __future__ import annotations
 
-import logging
-import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from hybrid_memory.arrays import Ids
-from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.sqlite.database import Database
-from hybrid_memory.engines.sqlite.rows import REVISION
+from hybrid_memory.engines.sqlite.quantized import QuantizedVectors
+from hybrid_memory.engines.sqlite.record_cache import RecordCache, stored_columns
 from hybrid_memory.engines.sqlite.vector_cache import VectorCache
-from hybrid_memory.errors import MemoryClosedError, StoreError, StoreUnavailableError
+from hybrid_memory.engines.sqlite.vector_files import State, VectorFiles
 from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import Where
-from hybrid_memory.log.visible import joined
 
-CACHED_RECORDS = 1_000_000
-"""Records kept in memory over all owners (1.6 GB at 384 dimensions); the owners used longest ago are put away."""
+CACHE_BYTES = 512 << 20
 
-_log = logging.getLogger(__name__)
+LARGE = 20_000
+"""Records of an owner from which on columns are read where they are asked for: 1 ms, and 3 us a record to keep them."""
+
+GROWN = 16
+"""Vectors are quantized again when there is one new one to so many."""
+
+RETRAINED = 4
+"""Their lists are made anew when there are so many times as many."""
+
+
+@dataclass(slots=True, eq=False)
+class _Kept:
+    """Of one owner."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    records: RecordCache | None = None
+    vectors: VectorCache | None = None
+    large: bool | None = None
+    nbytes: int = 0
+
+    def weigh(self) -> int:
+        """Bytes that it has become larger by."""
+        before = self.nbytes
+        self.nbytes = sum(one.nbytes for one in (self.records, self.vectors) if one is not None)
+        return self.nbytes - before
 
 
 class OwnerCaches:
-    """The vectors and columns of the owners used last."""
+    """The vectors and columns of the owners used last.
 
-    def __init__(self, database: Database, *, exact_limit: int) -> None:
+    Args:
+        exact_limit: see `SqliteIndex`.
+        most_bytes: what all of it may take together; one owner may take more while no other is kept.
+    """
+
+    def __init__(self, database: Database, *, exact_limit: int, most_bytes: int = CACHE_BYTES) -> None:
         self._db = database
         self._exact_limit = exact_limit
-        self._folder = Path(f"{database.path}.faiss")
-        self._vectors: dict[int, VectorCache] = {}
-        self._records: OrderedDict[int, RecordCache] = OrderedDict()
+        self._most_bytes = most_bytes
+        self._files = VectorFiles(database)
+        self._kept: OrderedDict[int, _Kept] = OrderedDict()
+        self._nbytes = 0
         self._lock = threading.Lock()
+        self._training = threading.Lock()
+        database.clean_before_scrubbing(self._files.clean)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that are taken."""
+        return self._nbytes
 
     def records(self, owner: int) -> RecordCache:
-        revision, _, _ = self._state(owner)
+        """The columns of all of the owner's records."""
+        state = self._files.state(owner)
         with self._lock:
-            table = self._records.setdefault(owner, RecordCache(self._db, owner))
-            self._records.move_to_end(owner)
-            unused = []
-            while len(self._records) > 1 and sum(map(len, self._records.values())) > CACHED_RECORDS:
-                last, _ = self._records.popitem(last=False)
-                unused.append((last, self._vectors.pop(last, None)))
-        for last, cache in unused:
-            self._put_away(last, cache)
-        table.catch_up(revision)
-        return table
+            kept = self._used(owner)
+            if kept.records is None:
+                kept.records = RecordCache(self._db, owner)
+            cache = kept.records
+        try:
+            cache.catch_up(state.revision, state.seen)
+        except BaseException:
+            kept.records = None  # which may be half of something
+            raise
+        self._weigh(owner, kept)
+        return cache
+
+    def columns(
+        self, owner: int, ids: Ids, radius: int, where: Where, having: Callable[[], Ids | None]
+    ) -> RecordColumns:
+        """See `SemanticIndex.columns`; ``having`` finds the records with the metadata."""
+        with self._lock:
+            kept = self._used(owner)
+        if kept.large is None:
+            asked = "SELECT 1 FROM records WHERE owner = ? ORDER BY id LIMIT 1 OFFSET ?"
+            kept.large = bool(self._db.query(asked, (owner, LARGE)))
+        if kept.large:
+            return stored_columns(self._db, owner, ids, radius, where)
+        return self.records(owner).around(ids, radius, where, having())
 
     def vectors(self, owner: int) -> VectorCache | None:
-        revision, dim, upto = self._state(owner)
-        if not dim:
+        """The owner's vectors; None before the store has any."""
+        state = self._files.state(owner)
+        if not state.dim:
             return None
         with self._lock:
-            cache = self._vectors.get(owner)
-            if cache is None or cache.dim != dim:
-                cache = self._vectors[owner] = self._opened(owner, dim)
-        with cache.lock:
-            if cache.revision != revision:
-                cache.clear(revision)
-            if cache.upto < upto:
-                self._fill(owner, cache)
+            kept = self._used(owner)
+        with kept.lock:
+            cache = kept.vectors
+            if cache is None or (cache.dim, cache.token, cache.revision) != (state.dim, state.token, state.revision):
+                cache = kept.vectors = self._cache(owner, state, self._files.opened(owner, state))
+            if self._many(owner, cache, state):
+                cache = kept.vectors = self._cache(owner, state, self._files.gathered(owner, state))
+            try:
+                if cache.upto < state.upto or cache.seen < state.seen:
+                    self._files.catch_up(owner, cache, state)
+            except BaseException:
+                kept.vectors = None  # which may be half of something
+                raise
+        self._weigh(owner, kept)
         return cache
 
     def train(self, owner: int) -> None:
-        """Train an approximate index where the owner has many new vectors, and save it beside the file."""
+        """Quantize the owner's vectors where there are many new ones, and save them beside the file."""
         ((count,),) = self._db.query("SELECT count(*) FROM vectors WHERE owner = ?", (owner,))
-        cache = self.vectors(owner) if count > self._exact_limit else None
-        if cache is not None and cache.overgrown:
-            cache.train()
-            self._put_away(owner, cache)
+        if count <= self._exact_limit:
+            return
+        with self._training:
+            state = self._files.state(owner)
+            with self._lock:
+                kept = self._used(owner)
+            known = self._known(owner, kept, state)
+            if known is not None and not self._outgrown(known, count):
+                return
+            retrained = known is None or count > RETRAINED * known.trained_at
+            made = self._files.made(owner, state, known, count, retrained=retrained)
+            if made is not None:
+                with kept.lock:
+                    kept.vectors = self._cache(owner, state, made)
 
-    def remove_files(self, owners: Sequence[int] | None = None) -> None:
-        """Remove what is saved of these owners, or of all, inside a transaction that deletes records of theirs.
-
-        Their vectors stand there too.
-
-        Raises:
-            StoreUnavailableError: a file cannot be removed.
-        """
-        try:
-            for name in ["owner-*"] if owners is None else [f"owner-{owner}.*" for owner in owners]:
-                for file in self._folder.glob(name):
-                    file.unlink(missing_ok=True)
-        except OSError as error:
-            raise StoreUnavailableError(f"cannot remove the vectors of deleted records: {error}") from error
+    def remove_files(self) -> None:
+        """Remove what is saved, inside the transaction that deletes everything; see `VectorFiles.remove`."""
+        self._files.remove()
 
     def close(self) -> None:
         with self._lock:
-            caches = list(self._vectors.items())
-            self._vectors.clear()
-            self._records.clear()
-        for owner, cache in caches:
-            self._put_away(owner, cache)
+            self._kept.clear()
+            self._nbytes = 0
 
-    def _state(self, owner: int) -> tuple[int, int, int]:
-        """Revision of the records, width of the vectors (0: none yet), and the owner's last vector."""
-        ((revision, dim, upto),) = self._db.query(
-            f"SELECT {REVISION}, e.dim, (SELECT max(seq) FROM vectors WHERE owner = ?) "
-            "FROM revision o LEFT JOIN embedder e ON e.one = o.one",
-            (owner, owner),
-        )
-        return revision, dim or 0, upto or 0
+    def _used(self, owner: int) -> _Kept:
+        kept = self._kept.setdefault(owner, _Kept())
+        self._kept.move_to_end(owner)
+        return kept
 
-    def _opened(self, owner: int, dim: int) -> VectorCache:
-        """The cache from its file if that was made from this store, else an empty one."""
-        cache = None
-        if not self._db.encrypted:
-            cache = VectorCache.load(self._file(owner), dim, exact_limit=self._exact_limit)
-        if cache is not None:
-            # The store may have been restored from a backup: the last vector in the cache must be the store's.
-            rows = self._db.query(
-                "SELECT e.vector FROM vectors v JOIN embeddings e ON e.id = v.embedding "
-                "WHERE v.owner = ? AND v.seq = ?",
-                (owner, cache.upto),
-            )
-            if rows and np.array_equal(np.frombuffer(rows[0][0], dtype=np.float32), cache.last()):
-                return cache
-        return VectorCache(dim, exact_limit=self._exact_limit)
-
-    def _fill(self, owner: int, cache: VectorCache) -> None:
-        rows = self._db.query(
-            "SELECT v.seq, v.record, e.vector FROM vectors v JOIN embeddings e ON e.id = v.embedding "
-            "WHERE v.owner = ? AND v.seq > ? ORDER BY v.seq",
-            (owner, cache.upto),
-        )
-        if rows:
-            vectors = np.frombuffer(b"".join(row[2] for row in rows), dtype=np.float32).reshape(len(rows), cache.dim)
-            cache.add(np.array([row[1] for row in rows], dtype=np.int64), vectors)
-            cache.upto = rows[-1][0]
-
-    def _put_away(self, owner: int, cache: VectorCache | None) -> None:
-        """Save a cache that is worth it; never beside an encrypted file, which it would give away."""
-        if cache is None or not cache.approximate or not cache.grown or self._db.encrypted:
-            return
-        try:
-            # Nobody deletes meanwhile, so no deleted vector is saved again.
-            self._db.write(partial(self._save, owner, cache))
-        except (OSError, StoreError) as error:
-            _log.warning("cannot save the vector index: %s; it will be made again from %s", error, self._db.path)
-        except MemoryClosedError:
-            return
-
-    def _save(self, owner: int, cache: VectorCache, connection: sqlite3.Connection) -> None:
-        if connection.execute(f"SELECT {REVISION}", (owner,)).fetchone() == (cache.revision,):
-            cache.save(self._file(owner))
-
-    def _file(self, owner: int) -> Path:
-        return self._folder / f"owner-{owner}.npz"
-
-
-_COLUMNS = "id, segment, ordinal, length, at, importance, uses, last_used, turn, kind, category, origin, session"
-_WIDTH = 13
-_LABELS = 4
-"""The last columns are texts, which stand as numbers."""
-_USES, _LAST_USED = 6, 7
-
-
-class RecordCache:
-    """The columns of one owner's records, by id; a copy of the file that is brought up to it at every use."""
-
-    def __init__(self, database: Database, owner: int) -> None:
-        self._db = database
-        self._owner = owner
-        self._lock = threading.Lock()
-        self._revision = -1
-        self._table: npt.NDArray[np.float64] = np.empty((0, _WIDTH))
-        self._ids = self._keys = self._order = np.empty(0, dtype=np.int64)
-        self._labels: dict[str | None, int] = {}
-        self._used = 0
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def around(self, ids: Ids, radius: int, where: Where, allowed: Ids | None) -> RecordColumns:
+    def _weigh(self, owner: int, kept: _Kept) -> None:
         with self._lock:
-            table, every, keys, order = self._table, self._ids, self._keys, self._order
-        if not len(every):
-            ids = np.empty(0, dtype=np.int64)
-        seeds = np.minimum(np.searchsorted(every, ids), max(len(every) - 1, 0))
-        seeds = seeds[every[seeds] == ids]
-        rows = []
-        for step in range(-radius, radius + 1):
-            wanted = _key(table[seeds, 1], table[seeds, 2] + step)
-            first = np.searchsorted(keys, wanted)
-            count = np.searchsorted(keys, wanted, side="right") - first  # several may share one
-            rows.append(order[np.repeat(first - np.cumsum(count) + count, count) + np.arange(count.sum())])
-        chosen = table[np.unique(np.concatenate(rows))]
-        chosen = chosen[self._visible(chosen, where)]
-        if allowed is not None:
-            chosen = chosen[np.isin(chosen[:, 0].astype(np.int64), allowed)]
-        return RecordColumns.of(np.nan_to_num(chosen[:, :8]))
+            if self._kept.get(owner) is not kept:
+                return
+            self._nbytes += kept.weigh()
+            while self._nbytes > self._most_bytes and len(self._kept) > 1:
+                _, oldest = self._kept.popitem(last=False)
+                self._nbytes -= oldest.nbytes
 
-    def visible(self, where: Where) -> Ids:
-        """The ids that `Where` leaves, but for its metadata."""
-        with self._lock:
-            table, every = self._table, self._ids
-        left: Ids = every[self._visible(table, where)]
-        return left
+    def _cache(self, owner: int, state: State, quantized: QuantizedVectors | None) -> VectorCache:
+        stored = partial(self._files.stored, owner, state.dim)
+        cache = VectorCache(state.dim, stored, quantized=quantized, exact_limit=self._exact_limit)
+        cache.revision = state.revision
+        cache.token = state.token if quantized is None or quantized.nbytes else quantized.token.tobytes()
+        return cache
 
-    def _visible(self, rows: npt.NDArray[np.float64], where: Where) -> npt.NDArray[np.bool_]:
-        at, turns, kinds, categories, origins, sessions = rows[:, 4], *rows[:, 8:].T
-        visible = np.ones(len(rows), dtype=np.bool_)
-        if hidden := joined(where.hidden):
-            first, last = np.array(hidden, dtype=np.float64).T
-            before = np.searchsorted(first, turns, side="right") - 1
-            visible = (before < 0) | (turns > last[before])
-        for name, instant in where.fresh.items():
-            label = self._labels.get(name, -1)
-            visible &= (at >= to_micros(instant)) | ((kinds != label) & (categories != label))
-        if where.scope.session is not None:
-            visible &= sessions == self._labels.get(where.scope.session, -1)
-        for column, names in ((kinds, where.kinds), (categories, where.categories), (origins, where.origins)):
-            if names:
-                visible &= np.isin(column, [self._labels.get(name, -1) for name in names])
-        if where.since is not None:
-            visible &= at >= to_micros(where.since)
-        if where.until is not None:
-            visible &= at < to_micros(where.until)
-        return visible
+    def _known(self, owner: int, kept: _Kept, state: State) -> QuantizedVectors | None:
+        """What is quantized in lists of this state of the store, in memory or in the file."""
+        with kept.lock:
+            cache = kept.vectors
+        same = cache is not None and (cache.token, cache.revision) == (state.token, state.revision)
+        known = cache.quantized if cache is not None and same else None
+        return known if known is not None and known.trained_at else self._files.opened(owner, state)
 
-    def catch_up(self, revision: int) -> None:
-        """Add the records that are new in the file; begin anew if some were deleted since the last revision."""
-        with self._lock:
-            if revision != self._revision:
-                self._table, self._revision = np.empty((0, _WIDTH)), revision
-                self._ids = self._keys = self._order = np.empty(0, dtype=np.int64)
-                self._used = 0
-            last = int(self._ids[-1]) if len(self) else 0
-            rows = [
-                (*row[:-_LABELS], *map(self._label, row[-_LABELS:]))
-                for row in self._db.query(
-                    f"SELECT {_COLUMNS} FROM records WHERE owner = ? AND id > ? ORDER BY id", (self._owner, last)
-                )
-            ]
-            if rows:
-                # Doubles hold microseconds since 1970 and positions exactly up to 2**53.
-                self._table = np.concatenate([self._table, np.array(rows, dtype=np.float64)])
-                self._ids = self._table[:, 0].astype(np.int64)
-                unsorted = _key(self._table[:, 1], self._table[:, 2])
-                self._order = np.argsort(unsorted, kind="stable")
-                self._keys = unsorted[self._order]
-            self._catch_up_uses()
+    def _outgrown(self, known: QuantizedVectors, count: int) -> bool:
+        """Whether many of so many vectors are new, or most of the others are gone."""
+        left = len(known) - int(np.count_nonzero(known.gone))
+        return count - left > max(self._exact_limit, len(known)) // GROWN or 2 * left < len(known)
 
-    def _catch_up_uses(self) -> None:
-        """Bring over what was used since the last time; of the same instant again, as it may have been used twice."""
-        if not len(self):
-            return
-        rows = self._db.query(
-            "SELECT id, uses, last_used FROM records WHERE owner = ? AND last_used >= ?", (self._owner, self._used)
-        )
-        changed = np.array(rows, dtype=np.float64).reshape(-1, 3)
-        rows_changed = np.minimum(np.searchsorted(self._ids, changed[:, 0]), len(self) - 1)
-        present = self._ids[rows_changed] == changed[:, 0]
-        changed, rows_changed = changed[present], rows_changed[present]
-        if len(changed) and (self._table[rows_changed, _USES] != changed[:, 1]).any():
-            self._table = self._table.copy()  # who reads it now keeps the old one
-            self._table[rows_changed[:, None], [_USES, _LAST_USED]] = changed[:, 1:]
-        if len(changed):
-            self._used = int(changed[:, 2].max())
-
-    def _label(self, name: str | None) -> int:
-        return self._labels.setdefault(name, len(self._labels))
-
-
-def _key(segments: npt.NDArray[np.float64], ordinals: npt.NDArray[np.float64]) -> Ids:
-    keys: Ids = (segments.astype(np.int64) << 24) + ordinals.astype(np.int64)
-    return keys
+    def _many(self, owner: int, cache: VectorCache, state: State) -> bool:
+        """Whether so many vectors are new that they would take too much memory as they are."""
+        most = 2 * self._exact_limit
+        if state.upto - cache.upto <= most:
+            return False
+        asked = "SELECT 1 FROM vectors WHERE owner = ? AND seq > ? ORDER BY seq LIMIT 1 OFFSET ?"
+        return bool(self._db.query(asked, (owner, cache.upto, most)))

@@ -11,10 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hybrid_memory.engines.sqlite import postings
 from hybrid_memory.engines.sqlite.driver import Driver, secret_of
 from hybrid_memory.engines.sqlite.key_notes import KeyNotes
 from hybrid_memory.engines.sqlite.rows import event_mark, origin_of, owner_key
-from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, MIGRATIONS
+from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, MIGRATIONS, POSTINGS
 from hybrid_memory.engines.sqlite.scrubbing import Scrubber, truncate_journal
 from hybrid_memory.errors import (
     InvalidConfigError,
@@ -35,6 +36,12 @@ OPENINGS = 3
 
 SMALLEST_BYTES = 512
 """Of a database; SQLite takes a file of fewer for an empty one, and would overwrite it."""
+
+TOLD_RECORDS = 100_000
+"""From so many on a migration tells how far it is: they take seconds."""
+
+MAPPED_BYTES = 1 << 30
+"""Of the file that readers map: where many owners take turns, a search reads 40 pages that no connection has yet."""
 
 T = TypeVar("T")
 
@@ -90,6 +97,7 @@ class Database:
         self._owners: dict[Scope, int] = {}
         self._patience: int | None = None
         self._functions: dict[str, Callable[[str, str], bool]] = {}
+        self._cleaners: list[Callable[[], None]] = []
         self._driver = Driver(path, key)
         self._notes = KeyNotes(path)
         self._stale = False
@@ -101,6 +109,11 @@ class Database:
     @property
     def encrypted(self) -> bool:
         return self._driver.encrypted
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the file cannot be written."""
+        return self._driver.frozen
 
     def _opened_to_read(self) -> sqlite3.Connection:
         try:
@@ -181,7 +194,7 @@ class Database:
         if not self._driver.frozen:
             self._driver.use_wal(connection)
         connection.execute(f"PRAGMA synchronous = {self._synchronous}")
-        connection.execute("PRAGMA cache_size = -65536")  # 64 MiB: the terms of 100,000 turns stay in memory
+        connection.execute("PRAGMA cache_size = -65536")  # 64 MiB
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("PRAGMA secure_delete = ON")
 
@@ -194,9 +207,15 @@ class Database:
             for statement in script.split(";"):  # executescript would commit half-way
                 if statement.strip():
                     connection.execute(statement)
+            if number == POSTINGS:
+                postings.rebuild(connection, self._told)
             connection.execute(f"PRAGMA user_version = {number}")
         if version == 0:
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+    def _told(self, done: int, total: int) -> None:
+        if total > TOLD_RECORDS:
+            _log.warning("bringing the text index of %s up to this version: %d of %d records", self.path, done, total)
 
     def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """What the work returns, done in one transaction: committed when it returns, rolled back when it raises."""
@@ -236,6 +255,8 @@ class Database:
             connection = self._driver.connect()
             self._configure(connection)
             connection.execute("PRAGMA query_only = ON")
+            if not self.encrypted:
+                connection.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
             for name, function in self._functions.items():
                 connection.create_function(name, 2, function, deterministic=True)
         except self._driver.error as error:
@@ -262,9 +283,15 @@ class Database:
         row = connection.execute(_OWNER, key).fetchone()
         return int(row[0])  # not remembered here: the transaction may still roll back
 
+    def clean_before_scrubbing(self, clean: Callable[[], None]) -> None:
+        """Let `scrub` call this first, which cleans what stands beside the file."""
+        self._cleaners.append(clean)
+
     def scrub(self) -> None:
         """Leave nothing of what was destroyed in the file and its write-ahead log; see `EventLog.scrub`."""
         self._check_open()
+        for clean in self._cleaners:
+            clean()
         try:
             done = self._scrubber.scrub()
         except self._driver.error as error:

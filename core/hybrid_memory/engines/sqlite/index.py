@@ -1,19 +1,19 @@
-"""L2 in SQLite: records, BM25 by FTS5, and the durable copy of the vectors that FAISS searches."""
+"""L2 in SQLite: records, BM25 over postings, and the durable copy of the vectors that FAISS searches."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.instants import to_micros
-from hybrid_memory.engines.sqlite.caches import OwnerCaches
+from hybrid_memory.engines.sqlite import postings
+from hybrid_memory.engines.sqlite.caches import CACHE_BYTES, OwnerCaches
 from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.rows import (
     INSERT,
@@ -24,7 +24,7 @@ from hybrid_memory.engines.sqlite.rows import (
     holding,
     json_holds,
     mark_unscrubbed,
-    revise,
+    note_changes,
     to_record,
     to_row,
 )
@@ -42,14 +42,15 @@ class SqliteIndex(SemanticIndex):
 
     Args:
         database: the file.
-        exact_limit: vectors of one owner that are searched exactly; beyond, the FAISS index is approximate and kept in
-            a folder beside the file.
+        exact_limit: vectors of one owner that are searched exactly; beyond, they are quantized and mapped from a folder
+            beside the file.
+        cache_bytes: memory for the vectors and columns of the owners used last.
     """
 
-    def __init__(self, database: Database, *, exact_limit: int = EXACT_LIMIT) -> None:
+    def __init__(self, database: Database, *, exact_limit: int = EXACT_LIMIT, cache_bytes: int = CACHE_BYTES) -> None:
         self._db = database
         database.add_function("json_holds", json_holds)
-        self._caches = OwnerCaches(database, exact_limit=exact_limit)
+        self._caches = OwnerCaches(database, exact_limit=exact_limit, most_bytes=cache_bytes)
 
     def status(
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
@@ -108,22 +109,10 @@ class SqliteIndex(SemanticIndex):
             )
             if not moved.rowcount:
                 return False
-            self._remove(connection, [*_of_owner(connection, number, gone), *(entry.record.id for entry in entries)])
-            # What is kept in memory of the records looks for higher ids only, unless the revision changes.
+            delete_records(connection, [*_of_owner(connection, number, gone), *(entry.record.id for entry in entries)])
             last = connection.execute("SELECT max(id) FROM records WHERE owner = ?", (number,)).fetchone()[0] or 0
-            if any(entry.record.id < last for entry in entries):
-                revise(connection, number)
             connection.executemany(INSERT, [to_row(number, entry) for entry in entries])
-            connection.executemany(
-                "INSERT INTO terms(rowid, owner, words) VALUES (?, ?, ?)",
-                [(entry.record.id, number, entry.terms) for entry in entries],
-            )
-            counts = Counter(term for entry in entries for term in set(entry.terms.split()))
-            connection.executemany(
-                "INSERT INTO term_counts(owner, term, records) VALUES (?, ?, ?) "
-                "ON CONFLICT(owner, term) DO UPDATE SET records = records + excluded.records",
-                [(number, term, count) for term, count in counts.items()],
-            )
+            postings.add(connection, number, [(entry.record.id, entry.terms) for entry in entries])
             connection.executemany(
                 "INSERT INTO pending(record, owner) VALUES (?, ?)", [(entry.record.id, number) for entry in entries]
             )
@@ -131,6 +120,10 @@ class SqliteIndex(SemanticIndex):
                 "UPDATE records SET origin = ? WHERE id = ? AND owner = ?",
                 [(origin.value, record, number) for record, origin in origins.items()],
             )
+            # What is kept in memory of the records looks for higher ids only, and for changes.
+            changed = {*origins, *(entry.record.id for entry in entries if entry.record.id < last)}
+            if changed:
+                note_changes(connection, number, changed)
             connection.executemany(
                 "UPDATE records SET uses = uses + ?, last_used = max(coalesce(last_used, ?), ?) "
                 "WHERE id = ? AND owner = ?",
@@ -193,7 +186,7 @@ class SqliteIndex(SemanticIndex):
         number = self._db.owner_id(where.scope)
         if number is None:
             return RecordColumns.of([])
-        return self._caches.records(number).around(ids, radius, where, self._having(number, where))
+        return self._caches.columns(number, ids, radius, where, partial(self._having, number, where))
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         if owner is None:
@@ -214,14 +207,8 @@ class SqliteIndex(SemanticIndex):
 
     def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         number = self._db.owner_id(owner)
-        select = "SELECT term, records FROM term_counts WHERE owner = ?"
-        rows: list[tuple[Any, ...]] = []
-        if wanted:
-            listed = json.dumps(list(wanted))
-            rows += self._db.query(f"{select} AND term IN (SELECT value FROM json_each(?))", (number, listed))
-        if near:
-            rows += self._db.query(f"{select} AND term >= ? AND term < ?", (number, near[0], chr(ord(near[0]) + 1)))
-        return dict(rows)
+        found = postings.counts(self._db.query, number, wanted) if wanted else {}
+        return found | (postings.near(self._db.query, number, near) if near else {})
 
     def get(self, ids: Sequence[int]) -> list[Record]:
         rows = self._db.query(f"{SELECT} WHERE r.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),))
@@ -234,7 +221,7 @@ class SqliteIndex(SemanticIndex):
                 gone = delete_all(connection)
                 self._caches.remove_files()
                 return gone
-            gone = self._remove(connection, ids)
+            gone, _ = delete_records(connection, ids)
             if gone:
                 mark_unscrubbed(connection)
             return gone
@@ -251,19 +238,20 @@ class SqliteIndex(SemanticIndex):
     def _matching(self, number: int, terms: Sequence[str], where: Where, k: int) -> Matches:
         if not terms:
             return Matches.best({}, 0)
-        query = "words : ({})".format(" OR ".join(f'"{term}"' for term in terms))
-        if self._db.query("SELECT 1 FROM owners WHERE id <> ? LIMIT 1", (number,)):
-            query = f"owner : {number} AND {query}"
+        ids, scores = postings.scored(self._db.query, number, terms)
         narrow, values = conditions(where)
-        # CROSS JOIN: were the records the outer loop, every row would be a search of its own.
-        join = f"CROSS JOIN records r ON r.id = t.rowid AND {' AND '.join(narrow)}" if narrow else ""
-        rows = self._db.query(
-            f"SELECT t.rowid, bm25(terms, 0.0, 1.0) AS score FROM terms t {join} "
-            "WHERE terms MATCH ? ORDER BY score, t.rowid LIMIT ?",
-            [*values, query, k],
-        )
-        found = np.array(rows, dtype=np.float64).reshape(-1, 2)
-        return Matches(ids=found[:, 0].astype(np.int64), scores=(-found[:, 1]).astype(np.float32))
+        if not narrow or not len(ids):
+            return postings.best(ids, scores, k)
+        every, taken, asked = postings.best(ids, scores, len(ids)), np.zeros(len(ids), dtype=np.bool_), 0
+        while asked < len(ids) and taken.sum() < k:
+            part = slice(asked, asked + max(4 * k, asked))
+            rows = self._db.query(
+                f"SELECT r.id FROM json_each(?) w CROSS JOIN records r WHERE r.id = w.value AND {' AND '.join(narrow)}",
+                [json.dumps(every.ids[part].tolist()), *values],
+            )
+            taken[part] = np.isin(every.ids[part], [row[0] for row in rows])
+            asked = part.stop
+        return Matches(every.ids[taken][:k], every.scores[taken][:k])
 
     def _latest(self, number: int, where: Where, k: int) -> Matches:
         parts, values = conditions(where)
@@ -286,12 +274,6 @@ class SqliteIndex(SemanticIndex):
             "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM vectors), (SELECT count(*) FROM pending)"
         )
         return IndexSize(records=records, vectors=vectors, pending=pending)
-
-    def _remove(self, connection: sqlite3.Connection, ids: Sequence[int]) -> int:
-        gone, owners = delete_records(connection, ids)
-        if gone:
-            self._caches.remove_files(owners)
-        return gone
 
     def _allowed(self, number: int, where: Where) -> Ids | None:
         """The ids that the search may return, or None for all of the owner's."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Unpack
 
 from hybrid_memory.engines.instants import from_micros, micros_or_none, to_micros
@@ -13,7 +13,7 @@ from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.rows import mark_unscrubbed, owner_scope
 from hybrid_memory.errors import IdConflictError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind, mark_of
-from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, Reading, Selection
+from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Reading, Selection
 from hybrid_memory.scope import Scope
 
 _COLUMNS = (
@@ -79,12 +79,7 @@ class SqliteLog(EventLog):
                     connection.execute(
                         "UPDATE dropped SET digest = ? WHERE position = ? AND owner = ?", (_digest(written), *at)
                     )
-            for table in ("events", "dropped"):
-                connection.execute(
-                    f"DELETE FROM {table} WHERE owner = ? AND position IN (SELECT value FROM json_each(?))",
-                    (number, json.dumps(list(positions))),
-                )
-            mark_unscrubbed(connection)
+            _delete(connection, number, positions)
             return _append_one(connection, number, note)
 
         return self._db.write(erased)
@@ -109,9 +104,11 @@ class SqliteLog(EventLog):
 
         self._db.write(dropped)
 
-    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
         def restored(connection: sqlite3.Connection) -> None:
             number = self._db.owner_id_for_writing(connection, owner)
+            if gone:
+                _delete(connection, number, gone)
             connection.executemany(
                 "INSERT OR IGNORE INTO events(position, id, owner, session, kind, at, payload, sources, author) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -143,20 +140,33 @@ class SqliteLog(EventLog):
         )
         return mark_of(rows[0][0], from_micros(rows[0][1])) if rows else ""
 
+    def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
+        last = "(SELECT max(position) FROM events WHERE owner = ?1{})"
+        of_kind = [last.format(f" AND kind = ?{row} AND kind <> 'message'") for row in range(2, len(kinds) + 2)]
+        rows = self._db.query(
+            f"SELECT kind, position, id, at FROM events WHERE position IN ({', '.join([last.format(''), *of_kind])})",
+            (self._db.owner_id(owner), *kinds),
+        )
+        if not rows:
+            return LogState()
+        _, head, name, at = max(rows, key=lambda row: row[1])
+        known = {EventKind(kind): (position, event_id) for kind, position, event_id, _ in rows if kind in kinds}
+        return LogState(head, mark_of(name, from_micros(at)), known)
+
     def count(self, owner: Scope, *, after: int = 0) -> int:
         number = self._db.owner_id(owner)
         ((count,),) = self._db.query("SELECT count(*) FROM events WHERE owner = ? AND position > ?", (number, after))
         return int(count)
 
     def size(self) -> LogSize:
-        ((owners, events, sessions),) = self._db.query(
-            "SELECT (SELECT count(*) FROM owners), (SELECT count(*) FROM events), "
+        ((owners, events, archived, sessions),) = self._db.query(
+            "SELECT (SELECT count(*) FROM owners), (SELECT count(*) FROM events), (SELECT count(*) FROM dropped), "
             "(SELECT count(*) FROM (SELECT DISTINCT owner, session FROM events "
             "UNION SELECT DISTINCT owner, session FROM dropped) s WHERE session <> '' OR "
             "EXISTS (SELECT 1 FROM events WHERE owner = s.owner AND session = '' AND kind = 'message') OR "
             "EXISTS (SELECT 1 FROM dropped WHERE owner = s.owner AND session = '' AND kind = 'message'))"
         )
-        return LogSize(owners=owners, sessions=sessions, events=events, bytes=self._db.size_bytes())
+        return LogSize(owners, sessions, events, self._db.size_bytes(), archived)
 
     def close(self) -> None:
         self._db.close()
@@ -191,6 +201,16 @@ def _last(connection: sqlite3.Connection, owner: int, which: str = "TRUE") -> in
     """The last position of an owner's events; 0 of none."""
     (last,) = connection.execute(f"SELECT max(position) FROM events WHERE owner = ? AND {which}", (owner,)).fetchone()
     return last or 0
+
+
+def _delete(connection: sqlite3.Connection, owner: int, positions: Sequence[int]) -> None:
+    """Destroy events of an owner, here and what is known of them where an archive has them."""
+    for table in ("events", "dropped"):
+        connection.execute(
+            f"DELETE FROM {table} WHERE owner = ? AND position IN (SELECT value FROM json_each(?))",
+            (owner, json.dumps(list(positions))),
+        )
+    mark_unscrubbed(connection)
 
 
 def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> Appended:
@@ -241,6 +261,6 @@ def _event(row: tuple[Any, ...]) -> Event:
         kind=EventKind(kind),
         at=from_micros(at),
         payload=json.loads(payload),
-        sources=tuple(json.loads(sources)),
+        sources=() if sources == "[]" else tuple(json.loads(sources)),
         author=author,
     )

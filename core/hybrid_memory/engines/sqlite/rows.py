@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any
 
 from hybrid_memory.engines.instants import from_micros, plain, record_of, to_micros
+from hybrid_memory.engines.sqlite import postings
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.log.event import mark_of
@@ -39,7 +40,7 @@ def to_row(owner: int, entry: Entry) -> dict[str, Any]:
         "session": record.scope.session or "",
         "length": len(record.text),
         "sources": json.dumps(record.sources),
-        "metadata": json.dumps(record.metadata, ensure_ascii=False),
+        "metadata": json.dumps(record.metadata, ensure_ascii=False) if record.metadata else "{}",
     }
 
 
@@ -151,7 +152,10 @@ def owner_scope(tenant: str, user: str, agent: str, space: str, session: str = "
     return Scope(tenant or None, user or None, agent or None, session or None, space or None)
 
 
-_ALL = ("vectors", "pending", "embeddings", "records", "terms", "term_counts", "index_state", "embedder")
+MOST_CHANGES = 20_000
+"""Of an owner that are noted one by one."""
+
+_ALL = ("changes", "vector_files", "vectors", "pending", "embeddings", "records", "index_state", "embedder")
 
 
 def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[int, list[int]]:
@@ -161,21 +165,18 @@ def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[
     if not connection.execute(f"SELECT 1 FROM records WHERE id {chosen} LIMIT 1", listed).fetchall():
         return 0, []
     embeddings = connection.execute(f"SELECT DISTINCT embedding FROM vectors WHERE record {chosen}", listed).fetchall()
-    indexed = connection.execute(f"SELECT owner, words FROM terms WHERE rowid {chosen}", listed).fetchall()
-    fewer = [(int(owner), term) for owner, words in indexed for term in set(words.split())]
-    connection.executemany("UPDATE term_counts SET records = records - 1 WHERE owner = ? AND term = ?", fewer)
-    connection.executemany("DELETE FROM term_counts WHERE owner = ? AND term = ? AND records <= 0", fewer)
-    for table, column in (("vectors", "record"), ("pending", "record"), ("terms", "rowid")):
-        connection.execute(f"DELETE FROM {table} WHERE {column} {chosen}", listed)
+    postings.remove(connection, ids)
+    for table in ("vectors", "pending"):
+        connection.execute(f"DELETE FROM {table} WHERE record {chosen}", listed)
     connection.executemany(
         "DELETE FROM embeddings WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM vectors WHERE embedding = ?1)", embeddings
     )
     # Fetched at once: an interrupt would leave a statement open that the frame of a comprehension holds.
     rows = connection.execute(f"SELECT DISTINCT owner FROM records WHERE id {chosen}", listed).fetchall()
     owners = [owner for (owner,) in rows]
-    gone = connection.execute(f"DELETE FROM records WHERE id {chosen}", listed).rowcount
     for owner in owners:
-        revise(connection, owner)
+        note_changes(connection, owner, ids)
+    gone = connection.execute(f"DELETE FROM records WHERE id {chosen}", listed).rowcount
     mark_unscrubbed(connection)
     return gone, owners
 
@@ -183,6 +184,7 @@ def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[
 def delete_all(connection: sqlite3.Connection) -> int:
     """Delete everything that was derived from the log; returns how many records there were."""
     gone = int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
+    postings.remove_all(connection)
     for table in _ALL:
         connection.execute(f"DELETE FROM {table}")
     connection.execute("UPDATE revision SET number = number + 1")
@@ -191,14 +193,23 @@ def delete_all(connection: sqlite3.Connection) -> int:
 
 
 REVISION = "(SELECT r.number + ifnull((SELECT number FROM owner_revisions WHERE owner = ?), 0) FROM revision r)"
-"""Of an owner's records: another one when some of them were deleted, or all that there are."""
+"""Of an owner's records: another one when more of them changed than are noted, or all that there are were deleted."""
 
 
-def revise(connection: sqlite3.Connection, owner: int) -> None:
-    """Let what is kept in memory of the owner's records be made anew."""
+def note_changes(connection: sqlite3.Connection, owner: int, ids: Collection[int]) -> None:
+    """Let what is kept in memory of these records of the owner be made anew; that of all, if there are too many."""
+    listed = json.dumps(list(ids))
     connection.execute(
-        "INSERT INTO owner_revisions VALUES (?, 1) ON CONFLICT(owner) DO UPDATE SET number = number + 1", (owner,)
+        "INSERT INTO changes(owner, record) SELECT owner, id FROM records "
+        "WHERE id IN (SELECT value FROM json_each(?)) AND +owner = ?",
+        (listed, owner),
     )
+    (count,) = connection.execute("SELECT count(*) FROM changes WHERE owner = ?", (owner,)).fetchone()
+    if count > MOST_CHANGES:
+        connection.execute("DELETE FROM changes WHERE owner = ?", (owner,))
+        connection.execute(
+            "INSERT INTO owner_revisions VALUES (?, 1) ON CONFLICT(owner) DO UPDATE SET number = number + 1", (owner,)
+        )
 
 
 def mark_unscrubbed(connection: sqlite3.Connection) -> None:

@@ -139,4 +139,31 @@ MIGRATIONS: tuple[str, ...] = (
     """
     CREATE INDEX events_of_id ON events(owner, id);
     """,
+    # 10: the text index in blocks of one owner each, in place of FTS5; `postings.rebuild` fills it. All that is kept in
+    # memory of an owner's records stands in one place, however many others' records come between them.
+    """
+    CREATE TABLE words(record INTEGER PRIMARY KEY REFERENCES records(id), terms TEXT NOT NULL);
+    CREATE TABLE posting_blocks(
+        owner INTEGER NOT NULL, block INTEGER NOT NULL, level INTEGER NOT NULL,
+        records INTEGER NOT NULL, length INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+        PRIMARY KEY(owner, block)
+    ) WITHOUT ROWID;
+    CREATE TABLE postings(
+        owner INTEGER NOT NULL, block INTEGER NOT NULL, term TEXT NOT NULL, data BLOB NOT NULL,
+        PRIMARY KEY(owner, block, term)
+    ) WITHOUT ROWID;
+    DROP INDEX records_of_owner;
+    CREATE INDEX records_of_owner ON records(
+        owner, id, segment, ordinal, length, at, importance, uses, last_used, turn, kind, category, origin, session
+    );
+    """,
+    # 11: what is kept of an owner's records elsewhere follows the changes, and which file has the quantized vectors.
+    """
+    CREATE TABLE changes(seq INTEGER PRIMARY KEY AUTOINCREMENT, owner INTEGER NOT NULL, record INTEGER NOT NULL);
+    CREATE INDEX changes_of_owner ON changes(owner, seq);
+    CREATE TABLE vector_files(owner INTEGER PRIMARY KEY, token BLOB NOT NULL, seen INTEGER NOT NULL);
+    """,
 )
+
+POSTINGS = 10
+"""The migration whose tables code fills."""

@@ -1,8 +1,8 @@
 """Nothing of what was destroyed stays in the file: cleaned page by page, in short steps beside readers and writers.
 
 `PRAGMA secure_delete` overwrites what is deleted and pages that become free. Not so the copies that SQLite leaves
-behind when it moves entries between pages: they stand between the entries of a page, where nothing refers to them. FTS5
-keeps the words of a deleted row until its parts are merged; and the write-ahead log has all until it is emptied.
+behind when it moves entries between pages: they stand between the entries of a page, where nothing refers to them; and
+the write-ahead log has all until it is emptied.
 """
 
 from __future__ import annotations
@@ -15,9 +15,6 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-
-MERGED_PAGES = 256
-"""Pages of the text index that are merged in one transaction: some 20 ms."""
 
 CLEANED_PAGES = 1_000
 """Pages that are cleaned while writers wait."""
@@ -64,7 +61,6 @@ class Scrubber:
                 begun, scrubbed = connection.execute("SELECT begun, scrubbed FROM erasures").fetchone()
                 if begun == scrubbed:
                     return True
-                _merge(connection)
                 if not truncate_journal(connection) or not self._clean(connection):
                     return False
                 connection.execute("UPDATE erasures SET scrubbed = max(scrubbed, ?)", (begun,))
@@ -209,17 +205,6 @@ class _OpenFiles:
 
 
 _FILES = _OpenFiles()
-
-
-def _merge(connection: sqlite3.Connection) -> None:
-    """Merge the text index into one part, which holds nothing of deleted rows, in short transactions."""
-    pages = -MERGED_PAGES  # begins the merging of all parts
-    while True:
-        before = connection.total_changes
-        connection.execute("INSERT INTO terms(terms, rank) VALUES ('merge', ?)", (pages,))
-        if connection.total_changes - before < 2:  # noqa: PLR2004 - as its documentation says
-            return
-        pages = MERGED_PAGES
 
 
 def truncate_journal(connection: sqlite3.Connection) -> bool:

@@ -1,4 +1,4 @@
-"""What a language model is asked about turns: the facts that they state, and which findings of the rules are wrong."""
+"""What a language model is asked about turns: the facts that they state, and which findings of others are wrong."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from hybrid_memory.facts.attributes import ATTRIBUTES, RULE
 from hybrid_memory.facts.fact import USER, Claim, Stance
 from hybrid_memory.facts.profile import UserProfile
+from hybrid_memory.facts.sentences.reading import SAFETY
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.text.sentences import excerpt
@@ -26,6 +27,9 @@ CONTEXT_CHARS = 240
 CONTEXT_TURNS = 4
 MAX_READ_CHARS = 20_000
 MAX_FINDINGS = 40
+SENTENCE_CHARS = 60
+"""Of a finding whose value is a sentence of the turn."""
+
 MAX_FACTS = 24
 CHINESE = 0.5
 """The share of Chinese in the turns from which on they are asked about in Chinese."""
@@ -62,7 +66,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about a span of turns, with those before it, the findings of the rules, and fields of the profile.
+    """What is asked about a span of turns, with those before it, what others found in it, and fields of the profile.
 
     Turns that make claims, and findings, are numbered from 1; fields come beside the attributes that everybody has.
     """
@@ -169,7 +173,8 @@ _ENGLISH = _Wording(
         "turn: the number of the turn that states it.\n"
         "stance: holds; ended if it is no longer so; done or dropped for a task that was done or given up.\n"
         "since (YYYY-MM-DD), due (YYYY-MM-DD HH:MM): only if the turn says when.\n"
-        "wrong: the numbers of the notes that the turns contradict; mostly none.\n\n"
+        "wrong: the numbers of the notes that the turns contradict; mostly none.\n"
+        "A note that ends with (sentence) has no value yet: list it with its value.\n\n"
         f'Attributes: {_english()}, "{RULE}<of what>" (standing rule for code or texts){{own}}'
     ),
     own="\nAlso wanted:",
@@ -178,7 +183,8 @@ _ENGLISH = _Wording(
     turns="Turns:",
     example=(
         "Noted already, do not list again:\n"
-        "(1) user · home: Lagos\n(2) user · sibling: Femi\n(3) user · likes: traffic\n\n"
+        "(1) user · home: Lagos\n(2) user · sibling: Femi\n(3) user · likes: traffic\n"
+        "(4) user · appointment: Please note: dentist on Friday at ten! (sentence)\n\n"
         "Turns:\n[1] user (Monday, 2023-01-09): Since I moved to Lagos I cannot stand traffic.\n"
         "assistant: How do you get to work?\n"
         "[2] user: My brother Femi drives me. He is not a vegetarian any more, by the way.\n"
@@ -206,7 +212,8 @@ _CHINESE = _Wording(
         "turn：陈述该事实的发言编号。\n"
         "stance：holds 成立；ended 已不再如此；待办完成用 done，放弃用 dropped。\n"
         "since（YYYY-MM-DD）、due（YYYY-MM-DD HH:MM）：只有发言说了时间才写。\n"
-        "wrong：与发言矛盾的已有记录的编号，多数情况下没有。\n\n"
+        "wrong：与发言矛盾的已有记录的编号，多数情况下没有。\n"
+        "以 (sentence) 结尾的记录还没有取值：请连同它的 value 再列出。\n\n"
         f"attribute 列表：{'，'.join(f'{name} {known.chinese}' for name, known in ATTRIBUTES.items())}，"
         f'"{RULE}<关于什么>" 写代码或文字的长期要求{{own}}'
     ),
@@ -215,7 +222,8 @@ _CHINESE = _Wording(
     findings="已有记录，不要重复列出：",
     turns="发言：",
     example=(
-        "已有记录，不要重复列出：\n(1) user · home: 昆明\n(2) user · sibling: 小军\n(3) user · likes: 堵车\n\n"
+        "已有记录，不要重复列出：\n(1) user · home: 昆明\n(2) user · sibling: 小军\n(3) user · likes: 堵车\n"
+        "(4) user · appointment: 帮我记一下，周五十点看牙医！ (sentence)\n\n"
         "发言：\n[1] user（星期一，2023-01-09）: 搬到昆明以后我最烦堵车了。\n"
         "assistant: 那你怎么上班？\n"
         "[2] user: 我弟弟小军开车送我。对了，他已经不吃素了。\n"
@@ -237,7 +245,12 @@ _NAMES = frozenset(ATTRIBUTES).union(UserProfile.model_fields, *(known.aliases f
 _CUES = frozenset(
     term for known in ATTRIBUTES.values() for term in terms(f"{known.english} {known.chinese}") if len(term) > 1
 )
-"""What a long turn is excerpted for, beside what the rules found in it."""
+"""What a long turn is excerpted for, beside what was found in it."""
+
+
+def uncut(claim: Claim) -> bool:
+    """Whether the model is to tell the value of a sentence; what harms stays in the words of the user."""
+    return claim.verbatim and claim.attribute not in SAFETY
 
 
 def _shown(turn: Event, found: Sequence[str], max_chars: int) -> Shown:
@@ -265,4 +278,9 @@ def _line(turn: Shown, when: str) -> str:
 
 def _finding(claim: Claim) -> str:
     stance = "" if claim.stance is Stance.HOLDS else f" ({claim.stance.value})"
-    return f"{claim.subject} · {claim.attribute}: {claim.value}{stance}"
+    value = _begun(claim.value) if claim.verbatim else claim.value
+    return f"{claim.subject} · {claim.attribute}: {value}{' (sentence)' if uncut(claim) else ''}{stance}"
+
+
+def _begun(sentence: str) -> str:
+    return sentence if len(sentence) <= SENTENCE_CHARS else f"{sentence[: SENTENCE_CHARS - 1].rstrip()}…"

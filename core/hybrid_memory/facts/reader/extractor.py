@@ -1,4 +1,4 @@
-"""A language model that reads claims from turns, beside the rules."""
+"""A language model that reads claims from turns, beside what else reads them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.attributes import ATTRIBUTES, RULE, attribute
-from hybrid_memory.facts.fact import Category, Claim, FactExtractor, Stance
-from hybrid_memory.facts.reader.asking import STANCES, Field, Question, Shown, prompt, question, schema, spans
+from hybrid_memory.facts.fact import Category, Claim, Stance
+from hybrid_memory.facts.reader.asking import STANCES, Field, Question, Shown, prompt, question, schema, spans, uncut
 from hybrid_memory.facts.reader.grounding import KIN, MARKS, MAX_NAME_CHARS, NOTHING, Ground, asserted
 from hybrid_memory.facts.values import normalised, overlap
 from hybrid_memory.log.event import Event
@@ -20,29 +20,32 @@ from hybrid_memory.models.port import LanguageModel
 
 
 class ModelExtractor:
-    """A `FactExtractor` that asks a language model what the rules did not find, and which of their findings are wrong.
+    """A `FactExtractor` that asks a language model what others did not find, and which of their findings are wrong.
 
     One call for as many turns as a question has room for. A model may read a turn otherwise beside other turns, so its
-    claims, unlike those of rules, depend on how turns are cut into calls. ``fields`` are those of the profile.
+    claims, unlike those of others, depend on how turns are cut into calls. ``fields`` are those of the profile.
     """
 
-    def __init__(self, model: LanguageModel, rules: FactExtractor, fields: Sequence[Field] = ()) -> None:
+    def __init__(self, model: LanguageModel, fields: Sequence[Field] = ()) -> None:
         self.name = f"model {model.name}"
         self._model = model
-        self._rules = rules
         self._fields = tuple(fields)
 
-    def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
-        """What the turns have the words for of what the model says; no call where nobody speaks."""
+    def extract(self, turns: Sequence[Event], before: Sequence[Event], known: Sequence[Claim] = ()) -> list[Claim]:
+        """What the turns have the words for of what the model says; no call where nobody speaks.
+
+        ``known`` is what others read from these turns.
+        """
         claims: list[Claim] = []
         earlier = list(before)
         for span in spans(turns):
-            claims.extend(self._claims(span, earlier))
+            claims.extend(self._claims(span, earlier, known))
             earlier += span
         return claims
 
-    def _claims(self, span: Sequence[Event], earlier: Sequence[Event]) -> list[Claim]:
-        asked = question(span, earlier, self._rules.extract(span, earlier), self._fields)
+    def _claims(self, span: Sequence[Event], earlier: Sequence[Event], known: Sequence[Claim]) -> list[Claim]:
+        places = {turn.position for turn in span}
+        asked = question(span, earlier, [claim for claim in known if claim.source in places], self._fields)
         if not asked.numbered:
             return []
         try:
@@ -80,8 +83,8 @@ _SPOKEN = {
 def read(answer: Any, asked: Question, by: str) -> list[Claim]:
     """The claims in a model's answer, by position; what a turn does not have the words for is left out.
 
-    A finding that is called wrong gives a claim that says so; a fact that only repeats a finding gives none. Raises
-    ValueError where nothing in the answer looks like facts.
+    A finding that is called wrong gives a claim that says so; a fact that only repeats a finding gives none, unless it
+    tells the value of one that is `uncut`. Raises ValueError where nothing in the answer looks like facts.
     """
     facts = list(islice(_facts(answer), MAX_ITEMS))
     wrong = _wrong(answer, len(asked.findings))
@@ -94,26 +97,27 @@ def read(answer: Any, asked: Question, by: str) -> list[Claim]:
         for claim in _claims(fact, grounds, lists, by):
             key = (claim.source, normalised(claim.subject), claim.attribute, normalised(claim.value))
             found.setdefault(key, claim)
-    denied = [old for number, old in enumerate(asked.findings, 1) if number in wrong]
-    denied = [old for old in denied if not any(_repeats(new, old) for new in found.values())]
+    # What is no longer so cannot be denied: that it was never so is another thing.
+    denied = [old for number, old in enumerate(asked.findings, 1) if number in wrong and old.stance is Stance.HOLDS]
+    denied = [old for old in denied if not any(_says(new, old) for new in found.values())]
     claims = [replace(old, stance=Stance.WRONG, since=None, until=None, due=None, by=by) for old in denied]
     standing = [old for old in asked.findings if old not in denied]
     count: dict[int, int] = {}
     for new in found.values():
-        if not any(_repeats(new, old) or _renames(new, old) for old in standing):
+        if not any((_says(new, old) and not uncut(old)) or _renames(new, old) for old in standing):
             count[new.source] = count.get(new.source, 0) + 1
             if count[new.source] <= MAX_PER_TURN:
                 claims.append(new)
     return sorted(claims, key=lambda claim: claim.source)
 
 
-def _repeats(new: Claim, old: Claim) -> bool:
+def _says(new: Claim, old: Claim) -> bool:
     """Whether a claim says what a finding of its turn says, or a part or more of it."""
     return _alike(new, old) and new.attribute == old.attribute and overlap(new.value, old.value) == 1
 
 
 def _renames(new: Claim, old: Claim) -> bool:
-    """Whether a claim says the value of a finding under some attribute: rules know better under which."""
+    """Whether a claim says the value of a finding under some attribute: others know better under which."""
     return _alike(new, old) and normalised(new.value) == normalised(old.value)
 
 

@@ -26,3 +26,7 @@ class BilingualRules:
     def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
         """What these turns claim."""
         return _extractor().extract(turns, before)
+
+    def placed(self, turns: Sequence[Event], before: Sequence[Event]) -> list[tuple[Claim, str]]:
+        """The same, each with its sentence."""
+        return _extractor().placed(turns, before)

@@ -72,7 +72,7 @@ def claims_of(language: Language, rule: Rule, found: re.Match[str], turn: Turn, 
         importance=known.importance,
         by=rule.name,
     )
-    group: str | int = "value" if found.groupdict().get("value") is not None else 0
+    group = _group(found)
     taken = []
     for words, stance in _said(language, rule, found, time, contrasting=known.single):
         for value in rule.values(words):
@@ -84,12 +84,16 @@ def claims_of(language: Language, rule: Rule, found: re.Match[str], turn: Turn, 
     passage.taken.extend(taken)
 
 
+def _group(found: re.Match[str]) -> str | int:
+    """The group that holds the value."""
+    return next((name for name in ("value", "other") if found.groupdict().get(name) is not None), 0)
+
+
 def _said(
     language: Language, rule: Rule, found: re.Match[str], time: TimeSpan | None, *, contrasting: bool
 ) -> Iterator[tuple[str, Stance]]:
     """The words of each value, and what is said of it."""
-    groups = found.groupdict()
-    group: str | int = "value" if groups.get("value") is not None else 0
+    groups, group = found.groupdict(), _group(found)
     words = found[group] if time is None else _without(found[group], found.start(group), time)
     if contrasting and rule.stance is Stance.HOLDS and language.contrast is not None:
         contrast = language.contrast.search(words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hybrid_memory.facts.fact import Claim, Stance
@@ -20,36 +20,18 @@ LOOKBACK = 8
 
 MAX_SENTENCE_CHARS = 600
 
-_GRAM = 3
 _NOT_SAID = ("```", "~~~", ">")
 """Code and quoted lines."""
 
 
 class _Table:
-    """The rules of a language, found by their cues."""
+    """The rules of a language: for short answers, for whole sentences and for clauses."""
 
     def __init__(self, language: Language) -> None:
         self.language = language
         self.answers = [rule for rule in language.rules if rule.after is not None]
-        self._rules = [rule for rule in language.rules if rule.after is None]
-        self._by_cue: dict[str, list[int]] = {}
-        self._by_beginning: dict[str, list[str]] = {}
-        for index, rule in enumerate(self._rules):
-            for cue in rule.cues or ("",):
-                if cue not in self._by_cue:
-                    self._by_beginning.setdefault(cue[:_GRAM] if len(cue) >= _GRAM else "", []).append(cue)
-                self._by_cue.setdefault(cue, []).append(index)
-
-    def cues(self, words: str) -> list[str]:
-        """The cues that stand in the words, which are in lower case."""
-        grams = {words[at : at + _GRAM] for at in range(len(words) - _GRAM + 1)} | {""}
-        found = self._by_beginning.keys() & grams
-        return [cue for beginning in found for cue in self._by_beginning[beginning] if cue in words]
-
-    def candidates(self, cues: Iterable[str], *, sentence: bool) -> list[Rule]:
-        """The rules for sentences, or for clauses, that may be found where these cues stand, in table order."""
-        chosen = {index for cue in cues for index in self._by_cue[cue]}
-        return [rule for index in sorted(chosen) if (rule := self._rules[index]).sentence is sentence]
+        self.sentences = [rule for rule in language.rules if rule.after is None and rule.sentence]
+        self.clauses = [rule for rule in language.rules if rule.after is None and not rule.sentence]
 
 
 class RuleExtractor:
@@ -66,11 +48,15 @@ class RuleExtractor:
 
     def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
         """What these turns claim; of ``before`` the last `LOOKBACK` turns of each session matter."""
+        return [claim for claim, _ in self.placed(turns, before)]
+
+    def placed(self, turns: Sequence[Event], before: Sequence[Event]) -> list[tuple[Claim, str]]:
+        """The same, each with its sentence."""
         said: dict[str | None, list[Turn]] = {}
         for event in before:
             if (turn := turn_of(event)) is not None:
                 said.setdefault(event.scope.session, []).append(turn)
-        claims: list[Claim] = []
+        claims: list[tuple[Claim, str]] = []
         for event in turns:
             if (turn := turn_of(event)) is None:
                 continue
@@ -80,18 +66,18 @@ class RuleExtractor:
             earlier.append(turn)
         return claims
 
-    def _read(self, turn: Turn, earlier: Sequence[Turn], *, correct: bool = True) -> list[Claim]:
+    def _read(self, turn: Turn, earlier: Sequence[Turn], *, correct: bool = True) -> list[tuple[Claim, str]]:
         """The claims of one turn, each once: the one that is surer, where two rules agree."""
         if not turn.owner:
             return []
-        best: dict[tuple[str, str, str, Stance], Claim] = {}
-        for claim in self._claims(turn, earlier, correct=correct):
+        best: dict[tuple[str, str, str, Stance], tuple[Claim, str]] = {}
+        for claim, sentence in self._claims(turn, earlier, correct=correct):
             key = (claim.subject, claim.attribute, claim.value.casefold(), claim.stance)
-            if key not in best or best[key].confidence < claim.confidence:
-                best[key] = claim
+            if key not in best or best[key][0].confidence < claim.confidence:
+                best[key] = claim, sentence
         return list(best.values())
 
-    def _claims(self, turn: Turn, earlier: Sequence[Turn], *, correct: bool) -> Iterator[Claim]:
+    def _claims(self, turn: Turn, earlier: Sequence[Turn], *, correct: bool) -> Iterator[tuple[Claim, str]]:
         asked = earlier[-1].question if earlier and earlier[-1].speaker != turn.speaker else ""
         told = ""
         for number, whole in enumerate(sentences(turn.words)):
@@ -102,26 +88,25 @@ class RuleExtractor:
             if any(table.language.handover and table.language.handover.search(sentence) for table in tables):
                 return
             for table in self._tables if number == 0 and asked else ():
-                yield from _answers(table, turn, sentence, asked)
+                yield from ((claim, whole) for claim in _answers(table, turn, sentence, asked))
             for table in tables:
-                yield from self._of_sentence(table, turn, earlier, Passage(sentence, sentence, told), correct=correct)
+                passage = Passage(sentence, sentence, told)
+                found = self._of_sentence(table, turn, earlier, passage, correct=correct)
+                yield from ((claim, whole) for claim in found)
             told += f"{sentence} "
 
     def _of_sentence(
         self, table: _Table, turn: Turn, earlier: Sequence[Turn], whole: Passage, *, correct: bool
     ) -> Iterator[Claim]:
-        language, lowered = table.language, whole.text.lower()
+        language = table.language
         parts = language.clauses(whole.text)
-        cues = table.cues(lowered) if parts else []
-        read = list(_by_rules(table.candidates(cues, sentence=True), language, turn, whole))
+        read = list(_by_rules(table.sentences, language, turn, whole)) if parts else []
         yield from read
         for part in parts:
             passage = Passage(part, whole.text, whole.told, read)
             if correct and language.correction is not None:
                 yield from self._corrected(language.correction, turn, earlier, passage)
-            words = part.lower()
-            here = [cue for cue in cues if cue in words] if words in lowered else table.cues(words)
-            yield from _by_rules(table.candidates(here, sentence=False), language, turn, passage)
+            yield from _by_rules(table.clauses, language, turn, passage)
 
     def _corrected(
         self, pattern: re.Pattern[str], turn: Turn, earlier: Sequence[Turn], passage: Passage
@@ -134,7 +119,7 @@ class RuleExtractor:
         for index in range(len(earlier) - 1, -1, -1):
             if earlier[index].speaker != turn.speaker:
                 continue
-            for claim in self._read(earlier[index], earlier[:index], correct=False):
+            for claim, _ in self._read(earlier[index], earlier[:index], correct=False):
                 if claim.stance is Stance.HOLDS and wrong and wrong.casefold() in claim.value.casefold():
                     new = re.sub(re.escape(wrong), lambda _old: right, claim.value, count=1, flags=re.IGNORECASE)
                     passage.taken.append(found.span())

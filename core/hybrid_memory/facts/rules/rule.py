@@ -58,15 +58,14 @@ class Pattern:
 class Rule:
     """A pattern over one clause, and what is claimed where it is found.
 
-    Named groups of the pattern: ``value``, what is claimed; ``who``, whom it is about (without it the speaker);
+    Named groups of the pattern: ``value`` or ``other``, what is claimed; ``who``, whom it is about (else the speaker);
     ``old``, a value that held until now; ``wrong``, one that never held; ``time``, where its time stands.
     Of the rules of a table an earlier one goes first: the words of its value are not read by a later one.
 
     Attributes:
         name: kept with the claim.
         attribute: or how to tell it from the match, or from that of ``after``; where it is empty nothing is claimed.
-        values: reads the groups ``value``, ``old`` and ``wrong``; a rule without a group ``value`` reads the match.
-        cues: in lower case; the rule is only tried on a clause in which one of them stands. None: on every clause.
+        values: reads the groups ``value``, ``old`` and ``wrong``; a rule without the first reads the match.
         single: for attributes that are not in the table: whether they hold one value at a time.
         guard: what else the match must fulfil.
         sentence: the pattern is for a whole sentence, as it was said, if it asserts anything; such rules go first.
@@ -77,7 +76,6 @@ class Rule:
     attribute: str | Callable[[re.Match[str]], str]
     pattern: Pattern
     values: Values
-    cues: tuple[str, ...] = ()
     stance: Stance = Stance.HOLDS
     confidence: float = 0.8
     when: When = When.IGNORED

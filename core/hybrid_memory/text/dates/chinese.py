@@ -133,6 +133,13 @@ def _ahead(match: re.Match[str], moment: Moment) -> Found:
     return moment.ahead(_count(match), _UNITS[match["unit"]])
 
 
+def _days(match: re.Match[str], moment: Moment) -> Found | None:
+    """A few days ago, or those up to now."""
+    if match["before"]:
+        return moment.back(None, "day")
+    return Found(Kind.RANGE, moment.stretch(-5, "day")) if moment.past else None
+
+
 def _stretch(match: re.Match[str], moment: Moment) -> Found:
     count = _count(match) or 5
     return Found(Kind.RANGE, moment.stretch(count if match["ahead"] else -count, _UNITS[match["unit"]]))
@@ -239,6 +246,7 @@ CHINESE = Language(
         _rule("前", rf"{_NUMBER}{_UNIT}(?:以前|之前|前(?![面后锋排])|多前)", _back),
         _rule("过 等", rf"(?:再过|再等|(?<![\u4e00-\u9fff])过){_NUMBER}{_UNIT}(?!节)", _ahead),
         _rule("后", rf"{_NUMBER}{_UNIT}(?:以后|之后|后(?![来面天年]))", _ahead),
+        _rule("几天 两天", r"(?:(?P<before>前)|这)[几两]天", _days),
         _rule(
             "近 过去 未来 接下来",
             rf"(?:(?P<ahead>未来|接下来)|过去|最近|(?<![附将接])近)的?这?{_NUMBER}{_UNIT}",

@@ -50,7 +50,8 @@ STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0, "next"
 THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 
 NUMBER = (
-    r"(?:(?P<few>a few|several|some)|(?:about |around |roughly )?(?P<number>\d{1,3}(?:\.5)?|half an?|a couple(?: of)?|"
+    r"(?:(?P<few>(?:a )?few|several|some)|(?:about |around |roughly )?"
+    r"(?P<number>\d{1,3}(?:\.5)?|half an?|(?:a )?couple(?: of)?|"
     + "|".join(sorted(NUMBERS, key=len, reverse=True))
     + ")(?P<more> and a half)?)"
 )
@@ -76,7 +77,7 @@ def _number(match: re.Match[str]) -> float | None:
     words = match["number"].lower()
     if words.startswith("half"):
         return 0.5
-    number = float(words) if words[0].isdecimal() else 2.0 if words.startswith("a c") else float(NUMBERS[words])
+    number = float(words) if words[0].isdecimal() else 2.0 if "couple" in words else float(NUMBERS[words])
     return number + (0.5 if match["more"] else 0)
 
 
@@ -270,7 +271,7 @@ ENGLISH = Language(
         _rule(
             "last next", r"the (?P<unit>week|month|year|weekend) (?:(?P<last>before last)|after next)", _next_but_one
         ),
-        _rule("ago", rf"{NUMBER} {UNIT} ago", _back),
+        _rule("ago back", rf"{NUMBER} {UNIT} (?:ago|back\b(?! (?:to|from|in|at|on|home)\b))", _back),
         _rule(_UNITS, rf"(?<!once\s)(?<!twice\s)(?<!times\s)in {NUMBER} {UNIT}(?! (?:a|per) )", _ahead),
         _rule("from", rf"{NUMBER} {UNIT} from (?:now|today)", _ahead),
         _rule("last past next coming", rf"(?P<which>last|past|next|coming) {NUMBER} {UNIT}", _stretch),
@@ -285,7 +286,7 @@ ENGLISH = Language(
         _rule(
             "0st 0nd 0rd 0th",
             r"(?:on |by |until |before |since )?the (?P<day>3[01]|[12]\d|[1-9])(?:st|nd|rd|th)"
-            r"(?: of (?P<which>this|next|last) month|(?=\s?(?:[.,;!?)]|$|at\b|and\b)))",
+            r"(?: of (?P<which>this|next|last) month|(?=\s?(?:[.,;!?)]|$|(?:at|and|about)\b)))",
             _day_of_month,
         ),
         _rule(_MONTHS, rf"{MONTH},? (?:of )?{RELATIVE_YEAR}", _month_of_year),

@@ -1,27 +1,17 @@
-"""The rules of Chinese."""
+"""The rules of Chinese, and how they are read."""
 
 from __future__ import annotations
 
 import re
 
-from hybrid_memory.facts.rules.chinese import answers, identity, instructions, relations, tasks, tastes, work
-from hybrid_memory.facts.rules.chinese.clauses import clauses
-from hybrid_memory.facts.rules.chinese.persons import person
+from hybrid_memory.facts.rules.chinese.clauses import clauses, person
+from hybrid_memory.facts.rules.chinese.rules import RULES
 from hybrid_memory.facts.rules.rule import Language
 
 CHINESE = Language(
     name="zh",
     script=re.compile(r"[\u4e00-\u9fff]"),
-    rules=(
-        *answers.RULES,
-        *instructions.RULES,
-        *tasks.RULES,
-        *relations.RULES,
-        *identity.RULES,
-        *work.RULES,
-        *instructions.DYNAMIC,
-        *tastes.RULES,
-    ),
+    rules=RULES,
     clauses=clauses,
     person=person,
     correction=re.compile(

@@ -1,51 +1,22 @@
-"""The rules of English."""
+"""The rules of English, and how they are read."""
 
 from __future__ import annotations
 
 import re
 
-from hybrid_memory.facts.rules.english import (
-    answers,
-    code,
-    dynamic,
-    goals,
-    health,
-    identity,
-    instructions,
-    pursuits,
-    relations,
-    style,
-    tasks,
-    tastes,
-    work,
-)
-from hybrid_memory.facts.rules.english.clauses import clauses
-from hybrid_memory.facts.rules.english.persons import person
+from hybrid_memory.facts.rules.english.clauses import clauses, person
+from hybrid_memory.facts.rules.english.rules import RULES
 from hybrid_memory.facts.rules.rule import Language
 
 ENGLISH = Language(
     name="en",
     script=re.compile(r"[A-Za-z]{2}|\b[Ii]\b"),
-    rules=(
-        *answers.RULES,
-        *code.RULES,
-        *style.RULES,
-        *instructions.RULES,
-        *tasks.RULES,
-        *goals.RULES,
-        *relations.RULES,
-        *identity.RULES,
-        *work.RULES,
-        *health.RULES,
-        *tastes.RULES,
-        *pursuits.RULES,
-        *dynamic.RULES,
-    ),
+    rules=RULES,
     clauses=clauses,
     person=person,
     correction=re.compile(
         r"^(?:(?:no|not|sorry|oops|wait|i mean|i meant|correction|actually|it's|it is|that's|that should be|make that|"
-        r"it should be|should be|i meant to say|rather),? )*(?!(?:i|we|he|she|they|you|it|this|that|my)\b)"
+        r"should be|rather),? )*(?!(?:i|we|he|she|they|you|it|this|that|my)\b)"
         r"(?P<value>[\w'-]+(?: [\w'-]+){0,4}),? (?:and )?not (?P<wrong>[\w' -]{1,60})$",
         re.IGNORECASE,
     ),

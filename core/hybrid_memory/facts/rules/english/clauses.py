@@ -1,9 +1,13 @@
-"""What an English sentence asserts, cut into clauses."""
+"""What an English sentence asserts, cut into clauses, and whom it is about."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+
+from hybrid_memory.facts.rules.english.lexicon import FEMALE, KIN, MALE, either
+from hybrid_memory.facts.rules.english.values import name
+from hybrid_memory.facts.rules.rule import OWNER
 
 _PRONOUN = (
     r"(?:i|i'm|i've|i'd|i'll|im|ive|my|we|we're|we've|we'll|our|he|he's|she|she's|they|they're|it|it's|you|your)\b"
@@ -50,20 +54,16 @@ _HEARSAY = re.compile(
 _HEARSAY_CHARS = 30
 
 _LEAD = re.compile(
-    r"(?:[\s,.\-*•'\"“]+|\d{1,2}[.)]\s+|(?:well|oh|ah|ooh|wow|yeah|yep|yes|yup|no|nope|nah|hey|hi|hello|hiya|so|and|"
-    r"but|or|also|plus|actually|honestly|frankly|personally|basically|anyway|btw|fyi|by the way|to be honest|tbh|ok|"
-    r"okay|look|listen|see|sure|right|well then|anyhow|i mean|you know|you see|as you know|i guess|i think|i believe|"
-    r"i'd say|i would say|i must say|i have to say|i have to admit|i admit|i must admit|i'm afraid(?! of)|i suppose|"
-    r"you know what|oh my god|god|man|dude|um|umm|uh|uhm|hmm|er|haha|lol|thanks|thank you|sorry|please note(?: that)?|"
-    r"note that|just so you know|for the record|for context|as i said|like i said|as i mentioned|remember(?: that)?|"
-    r"these days|nowadays|currently|right now|at the moment|at present|now|lately|recently|today|in general|generally|"
-    r"usually|as usual|in fact|overall|of course|apparently|naturally|obviously|unfortunately|luckily|fortunately|"
-    r"sadly|finally|in (?:my|our) (?:free|spare) time|when i have time|outside of work|for fun|(?:on|at|during) "
-    r"(?:the )?weekends?|after work|then|again|too|first|firstly|second|secondly|third|lastly|moreover|additionally|"
-    r"besides|furthermore|correction|nice to meet you|good morning|good evening|good afternoon|update|great|perfect|"
-    r"cool|good|excellent|from now on|going forward|moving forward|in (?:the )?future|as of (?:now|today|this \w+|"
-    r"last \w+)|this time|for (?:the (?:last|past) )?(?:\d+|a|an|one|two|three|four|five|six|seven|ten|several|many|a "
-    r"few|a couple of) (?:years?|months?|weeks?|decades?))(?=[\s,.!]|$)[,!]?)+",
+    r"(?:[\s,.\-*•'\"“]+|\d{1,2}[.)]\s+|(?:well|oh|ah|wow|yeah|yep|yes|yup|no|nope|nah|hey|hi|hello|so|and|but|or|"
+    r"also|plus|actually|honestly|frankly|personally|basically|anyway|btw|fyi|by the way|to be honest|tbh|ok|okay|"
+    r"look|listen|see|sure|right|i mean|you know|you see|i guess|i think|i believe|i'd say|i must say|i have to "
+    r"(?:say|admit)|i admit|i suppose|man|dude|um|uh|hmm|er|haha|lol|thanks|thank you|sorry|(?:please )?note(?: "
+    r"that)?|just so you know|for the record|as i said|these days|(?:please )?remember(?: that)?|nowadays|"
+    r"currently|right now|at the moment|now|lately|recently|today|in general|generally|usually|in fact|overall|of "
+    r"course|apparently|obviously|unfortunately|luckily|fortunately|sadly|finally|in (?:my|our) (?:free|spare) time|"
+    r"(?:on|at) (?:the )?weekends?|then|again|too|first|second|lastly|besides|correction|nice to meet you|good "
+    r"(?:morning|evening|afternoon)|update|great|perfect|cool|good|from now on|going forward|as of (?:now|"
+    r"today))(?=[\s,.!]|$)[,!]?)+",
     re.IGNORECASE,
 )
 _VOCATIVE = re.compile(r"(?:hey |hi |hello |oh |well |okay |thanks |sorry )?[A-Z][a-z]+,\s+(?=[IiMmWw])")
@@ -109,3 +109,50 @@ def _bare(part: str) -> str:
     part = part[vocative.end() :] if vocative else part
     lead = _LEAD.match(part)
     return (part[lead.end() :] if lead else part).strip(" .,\t")
+
+
+NOUN = f"(?:{either(KIN)})"
+AGED = r"(?:(?:older|younger|elder|eldest|oldest|youngest|little|big|twin|best|dear|close|good|old|new|other) )?"
+_WORD = r"[A-Z][A-Za-zÀ-ž]{1,20}(?:['-][A-Za-zÀ-ž]{1,20}){0,2}"
+NAMED = rf"(?-i:{_WORD}(?: {_WORD}){{0,2}})"
+KINSMAN = rf"(?:my|our) {AGED}{NOUN}\b"
+WHO = rf"(?P<who>{KINSMAN}(?:,? {NAMED},?)?|he|she|{NAMED})"
+
+_KINSMAN = re.compile(rf"(?:my|our) (?P<aged>{AGED})(?P<noun>{NOUN})(?:,? (?P<name>{NAMED}))?", re.IGNORECASE)
+_AGES = {"little": "younger", "big": "older", "elder": "older", "eldest": "oldest"}
+_KEPT = frozenset("older younger oldest youngest twin best".split())
+_NOBODY = frozenset(
+    """this that it there here what who someone somebody everyone everybody nobody one life work love time god which
+    today tomorrow yesterday tonight everything nothing something mine yours dinner breakfast lunch music also plus
+    maybe perhaps yes no oh well so and but then now sure okay thanks sorry great wow hopefully sounds glad
+    guess""".split()
+)
+
+
+def person(words: str, told: str) -> str:
+    """Whom the words mean, given what the turn said before."""
+    words = words.strip(" ,")
+    if words.lower() in {"he", "she"}:
+        return _spoken_of(told, MALE if words.lower() == "she" else FEMALE)
+    kinsman = _KINSMAN.fullmatch(words)
+    if kinsman is not None:
+        return _of_owner(kinsman)
+    found = name(words)
+    return found[0] if found and found[0].lower() not in _NOBODY else ""
+
+
+def _of_owner(found: re.Match[str]) -> str:
+    if found["name"] and (called := name(found["name"])):
+        return called[0]
+    aged = found["aged"].strip().lower()
+    aged = _AGES.get(aged, aged)
+    noun = KIN[found["noun"].lower()][1]
+    return f"{OWNER}'s {aged} {noun}" if aged in _KEPT else f"{OWNER}'s {noun}"
+
+
+def _spoken_of(told: str, others: frozenset[str]) -> str:
+    """The last person that was spoken of, unless one of the other nouns named them."""
+    mentions = list(_KINSMAN.finditer(told))
+    if not mentions or KIN[mentions[-1]["noun"].lower()][1] in others:
+        return ""
+    return _of_owner(mentions[-1])

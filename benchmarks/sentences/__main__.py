@@ -1,0 +1,164 @@
+"""Learns the judgement of sentences from labelled ones, and measures it on others.
+
+    python benchmarks/sentences [--examples FOLDER] [--tests FOLDER] [--cache FOLDER] [--write]
+
+Printed is, out of fold and on the tests: how well claims are told from what only sounds like one (AUROC), the share of
+claims that is found where 95 % of what is claimed is one, the kinds of what is claimed and should not be, and how often
+what is held for likely is so. With ``--write`` the network is learned from all examples and stored in the package.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.ranking.certainty import auroc
+from benchmarks.vectors import KeptVectors
+from hybrid_memory.arrays import Array, Floats
+from hybrid_memory.facts.attributes import MOSTLY
+from hybrid_memory.facts.sentences import judge as judging
+from hybrid_memory.facts.sentences import pairs
+from hybrid_memory.facts.sentences.examples import CLAIMS, KINDS, LEARNED, SHIPPED, Example, examples
+from hybrid_memory.facts.sentences.judge import Judge, asked, inputs, learned, lessons, logit
+from hybrid_memory.facts.sentences.network import Lessons, Network, softmax
+from hybrid_memory.text.tokenize import cjk_share
+
+FOLDS = 5
+SEEDS = (0, 1)
+PRECISION = 0.95
+
+
+def logits(network: Network, rows: Floats) -> Array:
+    """How likely each is to claim something, before the calibration."""
+    return logit(softmax(network(rows)[:, : len(KINDS)])[:, 0])
+
+
+def out_of_fold(taught: Lessons) -> Array:
+    """The logits of all examples, each by a network that has not seen it, nor its neighbours in the file."""
+    count = len(taught.kinds)
+    fold = (np.arange(count) // 50) % FOLDS
+    told = np.zeros(count)
+    for number in range(FOLDS):
+        kept, left = fold != number, fold == number
+        part = Lessons(taught.inputs[kept], taught.kinds[kept], taught.marks[kept])
+        told[left] = logits(learned(part), taught.inputs[left])
+    return told
+
+
+def show(title: str, told: Array, given: Sequence[Example]) -> None:
+    """One line for all languages, and one for each."""
+    claims = np.array([one.kind == CLAIMS for one in given])
+    languages = np.array([one.language for one in given])
+    for language in ("", *sorted(set(languages))):
+        of = languages == language if language else np.ones(len(given), dtype=bool)
+        yes, no = told[of & claims], told[of & ~claims]
+        if len(yes) and len(no):
+            found = _found(told[of], claims[of])
+            print(
+                f"{title:12} {language or 'all':4} n {of.sum():6} AUROC {auroc(yes, no):.3f} found at .95 {found:.3f}"
+            )
+
+
+def _found(told: Array, claims: npt.NDArray[np.bool_]) -> float:
+    order = np.argsort(-told)
+    right = np.cumsum(claims[order])
+    enough = np.flatnonzero(right / np.arange(1, len(order) + 1) >= PRECISION)
+    return float(right[enough[-1]] / claims.sum()) if len(enough) else 0.0
+
+
+def calibration(likely: Array, claims: npt.NDArray[np.bool_]) -> None:
+    """The share that is so, of what is held for likely so much."""
+    edges = np.linspace(0, 1, 11)
+    for low, high in pairwise(edges):
+        of = (likely >= low) & (likely < high + (high == 1))
+        if of.any():
+            print(f"held for {low:.1f} to {high:.1f}: {claims[of].mean():.2f} of {of.sum()}")
+
+
+def learn_pairs(judge: Judge, embedder: KeptVectors, *, write: bool) -> None:
+    """What later sentences do to earlier ones: print how well that is told out of fold, and write the weights."""
+    known, others = list(pairs.pairs()), strangers(list(pairs.pairs()))
+    given = known + [one for one, _ in others]
+    rows = [embedder.embed_documents([getattr(one, name) for one in given]) for name in ("earlier", "later")]
+    embedder.save()
+    taught = pairs.pair_inputs(judge, given, *rows)
+    relations = np.array([pairs.RELATIONS.index(one.relation) for one in given], dtype=np.int64)
+    place = np.array([*range(len(known)), *(row for _, row in others)])
+    fold = (place // 20) % FOLDS
+    told = np.zeros(len(given))
+    for number in range(FOLDS):
+        network = pairs.learned(taught[fold != number], relations[fold != number])
+        told[fold == number] = pairs.related(network, taught[fold == number])[:, 2:].sum(axis=1)
+    changes, near = relations > 1, np.arange(len(given)) < len(known)
+    print(f"changes told from what is near: AUROC {auroc(told[changes].tolist(), told[~changes & near].tolist()):.3f}")
+    print(f"and from what somebody else said: {auroc(told[changes].tolist(), told[~near].tolist()):.3f}")
+    for least in (0.4, 0.6, 0.8):
+        shares = [f"{(told[of] >= least).mean():.3f}" for of in (changes, ~changes & near, ~near)]
+        print(f"taken for a change at {least}: of changes {shares[0]}, near ones {shares[1]}, others {shares[2]}")
+    if write:
+        pairs.learned(taught, relations, seeds=SEEDS).save(pairs.SHIPPED)
+
+
+def strangers(known: Sequence[pairs.Pair]) -> list[tuple[pairs.Pair, int]]:
+    """Pairs whose later sentence is of another pair in the same script, three of each, with the row of that."""
+    chance = np.random.default_rng(0)
+    made = []
+    for row, one in enumerate(known):
+        for other in (known[number] for number in chance.integers(len(known), size=6).tolist()):
+            if other is not one and (cjk_share(other.earlier) > MOSTLY) == (cjk_share(one.later) > MOSTLY):
+                made.append((replace(other, relation=pairs.NOTHING, later=one.later), row))  # noqa: PERF401 - too long
+    return made
+
+
+def main() -> None:
+    """Print how well it does, and write the weights if asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--examples", type=Path, default=SHIPPED)
+    parser.add_argument("--tests", type=Path, default=Path(__file__).with_name("tests"))
+    parser.add_argument("--cache", type=Path, default=Path(".vectors"))
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    embedder = KeptVectors(options.cache)
+    known, unknown = list(examples(options.examples)), list(examples(options.tests))
+    rows = embedder.embed_documents([asked(one.text, one.before) for one in known])
+    tested = embedder.embed_documents([asked(one.text, one.before) for one in unknown])
+    embedder.save()
+    taught = lessons(known, rows)
+    told = out_of_fold(taught)
+    show("out of fold", told, known)
+    claims = np.array([one.kind == CLAIMS for one in known])
+    slope, bias = judging.calibrated(told, claims.astype(np.float64))
+    judge = Judge(embedder.name, learned(taught, seeds=SEEDS), slope, bias)
+    if unknown:
+        texts, before = [one.text for one in unknown], [one.before for one in unknown]
+        outputs = logits(judge.network, inputs(texts, before, tested))
+        show("tests", outputs, unknown)
+        judged = judge(texts, before, tested)
+        really = np.array([one.kind == CLAIMS for one in unknown])
+        calibration(judged.claims, really)
+        print(
+            "claimed, and should not be:",
+            Counter(unknown[row].kind for row in np.flatnonzero(judged.claims > 0.8) if not really[row]),
+        )
+        best = judged.marks[:, : len(LEARNED)].argmax(axis=1)
+        right = [
+            LEARNED[best[row]] in {each.attribute for each in one.own} for row, one in enumerate(unknown) if really[row]
+        ]
+        print(f"attribute right: {np.mean(right):.3f}")
+    if options.write:
+        judge.save(judging.SHIPPED)
+    learn_pairs(judge, embedder, write=options.write)
+
+
+if __name__ == "__main__":
+    main()

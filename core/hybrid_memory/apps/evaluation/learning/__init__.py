@@ -1,0 +1,20 @@
+"""How well facts are learned: labelled sentences and dialogues, read, and compared with their labels."""
+
+from __future__ import annotations
+
+from hybrid_memory.apps.evaluation.learning.figures import Calibrated, Ended, Figures, Report, Share
+from hybrid_memory.apps.evaluation.learning.labelled import SAMPLES, Dialogue, read_dialogues, read_lines
+from hybrid_memory.apps.evaluation.learning.learning import Learner
+
+__all__ = [
+    "SAMPLES",
+    "Calibrated",
+    "Dialogue",
+    "Ended",
+    "Figures",
+    "Learner",
+    "Report",
+    "Share",
+    "read_dialogues",
+    "read_lines",
+]

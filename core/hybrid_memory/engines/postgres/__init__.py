@@ -1,0 +1,47 @@
+"""Log and index in one Postgres database, in one transaction each; the index needs the extension pgvector."""
+
+from __future__ import annotations
+
+from hybrid_memory.config import MemoryConfig
+from hybrid_memory.engines.postgres.connection import PostgresConnection
+from hybrid_memory.engines.postgres.index import PostgresIndex
+from hybrid_memory.engines.postgres.log import PostgresLog
+from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.log.port import EventLog
+from hybrid_memory.store.engine import Engine
+
+__all__ = ["PostgresConnection", "PostgresEngine", "PostgresIndex", "PostgresLog"]
+
+
+EXACT_LIMIT = 20_000
+"""Vectors of one owner that are searched exactly at most: 10,000 of 384 numbers take the server 8 ms."""
+
+
+class PostgresEngine(Engine):
+    """``postgresql://user:password@host:5432/database?schema=hybrid_memory``; log and index share a pool."""
+
+    def __init__(self, url: str, config: MemoryConfig, key: str | bytes | None = None) -> None:
+        super().__init__(url, config, key)
+        self._opened: dict[str, PostgresConnection] = {}
+
+    def log(self) -> EventLog:
+        return PostgresLog(self._connected(""))
+
+    def index(self, suffix: str = "") -> SemanticIndex:
+        algorithm = self.config.index.algorithm or "hnsw"
+        if algorithm not in {"flat", "hnsw"}:
+            raise InvalidConfigError(f"Postgres has no index of the kind {algorithm!r} here: use flat or hnsw")
+        limit = min(self.config.exact_limit, EXACT_LIMIT) if algorithm == "hnsw" else None
+        return PostgresIndex(self._connected(suffix), exact_limit=limit)
+
+    def _connected(self, suffix: str) -> PostgresConnection:
+        if suffix not in self._opened:
+            self._opened[suffix] = PostgresConnection(
+                self.url,
+                suffix=suffix.replace("-", "_"),
+                engine_timeout=self.config.orchestration.engine_timeout.total_seconds(),
+                power_safe=self.config.power_safe,
+                read_only=self.read_only,
+            )
+        return self._opened[suffix]

@@ -1,0 +1,424 @@
+"""A Postgres database behind one URL: a pool of connections, transactions, and its failures as our errors."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, TypeAlias, TypeVar
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+
+import psycopg
+from pgvector.psycopg import register_vector
+from psycopg import Connection, OperationalError, errors, sql
+from psycopg_pool import PoolTimeout
+
+from hybrid_memory.engines.postgres.pool import CONNECT_SECONDS, NoAnswerError, PatientConnection, Pool
+from hybrid_memory.engines.postgres.schema import APPEND, MIGRATIONS, OWNED, POLICY
+from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, StoreUnavailableError, StoreVersionError
+from hybrid_memory.runtime.breaker import Breaker
+from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
+from hybrid_memory.scope import Scope
+from hybrid_memory.urls import ENCODE, cleaned, shown_url
+
+PROBE_SECONDS = 2
+CALL_SECONDS = 60
+GRACE_SECONDS = 0.3
+"""So much longer than a statement may take its answer is waited for: the server itself ends it, if it can."""
+
+MAX_CONNECTIONS = 16
+"""Of one process where the URL names no ``pool``; a thread uses one at a time."""
+
+REWRITTEN_BYTES = 64_000_000
+"""Tables together so large are written anew when something was erased; that takes a second, and nobody can read."""
+
+ATTEMPTS = 5
+"""Of a transaction that another one was in the way of."""
+
+EVERYBODY = 0
+"""In place of an owner's number: the rows of all owners."""
+
+_SCHEMES = ("postgresql", "postgres")
+_SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,40}")
+_OWNER = 'SELECT id FROM owners WHERE tenant = %s AND "user" = %s AND agent = %s AND space = %s'
+
+Row: TypeAlias = tuple[Any, ...]
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+
+class PostgresConnection:
+    """A pool of connections to a database, shared by the log and the index; any thread may use it.
+
+    Args:
+        url: as libpq has it, ``postgresql://[user:password@]host[:port][,host...]/database``, with the options
+            ``schema`` (of our tables, ``hybrid_memory`` where none is given), ``pool`` (connections at most) and
+            ``notify`` (``on``: appends notify the channel that is named like the schema of the owner's number; that
+            lets the server commit one at a time) beside libpq's own, such as ``sslmode`` and ``target_session_attrs``.
+        suffix: of the schema's name.
+        engine_timeout: seconds that reading may take where somebody waits; see `OrchestrationConfig.engine_timeout`.
+        power_safe: whether a commit waits for the disk; without it the last moments before a crash of the server are
+            lost, though never a part of a transaction.
+        read_only: nothing is written, so that a replica will do.
+
+    Attributes:
+        schema: of the tables.
+        address: host and port, as errors name them.
+
+    Raises:
+        InvalidConfigError: the URL is malformed.
+        StoreUnavailableError: the server does not answer, or refuses, or has no pgvector.
+        StoreVersionError: a newer version of this library wrote the store.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        suffix: str = "",
+        engine_timeout: float = ENGINE_SECONDS,
+        power_safe: bool = True,
+        read_only: bool = False,
+    ) -> None:
+        self._address = address = _parsed(url, suffix)
+        self.schema, self.address = address.schema, address.place
+        self.read_only = read_only
+        self._power_safe = power_safe
+        self._closed = False
+        self._breaker = Breaker()
+        self._owners: dict[Scope, int] = {}
+        self._whole = True
+        self._timeouts = (engine_timeout, CALL_SECONDS)
+        self._pool = Pool(address.conninfo, address.pool, configure=self._configure, ping=self._ping)
+        self._tried("connect to", self._check_schema)
+
+    def query(self, statement: str, values: Sequence[Any] = (), *, owner: int = EVERYBODY) -> list[Row]:
+        """The rows of one statement that sees this owner's rows alone; one round trip."""
+        return self.queries([(statement, values)], owner=owner)[0]
+
+    def queries(self, statements: Sequence[tuple[str, Sequence[Any]]], *, owner: int = EVERYBODY) -> list[list[Row]]:
+        """The rows of each statement, of one state of the database, in one round trip."""
+
+        def read(connection: PatientConnection, _: int) -> list[list[Row]]:
+            # Without a BEGIN all that goes in one pipeline is one transaction, in which the settings hold.
+            with connection.pipeline():
+                connection.execute(_SETTINGS, [_seen_owner(owner), self._milliseconds()])
+                cursors = [
+                    connection.execute(_sql(statement), list(values), binary=True) for statement, values in statements
+                ]
+            return [cursor.fetchall() for cursor in cursors]
+
+        return self.attempt(read)
+
+    def write(self, work: Callable[[PatientConnection, int], T], *, owner: int = EVERYBODY) -> T:
+        """What the work returns, done in one transaction: committed when it returns, rolled back when it raises.
+
+        It is done again as `attempt` has it.
+        """
+
+        def whole(connection: PatientConnection, tried: int) -> T:
+            with connection.transaction():
+                connection.execute("SELECT set_config('hybrid_memory.owner', %s, true)", [_seen_owner(owner)])
+                return work(connection, tried)
+
+        return self.attempt(whole)
+
+    def patiently(self, statement: str) -> None:
+        """Run a statement that may take minutes and that no transaction may hold, such as VACUUM."""
+
+        def run(connection: PatientConnection, _: int) -> None:
+            connection.patience = None
+            connection.execute("SET statement_timeout = 0")
+            try:
+                connection.execute(_sql(statement))
+            finally:
+                connection.execute(_TIMEOUT)
+
+        self.attempt(run)
+
+    def scrub(self, *tables: str) -> None:
+        """Take what was deleted out of these tables' files.
+
+        Those of large tables are not written anew, as nobody could use them for minutes: there its room becomes free.
+        """
+        named = ", ".join(tables)
+        sizes = "SELECT sum(pg_total_relation_size(named::regclass)) FROM unnest(%s::text[]) named"
+        if self.query(sizes, [list(tables)])[0][0] <= REWRITTEN_BYTES:
+            self.patiently(f"VACUUM (FULL) {named}")
+            return
+        self.patiently(f"VACUUM {named}")
+        if self._whole:
+            self._whole = False
+            _log.warning(
+                "%s of the store %s on Postgres are too large to be written anew each time: what was erased may be "
+                "read in free room of their files until something takes it; VACUUM FULL destroys it",
+                *(named, self.schema),
+            )
+
+    def owner_id(self, scope: Scope) -> int | None:
+        """The number of the scope's owner; None if nothing was written for it."""
+        self.check_open()
+        owner = scope.owner
+        known = self._owners.get(owner)
+        if known is None:
+            rows = self.query(_OWNER, owner_key(owner))
+            if rows:
+                known = self._owners[owner] = int(rows[0][0])
+        return known
+
+    def owner_id_for_writing(self, scope: Scope) -> int:
+        """The number of the scope's owner, given out if it is new."""
+        known = self.owner_id(scope)
+        if known is None:
+            names = 'INSERT INTO owners(tenant, "user", agent, space) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING'
+            self.write(lambda connection, _: connection.execute(names, owner_key(scope)))
+            known = self.owner_id(scope)
+        if known is None:
+            raise StoreUnavailableError(f"{scope.owner} was removed from Postgres at {self.address} meanwhile")
+        return known
+
+    def check_open(self) -> None:
+        if self._closed:
+            raise MemoryClosedError
+
+    def close(self) -> None:
+        self._closed = True
+        self._pool.close()
+
+    def _milliseconds(self) -> int:
+        """What a statement may take."""
+        return int(self._seconds() * 1000)
+
+    def _seconds(self) -> float:
+        return self._timeouts[not hurried()]
+
+    def attempt(self, run: Callable[[PatientConnection, int], T]) -> T:
+        """What it returns, given a connection and how often it was tried before.
+
+        Where the connection was lost, or another transaction was in the way, it is done again; a commit may have
+        reached the server though its answer was lost.
+        """
+        self.check_open()
+
+        def pooled() -> T:
+            for tried in range(ATTEMPTS):
+                try:
+                    with self._pool.connection() as connection:
+                        connection.patience = self._seconds() + GRACE_SECONDS
+                        return run(connection, tried)
+                except (errors.DeadlockDetected, errors.SerializationFailure):
+                    if tried + 1 == ATTEMPTS:
+                        raise
+                except OperationalError as error:
+                    self.check_open()
+                    if tried or isinstance(error, (errors.QueryCanceled, PoolTimeout, NoAnswerError)):
+                        raise
+            raise AssertionError("unreachable")
+
+        return self._breaker.call(
+            lambda: self._tried("use", pooled),
+            probe=self._ping,
+            refusal=self._silent,
+            answered=lambda error: (
+                not isinstance(error.__cause__, OperationalError) or isinstance(error.__cause__, PoolTimeout)
+            ),
+        )
+
+    def _tried(self, verb: str, run: Callable[[], T]) -> T:
+        try:
+            return run()
+        except (psycopg.Error, OSError) as error:
+            if _is_ours(error):
+                raise
+            self.check_open()
+            reason = str(cleaned(error, self._address.secrets)).strip().partition("\n")[0]
+            raise StoreUnavailableError(f"cannot {verb} Postgres at {self.address}: {reason}{_help(error)}") from error
+
+    def _silent(self, failure: Exception | None) -> StoreUnavailableError:
+        return StoreUnavailableError(f"Postgres at {self.address} is not asked, as it did not answer lately: {failure}")
+
+    def _ping(self) -> None:
+        """Ask for a sign of life, on a connection of its own."""
+        with self._fresh(PROBE_SECONDS) as connection:
+            connection.execute("SELECT 1")
+
+    def _fresh(self, seconds: int) -> PatientConnection:
+        """A connection that may take so long to be made, and to answer."""
+        connection = PatientConnection.connect(self._address.conninfo, autocommit=True, connect_timeout=seconds)
+        connection.patience = seconds
+        return connection
+
+    def _configure(self, connection: PatientConnection) -> None:
+        connection.patience = CONNECT_SECONDS
+        place = sql.SQL("SET search_path = {}, public").format(sql.Identifier(self.schema))
+        connection.execute(place)
+        register_vector(connection)
+        connection.execute(_TIMEOUT)
+        if not self._power_safe:
+            connection.execute("SET synchronous_commit = off")
+        if self._address.notify:
+            connection.execute("SET hybrid_memory.notify = 'on'")
+        # Planning takes as long as running, so a plan is kept: one that walks the indexes, however small the tables
+        # were when it was made.
+        for setting in ("plan_cache_mode = force_generic_plan", "enable_seqscan = off", "jit = off"):
+            connection.execute(f"SET {setting}")
+
+    def _check_schema(self) -> None:
+        with self._fresh(CONNECT_SECONDS) as connection:
+            connection.patience = None  # another process may be migrating
+            version = _version(connection, self.schema)
+            if version > len(MIGRATIONS):
+                raise StoreVersionError(
+                    f"the store {self.schema!r} on Postgres at {self.address} has schema version {version}, this "
+                    f"version knows up to {len(MIGRATIONS)}: upgrade hybrid-agent-memory"
+                )
+            if version < len(MIGRATIONS):
+                if self.read_only:
+                    raise StoreUnavailableError(
+                        f"the store {self.schema!r} on Postgres at {self.address} is not there, or was written by an "
+                        "older version: open it once where it can be written, then read it here"
+                    )
+                self._migrate(connection)
+            self._warn(connection)
+
+    def _migrate(self, connection: Connection[Row]) -> None:
+        _need_pgvector(connection)
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [f"hybrid_memory {self.schema}"])
+            connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(self.schema)))
+            connection.execute(sql.SQL("SET LOCAL search_path = {}, public").format(sql.Identifier(self.schema)))
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS store(one integer PRIMARY KEY CHECK (one = 1), version integer NOT NULL)"
+            )
+            version = _version(connection, self.schema)  # another process may have migrated it meanwhile
+            for script in MIGRATIONS[version:]:
+                connection.execute(_sql(script))
+            if version == 0:
+                for table in OWNED:
+                    connection.execute(_sql(POLICY.format(table=table)))
+            connection.execute(_sql(APPEND))
+            connection.execute(
+                "INSERT INTO store VALUES (1, %s) ON CONFLICT (one) DO UPDATE SET version = excluded.version",
+                [len(MIGRATIONS)],
+            )
+
+    def _warn(self, connection: Connection[Row]) -> None:
+        """Say in the log what of the server's settings may lose what was acknowledged, or show it to others."""
+        rows = connection.execute(
+            "SELECT current_setting('fsync'), rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+        ).fetchall()
+        for fsync, above in rows:
+            if fsync == "off":
+                _log.warning("Postgres at %s runs with fsync = off: a crash may lose everything", self.address)
+            if above:
+                _log.warning(
+                    "the role at Postgres at %s is above row-level security: our own conditions alone keep owners "
+                    "apart; give the library a role of its own that is no superuser",
+                    self.address,
+                )
+
+
+_SETTINGS = "SELECT set_config('hybrid_memory.owner', %s, true), set_config('statement_timeout', %s::text, true)"
+
+
+_TIMEOUT = f"SET statement_timeout = {CALL_SECONDS * 1000}"
+
+
+def owner_key(scope: Scope) -> tuple[str, str, str, str]:
+    """Tenant, user, agent and space; empty where there is none."""
+    return (scope.tenant or "", scope.user or "", scope.agent or "", scope.space or "")
+
+
+@lru_cache(maxsize=4096)
+def owner_scope(tenant: str, user: str, agent: str, space: str, session: str = "") -> Scope:
+    """The scope behind the stored strings."""
+    return Scope(tenant or None, user or None, agent or None, session or None, space or None)
+
+
+def _seen_owner(owner: int) -> str:
+    return "*" if owner == EVERYBODY else str(owner)
+
+
+def _sql(statement: str) -> sql.SQL:
+    """A statement that is put together from constants of this package; every value is a parameter."""
+    return sql.SQL(statement)
+
+
+def _is_ours(error: Exception) -> bool:
+    return isinstance(error, psycopg.Error) and (error.sqlstate or "").startswith("HM")
+
+
+def _help(error: Exception) -> str:
+    if isinstance(error, PoolTimeout):
+        return ": all connections are busy; more may be allowed with ?pool= in the URL"
+    if isinstance(error, OperationalError) and error.sqlstate is None:
+        return "; see that the server runs, and that host, port, user, password and database are right"
+    return ""
+
+
+def _need_pgvector(connection: Connection[Row]) -> None:
+    if connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone():
+        return
+    try:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    except psycopg.Error as error:
+        raise StoreUnavailableError(
+            f"the database has no extension vector, and it cannot be created ({str(error).strip()}): install pgvector "
+            "on the server, then let a superuser run CREATE EXTENSION vector in this database"
+        ) from error
+
+
+def _version(connection: Connection[Row], schema: str) -> int:
+    """Of the schema there; 0 if there is none."""
+    if connection.execute("SELECT to_regclass(%s)", [f'"{schema}".store']).fetchall()[0][0] is None:
+        return 0
+    row = connection.execute(sql.SQL("SELECT version FROM {}.store").format(sql.Identifier(schema))).fetchone()
+    return int(row[0]) if row else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    conninfo: str = field(repr=False)
+    place: str
+    schema: str
+    pool: int
+    notify: bool
+    secrets: tuple[str | None, ...] = field(repr=False)
+
+
+def _parsed(url: str, suffix: str) -> _Address:
+    scheme, found, rest = url.partition("://")
+    if scheme not in _SCHEMES or not found:
+        raise InvalidConfigError(f"a Postgres URL begins with postgresql://, got {_shown(url)}")
+    named, _, query = rest.partition("?")
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    schema, pool = options.pop("schema", "hybrid_memory") + suffix, options.pop("pool", str(MAX_CONNECTIONS))
+    if not _SCHEMA.fullmatch(schema):
+        raise InvalidConfigError(
+            f"the schema of a Postgres URL is up to 40 lower-case letters, digits or underscores, got {schema!r}"
+        )
+    if not pool.isdecimal() or not int(pool):
+        raise InvalidConfigError(f"the pool of a Postgres URL is a number of connections, got {pool!r}")
+    if (notify := options.pop("notify", "off")) not in {"on", "off"}:
+        raise InvalidConfigError(f"notify of a Postgres URL is on or off, got {notify!r}")
+    conninfo = f"postgresql://{named}{'?' if options else ''}{urlencode(options)}"
+    try:
+        known = psycopg.conninfo.conninfo_to_dict(conninfo)
+    except psycopg.Error:
+        raise InvalidConfigError(f"{_shown(url)} is no Postgres URL: {ENCODE}") from None
+    host, port = known.get("host") or "localhost", known.get("port") or "5432"
+    secrets = (
+        known.get("password"),
+        options.get("password"),
+        urlsplit(f"//{named}").password if "@" in named else None,
+    )
+    texts = tuple(str(secret) for secret in secrets if secret)
+    return _Address(conninfo, f"{host}:{port}", schema, int(pool), notify == "on", (*texts, *map(unquote, texts)))
+
+
+def _shown(url: str) -> str:
+    """The URL without its password."""
+    return repr(shown_url(url))

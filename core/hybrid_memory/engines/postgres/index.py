@@ -1,0 +1,412 @@
+"""L2 in Postgres: records, BM25 over postings of our own terms, and vectors with pgvector."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from psycopg import Connection
+
+from hybrid_memory.arrays import Floats, Ids
+from hybrid_memory.engines.instants import to_micros
+from hybrid_memory.engines.postgres.connection import PostgresConnection, Row
+from hybrid_memory.engines.postgres.rows import FIELDS_OF, INSERT, term_number, to_record, to_row
+from hybrid_memory.engines.postgres.searching import (
+    Statement,
+    explored,
+    exploring,
+    found_in,
+    looked_at,
+    places,
+    searching,
+    union_of,
+)
+from hybrid_memory.engines.postgres.vectors import Approximate, sum_of, to_array
+from hybrid_memory.errors import EmbedderMismatchError
+from hybrid_memory.index.port import (
+    AS_STORED,
+    UNUSED,
+    Entry,
+    Explored,
+    Fetched,
+    IndexSize,
+    Matches,
+    Query,
+    RecordColumns,
+    Search,
+    Status,
+    Use,
+)
+from hybrid_memory.index.record import Record, Where
+from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.log.origin import Origin
+from hybrid_memory.scope import Scope
+from hybrid_memory.text.tokenize import allowed_edits, close_terms
+
+_STATUS = """
+SELECT coalesce(i.applied, 0), coalesce(i.anchor, ''), e.name, e.dim, coalesce(i.vectors, 0), i.total
+FROM (SELECT 1) one LEFT JOIN indexed i ON i.owner = %s LEFT JOIN embedder e ON true
+"""
+_TAILS = """
+SELECT s.session, (SELECT r.id FROM records r
+    WHERE r.owner = %s AND r.session = s.session AND r.kind = 'turn' ORDER BY r.id DESC LIMIT 1)
+FROM unnest(%s::text[]) s(session)
+"""
+_SIZE = """
+SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM vectors), (SELECT count(*) FROM records WHERE pending)
+"""
+_MOVED = """
+UPDATE indexed SET applied = %s, anchor = %s
+WHERE owner = %s AND applied = %s AND anchor = coalesce(%s, anchor) RETURNING 1
+"""
+_POSTINGS = """
+INSERT INTO postings(owner, term, record, count, words)
+SELECT %s, p.* FROM unnest(%s::bigint[], %s::bigint[], %s::integer[], %s::integer[]) p
+"""
+_TERM_COUNTS = """
+INSERT INTO term_counts(owner, term, written, records)
+SELECT %s, t.* FROM unnest(%s::bigint[], %s::text[], %s::bigint[]) t
+ON CONFLICT (owner, term) DO UPDATE SET records = term_counts.records + excluded.records
+"""
+
+
+_FETCH = f"""
+{FIELDS_OF}, (SELECT v.vector FROM vectors v WHERE v.owner = r.owner AND v.record = r.id)
+FROM unnest(%s::bigint[]) WITH ORDINALITY u(id, place)
+CROSS JOIN LATERAL (SELECT * FROM records r WHERE r.id = u.id AND r.owner + 0 = %s OFFSET 0) r
+JOIN owners o ON o.id = r.owner ORDER BY u.place
+"""
+_NEAR = """
+SELECT written, records FROM term_counts
+WHERE owner + 0 = %s AND written >= %s AND written < %s AND abs(char_length(written) - %s) <= %s
+"""
+_GET = f"""
+{FIELDS_OF} FROM unnest(%s::bigint[]) u(id)
+CROSS JOIN LATERAL (SELECT * FROM records r WHERE r.id = u.id OFFSET 0) r JOIN owners o ON o.id = r.owner
+"""
+_WIDTH = "SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', %s, true)"
+
+
+class PostgresIndex(SemanticIndex):
+    """The semantic index of a schema.
+
+    Args:
+        connection: to the database; closed with the index.
+        exact_limit: vectors of one owner that are searched exactly; of more, `train` makes an HNSW index of the
+            owner's own. None searches exactly always.
+    """
+
+    def __init__(self, connection: PostgresConnection, *, exact_limit: int | None = None) -> None:
+        self._db = connection
+        self._approximate = Approximate(connection, exact_limit)
+
+    def status(
+        self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
+    ) -> Status:
+        number = None if owner is None else self._db.owner_id(owner)
+        asked: list[tuple[str, Sequence[Any]]] = [(_STATUS, [number])]
+        asked.append((_TAILS, [number, [session or "" for session in sessions]]))
+        waiting = "SELECT id FROM records WHERE owner = %s AND pending ORDER BY id LIMIT %s"
+        asked.append((waiting, [number, pending]))
+        if sums and owner is None:
+            asked.append((_SIZE, []))
+        seen = {} if number is None else {"owner": number}
+        ((applied, anchor, name, dim, vectors, total),), tails, waits, *sizes = self._db.queries(asked, **seen)
+        last: dict[str, int] = {session: record for session, record in tails if record is not None}
+        return Status(
+            applied=applied,
+            anchor=anchor,
+            embedder=None if name is None else (name, dim),
+            tails={one: last[one or ""] for one in sessions if (one or "") in last},
+            pending=[row[0] for row in waits],
+            vectors=vectors if sums else 0,
+            total=sum_of(total) if sums and vectors else None,
+            size=IndexSize(*sizes[0][0]) if sizes else IndexSize(0, 0, 0),
+        )
+
+    def upsert(
+        self,
+        owner: Scope,
+        entries: Sequence[Entry],
+        *,
+        after: int,
+        upto: int,
+        anchor: str = "",
+        seen: str | None = None,
+        gone: Collection[int] = (),
+        origins: Mapping[int, Origin] = AS_STORED,
+        uses: Mapping[int, Use] = UNUSED,
+    ) -> bool:
+        number = self._db.owner_id_for_writing(owner)
+
+        def moved_on(connection: Connection[Row], _: int) -> bool:
+            connection.execute("INSERT INTO indexed(owner) VALUES (%s) ON CONFLICT DO NOTHING", [number])
+            if connection.execute(_MOVED, [upto, anchor, number, after, seen]).fetchone() is None:
+                return False
+            mine = _of_owner(connection, number, gone) if gone else []
+            _delete(connection, [*mine, *(entry.record.id for entry in entries)])
+            with connection.pipeline():
+                _insert(connection, number, entries)
+                cursor = connection.cursor()
+                if origins:
+                    cursor.executemany(
+                        "UPDATE records SET origin = %s WHERE id = %s AND owner + 0 = %s",
+                        [(origin.value, record, number) for record, origin in origins.items()],
+                    )
+                if uses:
+                    cursor.executemany(
+                        "UPDATE records SET uses = uses + %s, last_used = greatest(last_used, %s) "
+                        "WHERE id = %s AND owner + 0 = %s",
+                        [(use.count, to_micros(use.at), record, number) for record, use in uses.items()],
+                    )
+            return True
+
+        return self._db.write(moved_on)
+
+    def put_vectors(
+        self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
+    ) -> None:
+        self._db.write(partial(_put, embedder=embedder, keys=keys, vectors=vectors))
+
+    def search(self, query: Query, where: Where, k: int) -> Matches:
+        number = self._db.owner_id(where.scope)
+        if number is None or k <= 0 or (query is not None and not len(query)):
+            return Matches.best({}, 0)
+        asked = self._asked(Search(query, where, k), number, None)
+        return found_in(self._read([asked], number, [Search(query, where, k)])[0])
+
+    def explore(
+        self,
+        searches: Sequence[Search],
+        where: Where,
+        *,
+        radius: int,
+        vector: Floats | None = None,
+        wanted: Sequence[str] = (),
+    ) -> Explored:
+        number = self._db.owner_id(where.scope)
+        if number is None or not searches:
+            return super().explore(searches, where, radius=radius, vector=vector, wanted=wanted)
+        asked = [self._asked(search, number, self.ranked_records) for search in searches]
+        around = places(union_of(len(asked)), where, number, radius, vector)
+        rows = self._read([exploring(asked, around, wanted, number)], number, searches)[0]
+        return explored(rows[0], len(asked))
+
+    def fetch(self, ids: Ids, owner: Scope) -> Fetched:
+        number = self._db.owner_id(owner)
+        rows = [] if number is None else self._db.query(_FETCH, [ids.tolist(), number], owner=number)
+        stored = {row[5]: to_array(row[-1]) for row in rows if row[-1] is not None}
+        dim = len(next(iter(stored.values()), ()))
+        vectors, present = np.zeros((len(ids), dim), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
+        for row, record in enumerate(ids.tolist()):
+            if record in stored:
+                vectors[row], present[row] = stored[record], True
+        return Fetched([to_record(row[:-1]) for row in rows], vectors, present)
+
+    def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
+        number = self._db.owner_id(where.scope)
+        if number is None or not len(ids):
+            return RecordColumns.of([])
+        asked = places(Statement("SELECT unnest(%s::bigint[])", [ids.tolist()]), where, number, radius)
+        return RecordColumns.of([row[:-1] for row in self._db.query(asked.text, asked.values, owner=number)])
+
+    def get(self, ids: Sequence[int]) -> list[Record]:
+        self._db.check_open()
+        if not len(ids):
+            return []
+        rows = self._db.query(_GET, [list(map(int, ids))])
+        records = {record.id: record for record in map(to_record, rows)}
+        return [records[number] for number in ids if number in records]
+
+    def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
+        hashes = [key for key in keys if isinstance(key, bytes)]
+        numbers = [int(key) for key in keys if not isinstance(key, bytes)]
+        found: dict[int | bytes, Floats] = {}
+        if hashes:
+            rows = self._db.query("SELECT DISTINCT ON (key) key, vector FROM vectors WHERE key = ANY(%s)", [hashes])
+            found |= {bytes(key): to_array(vector) for key, vector in rows}
+        number = None if owner is None else self._db.owner_id(owner)
+        if numbers and number is not None:
+            chosen = "SELECT record, vector FROM vectors WHERE owner = %s AND record = ANY(%s)"
+            rows = self._db.query(chosen, [number, numbers], owner=number)
+            found |= {record: to_array(vector) for record, vector in rows}
+        self._db.check_open()
+        return found
+
+    def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
+        number = self._db.owner_id(owner)
+        if number is None:
+            return {}
+        select, first = "SELECT written, records FROM term_counts WHERE", near[:1]
+        asked: list[tuple[str, Sequence[Any]]] = []
+        if wanted:
+            asked.append((f"{select} owner = %s AND term = ANY(%s)", [number, [term_number(term) for term in wanted]]))
+        if near:
+            asked.append(
+                (f"{select} owner + 0 = %s AND written >= %s AND written < %s", [number, first, chr(ord(first) + 1)])
+            )
+        found = self._db.queries(asked, owner=number) if asked else []
+        return {term: count for rows in found for term, count in rows}
+
+    def corrections(self, words: Sequence[str], owner: Scope) -> dict[str, str]:
+        number = self._db.owner_id(owner)
+        doubtful = [word for word in words if allowed_edits(word)]
+        known = self.terms(owner, doubtful) if doubtful else {}
+        unknown = [word for word in doubtful if word not in known]
+        if number is None or not unknown:
+            return {}
+        asked = [(_NEAR, [number, word[0], chr(ord(word[0]) + 1), len(word), allowed_edits(word)]) for word in unknown]
+        near = [close_terms(word, dict(rows), 1) for word, rows in zip(unknown, self._db.queries(asked), strict=True)]
+        return {word: nearest[0] for word, nearest in zip(unknown, near, strict=True) if nearest}
+
+    def delete(self, ids: Sequence[int] | None) -> int:
+        self._approximate.forget(everything=ids is None)
+        if ids is None:
+            return self._db.write(_delete_all)
+        return self._db.write(lambda connection, _: _delete(connection, list(map(int, ids))))
+
+    def train(self, owner: Scope) -> None:
+        number = self._db.owner_id(owner)
+        if number is not None:
+            self._approximate.build(number)
+
+    def scrub(self) -> None:
+        self._db.scrub("records", "postings", "term_counts", "vectors")
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _asked(self, search: Search, number: int, ranked: int | None) -> Statement:
+        approximate = isinstance(search.query, np.ndarray) and self._approximate.has(number)
+        return searching(search, number, ranked=ranked, approximate=approximate)
+
+    def _read(self, asked: Sequence[Statement], number: int, searches: Sequence[Search]) -> list[list[Row]]:
+        """The rows of each statement; in one round trip."""
+        wide = [looked_at(each.k) for each in searches if isinstance(each.query, np.ndarray)]
+        settings: list[tuple[str, Sequence[Any]]] = []
+        if wide and self._approximate.has(number):
+            settings = [(_WIDTH, [str(max(wide)), "relaxed_order"])]
+        rows = self._db.queries([*settings, *((each.text, each.values) for each in asked)], owner=number)
+        return rows[len(settings) :]
+
+
+def _of_owner(connection: Connection[Row], number: int, ids: Collection[int]) -> list[int]:
+    """Those of the records that the owner has."""
+    chosen = "SELECT id FROM records WHERE owner + 0 = %s AND id = ANY(%s)"
+    return [number for (number,) in connection.execute(chosen, [number, list(ids)]).fetchall()]
+
+
+def _insert(connection: Connection[Row], number: int, entries: Sequence[Entry]) -> None:
+    if not entries:
+        return
+    counted = [(entry, Counter(entry.terms.split())) for entry in entries]
+    connection.cursor().executemany(INSERT, [to_row(number, entry, counts) for entry, counts in counted])
+    postings = [
+        (term_number(term), entry.record.id, count, words)
+        for entry, counts in counted
+        for words in [counts.total()]
+        for term, count in counts.items()
+    ]
+    if postings:
+        postings.sort()  # in the order of their index
+        connection.execute(_POSTINGS, [number, *map(list, zip(*postings, strict=True))])
+        having = sorted((term_number(term), term, n) for term, n in _having(counted).items())
+        connection.execute(_TERM_COUNTS, [number, *map(list, zip(*having, strict=True))])
+    connection.execute(
+        "UPDATE indexed SET records = records + %s, words = words + %s WHERE owner = %s",
+        [len(counted), sum(counts.total() for _, counts in counted), number],
+    )
+
+
+def _having(counted: Sequence[tuple[Entry, Counter[str]]]) -> Counter[str]:
+    """How many of the entries have each term."""
+    return Counter(term for _, counts in counted for term in counts)
+
+
+def _put(
+    connection: Connection[Row],
+    _: int,
+    *,
+    embedder: tuple[str, int],
+    keys: Mapping[int, bytes],
+    vectors: Mapping[bytes, Floats],
+) -> None:
+    connection.execute("INSERT INTO embedder VALUES (1, %s, %s) ON CONFLICT DO NOTHING", embedder)
+    ((name, dim),) = connection.execute("SELECT name, dim FROM embedder").fetchall()
+    if (name, dim) != tuple(embedder):
+        raise EmbedderMismatchError((name, dim), embedder)
+    chosen = "SELECT owner, id FROM records WHERE id = ANY(%s) AND coalesce(pending) ORDER BY owner, id FOR UPDATE"
+    waiting = connection.execute(chosen, [list(keys)]).fetchall()
+    unknown = {keys[record] for _, record in waiting} - vectors.keys()
+    stored = "SELECT DISTINCT ON (key) key, vector FROM vectors WHERE key = ANY(%s)"
+    rows = connection.execute(stored, [list(unknown)], binary=True).fetchall() if unknown else []
+    known = {**vectors, **{bytes(key): to_array(vector) for key, vector in rows}}
+    given = [(owner, record, keys[record], known[keys[record]]) for owner, record in waiting if keys[record] in known]
+    if not given:
+        return
+    with connection.pipeline():
+        connection.cursor().executemany(
+            "INSERT INTO vectors(owner, record, key, vector) VALUES (%s, %s, %s, %s)",
+            [(owner, record, key, np.asarray(vector, dtype=np.float32)) for owner, record, key, vector in given],
+        )
+        connection.execute(
+            "UPDATE records SET pending = false WHERE id = ANY(%s)", [[record for _, record, _, _ in given]]
+        )
+    for owner in sorted({owner for owner, *_ in given}):
+        _add(connection, owner, [vector for whose, _, _, vector in given if whose == owner])
+
+
+def _add(connection: Connection[Row], owner: int, vectors: Sequence[Floats], sign: int = 1) -> None:
+    """Add vectors to the owner's sum, or take them away."""
+    ((total,),) = connection.execute("SELECT total FROM indexed WHERE owner = %s FOR UPDATE", [owner]).fetchall()
+    added = np.sum(np.stack(vectors), axis=0, dtype=np.float64) * sign
+    total = added if not total else sum_of(total) + added
+    connection.execute(
+        "UPDATE indexed SET vectors = vectors + %s, total = %s WHERE owner = %s",
+        [sign * len(vectors), total.tobytes(), owner],
+    )
+
+
+def _delete(connection: Connection[Row], ids: Sequence[int]) -> int:
+    """Delete records with their terms and vectors; returns how many there were."""
+    chosen = "SELECT owner, count(*), sum(words) FROM records WHERE id = ANY(%s) GROUP BY owner ORDER BY owner"
+    fewer = connection.execute(chosen, [list(ids)]).fetchall()
+    if not fewer:
+        return 0
+    for owner, count, words in fewer:
+        connection.execute(
+            "UPDATE indexed SET records = records - %s, words = words - %s WHERE owner = %s", [count, words, owner]
+        )
+    gone = "DELETE FROM vectors WHERE record = ANY(%s) AND owner = %s RETURNING vector"
+    for owner, *_ in fewer:
+        rows = connection.execute(gone, [list(ids), owner], binary=True).fetchall()
+        if rows:
+            _add(connection, owner, [to_array(vector) for (vector,) in rows], -1)
+    with connection.pipeline():
+        connection.execute(
+            "UPDATE term_counts t SET records = t.records - g.n FROM (SELECT r.owner, x.term, count(*) AS n "
+            "FROM records r, unnest(r.terms) x(term) WHERE r.id = ANY(%s) GROUP BY 1, 2) g "
+            "WHERE t.owner = g.owner AND t.term = g.term",
+            [list(ids)],
+        )
+        connection.execute(
+            "DELETE FROM term_counts t USING (SELECT DISTINCT r.owner, x.term FROM records r, unnest(r.terms) x(term) "
+            "WHERE r.id = ANY(%s)) g WHERE t.owner = g.owner AND t.term = g.term AND t.records <= 0",
+            [list(ids)],
+        )
+        connection.execute(
+            "DELETE FROM postings p USING records r, unnest(r.terms) x(term) "
+            "WHERE r.id = ANY(%s) AND p.owner = r.owner AND p.term = x.term AND p.record = r.id",
+            [list(ids)],
+        )
+        connection.execute("DELETE FROM records WHERE id = ANY(%s)", [list(ids)])
+    return sum(count for _, count, _ in fewer)
+
+
+def _delete_all(connection: Connection[Row], _: int) -> int:
+    ((gone,),) = connection.execute("SELECT count(*) FROM records").fetchall()
+    connection.execute("TRUNCATE records, postings, term_counts, vectors, indexed, embedder")
+    return int(gone)

@@ -1,0 +1,365 @@
+"""L3 in Postgres: append-only events with positions, scope and idempotent ids."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Unpack
+
+import psycopg
+from psycopg import Connection
+
+from hybrid_memory.engines.instants import from_micros, micros_or_none, to_micros
+from hybrid_memory.engines.postgres.connection import PostgresConnection, Row, owner_key, owner_scope
+from hybrid_memory.errors import IdConflictError, OutdatedError
+from hybrid_memory.log.event import Event, EventKind, mark_of
+from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Reading, Selection
+from hybrid_memory.scope import Scope
+
+_COLUMNS = "position, id, session, kind, at, payload, sources, author"
+_APPEND = f"SELECT * FROM append({', '.join(['%s'] * 5)}, %s, %s, %s, %s::bigint[], %s, %s, %s, %s::bigint[])"
+ERASED_BEYOND = "HM001"
+"""What `append` raises; a code of our own."""
+
+_SIZE = """
+SELECT (SELECT count(*) FROM owners),
+    (SELECT count(*) FROM events),
+    (SELECT count(*) FROM dropped),
+    (SELECT count(*) FROM (
+        SELECT owner, session FROM events WHERE session <> '' OR kind = 'message'
+        UNION SELECT owner, session FROM dropped WHERE session <> '' OR kind = 'message') s),
+    (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c
+        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r')
+"""
+
+
+class PostgresLog(EventLog):
+    """The event log of a schema.
+
+    Whoever appends locks the row of the owner first: the positions of an owner become visible in their order, so that
+    nobody who follows them misses one.
+
+    Args:
+        connection: to the database; closed with the log.
+    """
+
+    def __init__(self, connection: PostgresConnection) -> None:
+        self._db = connection
+
+    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
+        self._db.check_open()
+        if not drafts:
+            return []
+        # One statement, which writes all or nothing: it needs no transaction around it.
+        return self._db.attempt(lambda connection, tried: _appended(connection, owner, drafts, seen, tried > 0))
+
+    def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
+        wanted, number = Selection(**which), self._db.owner_id(scope)
+        if number is None or (wanted.limit is not None and wanted.limit <= 0) or wanted.ids == []:
+            return []
+        conditions, values = _conditions(wanted)
+        if scope.session is not None:
+            conditions.append("session = %s" if wanted.ids is None else "session || '' = %s")
+            values.append(scope.session)
+        found, asked = f"SELECT * FROM events WHERE {' AND '.join(['owner = %s', *conditions])}", [number, *values]
+        if wanted.ids is not None:  # one by one: a plan for all at once may read all of the owner's events instead
+            found = f"SELECT e.* FROM unnest(%s::text[]) u(wanted), LATERAL ({found} AND id = wanted OFFSET 0) e"
+            asked = [list(set(wanted.ids)), *asked]
+        rows = self._db.query(
+            f"SELECT {_COLUMNS} FROM ({found}) e ORDER BY position {'DESC' if wanted.newest else 'ASC'} LIMIT %s",
+            [*asked, wanted.limit],
+            owner=number,
+        )
+        return [_event(scope.owner, row) for row in (reversed(rows) if wanted.newest else rows)]
+
+    def erase(
+        self,
+        owner: Scope,
+        positions: Sequence[int],
+        rewritten: Mapping[int, dict[str, Any]],
+        note: Draft,
+        *,
+        seen: int | None = None,
+    ) -> Appended:
+        number = self._db.owner_id(owner)
+
+        def erased(connection: Connection[Row], tried: int) -> Appended:
+            if number is not None:
+                last = _locked(connection, number)
+                if tried and (done := _known(connection, number, note)) is not None:
+                    return done
+                if seen is not None and last > seen:
+                    raise OutdatedError(f"events of {owner} were appended up to {last}, beyond {seen}")
+                _rewrite(connection, number, rewritten)
+                _delete(connection, number, positions)
+            return _appended(connection, owner, [note], None, tried > 0)[0]
+
+        return self._db.write(erased)
+
+    def drop(self, owner: Scope, positions: Sequence[int]) -> None:
+        number = self._db.owner_id(owner)
+        if number is None or not positions:
+            return
+        chosen = [number, list(positions)]
+
+        def dropped(connection: Connection[Row], _: int) -> None:
+            _locked(connection, number)
+            rows = connection.execute(
+                "DELETE FROM events WHERE owner = %s AND position = ANY(%s) "
+                "RETURNING owner, session, id, position, kind, payload",
+                chosen,
+            ).fetchall()
+            connection.cursor().executemany(
+                "INSERT INTO dropped(owner, session, id, position, kind, digest) VALUES (%s, %s, %s, %s, %s, %s)",
+                [(*known, _digest(payload)) for *known, payload in rows],
+            )
+            connection.execute(_HEAD, [number])
+
+        self._db.write(dropped, owner=number)
+
+    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
+        number = self._db.owner_id_for_writing(owner)
+
+        def restored(connection: Connection[Row], _: int) -> None:
+            _locked(connection, number)
+            _delete(connection, number, gone)
+            columns = zip(*map(_row, events), strict=True) if events else [()] * len(_COLUMNS.split())
+            connection.execute(
+                "INSERT INTO events(owner, position, id, session, kind, at, payload, sources, author) "
+                "SELECT %s, e.* FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[], "
+                "%s::text[], %s::text[], %s::text[]) e ON CONFLICT DO NOTHING",
+                [number, *(list(column) for column in columns)],
+            )
+            connection.execute(_HEAD, [number])
+            _move_on(connection, max((event.position for event in events), default=0))
+
+        if events or gone:
+            self._db.write(restored, owner=number)
+
+    def scrub(self) -> None:
+        """Let the server take what was destroyed out of its tables.
+
+        What it keeps besides, its write-ahead log and its backups, is the server's own to clear.
+        """
+        self._db.scrub("events", "dropped")
+
+    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
+        if scope is None:
+            rows = self._db.query('SELECT tenant, "user", agent, space, head FROM owners WHERE head > 0 ORDER BY id')
+            return {owner_scope(*row[:4]): int(row[4]) for row in rows}
+        number = self._db.owner_id(scope)
+        rows = [] if number is None else self._db.query("SELECT head FROM owners WHERE id = %s", [number])
+        return {scope.owner: int(rows[0][0])} if rows and rows[0][0] else {}
+
+    def mark(self, owner: Scope, position: int) -> str:
+        number = self._db.owner_id(owner)
+        if number is None:
+            return ""
+        rows = self._db.query(
+            "SELECT id, at FROM events WHERE owner = %s AND position = %s", [number, position], owner=number
+        )
+        return mark_of(rows[0][0], from_micros(rows[0][1])) if rows else ""
+
+    def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
+        number = self._db.owner_id(owner)
+        rows = [] if number is None else self._db.query(_STATE, [[*kinds], number], owner=number)
+        if not rows or not rows[0][0]:
+            return LogState()
+        head, name, at = rows[0][:3]
+        last = {EventKind(kind): (position, last) for *_, kind, position, last in rows if position is not None}
+        return LogState(head, mark_of(name, from_micros(at)), last)
+
+    def count(self, owner: Scope, *, after: int = 0) -> int:
+        number = self._db.owner_id(owner)
+        if number is None:
+            return 0
+        counting = "SELECT count(*) FROM events WHERE owner = %s AND position > %s"
+        return int(self._db.query(counting, [number, after], owner=number)[0][0])
+
+    def size(self) -> LogSize:
+        owners, events, archived, sessions, size = self._db.query(_SIZE)[0]
+        return LogSize(owners, sessions, events, int(size), archived)
+
+    def close(self) -> None:
+        self._db.close()
+
+
+_STATE = """
+SELECT o.head, e.id, e.at, k.kind, l.position, l.id
+FROM owners o
+LEFT JOIN events e ON e.owner = o.id AND e.position = o.head
+LEFT JOIN unnest(%s::text[]) k(kind) ON true
+LEFT JOIN LATERAL (
+    SELECT x.position, x.id FROM events x
+    WHERE x.owner = o.id AND x.kind = k.kind AND x.kind <> 'message' ORDER BY x.position DESC LIMIT 1
+) l ON true
+WHERE o.id = %s
+"""
+_HEAD = (
+    "UPDATE owners o SET head = coalesce((SELECT max(e.position) FROM events e WHERE e.owner = o.id), 0) "
+    "WHERE o.id = %s"
+)
+
+
+def _appended(
+    connection: Connection[Row], owner: Scope, drafts: Sequence[Draft], seen: int | None, again: bool
+) -> list[Appended]:
+    """Append them inside this transaction; ``again`` if they may be there, as the answer to an attempt was lost."""
+    first = _first_places(drafts)
+    alone = [drafts[place] for place in first]
+    columns = [
+        [draft.id for draft in alone],
+        [draft.session or "" for draft in alone],
+        [draft.kind.value for draft in alone],
+        [to_micros(draft.at) for draft in alone],
+        [_json(draft.payload) for draft in alone],
+        [json.dumps(draft.sources) for draft in alone],
+        [draft.author for draft in alone],
+    ]
+    known: list[int | None] = [None] * len(alone)
+    positions: dict[tuple[str, str], Appended] = {}
+    while True:
+        rows = _executed(connection, owner, [seen, *columns, known])
+        taken = [row for row in rows if row[2] is not None]
+        for place, position, *stands in taken:
+            draft = alone[place - 1]
+            if not (draft.fixed_id or again) or not _same(draft, *stands):
+                raise _conflict(draft, position)
+            known[place - 1] = position
+        if not taken:
+            break
+    for place, position, *_ in rows:
+        draft = alone[place - 1]
+        positions[draft.session or "", draft.id] = Appended(draft.id, int(position), fresh=True)
+    for draft, position in zip(alone, known, strict=True):
+        if position is not None:
+            positions[draft.session or "", draft.id] = Appended(draft.id, int(position), fresh=again)
+    return [
+        positions[draft.session or "", draft.id]
+        if place in set(first)
+        else Appended(draft.id, positions[draft.session or "", draft.id].position, fresh=False)
+        for place, draft in enumerate(drafts)
+    ]
+
+
+def _executed(connection: Connection[Row], owner: Scope, values: Sequence[Any]) -> list[Row]:
+    try:
+        return connection.execute(_APPEND, [*owner_key(owner), *values]).fetchall()
+    except psycopg.Error as error:
+        if error.sqlstate != ERASED_BEYOND:
+            raise
+        last, seen = error.diag.message_primary, values[0]
+        raise OutdatedError(f"something of {owner} was erased at {last}, beyond {seen}") from None
+
+
+def _delete(connection: Connection[Row], owner: int, positions: Sequence[int]) -> None:
+    for table in ("events", "dropped") if positions else ():
+        connection.execute(f"DELETE FROM {table} WHERE owner = %s AND position = ANY(%s)", [owner, list(positions)])
+
+
+def _first_places(drafts: Sequence[Draft]) -> list[int]:
+    """Where each id stands first; of the same id another event is a conflict."""
+    first: dict[tuple[str, str], int] = {}
+    for place, draft in enumerate(drafts):
+        there = first.setdefault((draft.session or "", draft.id), place)
+        same = (draft.kind, draft.payload) == (drafts[there].kind, drafts[there].payload)
+        if there != place and not (draft.fixed_id and same):
+            raise _conflict(draft, None)
+    return list(first.values())
+
+
+def _conflict(draft: Draft, position: int | None) -> IdConflictError:
+    where = "of the same call" if position is None else f"(position {position})"
+    return IdConflictError(
+        f"id {draft.id!r} is taken in this session by another message {where}: the log is append-only, so give the new "
+        "one an id of its own"
+    )
+
+
+def _same(draft: Draft, kind: str, payload: str | None, digest: bytes | None) -> bool:
+    if kind != draft.kind:
+        return False
+    if payload is None:
+        return bytes(digest or b"") == _digest(_json(draft.payload))
+    return bool(json.loads(payload) == json.loads(_json(draft.payload)))
+
+
+def _known(connection: Connection[Row], owner: int, draft: Draft) -> Appended | None:
+    rows = connection.execute(
+        "SELECT position FROM events WHERE owner = %s AND session || '' = %s AND id = %s",
+        [owner, draft.session or "", draft.id],
+    ).fetchall()
+    return Appended(draft.id, int(rows[0][0]), fresh=True) if rows else None
+
+
+def _locked(connection: Connection[Row], owner: int) -> int:
+    """The owner's last position, with the owner's row locked: nobody appends until this transaction ends."""
+    rows = connection.execute("SELECT head FROM owners WHERE id = %s FOR NO KEY UPDATE", [owner]).fetchall()
+    return int(rows[0][0]) if rows else 0
+
+
+def _move_on(connection: Connection[Row], position: int) -> None:
+    """Have positions be given out beyond this one."""
+    beyond = "SELECT setval('positions', %s) FROM positions WHERE last_value < %s"
+    ((last,),) = connection.execute("SELECT last_value FROM positions").fetchall()
+    if last < position:
+        # Until this transaction ends its lock holds up whoever wants a position: none is given out twice.
+        connection.execute("ALTER SEQUENCE positions NO CYCLE")
+        connection.execute(beyond, [position, position])
+
+
+def _rewrite(connection: Connection[Row], owner: int, rewritten: Mapping[int, dict[str, Any]]) -> None:
+    written = {position: _json(payload) for position, payload in rewritten.items()}
+    cursor = connection.cursor()
+    for statement, values in (
+        ("UPDATE events SET payload = %s WHERE owner = %s AND position = %s", written),
+        (
+            "UPDATE dropped SET digest = %s WHERE owner = %s AND position = %s",
+            {position: _digest(payload) for position, payload in written.items()},
+        ),
+    ):
+        if values:
+            cursor.executemany(statement, [(value, owner, position) for position, value in values.items()])
+
+
+def _conditions(wanted: Selection) -> tuple[list[str], list[Any]]:
+    """The wanted events, as conditions with their values; without ids."""
+    bounds: tuple[tuple[str, Any], ...] = (
+        ("position > %s", wanted.after or None),
+        ("position <= %s", wanted.upto),
+        ("at >= %s", micros_or_none(wanted.since)),
+        ("at < %s", micros_or_none(wanted.until)),
+        ("kind = ANY(%s)", [kind.value for kind in wanted.kinds] or None),
+    )
+    parts = [condition for condition, value in bounds if value is not None]
+    if wanted.kinds and EventKind.MESSAGE not in wanted.kinds:
+        parts.append("kind <> 'message'")  # lets Postgres see that the index of the other kinds will do
+    return parts, [value for _, value in bounds if value is not None]
+
+
+def _digest(payload: str) -> bytes:
+    return hashlib.sha256(json.dumps(json.loads(payload), sort_keys=True).encode()).digest()
+
+
+def _json(payload: dict[str, Any]) -> str:
+    return json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+
+
+def _row(event: Event) -> tuple[Any, ...]:
+    said = (event.scope.session or "", event.kind.value, to_micros(event.at), _json(event.payload))
+    return (event.position, event.id, *said, json.dumps(event.sources), event.author)
+
+
+def _event(owner: Scope, row: Row) -> Event:
+    position, event_id, session, kind, at, payload, sources, author = row
+    return Event(
+        position=position,
+        id=event_id,
+        scope=owner_scope(owner.tenant or "", owner.user or "", owner.agent or "", owner.space or "", session),
+        kind=EventKind(kind),
+        at=from_micros(at),
+        payload=json.loads(payload),
+        sources=tuple(json.loads(sources)),
+        author=author,
+    )

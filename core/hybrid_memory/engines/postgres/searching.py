@@ -1,0 +1,174 @@
+"""What an index is asked, as SQL: searches, the places that they found, and all of it in one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hybrid_memory.arrays import Floats, Ids
+from hybrid_memory.engines.postgres.connection import Row
+from hybrid_memory.engines.postgres.rows import conditions, term_number
+from hybrid_memory.index.bm25 import BM25_B, BM25_K1
+from hybrid_memory.index.port import Explored, Matches, RecordColumns, Search
+from hybrid_memory.index.record import Where
+from hybrid_memory.index.semantic import RANKED_TERMS
+
+LOOKED_AT = 8
+"""Of an approximate index, so many times k are looked at and scored exactly."""
+
+LEAST_LOOKED_AT = 100
+
+MOST_LOOKED_AT = 1_000
+"""``hnsw.ef_search`` allows no more."""
+
+_LATEST = "SELECT r.id, 0::float8 AS score FROM records r WHERE {where} ORDER BY r.at DESC, r.id DESC LIMIT %s"
+_EXACT = """
+SELECT s.id, -s.distance AS score FROM (
+    SELECT v.record AS id, v.vector <#> %s AS distance FROM vectors v {join} WHERE v.owner = %s
+) s ORDER BY s.distance, s.id LIMIT %s
+"""
+_APPROXIMATE = """
+SELECT s.record AS id, -(s.vector <#> %s) AS score FROM (
+    SELECT v.record, v.vector FROM vectors v {join} WHERE v.owner = {owner}
+    ORDER BY v.vector::halfvec({dim}) <#> %s::halfvec({dim}) LIMIT %s
+) s ORDER BY score DESC, s.record LIMIT %s
+"""
+"""The owner's number stands in the text: the index is one of this number."""
+
+_MATCHING = f"""
+SELECT p.record AS id, sum(w.idf * p.count * {BM25_K1 + 1}
+    / (p.count + {BM25_K1} * ({1 - BM25_B} + {BM25_B} * (p.words + 1) * w.all_records / w.length)))::float4 AS score
+FROM (
+    SELECT t.term, c.records AS all_records, (c.words + c.records)::float8 AS length,
+        greatest(ln((c.records - t.records + 0.5::float8) / (t.records + 0.5)), 1e-6) AS idf
+    FROM indexed c JOIN (
+        SELECT t.*, sum(t.records) OVER () AS everything,
+            sum(t.records) OVER (ORDER BY t.records, t.written) AS so_far,
+            row_number() OVER (ORDER BY t.records, t.written) AS place
+        FROM term_counts t WHERE t.owner = %s AND t.term = ANY(%s)
+    ) t ON t.owner = c.owner
+    WHERE %s::bigint IS NULL OR t.place = 1
+        OR (t.so_far <= %s AND (t.place <= {RANKED_TERMS} OR t.everything <= %s))
+    OFFSET 0
+) w CROSS JOIN LATERAL (
+    SELECT p.record, p.count, p.words FROM postings p WHERE p.owner = %s AND p.term = w.term OFFSET 0
+) p {{join}}
+GROUP BY p.record ORDER BY 2 DESC, p.record LIMIT %s
+"""
+"""BM25 as `hybrid_memory.index.bm25` has it, over the rarest terms as `SemanticIndex.matching` has it.
+
+``OFFSET 0`` keeps the planner from other joins: these plans walk the indexes whatever it knows of the tables. They are
+kept from when a table was empty and all its indexes seemed as good; ``owner + 0``, here and elsewhere, is no condition
+of an index, so that it has to take the one of ids.
+"""
+
+_PLACES = """
+SELECT r.id, r.segment, r.ordinal, r.length, r.at, r.importance, r.uses, coalesce(r.last_used, 0) AS last_used,
+    {similarity} AS similarity
+FROM (
+    SELECT DISTINCT s.segment, s.ordinal + step AS ordinal
+    FROM ({found}) f(id)
+    CROSS JOIN LATERAL (SELECT r.segment, r.ordinal FROM records r WHERE r.id = f.id AND r.owner + 0 = %s OFFSET 0) s
+    CROSS JOIN generate_series(-%s::integer, %s::integer) step
+) n CROSS JOIN LATERAL (
+    SELECT * FROM records r WHERE r.owner + 0 = %s AND r.segment = n.segment AND r.ordinal = n.ordinal OFFSET 0
+) r WHERE {where}
+"""
+_SIMILARITY = "(SELECT -(v.vector <#> %s) FROM vectors v WHERE v.owner = %s AND v.record = r.id)"
+_PLACE = ("id", "segment", "ordinal", "length", "at", "importance", "uses", "last_used", "similarity")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """SQL with its values."""
+
+    text: str
+    values: Sequence[Any]
+
+
+def searching(search: Search, owner: int, *, ranked: int | None, approximate: bool) -> Statement:
+    """A statement that answers ids and scores, best first.
+
+    Args:
+        search: what is asked.
+        owner: the number of the owner.
+        ranked: how many matches of terms are ranked at most; None for all.
+        approximate: whether the owner has an approximate index.
+    """
+    query, k = search.query, search.k
+    parts, values = conditions(search.where)
+    if query is None:
+        return Statement(_LATEST.format(where=" AND ".join(["r.owner = %s", *parts])), [owner, *values, k])
+    if isinstance(query, np.ndarray):
+        join = f"JOIN records r ON {' AND '.join(['r.id = v.record', *parts])}" if parts else ""
+        if not approximate:
+            return Statement(_EXACT.format(join=join), [query, *values, owner, k])
+        text = _APPROXIMATE.format(join=join, owner=int(owner), dim=len(query))
+        return Statement(text, [query, *values, query, looked_at(k), k])
+    here = " AND ".join(["r.id = p.record", *parts])
+    join = f"CROSS JOIN LATERAL (SELECT 1 FROM records r WHERE {here} OFFSET 0) r" if parts else ""
+    terms = [term_number(term) for term in dict.fromkeys(query)]
+    return Statement(_MATCHING.format(join=join), [owner, terms, ranked, ranked, ranked, owner, *values, k])
+
+
+def looked_at(k: int) -> int:
+    """How many an approximate index is asked for where k are wanted."""
+    return min(max(k * LOOKED_AT, LEAST_LOOKED_AT), MOST_LOOKED_AT)
+
+
+def places(found: Statement, where: Where, owner: int, radius: int, vector: Floats | None = None) -> Statement:
+    """A statement that answers the columns of what was found and of what stands around it; see `_PLACE`."""
+    parts, values = conditions(where)
+    similarity, near = ("NULL::float8", []) if vector is None else (_SIMILARITY, [vector, owner])
+    text = _PLACES.format(found=found.text, similarity=similarity, where=" AND ".join(["true", *parts]))
+    return Statement(text, [*near, *found.values, owner, radius, radius, owner, *values])
+
+
+def exploring(searches: Sequence[Statement], around: Statement, terms: Sequence[str], owner: int) -> Statement:
+    """All of it in one row: two lists for each search, nine for the places, two for the counts of terms.
+
+    The places are those of ``around``, which reads the searches as ``s0``, ``s1`` and so on.
+    """
+    named = [f"s{number} AS MATERIALIZED ({each.text})" for number, each in enumerate(searches)]
+    lists = [f"(SELECT array_agg(id) AS ids, array_agg(score) AS scores FROM s{n}) l{n}" for n in range(len(searches))]
+    columns = ", ".join(f"array_agg({name}) AS {name}" for name in _PLACE)
+    counted = "SELECT array_agg(written) AS terms, array_agg(records) AS counts FROM term_counts"
+    lists += [
+        f"(SELECT {columns} FROM (SELECT * FROM ({around.text}) p ORDER BY id) p) places",
+        f"({counted} WHERE owner = %s AND term = ANY(%s)) counted",
+    ]
+    with_searches = f"WITH {', '.join(named)} " if named else ""
+    text = f"{with_searches}SELECT * FROM {', '.join(lists)}"
+    values = [value for each in (*searches, around) for value in each.values]
+    return Statement(text, [*values, owner, [term_number(term) for term in terms]])
+
+
+def union_of(searches: int) -> Statement:
+    """The ids of all searches, as `exploring` names them."""
+    return Statement(" UNION ".join(f"SELECT id FROM s{number}" for number in range(searches)), [])
+
+
+def explored(row: Row, searches: int) -> Explored:
+    """What `exploring` answered."""
+    lists = [each or [] for each in row]
+    matches = [_matches(lists[2 * n], lists[2 * n + 1]) for n in range(searches)]
+    columns = lists[2 * searches : -2]
+    table = np.array(columns[:-1], dtype=np.float64).T
+    similarity = np.array([np.nan if one is None else one for one in columns[-1]], dtype=np.float32)
+    return Explored(matches, RecordColumns.of(table), similarity, dict(zip(lists[-2], lists[-1], strict=True)))
+
+
+def found_in(rows: Sequence[Row]) -> Matches:
+    """What `searching` answered."""
+    return _matches([row[0] for row in rows], [row[1] for row in rows])
+
+
+def _matches(ids: Sequence[int], scores: Sequence[float]) -> Matches:
+    return Matches(ids=_ids(ids), scores=np.array(scores, dtype=np.float32))
+
+
+def _ids(ids: Sequence[int]) -> Ids:
+    return np.array(ids, dtype=np.int64)

@@ -1,0 +1,100 @@
+"""Vectors with pgvector: as they are kept, and the HNSW indexes of owners who have many."""
+
+from __future__ import annotations
+
+import logging
+from time import monotonic
+
+import numpy as np
+import numpy.typing as npt
+from pgvector import Vector
+
+from hybrid_memory.arrays import Floats
+from hybrid_memory.engines.postgres.connection import PostgresConnection
+
+_log = logging.getLogger(__name__)
+
+HALF_WIDTH = 4_000
+"""Numbers of a vector that an index over half-precision takes."""
+
+MOST_INDEXES = 100
+"""Of owners with many vectors: each one is looked at by the planner of every query, and by every write."""
+
+RECHECK_SECONDS = 30
+"""How long an owner without an index is taken to have none: another process may make it."""
+
+
+class Approximate:
+    """The HNSW indexes of a schema, one for each owner who has more vectors than are searched exactly.
+
+    They hold vectors in half precision; what they find is scored exactly. One index for all owners would look at the
+    others' vectors first and find too few.
+
+    Args:
+        connection: to the database.
+        exact_limit: vectors of one owner that are searched exactly; None searches exactly always.
+    """
+
+    def __init__(self, connection: PostgresConnection, exact_limit: int | None) -> None:
+        self._db = connection
+        self._limit = exact_limit
+        self._known: dict[int, tuple[bool, float]] = {}
+
+    def build(self, owner: int) -> None:
+        """Make the owner's index if there are vectors enough and none is there; may take minutes."""
+        if self._limit is None or self.has(owner):
+            return
+        ((count, dim, indexes),) = self._db.query(_COUNTS, [owner])
+        if count <= self._limit or dim > HALF_WIDTH:
+            return
+        if indexes >= MOST_INDEXES:
+            _log.info("%s owners have an index of their vectors: another one is searched exactly", indexes)
+            return
+        self._db.patiently(
+            f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {_name(owner)} ON vectors "
+            f"USING hnsw ((vector::halfvec({int(dim)})) halfvec_ip_ops) WHERE owner = {int(owner)}"
+        )
+        self._known.pop(owner, None)
+
+    def forget(self, *, everything: bool) -> None:
+        """Look anew which indexes there are; drop them if everything is to go."""
+        self._known.clear()
+        if everything:
+            for (name,) in self._db.query(_NAMES):
+                self._db.patiently(f"DROP INDEX IF EXISTS {name}")
+
+    def has(self, owner: int) -> bool:
+        """Whether the owner has an index."""
+        if self._limit is None:
+            return False
+        there, since = self._known.get(owner, (False, -RECHECK_SECONDS))
+        if not there and monotonic() - since >= RECHECK_SECONDS:
+            there = bool(self._db.query(f"{_NAMES} AND c.relname = %s", [_name(owner)]))
+            self._known[owner] = there, monotonic()
+        return there
+
+
+_NAMES = (
+    "SELECT c.relname FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid WHERE i.indisvalid "
+    "AND c.relnamespace = current_schema()::regnamespace AND c.relname LIKE 'nearest\\_of\\_%%'"
+)
+
+
+_COUNTS = (
+    "SELECT coalesce((SELECT vectors FROM indexed WHERE owner = %s), 0), "
+    f"coalesce((SELECT dim FROM embedder), 0), (SELECT count(*) FROM ({_NAMES}) n)"
+)
+
+
+def _name(owner: int) -> str:
+    return f"nearest_of_{int(owner)}"
+
+
+def sum_of(stored: bytes) -> npt.NDArray[np.float64]:
+    """The sum of an owner's vectors as it is kept: 8 bytes a number."""
+    return np.frombuffer(stored, dtype=np.float64)
+
+
+def to_array(stored: Vector) -> Floats:
+    """A vector as the server answers it."""
+    return np.asarray(stored.to_numpy(), dtype=np.float32)

@@ -1,0 +1,249 @@
+"""Many vectors of one owner, a byte a dimension: lists around centroids, in one block that a file can be mapped as."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import faiss
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_memory.arrays import Floats, Ids
+
+PROBED_SHARE = 8
+"""A search looks at one in so many vectors: of real turns it found 96 in 100 of the ten nearest, half as many 92."""
+
+DECODED_AT_ONCE = 10_000
+
+MAGIC = int.from_bytes(b"HAMvec01", "little")
+TOKEN_BYTES = 16
+
+Block = npt.NDArray[np.uint8]
+Mask = npt.NDArray[np.bool_]
+Part = tuple[Ids, Floats, Ids | None]
+"""Ids, vectors, and the lists that they are in already, if that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How many there are of what: from this follows where everything is in the block."""
+
+    dim: int
+    lists: int
+    rows: int
+
+    @property
+    def parts(self) -> list[tuple[str, type[np.generic], tuple[int, ...]]]:
+        return [
+            ("head", np.int64, (8,)),
+            ("token", np.uint8, (TOKEN_BYTES,)),
+            ("total", np.float64, (self.dim,)),
+            ("span", np.float32, (2, self.dim)),
+            ("centroids", np.float32, (self.lists, self.dim)),
+            ("bounds", np.int64, (self.lists + 1,)),
+            ("ids", np.int64, (self.rows,)),
+            ("ordered", np.int64, (self.rows,)),
+            ("places", np.int64, (self.rows,)),
+            ("gone", np.bool_, (self.rows,)),
+            ("codes", np.uint8, (self.rows, self.dim)),
+        ]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the block."""
+        return sum(_padded(math.prod(shape) * np.dtype(kind).itemsize) for _, kind, shape in self.parts)
+
+
+class QuantizedVectors:
+    """Vectors in lists, each in the list of its nearest centroid. A row is the place of one among all.
+
+    Args:
+        block: all of it, which may be mapped from a file; see `Shape`.
+
+    Attributes:
+        ids: of the records, by row.
+        gone: the rows whose vectors were overwritten, as other processes may see them too.
+        total: the sum of the vectors that are not gone.
+
+    Raises:
+        ValueError: the block is none.
+    """
+
+    head: Ids
+    token: npt.NDArray[np.uint8]
+    total: npt.NDArray[np.float64]
+    span: Floats
+    centroids: Floats
+    bounds: Ids
+    ids: Ids
+    ordered: Ids
+    places: Ids
+    gone: Mask
+    codes: npt.NDArray[np.uint8]
+
+    def __init__(self, block: Block) -> None:
+        head = block[:64].view(np.int64) if len(block) >= 64 else np.zeros(8, dtype=np.int64)  # noqa: PLR2004
+        shape = Shape(*(int(number) for number in head[1:4]))
+        if head[0] != MAGIC or min(shape.dim, shape.lists, shape.rows) < 1 or len(block) != shape.size:
+            raise ValueError("these are no vectors")
+        self._block = block
+        plain, at = block.view(np.ndarray), 0  # slices of a mapped array take ten times as long
+        for name, kind, sizes in shape.parts:
+            width = math.prod(sizes) * np.dtype(kind).itemsize
+            setattr(self, name, plain[at : at + width].view(kind).reshape(sizes))
+            at += _padded(width)
+        self._quantizer = faiss.ScalarQuantizer(shape.dim, faiss.ScalarQuantizer.QT_8bit)
+        faiss.copy_array_to_vector(np.ascontiguousarray(self.span).ravel(), self._quantizer.trained)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def dim(self) -> int:
+        return int(self.head[1])
+
+    @property
+    def revision(self) -> int:
+        """Of the store, as are the last vector (``upto``) and the last change (``seen``) that are in here."""
+        return int(self.head[4])
+
+    @property
+    def upto(self) -> int:
+        return int(self.head[5])
+
+    @property
+    def seen(self) -> int:
+        return int(self.head[6])
+
+    @property
+    def trained_at(self) -> int:
+        """How many vectors there were when the centroids were made; 0 if there is one list of all."""
+        return int(self.head[7])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that only this process has: none of what is mapped."""
+        return 0 if isinstance(self._block, np.memmap) else self._block.nbytes
+
+    def mark(self, revision: int, upto: int, seen: int, token: bytes) -> None:
+        """Note what of the store is in here."""
+        self.head[4:7] = revision, upto, seen
+        self.token[:] = np.frombuffer(token, dtype=np.uint8)
+
+    def flush(self) -> None:
+        """Make what was changed durable, where it is mapped from a file."""
+        if isinstance(self._block, np.memmap):
+            self._block.flush()
+
+    def rows(self, ids: Ids) -> Ids:
+        """The rows of those ids that are here, overwritten or not."""
+        at = np.minimum(np.searchsorted(self.ordered, ids), len(self) - 1)
+        found: Ids = self.places[at[self.ordered[at] == ids]]
+        return found
+
+    def vectors(self, rows: Ids) -> Floats:
+        """About what they are."""
+        vectors: Floats = self._quantizer.decode(np.ascontiguousarray(self.codes[rows]))
+        return vectors
+
+    def residue(self) -> npt.NDArray[np.float64]:
+        """What the bytes leave out of the total."""
+        left = np.flatnonzero(~self.gone)
+        blocks = (left[start : start + DECODED_AT_ONCE] for start in range(0, len(left), DECODED_AT_ONCE))
+        total: npt.NDArray[np.float64] = self.total - sum(
+            self.vectors(rows).sum(axis=0, dtype=np.float64) for rows in blocks
+        )
+        return total
+
+    def erase(self, rows: Ids) -> None:
+        """Overwrite the vectors of these rows."""
+        rows = rows[~self.gone[rows]]
+        if len(rows):
+            self.total[:] -= self.vectors(rows).sum(axis=0, dtype=np.float64)
+            self.gone[rows] = True
+            self.codes[rows] = 0
+
+    def nearest(self, query: Floats, k: int, wanted: Mask | None) -> Ids:
+        """Rows of about the k nearest, from some of the lists; only of the wanted ones, if a mask is given."""
+        bits = None if wanted is None else np.packbits(wanted, bitorder="little")
+        selector = None if bits is None else faiss.IDSelectorBitmap(bits)
+        chosen = np.argsort(-(self.centroids @ query))
+        sizes = np.cumsum(np.diff(self.bounds)[chosen])
+        enough = max(len(self) // PROBED_SHARE, 2 * k)
+        best = _Best(self._quantizer, query, min(k, len(self)), selector)
+        for one in chosen[: int(np.searchsorted(sizes, enough)) + 1]:
+            first, last = int(self.bounds[one]), int(self.bounds[one + 1])
+            best.scan(self.codes[first:last], np.arange(first, last))
+        return best.rows()
+
+    def nearest_of(self, query: Floats, k: int, rows: Ids) -> Ids:
+        """The k nearest of these rows, all of which are looked at."""
+        if not len(rows):
+            return rows
+        best = _Best(self._quantizer, query, min(k, len(rows)), None)
+        best.scan(np.ascontiguousarray(self.codes[rows]), np.ascontiguousarray(rows))
+        return best.rows()
+
+    def parts(self, gone: Mask) -> Iterator[Part]:
+        """All but what is gone, with the lists that they are in."""
+        lists = np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
+        left = np.flatnonzero(~gone)
+        for start in range(0, len(left), DECODED_AT_ONCE):
+            rows = left[start : start + DECODED_AT_ONCE]
+            yield self.ids[rows], self.vectors(rows), lists[rows]
+
+
+class _Best:
+    """The nearest rows of what was scanned, by FAISS."""
+
+    def __init__(self, quantizer: Any, query: Floats, k: int, selector: Any) -> None:
+        self._query, self._selector = np.ascontiguousarray(query, dtype=np.float32), selector  # FAISS keeps addresses
+        self._scores = np.full(k, -np.inf, dtype=np.float32)
+        self._rows: Ids = np.full(k, -1, dtype=np.int64)
+        self._scanner = quantizer.select_InvertedListScanner(faiss.METRIC_INNER_PRODUCT, None, False, selector, False)
+        self._scanner.set_query(faiss.swig_ptr(self._query))
+        self._scanner.set_list(0, 0.0)
+
+    def scan(self, codes: npt.NDArray[np.uint8], rows: Ids) -> None:
+        if len(rows):
+            found = (faiss.swig_ptr(self._scores), faiss.swig_ptr(self._rows), len(self._rows))
+            self._scanner.scan_codes(len(rows), faiss.swig_ptr(codes), faiss.swig_ptr(rows), *found)
+
+    def rows(self) -> Ids:
+        return self._rows[self._rows >= 0]
+
+
+def opened(path: Path, *, writable: bool = False) -> QuantizedVectors:
+    """The vectors of a file, mapped.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it holds no vectors, or a part of them.
+    """
+    with path.open("r+b" if writable else "rb") as file:
+        return QuantizedVectors(np.memmap(file, dtype=np.uint8, mode="r+" if writable else "r"))
+
+
+def file_block(path: Path, size: int) -> Block:
+    """An empty block mapped from a new file; raises `OSError` where the disk has no room for it."""
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w+b") as file:
+        if hasattr(os, "posix_fallocate"):  # else writing to a full disk would end the process
+            os.posix_fallocate(file.fileno(), 0, size)
+        else:
+            file.truncate(size)
+        return np.memmap(file, dtype=np.uint8, mode="r+")
+
+
+def memory_block(size: int) -> Block:
+    """An empty block in memory."""
+    return np.zeros(size, dtype=np.uint8)
+
+
+def _padded(size: int) -> int:
+    return -(-size // 64) * 64

@@ -1,0 +1,1 @@
+"""Sentences judged by meaning: whether they state something lasting of the speaker, and what."""

@@ -1,0 +1,153 @@
+"""Rerankers: what the caller has, asked how well each of some texts answers a query."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+
+from hybrid_memory.arrays import Array
+from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.models.embedders import name_of
+from hybrid_memory.models.limited import limited, model_limit
+from hybrid_memory.models.port import Ranker
+from hybrid_memory.validation import shown
+
+ROW = "hybrid_memory_row"
+"""Under this name a document of LangChain's knows its place among the texts."""
+
+RELEVANCE = "relevance_score"
+"""Under this name LangChain's compressors leave their score in the metadata."""
+
+Ranked = Iterable[tuple[int, float | None]]
+"""Rows, best first, with the scores that a framework's reranker gave them, if it tells."""
+
+
+def is_ranker(model: Any) -> bool:
+    """Whether the model is a `Ranker`, which is given signals, and no reranker, which is given texts."""
+    _, *given = inspect.signature(Ranker.score).parameters
+    try:
+        inspect.signature(model.score).bind(*given)
+    except (AttributeError, TypeError, ValueError):  # no such method, or other arguments, or none that Python knows of
+        return False
+    return True
+
+
+def as_reranker(model: Any, timeout: timedelta) -> WrappedReranker:
+    """The model as a reranker; raises `InvalidInputError` if it is nothing that ranks texts."""
+    return model if isinstance(model, WrappedReranker) else WrappedReranker(model, timeout)
+
+
+class WrappedReranker:
+    """Anything that says how well texts answer a query, each of its calls waited for only so long.
+
+    Accepts LangChain's ``BaseDocumentCompressor`` and ``BaseCrossEncoder``, LlamaIndex's ``BaseNodePostprocessor``, a
+    ``CrossEncoder`` of sentence-transformers, and any callable from a query and a list of texts to a number each. The
+    async methods of the frameworks are not used: their clients belong to one event loop.
+
+    Args:
+        model: what ranks.
+        timeout: of a call.
+
+    Raises:
+        InvalidInputError: it is none of these.
+    """
+
+    def __init__(self, model: Any, timeout: timedelta) -> None:
+        self._ask = _asker(model)
+        self.name = name_of(model) or type(model).__name__
+        self._limit = model_limit(f"reranker {self.name!r}", timeout)
+
+    def score(self, query: str, texts: Sequence[str]) -> Array:
+        """How well each text answers: of shape (n,), in [0, 1], higher is better, NaN for one that was left out.
+
+        Numbers in [0, 1] stay as they are; others from 0 on are divided by the largest, and where one is negative all
+        are taken as logits: ``1 / (1 + exp(-x))``. Of what tells only an order the first of n has 1, the last 1 / n.
+
+        Raises:
+            ModelError: the model failed, took too long, or gave no number for a text.
+        """
+        if not texts:
+            return np.zeros(0)
+        try:
+            answer = limited(self._limit, self._ask, query, list(texts))
+        except ModelError:
+            raise
+        except Exception as error:
+            raise ModelError(f"reranker {self.name!r} failed: {type(error).__name__}: {error}") from error
+        if answer.shape != (len(texts),) or np.isinf(answer).any():
+            raise ModelError(f"reranker {self.name!r} gave no {len(texts)} finite numbers")
+        return to_unit(answer)
+
+
+def to_unit(values: Array) -> Array:
+    """The numbers in [0, 1], in the same order; see `WrappedReranker.score`. NaN stays."""
+    least, most = np.nanmin(values, initial=0.0), np.nanmax(values, initial=1.0)
+    if least < 0:
+        return np.asarray(1 / (1 + np.exp(-np.clip(values, -500.0, 500.0))))
+    return values / most
+
+
+def _asker(model: Any) -> Callable[[str, list[str]], Array]:
+    if isinstance(model, type):
+        raise InvalidInputError(f"{shown(model)} is a class: give an instance")
+    if callable(compress := getattr(model, "compress_documents", None)):
+        return lambda query, texts: _placed(_compressed(compress, query, texts), len(texts))
+    if callable(postprocess := getattr(model, "postprocess_nodes", None)):
+        return lambda query, texts: _placed(_postprocessed(postprocess, query, texts), len(texts))
+    for name in ("predict", "score"):  # sentence-transformers, LangChain
+        if callable(score := getattr(model, name, None)):
+            return lambda query, texts: _numbers(score([(query, text) for text in texts]))
+    if callable(model):
+        return lambda query, texts: _numbers(model(query, texts))
+    raise InvalidInputError(
+        f"{shown(model)} cannot rank: give a document compressor or cross-encoder of LangChain, a node postprocessor "
+        "of LlamaIndex, a callable from a query and texts to a number each, or a Ranker"
+    )
+
+
+def _numbers(given: Any) -> Array:
+    """A number a text, from a list, an array, a tensor or a generator."""
+    numbers = np.asarray(given if hasattr(given, "__len__") else list(given), dtype=np.float64)
+    if np.isnan(numbers).any():
+        raise ValueError("one of its numbers is NaN")
+    return numbers
+
+
+# Both frameworks check the types of what they are given. Where the model is, so is the module.
+
+
+def _compressed(compress: Callable[..., Any], query: str, texts: list[str]) -> Ranked:
+    document = importlib.import_module("langchain_core.documents").Document
+    given = [document(page_content=text, metadata={ROW: row}) for row, text in enumerate(texts)]
+    return [(found.metadata[ROW], found.metadata.get(RELEVANCE)) for found in compress(given, query)]
+
+
+def _postprocessed(postprocess: Callable[..., Any], query: str, texts: list[str]) -> Ranked:
+    schema, count = importlib.import_module("llama_index.core.schema"), len(texts)
+    given = [
+        schema.NodeWithScore(node=schema.TextNode(id_=str(row), text=text), score=(count - row) / count)
+        for row, text in enumerate(texts)
+    ]
+    return [(int(found.node.node_id), found.score) for found in postprocess(given, query_str=query)]
+
+
+def _placed(ranked: Ranked, count: int) -> Array:
+    """The score of each row, of which those that did not come back have NaN.
+
+    The order is what a reranker is asked for: where the scores say otherwise, they are from before.
+    """
+    kept: dict[int, float | None] = {}
+    for row, score in ranked:
+        kept.setdefault(row, score)
+    if not set(kept) <= set(range(count)):
+        raise ValueError("it gave back what it was not given")
+    told = np.array([*kept.values()], dtype=np.float64)
+    by_place = 1 - np.arange(len(told)) / max(len(told), 1)
+    scores = np.full(count, np.nan)
+    scores[[*kept]] = told if np.isfinite(told).all() and (np.diff(told) <= 0).all() else by_place
+    return scores

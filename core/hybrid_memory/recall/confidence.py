@@ -1,0 +1,111 @@
+"""How sure it is that something found answers the query: scores are relative to the best, this is not.
+
+Pure functions over the candidates of one query, arrays of shape (n,).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_memory.arrays import Array
+from hybrid_memory.recall.curves import Curve
+
+SEVERAL = 3
+"""Candidates whose mean closeness counts beside that of the best."""
+
+MARGIN = 4
+"""How many places behind the best the score is compared with."""
+
+FEW = 12
+"""With fewer vectors than these, or none, what was learned from long conversations tells nothing; see `by_rule`."""
+
+FIT = 0.19
+"""Nearness of meaning and words together at which the confidence is `AT_FIT`, what prompts ask for by default."""
+
+AT_FIT = 0.2
+STEEPNESS = 10.25
+"""How fast confidence moves with them: an average record without a common word has a sixth of that."""
+
+WORDS = 0.4
+"""What common words count beside nearness of meaning."""
+
+USUAL = 0.13
+"""The closeness of the best where nothing answers; and where nothing tells it, that of a record which has
+common words or stands next to one that does."""
+
+TYPICAL = 10.0
+"""The weight of all terms of a short question."""
+
+MANY = 30
+"""Records among which a term is rare or common; of fewer, those that are missing have none."""
+
+PAIR = 2
+"""Records of which each stands next to the other, whatever is asked."""
+
+EVEN = 0.5
+"""What a record has at least that has word for word what is quoted, or lies in the time that is asked about."""
+
+
+def evidence(features: Mapping[str, Array], scores: Array) -> dict[str, float]:
+    """What tells whether the query is answered here at all, from the candidates' features and scores."""
+    order = np.argsort(-scores, kind="stable")
+    best, several = order[0], order[:SEVERAL]
+    behind = order[min(MARGIN, len(order) - 1)]
+    return {
+        "closest": float(features["closeness"].max()),
+        "closest few": float(np.sort(features["closeness"])[-SEVERAL:].mean()),
+        "covered by the best": float(features["covered"][best]),
+        "covered by the few": float(features["covered"][several].max()),
+        "phrase": float(features["phrase"].max()),
+        "never said": float(features["never said"][0]),
+        "told after": float(features["told after"].max()),
+        "by whom is named": float(features["named"][best]),
+        "score": float(scores[best]),
+        "margin": float(scores[best] - scores[behind]),
+    }
+
+
+def answered(told: Mapping[str, float], curves: Mapping[str, Curve], bias: float) -> float:
+    """The probability that what was asked is answered by one of the candidates, ``1 / (1 + exp(-(bias + curves)))``."""
+    total = bias + sum(float(curve(np.array([told[name]]))[0]) for name, curve in curves.items())
+    return float(1.0 / (1.0 + np.exp(-np.clip(total, -50.0, 50.0))))
+
+
+def confidence(share: float, scores: Array, asked_for: npt.NDArray[np.bool_]) -> Array:
+    """The probability that the query is answered, for the best; of each other, as far as it is from the worst to it."""
+    if not len(scores):
+        return np.zeros(0)
+    best, worst = float(scores.max()), float(scores.min())
+    each = share * ((scores - worst) / (best - worst) if best > worst else np.ones(len(scores)))
+    return np.asarray(np.where(asked_for, np.maximum(each, EVEN), each))
+
+
+def by_rule(closeness: Array, words: Array, beside: npt.NDArray[np.bool_]) -> Array:
+    """The probability that each record answers, in a small store or without vectors.
+
+    ``1 / (1 + 4 * exp(-10.25 * (closeness + 0.4 * words - 0.19)))``
+
+    Args:
+        closeness: see `ranking.closeness`; NaN where nothing tells it.
+        words: see `common_words`.
+        beside: what stands next to a record that fits.
+    """
+    unknown = np.where((words > 0) | beside, USUAL, 0.0)
+    fit = np.where(np.isfinite(closeness), closeness, unknown) + WORDS * words
+    return np.asarray(1.0 / (1.0 + (1 / AT_FIT - 1) * np.exp(np.clip(STEEPNESS * (FIT - fit), -50.0, 50.0))))
+
+
+def common_words(wanted: Iterable[str], having: Sequence[frozenset[str]]) -> Array:
+    """``w / sqrt(10 * all)`` of each record, for the weights of the query's terms: of those that it has, and of all.
+
+    A term weighs ``log(1 + 30 / records with it)``, of the first 30. The root counts for long queries, of which a text
+    that fits has a small share.
+    """
+    among = having[:MANY]
+    weights = {term: math.log(1 + MANY / (sum(term in one for one in among) or 0.5)) for term in wanted}
+    scale = math.sqrt(TYPICAL * sum(weights.values())) or 1.0
+    return np.array([sum(weights[term] for term in one.intersection(weights)) / scale for one in having])

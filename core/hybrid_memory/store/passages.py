@@ -1,0 +1,38 @@
+"""What is embedded for turns that wait for their vector: those that say nothing without the turn that they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+from hybrid_memory.arrays import Floats
+from hybrid_memory.config import CleaningLevel
+from hybrid_memory.index.derive import passage_and_alone
+from hybrid_memory.index.record import Record
+from hybrid_memory.text.speech import SHORT_CHARS, SURE, emptiness, says_nothing, tells
+
+Pending: TypeAlias = Sequence[tuple[Record, Record | None]]
+"""Records that wait for their vector, each with the turn before it in its segment."""
+
+
+async def passages(
+    pending: Pending,
+    cleaning: CleaningLevel,
+    embedder: str,
+    embed: Callable[[list[str]], Awaitable[Floats]],
+) -> dict[int, str]:
+    """By record id. "Alright." behind a question would be as near to it as what answers it."""
+    texts: dict[int, str] = {}
+    doubtful: dict[int, str] = {}
+    for record, before in pending:
+        texts[record.id], alone = passage_and_alone(record, before, cleaning)
+        if texts[record.id] == alone:
+            continue
+        if says_nothing(record.text):
+            texts[record.id] = alone
+        elif len(record.text) <= SHORT_CHARS and tells(embedder):
+            doubtful[record.id] = alone
+    if doubtful:
+        told = emptiness(await embed(list(doubtful.values())))
+        texts |= {number: doubtful[number] for number, share in zip(doubtful, told, strict=True) if share > SURE}
+    return texts

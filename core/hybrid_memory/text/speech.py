@@ -1,0 +1,89 @@
+"""What a turn does: whether it says nothing (an acknowledgement, a greeting), and how much of it asks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hybrid_memory.arrays import Array, Floats
+from hybrid_memory.runtime.caches import LruCache
+from hybrid_memory.text.asking import asks_nothing, questioning_share
+
+SHORT_CHARS = 40
+"""What is longer says something, as far as a vector can tell."""
+
+SURE = 0.7
+"""Of what a vector tells."""
+
+IDLE_CHARS = 100
+"""What is longer is not read as an acknowledgement or a greeting."""
+
+READ_CHARS = 400
+"""Of a turn, half of them at each end."""
+
+_head = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+_EMBEDDER: str = _head["embedder"]
+_WEIGHTS: Array = np.array(_head["weights"], dtype=np.float64)
+_BIAS = float(_head["bias"])
+"""A weight for each number of a vector, and what is added, of benchmarks/ranking/speech_acts.py; read when imported, as
+recall runs in event loops."""
+
+_read: LruCache[int, tuple[float, float]] = LruCache(16_384)
+"""By the hash of a text, so that no words stay here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """What turns do, as columns of shape (n,).
+
+    Attributes:
+        empty: the probability that it says nothing: "Alright.", "Got it, thanks!", 好的，知道了, "Good morning!".
+        asks: the share of it that is questions.
+    """
+
+    empty: Array
+    asks: Array
+
+
+def speech(texts: Sequence[str], vectors: Floats | None = None, embedder: str = "") -> Speech:
+    """By rules for English and Chinese, and by vectors of shape (n, dim) for short turns of all languages.
+
+    Vectors count where they come from the embedder whose are known; rows may be zeros.
+    """
+    read = np.array([_of(text) for text in texts], dtype=np.float64).reshape(-1, 2)
+    empty = read[:, 0]
+    if vectors is not None and tells(embedder) and len(texts):
+        short = np.array([len(text) <= SHORT_CHARS for text in texts]) & np.any(vectors, axis=1)
+        told = emptiness(vectors)
+        empty = np.where(short & (told > SURE), np.maximum(empty, told), empty)
+    return Speech(empty=empty, asks=read[:, 1])
+
+
+def says_nothing(text: str) -> bool:
+    """Whether the rules take it for an acknowledgement or a greeting."""
+    return _of(text)[0] > 0
+
+
+def tells(embedder: str) -> bool:
+    """Whether the vectors of this embedder tell what a turn does."""
+    return embedder == _EMBEDDER
+
+
+def emptiness(vectors: Floats) -> Array:
+    """The probability that the short turns of these vectors say nothing, which are embedded by themselves then."""
+    return np.asarray(1 / (1 + np.exp(-(vectors.astype(np.float64) @ _WEIGHTS + _BIAS))))
+
+
+def _of(text: str) -> tuple[float, float]:
+    key = hash(text)
+    known = _read.get(key)
+    if known is None:
+        half = READ_CHARS // 2
+        part = text if len(text) <= READ_CHARS else f"{text[:half]}\n{text[-half:]}"
+        known = (1.0, 0.0) if len(text) <= IDLE_CHARS and asks_nothing(text) else (0.0, questioning_share(part))
+        _read.put(key, known)
+    return known

@@ -1,0 +1,179 @@
+"""A short answer comes with its question, never with one that may not be found; a turn stands for its facts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from hybrid_memory import Hit, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
+from hybrid_memory.apps.cli import printing, recalling
+from hybrid_memory.config import RetentionConfig
+from hybrid_memory.context.memories import memory_line, memory_note
+from hybrid_memory.recall import recall as flow
+from hybrid_memory.tools import MEMORY_TOOLS
+from langchain_hybrid_memory.documents import document
+from llamaindex_hybrid_memory.retriever import node
+
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+QUESTION, ANSWER = "When shall we meet at the station?", "At half past nine."
+TOOLS = {tool.name: tool for tool in MEMORY_TOOLS}
+LATER = "When do we meet at the station?"
+
+
+def said(speaker: str, text: str, number: int, **changes: object) -> Message:
+    return Message.model_validate(
+        {"content": text, "name": speaker, "id": f"m{number}", "at": START + timedelta(minutes=number), **changes}
+    )
+
+
+def told(memory: HybridMemory, **changes: object) -> ScopedMemory:
+    """Another session of ann than the one where she asked, and bob answered."""
+    before = memory.scoped(user="ann", session="before")
+    before.remember([said("bob", "I saw the bus.", 1), said("ann", QUESTION, 2, **changes), said("bob", ANSWER, 3)])
+    before.flush(progress=False)
+    return memory.scoped(user="ann", session="now")
+
+
+def answer(hits: list[Hit]) -> Hit:
+    return next(hit for hit in hits if hit.record.text == ANSWER)
+
+
+@pytest.fixture
+def memory() -> Iterator[HybridMemory]:
+    with open_memory("memory://", embedder="hashing") as memory:
+        yield memory
+
+
+@pytest.mark.parametrize("ranker", ["learned-1", "weighted-mean"])
+def test_a_short_answer_comes_with_its_question(ranker: str) -> None:
+    config = MemoryConfig(url="memory://", embedder="hashing", recall={"ranker": ranker})  # type: ignore[arg-type]
+    with open_memory(config) as memory:
+        hits = told(memory).recall(LATER)
+        hit = answer(hits)
+        assert hit.asked is not None
+        assert (hit.asked.text, hit.asked.speaker, hit.sources) == (QUESTION, "ann", ("m3", "m2"))
+        assert f"; answers ann: {QUESTION!r}" in hit.why()
+        assert f"ann: {QUESTION!r}" in re.sub("&#x27;", "'", hit._repr_html_())
+        asked = {"text": QUESTION, "speaker": "ann", "origin": "user", "sources": ["m2"]}
+        assert hit.as_metadata()["asked"] == asked
+        assert [other.asked for other in hits if other is not hit] == [None] * (len(hits) - 1)
+
+
+def test_what_stands_by_itself_comes_without_its_question(memory: HybridMemory) -> None:
+    ann = memory.scoped(user="ann", session="before")
+    long = "We meet at the station at half past nine, take the slow train along the coast, and have lunch in Genoa."
+    ann.remember([said("ann", QUESTION, 1), said("bob", long, 2), said("ann", "What about Tom?", 3)])
+    ann.remember([said("ann", "He has the tickets.", 4)])
+    assert [hit.asked for hit in memory.scoped(user="ann").recall(LATER)] == [None] * 4
+
+
+def test_a_question_that_is_not_to_be_found_never_comes(memory: HybridMemory) -> None:
+    ann = told(memory, origin="web", metadata={"channel": "mail"})
+    assert answer(ann.recall(LATER)).asked is not None
+    for filters in ({"origins": ["user"]}, {"since": START + timedelta(minutes=3)}):
+        assert answer(ann.recall(LATER, **filters)).asked is None, filters
+    past = memory.scoped(user="ann", session="before").at(START + timedelta(days=1))
+    assert answer(past.recall(LATER, within="session")).asked is not None
+
+
+def test_a_forgotten_question_never_comes(memory: HybridMemory) -> None:
+    ann = told(memory)
+    hit = answer(ann.recall(LATER))
+    prompt = ann.assemble(LATER)
+    assert f"ann: {QUESTION} -> bob: {ANSWER}" in str(prompt.messages)
+    ann.forget(ids=["m2"])
+    again = answer(ann.recall(LATER))
+    assert (again.asked, again.record.id) == (None, hit.record.id)
+    assert QUESTION not in str(ann.assemble(LATER).messages)
+    assert not [event for event in ann.events(kinds=["recalled"]) if QUESTION in str(event.payload)]
+
+
+def test_a_question_too_old_to_be_remembered_never_comes() -> None:
+    now = [START]
+    policy = RetentionConfig(half_life=timedelta(days=1), least=0.2)
+    config = MemoryConfig(url="memory://", embedder="hashing", retention=policy)
+    with open_memory(config, clock=lambda: now[0]) as memory:
+        ann = memory.scoped(user="ann", session="before")
+        ann.remember([said("ann", QUESTION, 1, importance=0.0), said("bob", ANSWER, 2, importance=1.0)])
+        assert answer(ann.recall(LATER)).asked is not None
+        now[0] = START + timedelta(days=10)
+        assert answer(ann.recall(LATER)).asked is None
+
+
+def test_a_space_gives_the_questions_of_its_own(memory: HybridMemory) -> None:
+    mine = memory.scoped(user="ann")
+    team = mine.create_space("team")
+    team.remember([said("ann", QUESTION, 1), said("bob", ANSWER, 2)])
+    mine.remember("The station has a clock.")
+    hit = answer(mine.recall(LATER, spaces=["team"]))
+    assert hit.asked is not None
+    assert hit.asked.scope == hit.record.scope
+
+
+def test_a_note_tells_a_question_once_and_whose_it_is(memory: HybridMemory) -> None:
+    hits = told(memory, origin="web").recall(LATER)
+    hit = answer(hits)
+    assert memory_line(hit, frozenset()) == f"- [2026-03-02] web (ann): {QUESTION} -> bob: {ANSWER}"
+    assert hit.origin == "web"
+    assert memory_note(hits, LATER).count(QUESTION) == memory_note([hit], LATER).count(QUESTION) == 1
+
+
+def test_a_cached_answer_is_the_same(memory: HybridMemory) -> None:
+    ann = told(memory, metadata={"channel": "mail"})
+    first = answer(ann.recall(LATER))
+    assert first.asked is not None
+    first.asked.metadata["channel"] = "changed"
+    second = answer(ann.recall(LATER))
+    assert second.asked is not None
+    assert second.asked.metadata == {"channel": "mail"}
+
+
+@pytest.fixture
+def home(memory: HybridMemory) -> ScopedMemory:
+    ann = memory.scoped(user="ann", session="s")
+    ann.remember("Good morning.")
+    ann.remember("My sister Ines lives in Turin.", metadata={"channel": "mail"})
+    ann.flush(progress=False)
+    return ann
+
+
+def test_a_turn_stands_in_its_own_words_for_the_fact_that_fits_better(home: ScopedMemory) -> None:
+    (fact, *_) = home.recall("Ines lives in: Turin", kinds=["fact"])
+    (turn, *_) = home.recall("Ines lives in: Turin")
+    assert (fact.record.kind, fact.own, turn.record.kind) == ("fact", None, "turn")
+    assert (turn.record.text, turn.record.turn) == ("My sister Ines lives in Turin.", fact.record.turn)
+    assert turn.own is not None
+    assert turn.own < turn.score
+    assert turn.arithmetic.startswith(f"{turn.score:.3f} by its fact {fact.record.text!r}; before it {turn.own:.3f} ")
+
+
+def test_a_fact_whose_turn_is_no_candidate_stands_for_itself(home: ScopedMemory) -> None:
+    facts = home.recall("Ines lives in: Turin", kinds=["fact"])
+    assert facts
+    assert {hit.record.kind for hit in facts} == {"fact"}
+
+
+def test_what_was_raised_twice_says_both(home: ScopedMemory) -> None:
+    first, second = home.recall("Ines lives in: Turin", k=2)
+    raised, _ = flow._descending([second, flow._raised(first, 0.99, "another")])
+    assert raised.score == 0.99
+    assert raised.own == second.score
+    (twice, _) = flow._descending([first, flow._raised(second, 0.99, "another")])
+    assert (twice.score, twice.own) == (0.99, first.own)
+    assert f"before it {first.score:.3f} by its fact" in twice.reranker
+
+
+def test_whoever_shows_a_hit_shows_the_question(memory: HybridMemory, capsys: pytest.CaptureFixture[str]) -> None:
+    ann = told(memory)
+    answered = TOOLS["memory_recall"].run(ann, {"query": LATER})
+    assert f"#3 [2026-03-02] ann: {QUESTION} -> bob: {ANSWER}" in answered.text
+    hit = answer(ann.recall(LATER))
+    assert printing.hit(hit)["asked"]["text"] == QUESTION
+    recalling.show_hits([hit], why=False)
+    assert f"ann: {QUESTION}" in capsys.readouterr().out
+    made = document(hit)
+    assert (made.page_content, made.metadata["asked"]["text"]) == (ANSWER, QUESTION)
+    assert node(hit).node.metadata["asked"]["text"] == QUESTION

@@ -1,0 +1,139 @@
+"""The ranker that was learned: its signals, its sum, and what makes them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_memory import Message, RecallConfig, Signals, Weights
+from hybrid_memory.config import MemoryConfig
+from hybrid_memory.recall.curves import Curve
+from hybrid_memory.recall.learned import Learned
+from hybrid_memory.recall.reading import demand, named, offer
+
+if TYPE_CHECKING:
+    from tests.faces import Open
+
+CHAT = [
+    ("Mara", "I started pottery lessons last week, two evenings a month."),
+    ("Jonas", "Wow, that sounds amazing!"),
+    ("Jonas", "My sister Ines moved to Turin in May."),
+    ("Mara", "When did she move?"),
+    ("Jonas", "The boat costs 400 euros, and the harbour is in Genoa."),
+    ("Mara", "Alright."),
+]
+numbers = st.floats(-3, 3, allow_nan=False)
+
+
+@given(st.lists(st.integers(-9, 9), min_size=2, max_size=6, unique=True).map(sorted), st.data())
+def test_a_curve_is_level_beyond_its_ends_and_straight_between(knots: list[int], data: Any) -> None:
+    worth = data.draw(st.lists(numbers, min_size=len(knots), max_size=len(knots)))
+    curve = Curve(np.array(knots, dtype=np.float64), np.array(worth))
+    assert curve(np.array([knots[0] - 1, knots[-1] + 1])).tolist() == [worth[0], worth[-1]]
+    middle = (knots[0] + knots[1]) / 2
+    assert curve(np.array([middle]))[0] == pytest.approx((worth[0] + worth[1]) / 2, abs=1e-6)
+    assert Curve.of(curve.points(12))(np.array(knots)) == pytest.approx(worth, abs=1e-9)
+
+
+def test_the_weights_by_default_are_those_that_were_learned() -> None:
+    assert Learned.load().weights == Weights()
+    assert MemoryConfig().recall.ranker == Learned.load().version
+    assert {part.name for part in fields(Weights)} == {part.name for part in fields(Signals)}
+
+
+def test_the_knots_that_are_shipped_ascend() -> None:
+    learned = Learned.load()
+    for curve in (*(one for curves in learned.curves.values() for one in curves.values()), *learned.certainty.values()):
+        assert np.all(np.diff(curve.knots) > 0)
+
+
+@given(st.data())
+def test_learned_signals_lie_between_0_and_1(data: Any) -> None:
+    learned = Learned.load()
+    names = sorted({name for curves in learned.curves.values() for name in curves})
+    features = {name: np.array(data.draw(st.lists(numbers, min_size=3, max_size=3))) for name in names}
+    signals = learned.signals(features)
+    assert signals.keys() == learned.curves.keys()
+    for name, column in signals.items():
+        assert column.shape == (3,)
+        assert np.all((column >= 0) & (column <= 1)), name
+    assert learned.signals({}) == {}
+
+
+def chat(opened: Open, **options: Any) -> Any:
+    memory = opened(url="memory://", embedder="hashing", **options).scoped(user="ada")
+    memory.remember([Message(name=name, content=text) for name, text in CHAT])
+    return memory
+
+
+@pytest.mark.parametrize("question", ["What does the boat cost?", "When did Ines move?", "Who takes lessons?", "hm"])
+@pytest.mark.parametrize("ranker", ["learned-1", "weighted-mean"])
+def test_the_score_is_the_sum_of_its_shares_and_hits_are_sorted_by_it(opened: Open, ranker: str, question: str) -> None:
+    hits = chat(opened, recall=RecallConfig(ranker=ranker)).recall(question, k=6)
+    for hit in hits:
+        weights, signals = asdict(hit.weights), asdict(hit.signals)
+        mean = sum(weights[name] * signals[name] for name in weights) / sum(weights.values())
+        assert (hit.score if hit.own is None else hit.own) == pytest.approx(mean)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_what_was_deleted_while_it_was_measured_is_no_hit(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = chat(opened)
+    assert memory.recall("What does the boat cost?", k=3)
+    index = type(memory._services.index)
+    monkeypatch.setattr(index, "get", lambda self, ids: [])
+    assert memory.recall("How much is the boat?", k=3) == []
+
+
+def test_what_tells_stands_before_what_acknowledges_or_asks(opened: Open) -> None:
+    memory = chat(opened)
+    assert memory.recall("When did Jonas' sister Ines move?", k=1)[0].record.text == CHAT[2][1]
+    assert memory.recall("How much does the boat cost?", k=1)[0].record.text == CHAT[4][1]
+    signals = {hit.record.text: hit.signals for hit in memory.recall("What does the boat cost?", k=6)}
+    assert signals["Alright."].statement < signals[CHAT[4][1]].statement
+    assert signals["Alright."].text == 0
+
+
+def test_weights_that_are_given_override_those_that_were_learned(opened: Open) -> None:
+    given_, configured = chat(opened), chat(opened, recall=RecallConfig(weights=Weights.plain()))
+    one = given_.recall("What does the boat cost?", weights=Weights.plain())
+    other = configured.recall("What does the boat cost?")
+    assert [hit.score for hit in one] == [hit.score for hit in other]
+    assert all(hit.weights == Weights.plain() for hit in (*one, *other))
+    assert one[0].score == pytest.approx(0.7 * one[0].signals.vector + 0.3 * one[0].signals.text)
+
+
+def test_the_fixed_ranker_has_the_signals_of_old(opened: Open) -> None:
+    hit = chat(opened, recall=RecallConfig(ranker="weighted-mean")).recall("What does the boat cost?", k=1)[0]
+    assert (hit.weights.speaker, hit.weights.statement, hit.weights.kind, hit.weights.coverage) == (0, 0, 0, 0)
+    assert hit.weights.segment == pytest.approx(0.4)
+
+
+def test_a_turn_offers_times_and_numbers_and_a_question_asks_for_them() -> None:
+    told = offer("We met on Friday, and again two weeks ago; it took 3 hours. 我们上周见了三次。")
+    assert told.times == 1.0
+    assert told.numbers > 0
+    assert offer("Great!").times == offer("Great!").numbers == 0
+    assert demand("When did you meet?").kinds == {"time"}
+    assert demand("你们见了多少次？").kinds == {"number"}
+    assert demand("What did you say?").yours
+    assert not demand("What did he say?").yours
+
+
+@pytest.mark.parametrize(
+    ("question", "people"),
+    [
+        ("What did Mara buy?", {"Mara Lind"}),
+        ("what did MARA buy", {"Mara Lind"}),
+        ("小红买了什么？", {"小红"}),
+        ("What did Maradona buy?", set()),
+        ("What does the user want from the assistant?", set()),
+    ],
+)
+def test_a_question_names_speakers(question: str, people: set[str]) -> None:
+    assert named(question, ["Mara Lind", "小红", "user", "assistant", ""]) == people

@@ -1,0 +1,376 @@
+"""What is kept of an owner follows the store: a deletion touches what it deletes, and memory stays under its bound."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hybrid_memory import Record, Scope
+from hybrid_memory.engines.sqlite import Database, SqliteIndex, caches, rows, vector_files
+from hybrid_memory.engines.sqlite.quantized import opened
+from hybrid_memory.engines.sqlite.quantizing import quantized
+from hybrid_memory.engines.sqlite.record_cache import RecordCache
+from hybrid_memory.engines.sqlite.vector_cache import VectorCache
+from hybrid_memory.index.record import Where
+from hybrid_memory.log.origin import Origin
+from hybrid_memory.ports import Entry, Ids
+from hybrid_memory.testing.corpus import random_corpus
+from tests.stores.conftest import DIM, NOON, Store, vector
+
+OWNER = Scope(user="alice")
+FILE = "memory.db.faiss/owner-1.vectors"
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The rows with vectors, and those with columns, that were read of a store."""
+    counts = [0, 0]
+    query = Database.query
+
+    def counted(self: Database, sql: str, parameters: Any = ()) -> list[tuple[Any, ...]]:
+        found = query(self, sql, parameters)
+        counts[0] += sum(any(isinstance(value, bytes) and len(value) == 4 * DIM for value in row) for row in found)
+        counts[1] += len(found) if sql.startswith("SELECT id, segment") else 0
+        return found
+
+    monkeypatch.setattr(Database, "query", counted)
+    return counts
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Any:
+    """An index whose owners are searched exactly up to a thousand vectors."""
+    database = Database(tmp_path / "memory.db", power_safe=False)
+    with closing(SqliteIndex(database, exact_limit=1000)) as made:
+        yield made
+
+
+def record(number: int, owner: Scope = OWNER, **fields: Any) -> Record:
+    values: dict[str, Any] = {"segment": number // 4, "ordinal": number % 4, **fields}
+    return Record(number, owner, f"turn {number}", NOON + timedelta(minutes=number), (f"e{number}",), **values)
+
+
+def put(index: SqliteIndex, numbers: list[int], owner: Scope = OWNER, **more: Any) -> None:
+    """Records with their vectors."""
+    at = index.applied(owner)
+    entries = [Entry(record(number, owner), f"word{number}") for number in numbers]
+    assert index.upsert(owner, entries, after=at, upto=max([at, *numbers]), **more)
+    keys = {number: b"key %d" % number for number in numbers}
+    index.put_vectors(("canaries", DIM), keys, {key: vector(number) for number, key in keys.items()})
+
+
+def ids(*numbers: int) -> Ids:
+    return np.array(numbers, dtype=np.int64)
+
+
+def nearest(index: SqliteIndex, number: int, k: int = 1, owner: Scope = OWNER) -> list[int]:
+    found: list[int] = index.nearest(vector(number), Where(owner), k).ids.tolist()
+    return found
+
+
+def columns(index: SqliteIndex) -> list[int]:
+    found: list[int] = index.columns(ids(*range(500)), Where(OWNER), 0).ids.tolist()
+    return found
+
+
+@pytest.mark.parametrize("trained", [False, True])
+def test_a_deletion_reads_nothing_of_what_it_leaves(tmp_path: Path, read: list[int], trained: bool) -> None:
+    database = Database(tmp_path / "memory.db", power_safe=False)
+    with closing(SqliteIndex(database, exact_limit=50 if trained else 1000)) as index:
+        put(index, list(range(1, 301)))
+        put(index, list(range(301, 400)), Scope(user="bob"))
+        if trained:
+            index.train(OWNER)
+        nearest(index, 7), columns(index), nearest(index, 301, owner=Scope(user="bob"))
+        read[:] = [0, 0]
+        index.delete([7, 8, 200])
+        assert nearest(index, 7, 300) == nearest(index, 7, 400)
+        assert not {7, 8, 200} & set(nearest(index, 7, 400))
+        assert read[0] == (3 * 297 if trained else 0), "those that score what three searches found"
+        assert columns(index) == [n for n in range(1, 301) if n not in {7, 8, 200}]
+        assert read[1] == 0
+        put(index, [8])
+        read[:] = [0, 0]
+        assert nearest(index, 8) == [8]
+        assert read[0] <= 1 + 4
+        assert 8 in columns(index)
+        assert read[1] == 1
+
+
+def test_a_fresh_start_reads_the_mapped_file(tmp_path: Path, read: list[int]) -> None:
+    for _ in range(2):
+        database = Database(tmp_path / "memory.db", power_safe=False)
+        with closing(SqliteIndex(database, exact_limit=50)) as index:
+            if not index.applied(OWNER):
+                put(index, list(range(1, 301)))
+                index.train(OWNER)
+                put(index, [301, 302])
+            read[:] = [0, 0]
+            assert nearest(index, 7) == [7]
+            assert nearest(index, 302) == [302]
+            assert read[0] <= 2 + 2 * 4
+            cache = index._caches.vectors(1)
+            assert cache is not None
+            assert cache.approximate
+            assert cache.recent == 2
+            assert cache.nbytes < 1000 + 2 * 4 * DIM
+
+
+def test_memory_stays_under_its_bound_while_owners_come_and_go(tmp_path: Path) -> None:
+    database = Database(tmp_path / "memory.db", power_safe=False)
+    bound = 64 << 10
+    with closing(SqliteIndex(database, exact_limit=1000, cache_bytes=bound)) as index:
+        owners = [Scope(user=f"u{number}") for number in range(40)]
+        for number, owner in enumerate(owners):
+            put(index, list(range(50 * number + 1, 50 * number + 51)), owner)
+        most = 0
+        for _ in range(2):
+            for number, owner in enumerate(owners):
+                assert nearest(index, 50 * number + 3, owner=owner) == [50 * number + 3]
+                assert len(index.columns(ids(50 * number + 3), Where(owner), 1).ids) > 1
+                most = max(most, index._caches.nbytes)
+        kept = [owner for owner in index._caches._kept.values() if owner.nbytes]
+        assert 3 < len(kept) < 10
+        assert bound / 2 < most <= bound
+        assert index._caches.nbytes == sum(owner.nbytes for owner in kept)
+
+
+def test_an_owner_larger_than_the_bound_is_served_alone(tmp_path: Path) -> None:
+    database = Database(tmp_path / "memory.db", power_safe=False)
+    with closing(SqliteIndex(database, exact_limit=1000, cache_bytes=0)) as index:
+        put(index, [1, 2])
+        put(index, [3, 4], Scope(user="bob"))
+        for _ in range(2):
+            assert nearest(index, 2) == [2]
+            assert nearest(index, 3, owner=Scope(user="bob")) == [3]
+        assert len(index._caches._kept) == 1
+
+
+def test_columns_follow_what_is_replaced_and_comes_between(index: SqliteIndex) -> None:
+    put(index, [1, 2, 5, 6])
+    assert columns(index) == [1, 2, 5, 6]
+    put(index, [3])
+    index.delete([6])
+    assert columns(index) == [1, 2, 3, 5]
+    changed = Entry(record(2, segment=77), "word2")
+    assert index.upsert(OWNER, [changed], after=6, upto=6)
+    found = index.columns(ids(2), Where(OWNER), 0)
+    assert found.segments.tolist() == [77]
+
+
+def test_origins_that_change_are_seen_by_filters(index: SqliteIndex) -> None:
+    put(index, [1, 2])
+    where = Where(OWNER, origins=frozenset({Origin.IMPORTED}))
+    assert index.columns(ids(1, 2), where, 0).ids.tolist() == [1, 2]
+    assert index.upsert(OWNER, [], after=2, upto=2, origins={1: Origin.USER})
+    assert index.columns(ids(1, 2), where, 0).ids.tolist() == [2]
+    assert index.nearest(vector(1), where, 5).ids.tolist() == [2]
+    assert nearest(index, 1) == [1]
+
+
+def test_too_many_changes_make_all_anew(index: SqliteIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "MOST_CHANGES", 5)
+    put(index, list(range(1, 41)))
+    assert len(columns(index)) == len(nearest(index, 1, 100)) == 40
+    for first in range(1, 31, 3):
+        index.delete([first, first + 1, first + 2])
+        left = [n for n in range(1, 41) if n > first + 2]
+        assert columns(index) == sorted(nearest(index, 1, 100)) == left
+    assert index._db.query("SELECT count(*) FROM changes")[0][0] <= 5
+
+
+def test_columns_of_large_owners_are_those_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = random_corpus(7)
+    found = []
+    for name, large in (("small", 10**6), ("large", 0)):
+        monkeypatch.setattr(caches, "LARGE", large)
+        with closing(SqliteIndex(Database(tmp_path / f"{name}.db", power_safe=False))) as index:
+            corpus.fill(index)
+            owner = corpus.entries[0].record.scope.owner
+            every = [entry.record.id for entry in corpus.of(owner)]
+            wheres = [Where(owner), Where(owner, hidden=((every[3], every[20]),)), Where(owner, until=NOON)]
+            wheres += [Where(owner, fresh={"turn": corpus.entries[40].record.at})]
+            answers = [
+                index.columns(ids(*every[::step]), where, radius)
+                for where in wheres
+                for step in (7, 50)
+                for radius in (0, 2)
+            ]
+            found.append([[getattr(answer, part).tolist() for part in answer.__slots__] for answer in answers])
+            assert bool(index._caches._kept[1].records) == (name == "small")
+    assert found[0] == found[1]
+    assert any(answer[0] for answer in found[0])
+
+
+@pytest.fixture
+def codes(tmp_path: Path) -> Callable[[list[int]], list[bytes]]:
+    """The bytes of these records in the file of vectors."""
+
+    def read(numbers: list[int]) -> list[bytes]:
+        file = opened(tmp_path / FILE)
+        return [file.codes[row].tobytes() for row in file.rows(ids(*numbers))]
+
+    return read
+
+
+def test_erased_vectors_leave_the_mapped_file(
+    tmp_path: Path, filled: Store, codes: Callable[[list[int]], list[bytes]], open_store: Callable[..., Store]
+) -> None:
+    other = open_store()
+    assert other.index.nearest(vector(4), Where(OWNER), 1).ids.tolist() == [5]
+    gone = codes([5, 6])
+    filled.index.delete([5, 6])
+    assert 5 not in other.index.nearest(vector(4), Where(OWNER), 200).ids.tolist()
+    filled.log.scrub()
+    content = (tmp_path / FILE).read_bytes()
+    assert not any(code in content for code in gone)
+    for store in (filled, other, open_store()):
+        assert sorted(store.index.nearest(vector(4), Where(OWNER), 200).ids.tolist()) == [
+            n for n in range(1, 121) if n not in {5, 6}
+        ]
+        total = store.index.status(OWNER, sums=True).total
+        assert total is not None
+        np.testing.assert_allclose(total, np.sum([vector(n) for n in range(120) if n not in {4, 5}], axis=0), atol=0.05)
+
+
+def test_what_a_crash_left_in_the_mapped_file_goes_at_the_next_opening(
+    tmp_path: Path, filled: Store, codes: Callable[[list[int]], list[bytes]], open_store: Callable[..., Store]
+) -> None:
+    gone = codes([5])
+    filled.index.delete([5])
+    stray = tmp_path / "memory.db.faiss" / "owner-1.12345.tmp"
+    stray.write_bytes(gone[0])
+    (stray.parent / "owner-1.npz").write_bytes(b"of an older version")
+    assert gone[0] in (tmp_path / FILE).read_bytes()
+    open_store()
+    assert gone[0] not in (tmp_path / FILE).read_bytes()
+    assert [file.name for file in stray.parent.iterdir()] == ["owner-1.vectors"]
+
+
+def test_a_file_without_any_vector_goes(tmp_path: Path, filled: Store) -> None:
+    filled.index.delete(list(range(1, 121)))
+    filled.index.scrub()
+    assert list((tmp_path / "memory.db.faiss").iterdir()) == []
+    assert filled.index.nearest(vector(1), Where(OWNER), 5).ids.tolist() == []
+
+
+def test_a_store_set_back_to_before_an_erasure_has_all_of_its_vectors(
+    tmp_path: Path, filled: Store, open_store: Callable[..., Store]
+) -> None:
+    filled.database.query("PRAGMA wal_checkpoint(TRUNCATE)")
+    filled.close()
+    backup = (tmp_path / "memory.db").read_bytes()
+    with closing(open_store()) as store:
+        store.index.delete([5])
+        store.log.scrub()
+    (tmp_path / "memory.db").write_bytes(backup)
+    assert open_store().index.nearest(vector(4), Where(OWNER), 1).ids.tolist() == [5]
+
+
+def test_others_take_the_file_that_one_has_made(
+    tmp_path: Path, filled: Store, open_store: Callable[..., Store]
+) -> None:
+    other = open_store()
+    assert len(other.index.nearest(vector(4), Where(OWNER), 500).ids) == 120
+    filled.write(list(range(120, 150)))
+    for store in (filled, other):
+        assert len(store.index.nearest(vector(4), Where(OWNER), 500).ids) == 150
+        cache = store.index._caches.vectors(1)
+        assert cache is not None
+        assert cache.recent == 30
+    filled.index.delete([3])
+    filled.index.train(OWNER)
+    for store in (filled, other):
+        assert len(store.index.nearest(vector(4), Where(OWNER), 500).ids) == 149
+        cache = store.index._caches.vectors(1)
+        assert cache is not None
+        assert cache.recent == 0
+
+
+def test_what_is_deleted_while_vectors_are_quantized_is_not_saved(
+    tmp_path: Path, filled: Store, codes: Callable[[list[int]], list[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = codes([5])
+    filled.write(list(range(120, 150)))
+
+    def delayed(*arguments: Any) -> Any:
+        result = quantized(*arguments)
+        filled.index.delete([5, 130])
+        return result
+
+    monkeypatch.setattr(vector_files, "quantized", delayed)
+    filled.index.train(OWNER)
+    assert gone[0] not in (tmp_path / FILE).read_bytes()
+    cache = filled.index._caches.vectors(1)
+    assert cache is not None
+    assert (cache.recent, len(cache)) == (0, 148)
+    assert not {5, 130} & set(filled.index.nearest(vector(4), Where(OWNER), 500).ids.tolist())
+
+
+def test_many_vectors_without_their_file_are_kept_a_byte_a_dimension(
+    tmp_path: Path, filled: Store, open_store: Callable[..., Store]
+) -> None:
+    filled.close()
+    (tmp_path / FILE).unlink()
+    store = open_store()
+    assert store.index.nearest(vector(4), Where(OWNER), 1).ids.tolist() == [5]
+    cache = store.index._caches.vectors(1)
+    assert cache is not None
+    assert cache.recent == 0
+    assert 120 * DIM < cache.nbytes < 120 * DIM + 120 * 40 + 2000
+    store.index.train(OWNER)
+    assert (tmp_path / FILE).exists()
+
+
+def test_what_an_interrupt_left_half_done_is_made_anew(index: SqliteIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(index, [1, 2])
+    assert len(nearest(index, 1, 9)) == len(columns(index)) == 2
+    put(index, [3, 4])
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    for cache in (VectorCache, RecordCache):
+        with monkeypatch.context() as patch:
+            patch.setattr(cache, "add" if cache is VectorCache else "_catch_up_uses", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                nearest(index, 1) if cache is VectorCache else columns(index)
+    assert sorted(nearest(index, 1, 9)) == columns(index) == [1, 2, 3, 4]
+
+
+def test_searches_go_on_while_others_write_delete_and_quantize(tmp_path: Path, filled: Store) -> None:
+    over = threading.Event()
+    failed: list[BaseException] = []
+
+    def searching() -> None:
+        try:
+            while not over.is_set():
+                assert filled.index.nearest(vector(100), Where(OWNER), 3).ids[0] == 101
+        except BaseException as error:  # noqa: BLE001 - told below
+            failed.append(error)
+
+    threads = [threading.Thread(target=searching) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for step in range(12):
+        filled.write(list(range(120 + 20 * step, 140 + 20 * step)))
+        filled.index.delete([5 * step + 1, 5 * step + 2])
+        filled.index.train(OWNER)
+        if step % 4 == 0:
+            filled.index.scrub()
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    left = set(range(1, 361)) - {5 * step + part for step in range(12) for part in (1, 2)}
+    assert set(filled.index.nearest(vector(100), Where(OWNER), 500).ids.tolist()) == left
+    total = filled.index.status(OWNER, sums=True).total
+    assert total is not None
+    np.testing.assert_allclose(total, np.sum([vector(number - 1) for number in left], axis=0), atol=0.2)

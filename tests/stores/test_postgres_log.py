@@ -1,0 +1,252 @@
+"""The log in Postgres: writers side by side, answers that are lost, connections that are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from itertools import count
+
+import psycopg
+import pytest
+
+from hybrid_memory import EventKind, Scope
+from hybrid_memory.engines.postgres import PostgresConnection, PostgresLog
+from hybrid_memory.engines.postgres import log as log_module
+from hybrid_memory.errors import IdConflictError, StoreUnavailableError
+from hybrid_memory.ports import Appended
+from hybrid_memory.testing.drafts import ALICE, OWNERS, draft
+from hybrid_memory.testing.postgres_server import PostgresServer
+from tests.doubles import wait_until
+
+NUMBERS = count()
+BOB = Scope(user="bob")
+
+
+@pytest.fixture
+def url(postgres_server: PostgresServer) -> str:
+    return f"{postgres_server.url}?schema=log_{next(NUMBERS)}"
+
+
+@pytest.fixture
+def log(url: str) -> Iterator[PostgresLog]:
+    log = PostgresLog(PostgresConnection(url))
+    yield log
+    log.close()
+
+
+def test_many_writers_append_at_once_and_a_follower_misses_nothing(url: str) -> None:
+    """A position lower than one that was seen is never seen later, though numbers are given out side by side."""
+    clients, threads, batches, size = 2, 6, 10, 3
+    logs = [PostgresLog(PostgresConnection(url)) for _ in range(clients)]
+    reader = PostgresLog(PostgresConnection(url))
+    followed: list[str] = []
+    positions: list[int] = []
+
+    def write(client: int, thread: int) -> None:
+        for batch in range(batches):
+            first = 10_000 * client + 1_000 * thread + size * batch
+            logs[client].append(ALICE, [draft(first + n, session=f"s{client}-{thread}") for n in range(size)])
+            logs[client].append(OWNERS[thread % len(OWNERS)], [draft(first)])
+
+    def follow() -> None:
+        events = reader.read(ALICE, after=positions[-1] if positions else 0)
+        followed.extend(event.id for event in events)
+        positions.extend(event.position for event in events)
+
+    with ThreadPoolExecutor(max_workers=clients * threads) as pool:
+        writing = [pool.submit(write, client, thread) for client in range(clients) for thread in range(threads)]
+        while not all(job.done() for job in writing):
+            follow()
+        for job in writing:
+            job.result()
+    follow()
+    events = reader.read(ALICE)
+    assert [event.id for event in events] == followed
+    assert positions == sorted(set(positions))
+    for client in range(clients):
+        for thread in range(threads):
+            mine = [event.id for event in reader.read(replace(ALICE, session=f"s{client}-{thread}"))]
+            assert mine == [f"e{10_000 * client + 1_000 * thread + n}" for n in range(batches * size)]
+    for one in (*logs, reader):
+        one.close()
+
+
+def test_a_writer_that_is_slow_to_commit_holds_up_those_of_its_owner_alone(url: str) -> None:
+    """Otherwise a lower position would be seen after a higher one."""
+    slow, fast = PostgresLog(PostgresConnection(url)), PostgresLog(PostgresConnection(url))
+    slow.append(ALICE, [draft(0)])
+    with ThreadPoolExecutor() as pool:
+
+        def held(connection: psycopg.Connection[tuple[object, ...]], _: int) -> Appended:
+            (mine,) = log_module._appended(connection, ALICE, [draft(1)], None, again=False)
+            assert fast.append(BOB, [draft(1)])[0].position > mine.position
+            waiting.append(pool.submit(fast.append, ALICE, [draft(2)]))
+            while not slow._db.query("SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"):
+                assert not waiting[0].done()
+            return mine
+
+        waiting: list[Future[list[Appended]]] = []
+        first = slow._db.write(held)
+        second = waiting[0].result()[0]
+    assert first.position < second.position
+    assert [event.id for event in fast.read(ALICE)] == ["e0", "e1", "e2"]
+    slow.close()
+    fast.close()
+
+
+def test_positions_are_given_out_once_while_events_are_restored(url: str) -> None:
+    """What is restored has its own positions, lower or higher than those that are given out at the same time."""
+    writer, restorer = PostgresLog(PostgresConnection(url)), PostgresLog(PostgresConnection(url))
+    (old,) = restorer.append(ALICE, [draft(0)])
+    restored = restorer.read(ALICE)
+
+    def write(thread: int) -> list[int]:
+        owner = Scope(user=f"user{thread}")
+        return [writer.append(owner, [draft(number)])[0].position for number in range(150)]
+
+    with ThreadPoolExecutor() as pool:
+        writing = [pool.submit(write, thread) for thread in range(6)]
+        rounds = 0
+        while not all(job.done() for job in writing):
+            restorer.restore(ALICE, restored)
+            rounds += 1
+        positions = [position for job in writing for position in job.result()]
+    assert rounds > 10
+    assert len(set(positions)) == len(positions) == 6 * 150
+    restorer.restore(BOB, [replace(restored[0], scope=BOB, position=max(positions) + 500)])
+    assert restorer.append(ALICE, [draft(1)])[0].position > max(positions) + 500
+    assert restorer.heads(ALICE) == {ALICE.owner: restorer.read(ALICE)[-1].position}
+    assert old.position == restored[0].position
+    writer.close()
+    restorer.close()
+
+
+@pytest.fixture
+def lose(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
+    """Has the server do its next append without the client's hearing of it; the list counts how often."""
+    run = log_module._appended
+
+    def lose() -> list[int]:
+        lost: list[int] = []
+
+        def deaf(*given: object, **named: object) -> object:
+            monkeypatch.setattr(log_module, "_appended", run)
+            run(*given, **named)  # type: ignore[arg-type]
+            given[0].commit()  # type: ignore[attr-defined]
+            lost.append(1)
+            raise psycopg.OperationalError("the answer was lost")
+
+        monkeypatch.setattr(log_module, "_appended", deaf)
+        return lost
+
+    return lose
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_an_append_whose_answer_was_lost_is_there_once(
+    log: PostgresLog, lose: Callable[[], list[int]], fixed: bool
+) -> None:
+    log.append(ALICE, [draft(1)])
+    drafts = [draft(number, fixed=fixed) for number in range(10, 15)]
+    lost = lose()
+    appended = log.append(ALICE, drafts)
+    assert lost == [1]
+    assert [one.fresh for one in appended] == [True] * 5
+    events = log.read(ALICE)
+    assert [event.id for event in events] == ["e1", *(one.id for one in drafts)]
+    assert [event.position for event in events[1:]] == [one.position for one in appended]
+    if not fixed:
+        with pytest.raises(IdConflictError):
+            log.append(ALICE, drafts[:1])
+
+
+def test_connections_that_are_cut_again_and_again_lose_and_double_nothing(
+    postgres_server: PostgresServer, url: str
+) -> None:
+    """What raises may be done, and is done once more under the same id."""
+    log = PostgresLog(PostgresConnection(url))
+    writers, each, acknowledged = 4, 60, list[tuple[str, int]]()
+
+    def write(writer: int) -> None:
+        for number in range(each):
+            made = draft(1_000 * writer + number, session=f"s{writer}")
+            while True:
+                try:
+                    acknowledged.extend((one.id, one.position) for one in log.append(ALICE, [made]))
+                    break
+                except StoreUnavailableError:
+                    continue
+
+    cuts = 0
+    with ThreadPoolExecutor(max_workers=writers) as pool:
+        writing = [pool.submit(write, writer) for writer in range(writers)]
+        while not all(job.done() for job in writing):
+            said = len(acknowledged)
+            wait_until(lambda said=said: len(acknowledged) > said + 10 or all(job.done() for job in writing))  # type: ignore[misc]
+            cuts += postgres_server.cut() > 0
+        for job in writing:
+            job.result()
+    assert cuts >= 3
+    events = log.read(ALICE)
+    assert sorted((event.id, event.position) for event in events) == sorted(acknowledged)
+    assert len(events) == len({event.id for event in events}) == writers * each
+    log.close()
+
+
+def test_a_pool_that_is_exhausted_says_so(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybrid_memory.engines.postgres.pool.POOL_SECONDS", 0.1)
+    log = PostgresLog(PostgresConnection(f"{url}&pool=1"))
+    with ThreadPoolExecutor() as pool:
+
+        def held(_: object, __: int) -> None:
+            with pytest.raises(StoreUnavailableError, match=r"all connections are busy; .*\?pool="):
+                pool.submit(log.append, ALICE, [draft(1)]).result()
+
+        log._db.write(held)
+    assert log.append(ALICE, [draft(1)])[0].fresh
+    log.close()
+
+
+def test_another_process_hears_of_an_append(postgres_server: PostgresServer, url: str) -> None:
+    schema = url.partition("schema=")[2]
+    log, quiet = (PostgresLog(PostgresConnection(f"{url}&notify={how}")) for how in ("on", "off"))
+    with psycopg.connect(postgres_server.url, autocommit=True) as listener:
+        listener.execute(f'LISTEN "{schema}"'.encode())
+        log.append(ALICE, [draft(1)])
+        log.append(ALICE, [draft(1)])  # which is there: nobody needs to look
+        quiet.append(ALICE, [draft(2)])
+        log.append(BOB, [draft(1)])
+        heard = [notice.payload for notice in listener.notifies(timeout=10, stop_after=2)]
+        heard += [notice.payload for notice in listener.notifies(timeout=0)]
+    assert heard == [str(log._db.owner_id(owner)) for owner in (ALICE, BOB)]
+    log.close()
+    quiet.close()
+
+
+def test_what_was_erased_leaves_the_tables_with_the_next_scrub(
+    postgres_server: PostgresServer, log: PostgresLog, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A vacuum alone leaves the newest rows of a page where they were."""
+    words = "xylophone{} quartz passphrase"
+    log.append(ALICE, [draft(0)])
+    at = [
+        one.position
+        for one in log.append(ALICE, [draft(n + 1, payload={"content": words.format(n)}) for n in range(9)])
+    ]
+    log.erase(ALICE, at, {}, draft(100, kind=EventKind.ERASED))
+
+    def left() -> set[int]:
+        postgres_server.execute("CHECKPOINT")
+        files = [file.read_bytes() for file in (postgres_server.data / "base").rglob("*") if file.is_file()]
+        return {n for n in range(9) if any(words.format(n).encode() in file for file in files)}
+
+    assert left() == set(range(9)), "the test looks in the wrong place"
+    monkeypatch.setattr("hybrid_memory.engines.postgres.connection.REWRITTEN_BYTES", 0)
+    log.scrub()
+    log.scrub()
+    assert left()
+    assert ["VACUUM FULL" in message for message in caplog.messages].count(True) == 1
+    monkeypatch.undo()
+    log.scrub()
+    assert left() == set()

