@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Server = RedisServer | MilvusServer | PostgresServer
 
 WRITERS, EACH = 4, 60
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 180
 QUERIES = ["the tram to the harbour", "number 7", "渡轮 码头", "writer1-13"]
 
 

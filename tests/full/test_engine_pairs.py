@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from tests.engines.conftest import MONDAY, Clock, milvus_server, new_config, new_url, redis_server
+from tests.engines.conftest import MONDAY, Clock, milvus_server, new_config, new_url, postgres_server, redis_server
 from tests.engines.test_mixed import Teller, assert_same, counts, oracle, plain, texts
 from tests.engines.test_mixed import test_owners_with_odd_names_see_only_their_own as odd_names
 from tests.engines.test_mixed import test_two_memories_on_the_same_engines_stay_in_step as in_step
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.engines.conftest import Config
     from tests.faces import Face
 
-__all__ = ["milvus_server", "new_config", "new_url", "oracle", "redis_server"]
+__all__ = ["milvus_server", "new_config", "new_url", "oracle", "postgres_server", "redis_server"]
 
 LOGS = ["memory", "sqlite", "redis", "postgres"]
 INDEXES = ["memory", "sqlite", "redis", "milvus", "postgres"]
@@ -90,7 +90,9 @@ def hits_of(memory: HybridMemory, query: str, at: Any = None) -> list[tuple[str,
 def lived() -> dict[str, Any]:
     """What a memory in this process answers of the long history."""
     clock = Clock()
-    with open_memory(MemoryConfig(url="memory://", embedder="hashing", orchestration=AT_ONCE), clock=clock) as memory:
+    with open_memory(
+        MemoryConfig.of({"url": "memory://", "embedder": "hashing", "orchestration": AT_ONCE}), clock=clock
+    ) as memory:
         answers = live(memory, clock)
     assert answers["before"][0][0] == "I live in Rome now."
     assert answers["found 449"][0][0].startswith("I live in Beja and fed the cat446 ")

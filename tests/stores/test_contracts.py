@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from functools import cache
 from importlib.util import find_spec
 from itertools import count
@@ -21,7 +20,6 @@ from hybrid_memory.log.archived import ArchivedLog
 from hybrid_memory.ports import EventLog, SemanticIndex
 from hybrid_memory.testing.archive import ArchiveContract
 from hybrid_memory.testing.corpus import Corpus, random_corpus
-from hybrid_memory.testing.drafts import ALICE, draft
 from hybrid_memory.testing.event_log import EventLogContract
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
 
@@ -63,14 +61,6 @@ class TestEventLog(EventLogContract):
         log = openers[request.param]()
         yield log
         log.close()
-
-    def test_what_an_archive_has_is_counted_apart(self, log: EventLog) -> None:
-        if not isinstance(log, ArchivedLog):
-            super().test_what_an_archive_has_is_counted_apart(log)
-            return
-        log.append(ALICE, [draft(number) for number in range(3)])
-        assert log.expire(ALICE, datetime.max.replace(tzinfo=UTC)) == 2
-        assert (log.size().events, log.size().archived) == (3, 0), "it has its archive"
 
 
 class TestInMemoryArchive(ArchiveContract):
