@@ -25,7 +25,7 @@ INDEXES = ["memory", "sqlite", "redis", "milvus", "postgres"]
 PAIRS = [f"{log}+{index}" for log in LOGS for index in INDEXES]
 TURNS, SESSIONS = 480, 4
 # A prompt learns the newest sentences, and leaves the others to the background: how far that is, is a matter of time.
-AT_ONCE = {"background": False}
+AT_ONCE: dict[str, Any] = {"orchestration": {"background": False}, "learning": {"background": False}}
 TOWNS = ["Lisbon", "Porto", "Braga", "Faro", "Évora", "Beja"]
 WORDS = "tram harbour lamp violin pepper bridge window garden bicycle ferry cloud mountain river 苹果 火车 月亮".split()
 
@@ -90,9 +90,7 @@ def hits_of(memory: HybridMemory, query: str, at: Any = None) -> list[tuple[str,
 def lived() -> dict[str, Any]:
     """What a memory in this process answers of the long history."""
     clock = Clock()
-    with open_memory(
-        MemoryConfig.of({"url": "memory://", "embedder": "hashing", "orchestration": AT_ONCE}), clock=clock
-    ) as memory:
+    with open_memory(MemoryConfig.of({"url": "memory://", "embedder": "hashing", **AT_ONCE}), clock=clock) as memory:
         answers = live(memory, clock)
     assert answers["before"][0][0] == "I live in Rome now."
     assert answers["found 449"][0][0].startswith("I live in Beja and fed the cat446 ")
@@ -105,5 +103,5 @@ def lived() -> dict[str, Any]:
 @pytest.mark.parametrize("engines", [pair for pair in PAIRS if pair != "memory+memory"])
 def test_a_long_history_is_answered_as_in_memory(engines: str, new_config: Config, lived: dict[str, Any]) -> None:
     clock = Clock()
-    with open_memory(new_config(engines, orchestration=AT_ONCE), clock=clock) as memory:
+    with open_memory(new_config(engines, **AT_ONCE), clock=clock) as memory:
         assert_same(live(memory, clock), lived)
