@@ -4,22 +4,22 @@
 
     HybridMemoryError
     ├── InvalidInputError (ValueError)      the caller: an argument is wrong, nothing was changed
-    │   ├── InvalidScopeError               whose memory is missing or malformed
-    │   ├── InvalidMessageError             a message cannot be stored as it is
+    │   ├── InvalidScopeError               the owner is missing or malformed
+    │   ├── InvalidMessageError             a message cannot be stored
     │   ├── IdConflictError                 an id is taken by a different message
     │   └── InvalidConfigError              a setting, URL or YAML file is wrong
-    ├── AccessDeniedError                   the caller: has no right to this
+    ├── AccessDeniedError                   the caller: not allowed to do this
     ├── MemoryClosedError                   the caller: the memory was closed
     ├── StoreError                          the operator: disk or engine
     │   ├── StoreUnavailableError           cannot be opened, written or locked
-    │   │   └── OutcomeUnknownError         it did not answer a write: repeat it under the same ids
-    │   ├── WrongKeyError                   encrypted with another key, or one of store and caller has none
+    │   │   └── OutcomeUnknownError         a write was not answered: repeat it with the same ids
+    │   ├── WrongKeyError                   the key is wrong or missing, or the store is not encrypted
     │   ├── StoreVersionError               written by a newer version of this library
-    │   ├── OutdatedError                   what was to be written was made from what is erased by now
+    │   ├── OutdatedError                   the write was based on events that have been erased
     │   └── EmbedderMismatchError           indexed by another embedder: rebuild
-    ├── ModelError                          an embedder or model failed or answered nonsense
+    ├── ModelError                          an embedder or model failed or gave an invalid answer
     ├── DeadlineExceededError (TimeoutError)  scheduled work did not begin in time
-    ├── QueueFullError                      too much work is queued already: wait, or ask for less
+    ├── QueueFullError                      too much work is queued: wait, or request less
     └── MissingDependencyError (ImportError)  an optional package is not installed
 """
 
@@ -31,7 +31,7 @@ DISTRIBUTION = "hybrid-agent-memory"
 
 
 class HybridMemoryError(Exception):
-    """The root of every error of this library."""
+    """The base class of every error of this library."""
 
 
 class InvalidInputError(HybridMemoryError, ValueError):
@@ -39,11 +39,11 @@ class InvalidInputError(HybridMemoryError, ValueError):
 
 
 class InvalidScopeError(InvalidInputError):
-    """The scope names nobody, or a part of it is malformed."""
+    """The scope names no owner, or a part of it is malformed."""
 
 
 class InvalidMessageError(InvalidInputError):
-    """A message cannot be stored as it is."""
+    """A message cannot be stored."""
 
 
 class IdConflictError(InvalidInputError):
@@ -55,12 +55,12 @@ class InvalidConfigError(InvalidInputError):
 
 
 class AccessDeniedError(HybridMemoryError):
-    """A user or agent has no right to do this in a shared space; nothing was done.
+    """A user or agent is not allowed to do this in a shared space; nothing was done.
 
     Args:
         who: the user and the agent, as text.
-        verb: what they asked for; space: where.
-        reason: what it takes.
+        verb: what they tried; space: where.
+        reason: the right it needs.
     """
 
     def __init__(self, who: str, verb: str, space: str, reason: str) -> None:
@@ -75,7 +75,7 @@ class MemoryClosedError(HybridMemoryError):
 
 
 class StoreError(HybridMemoryError):
-    """A store failed: look at the disk or the engine."""
+    """A store failed: check the disk or the engine."""
 
 
 class StoreUnavailableError(StoreError):
@@ -83,36 +83,36 @@ class StoreUnavailableError(StoreError):
 
 
 class OutcomeUnknownError(StoreUnavailableError):
-    """The store did not answer a write, which may be done or come to be done: repeat it under the same ids.
+    """The store did not answer a write, which may or may not take effect: repeat it with the same ids.
 
     Attributes:
-        ids: of what was to be written, also those that were made for it.
+        ids: the ids of the write, including generated ones.
     """
 
     def __init__(self, ids: Sequence[str], reason: object) -> None:
         self.ids = tuple(ids)
         shown = ", ".join(map(repr, self.ids[:3])) + (", ..." if len(self.ids) > 3 else "")  # noqa: PLR2004 - enough
-        super().__init__(f"{reason}; whether {shown} was written is not known: write it again under the same id")
+        super().__init__(f"{reason}; it is unknown whether {shown} was written: write it again with the same id")
 
 
 class WrongKeyError(StoreError):
-    """The store is encrypted with another key, or is encrypted and no key was given, or the other way round."""
+    """The key is wrong, is missing for an encrypted store, or was given for one that is not encrypted."""
 
 
 class StoreVersionError(StoreError):
-    """The store was written with another schema than this version knows."""
+    """The store was written with a schema that this version does not know."""
 
 
 class OutdatedError(StoreError):
-    """What was to be written was made from an earlier state of the log: nothing was written, make it anew."""
+    """The write was based on an earlier state of the log; nothing was written, derive it again."""
 
 
 class EmbedderMismatchError(StoreError):
     """The store's vectors come from another embedder than the one given.
 
     Args:
-        there: name and width of the embedder behind the store's vectors.
-        given: the name of the other one, and its width where it is known.
+        there: name and width of the embedder that made the store's vectors.
+        given: name of the other embedder, and its width if known.
     """
 
     def __init__(self, there: tuple[str, int], given: tuple[str, int | None]) -> None:
@@ -124,23 +124,23 @@ class EmbedderMismatchError(StoreError):
 
 
 class ModelError(HybridMemoryError):
-    """An embedder or a language model failed, or returned something of the wrong shape."""
+    """An embedder or language model failed, or returned an invalid answer."""
 
 
 class DeadlineExceededError(HybridMemoryError, TimeoutError):
-    """Scheduled work did not begin before its deadline, and was not done."""
+    """Scheduled work did not begin before its deadline and was dropped."""
 
 
 class QueueFullError(HybridMemoryError):
-    """As much work is queued as may be, and none of it began within the time that the caller would wait."""
+    """The queue is full, and stayed so for as long as the caller was willing to wait."""
 
 
 class MissingDependencyError(HybridMemoryError, ImportError):
     """An optional package is not installed.
 
     Attributes:
-        package: what is missing.
-        extra: the extra of this distribution that brings it.
+        package: the missing package.
+        extra: the extra of this distribution that installs it.
     """
 
     def __init__(self, package: str, extra: str) -> None:
@@ -150,4 +150,4 @@ class MissingDependencyError(HybridMemoryError, ImportError):
 
 
 class TextOnlyWarning(UserWarning):
-    """No embedder is available: recall works on words alone until one is given."""
+    """No embedder is available: recall works with words alone until you give it one."""

@@ -27,27 +27,26 @@ class SummaryStrategy(Protocol):
 
 
 class CompactionConfig(Settings):
-    """When the oldest turns of a session are compacted into its summary, and how a prompt is shared out.
+    """When older turns of a session are compacted into its summary, and how the budget of a prompt is shared.
 
     Attributes:
-        strategy: how a summary is made: a name, of ours or of an installed package's, or an object; see
-            docs/internals.md. Whether the name is known is told when the memory is opened.
-        max_tokens: of a prompt, unless `assemble` is given another number.
-        rounds: compact when the queue has so many turns of the user; None never asks.
+        strategy: how a summary is made: the name of a strategy, or an object.
+        max_tokens: the budget of a prompt, unless `assemble` is given another.
+        rounds: compact when the conversation has this many user turns; None ignores their number.
         flush: compact when the prompt needs more than this share of its budget.
-        pressure: a context says that it is under pressure from this share of its budget on.
-        density: compact when the mean importance of the turns that would be compacted reaches this; in [0, 1].
-        drift: compact when the topic changes this clearly between two stretches of turns; in [0, 1], see
+        pressure: the share of the budget above which `Context.under_pressure` is true.
+        density: compact when the mean importance of the turns to be compacted reaches this; in [0, 1].
+        drift: compact when the topic changes by this much between two stretches of turns; in [0, 1], see
             `hybrid_memory.context.triggers.drift`. Needs an embedder.
-        keep_rounds: how many rounds stay verbatim, where the budget allows; the more is in them, the more of these.
-        keep_least: the fewest of them that stay where rounds, not tokens, call for compaction.
-        keep_ratio: share that the turns which stay may fill, of what the parts in front of them leave of the budget.
-        summary_ratio: share of the budget for the summary.
-        artifact_ratio: share of the budget for the artifacts: files, commands, tests, errors, ids.
-        recall_ratio: share of the budget for recalled memories, over all turns that the prompt shows.
-        offload_tokens: where room is short, a message longer than this is shortened; the log has all of it.
-        model_timeout: after this time a language model counts as failed; while somebody waits for a prompt, after
-            ``orchestration.model_timeout`` if that is less, and the summary goes by rules.
+        keep_rounds: how many rounds stay verbatim if the budget allows; dense rounds keep more of their neighbours.
+        keep_least: the fewest rounds to keep when rounds, not tokens, trigger a compaction.
+        keep_ratio: the share of the remaining budget that the kept turns may fill.
+        summary_ratio: the share of the budget for the summary.
+        artifact_ratio: the share of the budget for artifacts: files, commands, tests, errors, ids.
+        recall_ratio: the share of the budget for recalled memories, over all turns in the prompt.
+        offload_tokens: when space is short, a message longer than this is shortened; the log keeps all of it.
+        model_timeout: when a language model counts as failed and the summary is made by rules; while a user waits for
+            the prompt, ``orchestration.model_timeout`` applies if it is shorter.
     """
 
     strategy: str | InstanceOf[SummaryStrategy] = "anchored"
@@ -76,14 +75,14 @@ class CompactionConfig(Settings):
 
     @classmethod
     def preset(cls, name: PresetName, **changes: Any) -> Self:
-        """Settings that belong together, with these changed.
+        """A set of settings that go together, with your changes.
 
         ``chat`` keeps a short window: 5 rounds (10 messages) are compacted to 3. ``conversation`` compacts 140 rounds
-        to 20. ``agent`` has 100,000 tokens and keeps 30 %. ``memgpt`` warns at 70 % and flushes half of the queue
-        at 100 %, into a recursive summary.
+        to 20. ``agent`` has 100,000 tokens and keeps 30 %. ``memgpt`` warns at 70 % and flushes half of the
+        conversation at 100 %, into a recursive summary.
 
         Raises:
-            InvalidConfigError: there is no such preset, or a change is refused.
+            InvalidConfigError: the preset does not exist, or a change is invalid.
         """
         if name not in _PRESETS:
             raise InvalidConfigError(f"no preset {name!r}: choose one of {', '.join(_PRESETS)}")
@@ -99,15 +98,14 @@ _PRESETS: dict[str, dict[str, Any]] = {
 
 
 class PromptConfig(Settings):
-    """How a prompt is laid out; see docs/prompts.md.
+    """How memories are shown in a prompt; see docs/prompts.md.
 
     Attributes:
-        place: of what was learned, summarised and recalled: ``turn`` in front of the words of the user's turn that it
-            belongs to, ``message`` as messages of their own before it.
-        memories: what recalled memories stand in, with ``{memories}`` where they come.
-        min_confidence: that a recalled turn answers, see `Hit.confidence`, which one at least must have; beside it a
-            quarter of that is enough, since what is asked for often stands next to the turn that resembles the
-            question. At 0 all that is recalled is shown.
+        place: where profile, summary and memories go: ``turn`` puts them before the words of the user's turn they
+            belong to, ``message`` in separate messages before it.
+        memories: the text around recalled memories, with ``{memories}`` as the placeholder.
+        min_confidence: recalled turns are shown only if one of them has this `Hit.confidence`; the others then need a
+            quarter of it, since the answer is often next to the turn that resembles the question. 0 shows everything.
     """
 
     place: Literal["turn", "message"] = "turn"
@@ -123,15 +121,15 @@ class PromptConfig(Settings):
 
 
 class PagingConfig(Settings):
-    """How a prompt is laid out where the model pages its memory itself, as in MemGPT (arXiv 2310.08560, section 2.2).
+    """How a prompt is laid out for a model that pages its own memory, as in MemGPT (arXiv 2310.08560, section 2.2).
 
     Attributes:
-        pressure: the model is warned, once until the next flush, when the prompt fills this share of its budget.
-        flush: when the prompt no longer fits, messages leave it until they fill at most ``1 - flush`` of what system
-            message and blocks leave of the budget; at least one stays.
-        summary: share of the budget for the recursive summary of what was flushed.
-        artifacts: share of the budget for its files, commands, tests, errors and ids.
-        blocks: share of the budget that the blocks may fill; what is beyond it is cut in the prompt, not in the block.
+        pressure: the share of the budget at which the model is warned, once until the next flush.
+        flush: when the prompt no longer fits, messages leave it until they fill at most ``1 - flush`` of the budget
+            that system message and blocks leave; at least one message stays.
+        summary: the share of the budget for the recursive summary of flushed messages.
+        artifacts: the share of the budget for files, commands, tests, errors and ids.
+        blocks: the share of the budget for blocks; longer blocks are cut in the prompt, but not in the store.
     """
 
     pressure: float = Field(default=0.7, gt=0, lt=1)
@@ -147,7 +145,7 @@ class PagingConfig(Settings):
         return self
 
     def applied(self, compaction: CompactionConfig) -> CompactionConfig:
-        """The settings of compaction that this comes to: by tokens alone, into a recursive summary."""
+        """The compaction settings this implies: by tokens alone, into a recursive summary."""
         changed: dict[str, Any] = {
             "strategy": "recursive",
             "rounds": None,

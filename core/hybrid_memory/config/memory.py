@@ -37,14 +37,14 @@ StoreUrl: TypeAlias = Annotated[str, AfterValidator(_clean_url)]
 
 
 class IndexConfig(Settings):
-    """Where the semantic index (L2) is, if it is not beside the log, and how its vectors are searched.
+    """Where the semantic index (L2) is, if not with the log, and how its vectors are searched.
 
     Attributes:
         url: ``redis://host:6379/0``, ``milvus://host:19530``, ``milvus:///folder.db`` (Milvus Lite),
-            ``sqlite:///file.db`` or ``memory://``; None is the engine of the log.
-        algorithm: of Redis (``flat``, ``hnsw``) or Milvus (``flat``, ``ivf_flat``, ``hnsw``); None is the engine's own
-            default, exact in Redis and ``ivf_flat`` in Milvus. The embedded index chooses by itself.
-        nlist: inverted lists of ``ivf_flat``.
+            ``sqlite:///file.db`` or ``memory://``; None uses the engine of the log.
+        algorithm: for Redis ``flat`` or ``hnsw``, for Milvus ``flat``, ``ivf_flat`` or ``hnsw``; None is the engine's
+            default: exact in Redis, ``ivf_flat`` in Milvus. The embedded index chooses by itself.
+        nlist: number of inverted lists for ``ivf_flat``.
     """
 
     url: StoreUrl | None = None
@@ -53,11 +53,11 @@ class IndexConfig(Settings):
 
 
 class ArchiveConfig(Settings):
-    """Where messages go when they leave the log (L3) for their age; they stay readable.
+    """Where old messages move when they leave the log (L3); they stay readable.
 
     Attributes:
         url: ``clickhouse://host:8123/database`` or ``chdb:///folder`` (the embedded engine); None keeps all in the log.
-        after: the age from which on they go.
+        after: the age at which messages are archived.
     """
 
     url: StoreUrl | None = None
@@ -65,14 +65,14 @@ class ArchiveConfig(Settings):
 
 
 class RetentionConfig(Settings):
-    """What recall leaves out because of its age; nothing is destroyed, `forget(expired=True)` does that.
+    """What recall ignores because of its age. Nothing is destroyed; `forget(expired=True)` does that.
 
     Attributes:
-        ttl: the longest age by kind (``turn``, ``fact``) or category (``preference``, ``task``, ``knowledge``,
+        ttl: the maximum age by kind (``turn``, ``fact``) or category (``preference``, ``task``, ``knowledge``,
             ``relation``).
-        half_life: after this time a record of no importance that was never used is half forgotten; None forgets
-            nothing. See `hybrid_memory.store.forget`.
-        least: records that are retained less than this are left out; in (0, 1).
+        half_life: the time after which retention of an unimportant, unused record halves; None disables forgetting. See
+            `hybrid_memory.store.forget`.
+        least: records with a lower retention are ignored; in (0, 1).
     """
 
     ttl: dict[Literal["turn", "fact", "preference", "task", "knowledge", "relation"], Duration] = Field(
@@ -83,12 +83,12 @@ class RetentionConfig(Settings):
 
 
 class RedactionConfig(Settings):
-    """What is taken out of messages before they are stored; see `hybrid_memory.text.redaction` for the rules.
+    """What is removed from messages before they are stored; see `hybrid_memory.text.redaction` for the rules.
 
     Attributes:
-        kinds: of secrets and personal data; none by default.
-        keep_original: keep the original in the log, for `history` and prompts; only the index, the facts and the
-            profile are without it then.
+        kinds: the kinds of secrets and personal data to remove; none by default.
+        keep_original: keep the original in the log, for `history` and prompts, and redact only the index, the facts and
+            the profile.
     """
 
     kinds: tuple[Literal["api key", "password", "email", "id number", "card", "iban", "phone", "ip"], ...] = ()
@@ -99,19 +99,18 @@ class LearningConfig(Settings):
     """How facts are learned.
 
     Attributes:
-        conflicts: who wins where two authors disagree about a thing that has one value: the ``newest`` word, the
-            author who is ``trusted`` more, or nobody until it is resolved (``ask``). An author's own newer word wins.
-        extractor: what reads claims from turns: ``sentences`` by their meaning, with the local embedder, ``rules`` by
-            wording alone, or the name of an installed one.
-        model: let the language model read the turns too, where there is one.
-        origins: whose words facts are read from: the ``user``'s, and those of a ``person`` who speaks under a name of
-            their own, who can say things about themselves and give no instructions. With ``assistant`` the notes that a
-            model makes for the user with the memory's tools count as the user's facts, as where nothing else is ever
-            said; without it only what the user's own turns say as well. Notes never instruct. Nothing that a tool, a
-            page of the web or an import says, nor the assistant's own turns, is ever read as a fact.
-        background: learn without being asked, on a thread of its own, once the conversation has been quiet for
-            ``delay``; otherwise when facts or the profile are asked for, and with `flush` and `learn`.
-        delay: the quiet after a write.
+        conflicts: who wins when two authors disagree about something with a single value: the ``newest`` statement, the
+            more ``trusted`` author, or nobody until it is resolved (``ask``). An author's own newer statement wins.
+        extractor: what extracts claims from turns: ``sentences`` by meaning, with the local embedder; ``rules`` by
+            wording alone; or the name of an installed extractor.
+        model: let the language model extract facts too, if there is one.
+        origins: whose words facts are extracted from: the ``user``, and a ``person`` who speaks under their own name,
+            about themselves and without giving instructions. With ``assistant``, notes that a model writes for the user
+            with the memory tools count as the user's facts; without it, only if the user's own turns say the same.
+            Notes never instruct. Facts are never extracted from tools, web pages, imports or the assistant's turns.
+        background: learn on a background thread once the conversation has been quiet for ``delay``; otherwise only when
+            facts or the profile are requested, and with `flush` and `learn`.
+        delay: how long the conversation must be quiet.
     """
 
     conflicts: ConflictRule = "newest"
@@ -123,24 +122,22 @@ class LearningConfig(Settings):
 
 
 class OrchestrationConfig(Settings):
-    """Where and when work runs.
+    """Concurrency, batching, time limits and caches.
 
     Attributes:
-        concurrency: tasks of one kind that run at the same time.
-        background: index and learn on threads of the library once the conversation pauses, record what was used, and
-            archive what is old.
-        batch: texts that are embedded in one call of the embedder.
-        window: how long a batch of background work may wait for more.
-        embedding_concurrency: calls of the embedder at the same time.
-        model_timeout: how long recall waits for one answer of a model that was given (embedder, ranker, compressor,
-            extractor), and a prompt for one of a language model, and then does without; work in the background, `flush`
-            and `rebuild` wait six times as long. For a language model that nobody waits for it is
-            ``compaction.model_timeout``. A model that hangs is asked again only now and then.
-        engine_timeout: how long recall waits for one answer of a server (of log, index or archive), and then makes do
-            with what else there is, with a note; writes and all other work wait 8 to 10 seconds. A server that is
-            silent is asked again only now and then.
-        cache: embeddings of queries and texts that are kept in memory; 0 keeps none.
-        cache_ttl: how long.
+        concurrency: how many tasks of one kind run at the same time.
+        background: index, learn, count uses and archive on background threads once the conversation pauses.
+        batch: texts per call of the embedder.
+        window: how long a batch of background work waits for more texts.
+        embedding_concurrency: how many calls of the embedder run at the same time.
+        model_timeout: how long recall waits for your embedder, ranker, compressor or extractor, and a prompt for a
+            language model, before going on without it. Background work, `flush` and `rebuild` wait six times as long; a
+            language model in the background has ``compaction.model_timeout``. A model that hangs is retried only
+            occasionally.
+        engine_timeout: how long recall waits for a server of log, index or archive before going on without it, with a
+            note; writes and other work wait 8 to 10 seconds. A silent server is retried only occasionally.
+        cache: how many embeddings are kept in memory; 0 keeps none.
+        cache_ttl: how long an embedding is kept.
     """
 
     concurrency: int = Field(default=10, ge=1, le=1000)
@@ -158,12 +155,11 @@ class OrchestrationConfig(Settings):
 class Weights:
     """How much each signal counts; the same field names as `Signals`.
 
-    ``score = sum(weight * signal) / sum(weights)``, so it stays in [0, 1]; with every adjustment at 0 it is exactly
-    ``0.7 * vector + 0.3 * text``. An adjustment at 0 is off. The defaults are those of the ranker ``learned-1``, and
-    `fixed` those of ``weighted-mean``. Neighbours, segment and importance fade where turns are long; current counts
-    only where something that was found is out of date, exact where the query quotes something or has a path or an id,
-    temporal where it names a time. A hit carries the weights as they were applied. Recency and use are off by default:
-    no labelled set at hand shows what they are worth.
+    ``score = sum(weight * signal) / sum(weights)``, so a score lies in [0, 1]. With every adjustment at 0 it is exactly
+    ``0.7 * vector + 0.3 * text``. The defaults belong to the ranker ``learned-1``, `fixed` to ``weighted-mean``.
+    Neighbours, segment and importance count less for long turns; current counts only if some hit is outdated, exact
+    only if the query has a quotation, path or id, temporal only if it names a time. A hit carries the weights as
+    applied. Recency and use are off by default, since no labelled data shows a benefit.
 
     Raises:
         InvalidInputError: a weight is negative or not finite, or all are 0.
@@ -194,27 +190,27 @@ class Weights:
 
     @classmethod
     def plain(cls) -> Self:
-        """``0.7 * vector + 0.3 * text`` and nothing else."""
+        """Only ``0.7 * vector + 0.3 * text``."""
         return cls(**{part.name: 0.0 for part in fields(cls)} | {"vector": 0.7, "text": 0.3})
 
     @classmethod
     def fixed(cls) -> Self:
-        """Those of the ranker ``weighted-mean``: vector, text and six adjustments whose signals were not learned."""
+        """The weights of the ranker ``weighted-mean``: vector, text and six adjustments chosen by hand."""
         adjusted = {"neighbours": 0.3, "segment": 0.4, "importance": 0.3, "current": 1.0, "exact": 0.4, "temporal": 0.4}
         return replace(cls.plain(), **adjusted)
 
     @classmethod
     def routed(cls) -> Self:
-        """``0.5 * vector + 0.15 * text + 0.15 * exact + 0.2 * temporal`` and nothing else.
+        """Only ``0.5 * vector + 0.15 * text + 0.15 * exact + 0.2 * temporal``.
 
-        By meaning 0.5, by time 0.2, and word for word 0.3: shared by ``exact``, which counts only where the query
-        quotes something or has a path or an id, and ``text``, by which plain keywords count.
+        Meaning has 0.5, time 0.2, and words 0.3: half of it for ``exact``, which counts only for quotations, paths and
+        ids in the query, and half for ``text``, which counts plain keywords.
         """
         return replace(cls.plain(), vector=0.5, text=0.15, exact=0.15, temporal=0.2)
 
     @classmethod
     def heat(cls) -> Self:
-        """``0.3 * use + 0.7 * recency`` and nothing else: what is in use and new, among what the paths found."""
+        """Only ``0.3 * use + 0.7 * recency``: the most used and most recent of all candidates."""
         return replace(cls.plain(), vector=0.0, text=0.0, use=0.3, recency=0.7)
 
 
@@ -222,19 +218,19 @@ class RecallConfig(Settings):
     """How recall searches and scores.
 
     Attributes:
-        weights: of the signals; None are the ranker's own, see `Weights`.
-        candidates: how many records each of the vector and the text path brings in.
-        half_life: after this time a record's recency is 0.5.
-        diversity: 0 ranks by score alone; towards 1, records that repeat better ones fall back (MMR).
-        synonyms: groups of words that mean the same; where a query has one, the others are looked for too.
-        cache_ttl: an answer is given again within this time, if nothing was written since; 0 finds each one anew.
-        ranker: what scores the candidates: ``learned-1``, the weighted mean of signals that were learned;
-            ``weighted-mean``, that of signals as they are; or the name of an installed one.
-        rerank_candidates: how many of the best a reranker scores anew; the others stay behind, in our order.
-        origins: whose words recall may return, and prompts with it, of those in `Origin`; empty means anybody's.
-        min_confidence: what recall leaves out is less sure than this to answer, see `Hit.confidence`; 0 leaves out
-            nothing. Of prompts ``prompt.min_confidence`` is.
-        count_uses: record in the log which records were recalled, in batches; see `Record.uses`.
+        weights: weights of the signals; None uses the ranker's own, see `Weights`.
+        candidates: how many records the vector search and the text search each contribute.
+        half_life: the age at which a record's recency is 0.5.
+        diversity: 0 ranks by score alone; towards 1, records that repeat better ones rank lower (MMR).
+        synonyms: groups of words with the same meaning; a query with one of them also matches the others.
+        cache_ttl: how long an answer is reused while nothing is written; 0 disables the cache.
+        ranker: what scores the candidates: ``learned-1``, a weighted mean of calibrated signals; ``weighted-mean``, of
+            raw signals; or the name of an installed ranker.
+        rerank_candidates: how many of the best hits a reranker scores again; the others follow in their order.
+        origins: whose words recall and prompts may contain, see `Origin`; empty means anybody's.
+        min_confidence: recall leaves out hits with a lower `Hit.confidence`; 0 leaves out none. Prompts use
+            ``prompt.min_confidence``.
+        count_uses: record in the log, in batches, which records were recalled; see `Record.uses`.
     """
 
     weights: Weights | None = None
@@ -251,34 +247,34 @@ class RecallConfig(Settings):
 
 
 class MemoryConfig(Settings):
-    """Settings of a memory; `to_yaml` and `from_yaml` carry them in a file.
+    """All settings of a memory; `to_yaml` and `from_yaml` write and read them as a file.
 
     Attributes:
-        url: where the log (L3) is, and the index with it: ``sqlite:///relative.db``, ``sqlite:////absolute.db``,
-            ``memory://`` or ``redis://host:6379/0``.
-        index: where the index (L2) is instead.
-        archive: where old messages go.
-        outbox: a file that takes writes while the log cannot be reached, and gives them to it in order once it can;
-            None lets such writes fail.
+        url: where the log (L3) and by default the index are: ``sqlite:///relative.db``, ``sqlite:////absolute.db``,
+            ``postgresql://user@host/database``, ``redis://host:6379/0`` or ``memory://``.
+        index: where the index (L2) is, if elsewhere.
+        archive: where old messages move.
+        outbox: a file that takes writes while the log is unreachable, and delivers them in order later; None lets such
+            writes fail.
         embedder: ``auto`` is ``local`` if it is installed, else text only; ``local``; ``none`` for text only;
             ``hashing`` for tests. Any other is the name of the model that is given to `open_memory`.
         power_safe: fsync before a write is acknowledged, so that it survives a power cut and not only a crash.
-        exact_limit: vectors of one owner that are searched exactly; beyond, the embedded store keeps a byte a dimension
-            in a file that it maps, finds candidates there, and scores them exactly.
-        cache_megabytes: memory for the vectors and columns of the owners used last, on the embedded store; mapped files
-            do not count, and the owner in use may take more.
-        cleaning: how much of fillers, stutters and padding is left out of what is indexed and summarised; the log keeps
-            all, and prompts show turns as they were said.
+        exact_limit: up to this many vectors of one owner are searched exactly; beyond, the embedded store searches
+            vectors of one byte a dimension in a memory-mapped file and scores the candidates exactly.
+        cache_megabytes: memory for vectors and columns of recently used owners, on the embedded store; mapped files do
+            not count, and the current owner may take more.
+        cleaning: how many fillers, stutters and padding characters are removed before indexing and summarising; the log
+            and prompts keep the original words.
         recall: how recall searches and scores.
         compaction: how long conversations are compacted.
         prompt: how prompts are laid out.
         learning: how facts are learned.
-        retention: what recall leaves out because of its age.
-        redaction: secrets and personal data that are taken out of messages.
-        orchestration: where and when work runs.
+        retention: what recall ignores because of its age.
+        redaction: which secrets and personal data are removed from messages.
+        orchestration: concurrency, batching, time limits and caches.
 
     Raises:
-        InvalidConfigError: an unknown setting or a value out of range.
+        InvalidConfigError: a setting is unknown or out of range.
     """
 
     url: StoreUrl = "sqlite:///memory.db"
@@ -300,14 +296,14 @@ class MemoryConfig(Settings):
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:
-        """The settings in a YAML file, which has the fields of this class as keys; see `to_yaml`.
+        """Read settings from a YAML file whose keys are the fields of this class; see `to_yaml`.
 
-        Every setting may be left out. The sections of versions before 0.10 (under ``memory_system``) are read too, with
-        a `DeprecationWarning`.
+        Every setting is optional. Files from before version 0.10 (under ``memory_system``) are read too, with a
+        `DeprecationWarning`.
 
         Raises:
-            InvalidConfigError: the file cannot be read, or is wrong: a line for each mistake, with the file, the line
-                and column, the setting, what is allowed and the value.
+            InvalidConfigError: the file cannot be read or has mistakes; one line for each, with file, line and column,
+                the setting, its value and what is allowed.
         """
         from hybrid_memory.config import sections, yaml  # noqa: PLC0415 - only who reads YAML pays for it
 
@@ -318,10 +314,10 @@ class MemoryConfig(Settings):
         return yaml.loaded(cls, content, str(path), translate=sections.translate)
 
     def to_yaml(self, *, passwords: bool = False) -> str:
-        """All settings, as `from_yaml` reads them; raises `InvalidConfigError` for an object that no file can hold.
+        """All settings as YAML for `from_yaml`; raises `InvalidConfigError` for a setting that is an object.
 
         Args:
-            passwords: with those of URLs; without, ``***`` stands for user and password.
+            passwords: include the passwords of URLs; otherwise ``***`` replaces user and password.
         """
         from hybrid_memory.config import yaml  # noqa: PLC0415 - only who writes YAML pays for it
 

@@ -45,13 +45,13 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Something that did not fit.
+    """Something that did not fit into the prompt.
 
     Attributes:
-        section: where it would have stood.
-        what: in a few words.
-        handle: what `expand` takes to show it; empty if it can only be had by a larger budget.
-        tokens: it would have cost.
+        section: the section it belongs to.
+        what: a short description.
+        handle: pass it to `expand` to see the original; empty if only a larger budget can show it.
+        tokens: its size.
     """
 
     section: str
@@ -62,15 +62,15 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a prompt, or one that has no place in it, and why.
+    """A part of a prompt, or one that was left out, and why.
 
     Attributes:
-        section: where it stands, or would.
-        what: in a few words.
-        tokens: that it takes; of what is left out, that it would.
+        section: the section it belongs to.
+        what: a short description.
+        tokens: its size.
         reason: such as ``whole`` or ``shortened: 9,100 tokens``.
-        handle: what `expand` takes to show it; empty for what is no part of the log.
-        shown: whether it stands in the prompt.
+        handle: pass it to `expand` to see the original; empty if it is not part of the log.
+        shown: whether it is in the prompt.
     """
 
     section: str
@@ -86,29 +86,29 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What `assemble` laid out.
+    """A prompt made by `assemble`.
 
     Attributes:
-        messages: to send: one system message if there is anything for it, then the conversation, which begins with
-            the user's turn; what was recalled stands in front of the turn that it was recalled for.
-        sections: the text of each part by its name, in the order of the layout.
-        tokens: of all of it, with the framing of messages and the tool schemas. More than ``max_tokens`` only where
-            identity, instructions, tools and the last turn need more: these stand in the prompt in any case.
+        messages: the messages to send: at most one system message, then the conversation, starting with a user turn;
+            memories come before the turn they were recalled for.
+        sections: the text of each section by name, in order.
+        tokens: the size of the prompt with message framing and tool schemas. It exceeds ``max_tokens`` only if
+            identity, instructions, tools and the last turn alone do.
         max_tokens: the budget.
-        section_tokens: of each part.
-        dropped: what did not fit, and how to get at it.
-        hits: what was recalled for this question now, best first.
-        note: what stands in front of the question as recalled, now or when it was asked before; empty if nothing.
-        breakpoints: rows of ``messages`` after which the prompt stays the same in the next call, or longer.
-        pressure: share of the budget that is used by what stays in the prompt, in [0, 1].
-        under_pressure: whether that is more than the configured share: time to save what matters.
-        compacted: why older turns were compacted for this call; empty if they were not.
-        reader: the tool that the prompt names for reading on; empty if it names none.
-        preface: what stands in front of the question in marked places, for hosts that add the question themselves.
-        standing: profile, summary and what others wrote, in their marks before the conversation.
-        plan: every part, with the reason why it stands as it does.
-        unwritten: why nothing could be written for this call, as on a full disk: nothing new was compacted or learned,
-            and the note is not kept; empty if all was.
+        section_tokens: the size of each section.
+        dropped: what did not fit, and how to read it.
+        hits: the memories recalled for this question now, best first.
+        note: the memories shown with the question, recalled now or when it was first asked; may be empty.
+        breakpoints: indexes of messages up to which the next prompt will be identical, for prompt caching.
+        pressure: the share of the budget in use, in [0, 1].
+        under_pressure: whether that exceeds the configured share.
+        compacted: why older turns were compacted for this call; empty if none were.
+        reader: the tool that the prompt names for reading more; empty if none.
+        preface: the marked texts before the question, for hosts that add the question themselves.
+        standing: profile, summary and texts of others, as marked before the conversation.
+        plan: every part, with the reason for how it is shown.
+        unwritten: why nothing could be written, such as a full disk; then nothing was compacted or learned. Empty if
+            all went well.
     """
 
     messages: tuple[Message, ...]
@@ -131,15 +131,15 @@ class Context:
 
     @property
     def text(self) -> str:
-        """All messages as one text, each behind its role."""
+        """All messages as one text, each after its role."""
         return "\n\n".join(f"{message.role}: {message.text}" for message in self.messages)
 
     def as_dicts(self, *, cache_control: bool = False) -> list[dict[str, Any]]:
-        """The messages in the OpenAI form.
+        """The messages in OpenAI's format.
 
         Args:
-            cache_control: mark the breakpoints with ``{"cache_control": {"type": "ephemeral"}}`` on the last content
-                block, for providers that cache only what is marked.
+            cache_control: add ``{"cache_control": {"type": "ephemeral"}}`` to the last content block of each
+                breakpoint, for providers that cache only marked prefixes.
         """
         marked = set(self.breakpoints) if cache_control else set()
         return [_as_dict(message, row in marked) for row, message in enumerate(self.messages)]

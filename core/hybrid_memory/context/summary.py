@@ -17,7 +17,7 @@ from hybrid_memory.text.voices import is_chinese, origin_name
 
 
 class Section(StrEnum):
-    """What a line of a summary is about; in the order in which a prompt shows them."""
+    """The sections of a summary, in the order of a prompt."""
 
     INTENT = "intent"
     DECISIONS = "decisions"
@@ -32,12 +32,12 @@ class Line:
     """One statement of a summary.
 
     Attributes:
-        text: in one line.
-        sources: ids of the events that it came from.
-        first, last: positions in the log of the stretch that it stands for.
-        importance: in [0, 1]; where room is short the least important lines are not shown.
-        closeness: in [0, 1], how much of what it says stands in its stretch; 1 is word for word.
-        origin: whose words it brings, the lowest of all that it was made of; None where nobody says, as in version 0.9.
+        text: one line.
+        sources: ids of the events it came from.
+        first, last: log positions of the first and last turn it covers.
+        importance: in [0, 1]; the least important lines are left out first.
+        closeness: the share of its terms that occur in the turns it covers, in [0, 1]; 1 for a quotation.
+        origin: whose words it contains, the lowest of its sources; None if unknown, as in version 0.9.
     """
 
     section: Section
@@ -51,7 +51,7 @@ class Line:
 
     @property
     def handle(self) -> str:
-        """What `expand` takes to show the original words: ``#12``, or ``#12-40`` for a stretch."""
+        """Pass this to `expand` to see the original turns: ``#12``, or ``#12-40``."""
         return handle(self.first, self.last)
 
     @classmethod
@@ -67,17 +67,17 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What became of the critical items of the turns that were compacted: paths, numbers, dates, ids, names, decisions.
+    """What became of the critical items in compacted turns: paths, numbers, dates, ids, names, decisions.
 
     Attributes:
-        compactions: how many this covers.
-        items: how many there were; each is counted in one of the next three, in this order.
-        in_summary, in_ledger, by_handle: literally in a line that a prompt has room for, in the artifact ledger, or
-            only in the log, where the handle of the stretch leads.
-        closeness: mean over the lines that were written, in [0, 1].
-        lines: how many were written.
-        fallbacks: compactions whose model failed, so that the deterministic summary stands instead.
-        filled: lines that were added because the model had dropped something critical.
+        compactions: how many compactions this covers.
+        items: how many critical items there were; each is counted once, in the first of the next three that applies.
+        in_summary, in_ledger, by_handle: how many are literally in a line that fits a prompt, in the artifact ledger,
+            or only in the log, where `expand` shows them.
+        closeness: the mean of `Line.closeness` over the lines written, in [0, 1].
+        lines: how many lines were written.
+        fallbacks: compactions whose model failed, so that the summary was made by rules.
+        filled: lines added because the model had dropped something critical.
     """
 
     compactions: int = 0
@@ -92,7 +92,7 @@ class Audit:
 
     @property
     def survived(self) -> float:
-        """The share of the items that a prompt can show without asking the log, in [0, 1]; 1 without items."""
+        """The share of items that a prompt can show without reading the log, in [0, 1]; 1 if there are none."""
         return (self.in_summary + self.in_ledger) / self.items if self.items else 1.0
 
     def __add__(self, other: Audit) -> Audit:
@@ -102,7 +102,7 @@ class Audit:
         return Audit(**{**total, "closeness": mean})
 
     def without(self, part: Audit) -> Audit:
-        """What is left when a report that this sum contains is taken out."""
+        """This sum minus one of its parts."""
         rest = {item.name: getattr(self, item.name) - getattr(part, item.name) for item in fields(self)}
         weight = self.closeness * self.lines - part.closeness * part.lines
         return Audit(**{**rest, "closeness": weight / rest["lines"] if rest["lines"] else 1.0})
@@ -110,23 +110,23 @@ class Audit:
     def __repr__(self) -> str:
         return (
             f"<Audit {display.counted(self.compactions, 'compaction')}: {self.items} critical items, "
-            f"{self.in_summary} in the summary, {self.in_ledger} in the ledger, {self.by_handle} by handle; "
+            f"{self.in_summary} in the summary, {self.in_ledger} in the ledger, {self.by_handle} only in the log; "
             f"closeness {self.closeness:.2f}>"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What stands for the turns before the queue of a session.
+    """The summary that replaces the older turns of a session.
 
     Attributes:
-        lines: by section, oldest first within one.
-        artifacts: the ledger: files with what became of them, commands, tests, errors, ids.
-        stretches: first and last position of each stretch that was compacted, oldest first; each can be expanded.
-        audit: over all compactions; ``latest`` over the last one.
-        strategy: that made it; empty before the first compaction.
+        lines: by section, oldest first within each.
+        artifacts: the ledger: files and what happened to them, commands, tests, errors, ids.
+        stretches: first and last log position of each compacted stretch, oldest first; `expand` shows its turns.
+        audit: the audit over all compactions; ``latest`` over the last one.
+        strategy: the strategy that made it; empty before the first compaction.
         text: all lines under their sections, then the artifacts.
-        said: the words behind the lines, by the ids in their sources.
+        said: the original messages behind the lines, by id.
     """
 
     lines: tuple[Line, ...] = ()
@@ -140,7 +140,7 @@ class Summary:
 
     @property
     def handles(self) -> tuple[str, ...]:
-        """Of the stretches; `expand` shows the messages of each."""
+        """The handles of the stretches; `expand` shows the messages of each."""
         return tuple(handle(first, last) for first, last in self.stretches)
 
     def section(self, section: Section | str) -> list[Line]:
@@ -180,7 +180,7 @@ class Summary:
             self._told,
             "".join(parts)
             + f"<p><small>{display.text(self.strategy)}; {audit.items:,} critical items: {audit.in_summary:,} in the "
-            f"summary, {audit.in_ledger:,} in the artifacts, {audit.by_handle:,} by handle</small></p>",
+            f"summary, {audit.in_ledger:,} in the artifacts, {audit.by_handle:,} only in the log</small></p>",
         )
 
     def _opened(self, line: Line) -> str:

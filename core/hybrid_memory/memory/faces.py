@@ -134,12 +134,12 @@ class Part(Verbs):
 
 
 class BlockHandle(Part):
-    """The block of one label, whether there is one yet or not; made by `ScopedMemory.block`.
+    """The block with one label, which need not exist yet; made by `ScopedMemory.block`.
 
-    Every change is an event of the log. One that is attached from a shared space is changed there.
+    Every change is an event in the log. A block attached from a shared space is changed in that space.
 
     Attributes:
-        label: of the block.
+        label: the block's label.
     """
 
     def __init__(self, memory: Handle, label: str) -> None:
@@ -159,19 +159,19 @@ class BlockHandle(Part):
         max_chars: int = MAX_CHARS,
         read_only: bool = False,
     ) -> Block:
-        """Make the block, or set it anew: the application's verb, also for what is read-only.
+        """Create or replace the block; for applications, which may also set read-only blocks.
 
-        The label has 1 to 64 letters, digits, ``_``, ``.`` and ``-``.
+        A label has 1 to 64 letters, digits, ``_``, ``.`` and ``-``.
 
         Args:
             value: the text.
-            description: for the model: what belongs into it.
-            max_chars: that the text may ever have, 1 to 100,000.
-            read_only: whether the model may not edit it.
+            description: tells the model what belongs in the block.
+            max_chars: the longest the text may ever be, 1 to 100,000.
+            read_only: forbid edits by the model.
 
         Raises:
-            InvalidInputError: the label or one of these is out of range. Nothing was changed.
-            AccessDeniedError: it is attached from a space that may not be written.
+            InvalidInputError: the label or an argument is out of range. Nothing was changed.
+            AccessDeniedError: the block is attached from a space that may not be written.
         """
         block = Block(self.label, value, description, max_chars, read_only)
         home = await flows.home(run, self._owned, self.label, "put_block")
@@ -192,25 +192,25 @@ class BlockHandle(Part):
         source: str | Sequence[str] = (),
         origin: Origin | str | None = None,
     ) -> Block:
-        """Change the text, as the model does; exactly one of ``append``, ``old`` and ``value`` says how.
+        """Change the text, as a model does; give exactly one of ``append``, ``old`` and ``value``.
 
-        Two appends at once both count, and a replacement holds as long as what it replaces is still there.
+        Concurrent appends are all kept. A replacement succeeds as long as the text it replaces is still there.
 
         Args:
-            append: goes on a new line at the end.
-            old: what stands in the text exactly once; becomes ``new``.
-            new: empty takes ``old`` out.
-            value: the whole text anew.
-            revision: with ``value``: of the block that it was written from; None overwrites whatever is there.
+            append: text to add on a new line at the end.
+            old: text that occurs exactly once in the block; it becomes ``new``.
+            new: the replacement; empty removes ``old``.
+            value: the whole new text.
+            revision: with ``value``: the revision you read; None overwrites whatever is there.
             id: makes the edit idempotent.
-            source: ids of the messages that it follows from; it is forgotten with them.
-            origin: whose words it brings: by default the operator's, or the assistant's where ``id`` or ``source`` is
-                given. The text has the lowest origin of all that is in it, and of the messages that it follows from.
+            source: ids of the messages the edit follows from; it is forgotten with them.
+            origin: whose words the edit adds: by default the operator's, or the assistant's if ``id`` or ``source`` is
+                given. A block has the lowest origin of its parts and of the messages behind them.
 
         Raises:
-            InvalidInputError: there is no such block, it is read-only or would be too long, ``old`` is not in it
-                exactly once, or it has another revision. Nothing was changed.
-            AccessDeniedError: it is attached from a space that may not be written.
+            InvalidInputError: the block does not exist, is read-only or would be too long, ``old`` does not occur
+                exactly once, or the revision differs. Nothing was changed.
+            AccessDeniedError: the block is attached from a space that may not be written.
         """
         home = await flows.home(run, self._owned, self.label, "edit_block")
         sources = (source,) if isinstance(source, str) else tuple(source)
@@ -224,11 +224,11 @@ class BlockHandle(Part):
     edit, aedit = faces(_edit, needs=Right.WRITE, verb="edit_block")
 
     async def _undo(self, run: Runner) -> Block:
-        """Take back the last change that still counts; called again, the one before.
+        """Undo the last change; call it again to undo the one before.
 
         Raises:
             InvalidInputError: there is nothing to undo.
-            AccessDeniedError: it is attached from a space that may not be written.
+            AccessDeniedError: the block is attached from a space that may not be written.
         """
         home = await flows.home(run, self._owned, self.label, "undo_block")
         undone = home.seen(await flows.undo(run, home.services, home.scope, self.label))
@@ -241,8 +241,8 @@ class BlockHandle(Part):
         """The block after each of its changes, oldest first.
 
         Raises:
-            InvalidInputError: there never was one of this label.
-            AccessDeniedError: it is attached from a space that may not be read.
+            InvalidInputError: no block ever had this label.
+            AccessDeniedError: the block is attached from a space that may not be read.
         """
         home = await flows.home(run, self._owned, self.label, "block_history", Right.READ)
         changes = flows.history(await flows.kept_blocks(run, home.services, home.scope), self.label)
@@ -251,10 +251,10 @@ class BlockHandle(Part):
     history, ahistory = faces(_history, needs=Right.READ, verb="block_history")
 
     async def _attach(self, run: Runner, *, space: str) -> Block:
-        """Show and edit the block of this label in a shared space, as others do who attach it.
+        """Use the block with this label from a shared space, together with everyone else who attached it.
 
         Raises:
-            InvalidInputError: there is a block of this label here, or the space has none.
+            InvalidInputError: this memory already has a block with this label, or the space has none.
             AccessDeniedError: the space may not be read.
         """
         return await flows.attach(run, self._owned, self.label, space)
@@ -262,10 +262,10 @@ class BlockHandle(Part):
     attach, aattach = faces(_attach, needs=Right.WRITE, verb="attach_block")
 
     async def _remove(self, run: Runner) -> None:
-        """Take the block out of the prompt, or detach it; its history stays, and `undo` brings it back.
+        """Remove the block from the prompt, or detach it; its history is kept, and `undo` restores it.
 
         Raises:
-            InvalidInputError: there is none.
+            InvalidInputError: there is no such block.
         """
         await flows.remove(run, self._services, self._memory.scope, self.label)
 
@@ -276,16 +276,16 @@ class BlockHandle(Part):
 
 
 class AgentSteps(Part):
-    """The work of an agent in one session, step by step in the log; made by `ScopedMemory.steps`."""
+    """The steps of the agent that works in one session, as kept in the log; made by `ScopedMemory.steps`."""
 
     async def _left(self, run: Runner) -> Chain:
-        """Where the work stands."""
+        """What the agent has to do next."""
         return await steps.work_left(run, self._services, self._memory.scope)
 
     left, aleft = faces(_left)
 
     async def _advance(self, run: Runner, chain: Chain, step: Step) -> bool:
-        """Write the next step with what was said in it, all or nothing; False if another process was faster."""
+        """Write the next step and its messages, all or nothing; False if another process already did."""
         done = await steps.advance(run, self._services, self._memory.scope, chain, step)
         self._runtime.after_write(self._memory.scope)
         return done
@@ -293,7 +293,7 @@ class AgentSteps(Part):
     advance, aadvance = faces(_advance)
 
     def lock(self) -> AbstractContextManager[object]:
-        """Lets one agent of this session work at a time, of all in this process."""
+        """A lock that lets one agent of this session work at a time, within this process."""
         return self._runtime.session_lock(self._memory.scope)
 
 

@@ -97,42 +97,42 @@ def open_memory(
     key: Key | None = None,
     read_only: bool = False,
 ) -> HybridMemory:
-    """Open a memory, creating its store if there is none.
+    """Open a memory, creating its store if necessary.
 
     Args:
         source: a store URL (``sqlite:///memory.db`` is relative, ``sqlite:////var/memory.db`` absolute, ``memory://``
-            lives as long as the process, ``redis://host:6379/0``), a `MemoryConfig`, or the path of a YAML file.
+            lasts as long as the process, ``redis://host:6379/0``), a `MemoryConfig`, or the path of a YAML file.
         embedder: LangChain ``Embeddings``, a LlamaIndex ``BaseEmbedding``, or a callable from a list of texts to rows;
             without one the configuration decides, by default the local embedder.
         language_model: a LangChain chat model, a LlamaIndex ``LLM``, or a callable from text to text; without one every
             summary is deterministic.
-        compressor: shortens texts for the strategy ``llmlingua``, as `hybrid_memory.models.llmlingua` does.
-        token_counter: counts the tokens of a text as your model does: a callable, or a name, of ours (``cl100k_base``,
-            ``o200k_base``, ``estimate``) or of an installed package's; by default tiktoken's cl100k_base where it is
-            installed, else an estimate.
-        extractor: reads claims from turns in place of the rules; a language model reads beside it.
-        ranker: scores the best of what recall found anew: a LangChain document compressor or cross-encoder, a
-            LlamaIndex node postprocessor, or a callable from a query and texts to a number each; see
-            ``RecallConfig.rerank_candidates``. Or a `Ranker`, which scores all from the signals, or the name of one.
-        engine: holds log and index in place of the one that the URL names.
-        clock: tells the time, aware; by default the system's.
-        profile: what is to be known of a user; `UserProfile`, or a subclass with fields of your own.
-        key: encrypts the store: a passphrase, 32 bytes, or a callable that gives one of them when the store is opened.
-            A store is encrypted from its first opening on, or never.
-        read_only: look only: verbs that change something raise `InvalidInputError`, nothing is indexed, learned or
-            counted, and nothing runs in the background. What was not indexed yet is not found. An embedded store may
-            stand where nothing can be written.
+        compressor: shortens texts for the strategy ``llmlingua``, see `hybrid_memory.models.llmlingua`.
+        token_counter: counts tokens as your model does: a callable, or a name (``cl100k_base``, ``o200k_base``,
+            ``estimate``, or one from an installed package); by default tiktoken's cl100k_base if installed, otherwise
+            an estimate.
+        extractor: extracts claims from turns instead of the built-in one; a language model is used in addition.
+        ranker: a reranker for the best hits: a LangChain document compressor or cross-encoder, a LlamaIndex node
+            postprocessor, or a callable from a query and texts to numbers, see ``RecallConfig.rerank_candidates``. Or a
+            `Ranker`, which scores every candidate from its signals, or the name of one.
+        engine: holds log and index, instead of the engine of the URL.
+        clock: returns the current time, timezone-aware; by default the system clock.
+        profile: the schema of the user profile: `UserProfile`, or a subclass with your own fields.
+        key: encrypts the store: a passphrase, 32 bytes, or a callable that returns either. A store is encrypted from
+            its creation, or never.
+        read_only: open for reading only: verbs that change something raise `InvalidInputError`, and nothing is indexed,
+            learned, counted or run in the background. Turns that are not indexed yet are not found. The store may be on
+            a read-only file system.
 
     Warns:
-        TextOnlyWarning: the local embedder is not installed; recall works on words alone.
+        TextOnlyWarning: the local embedder is not installed; recall works with words alone.
 
     Raises:
         InvalidConfigError: the URL or a setting is wrong.
         StoreUnavailableError: the store cannot be opened or written.
         StoreVersionError: a newer version of this library wrote the store.
         EmbedderMismatchError: the store's vectors come from another embedder.
-        WrongKeyError: the store has another key, or none; or it has one and none was given.
-        MissingDependencyError: the configuration asks for a package that is not installed.
+        WrongKeyError: the key is wrong or missing, or the store is not encrypted.
+        MissingDependencyError: a package that the configuration needs is not installed.
     """
     given: dict[str, Any] = {"source": source, "compressor": compressor, "token_counter": token_counter}
     given |= {"extractor": extractor, "ranker": ranker, "engine": engine, "clock": clock, "key": key}
@@ -382,14 +382,14 @@ def projections(
 
 @checked
 def check_store(config: MemoryConfig, *, key: Key | None = None) -> list[Finding]:
-    """All that was found: of a file its pages first, then the index against the log. Nothing that was said changes.
+    """Check a store's files, then its index against the log, and return all findings; changes no turn.
 
     Args:
         config: names the store.
-        key: of an encrypted one.
+        key: the key of an encrypted store.
 
     Raises:
-        InvalidConfigError: the settings name no store that can be.
+        InvalidConfigError: the settings cannot name a store.
     """
     try:
         findings = engine_at(config.url, config, key).check()

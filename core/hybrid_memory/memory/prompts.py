@@ -45,7 +45,7 @@ class HostArguments(TypedDict, total=False):
 
 
 class Prompts(Turns):
-    """The conversation of one session, or, where the handle names none, all sessions of the owner as one."""
+    """The conversation of one session, or all sessions of the owner as one if the scope names none."""
 
     async def _assemble(
         self,
@@ -66,43 +66,40 @@ class Prompts(Turns):
         paging: PagingConfig | None = None,
         **moved: Unpack[HostArguments],
     ) -> Context:
-        """The prompt for the next call of a model: summary, recent turns, what is recalled, and the question.
+        """The prompt for the next model call: summary, recent turns, recalled memories, and the question.
 
-        What fits is shown as it was said. Where it does not, long messages that were answered are shortened first, then
-        older turns are compacted into the summary; what was not answered yet goes last. What was learned, summarised or
-        recalled, and what others than operator and user wrote, stands in marked places in front of the user's words,
-        and never in the system message.
+        Whatever fits is shown verbatim. When space runs out, long messages that were already answered are shortened
+        first, then older turns are compacted into the summary; unanswered messages go last. Everything learned,
+        summarised or recalled, and everything not written by the operator or the user, is marked and placed before the
+        user's words, never in the system message.
 
-        Call it before or after the user's turn is remembered; it is not repeated. Until room is short, each prompt
-        begins with the one before, so that a provider's cache keeps working: what was recalled for a turn stays with
-        it, and only what the prompt does not show yet, and what has to do with the question, is recalled.
+        Call it before or after remembering the user's turn; the turn is not repeated. While space lasts, each prompt
+        starts with the previous one, so that the provider's prompt cache keeps working. Memories recalled for a turn
+        stay with that turn, and only what the prompt does not show yet is recalled.
 
         Args:
-            query: the user's words that are to be answered; None for the last turn of the conversation.
-            max_tokens: of the whole prompt, with tools; the configured budget by default.
+            query: the user's words to answer; None for the last turn of the conversation.
+            max_tokens: the budget for the whole prompt, tools included; by default as configured.
             identity: who the assistant is.
-            instructions: what it must do; the operator's system messages that the conversation began with are added.
-            blocks: texts by label, the operator's own; or blocks, as `blocks` gives them, which know whose words they
-                are; by default those of working context that there are.
-            profile: about the user; by default what was learned of them. What this session's own turns say stands in
-                these; it is made anew where it changed otherwise. An empty text shows none.
-            tools: tool schemas that go along, to be counted.
+            instructions: what the assistant must do; system messages that opened the conversation are added.
+            blocks: the operator's own texts by label, or blocks as returned by `blocks`; by default all blocks.
+            profile: a text about the user; by default the learned profile. An empty text shows none.
+            tools: tool schemas sent with the prompt, so that they are counted.
             k: the most turns to recall; 0 recalls nothing.
-            layout: ``stable`` as above; ``queue`` with the summary as the first entry of the conversation; ``classic``
-                for identity, profile, memory, conversation, instruction.
-            host: what the program knows that holds the conversation, such as an agent's state.
-            reader: the tool by which the model can read what a handle names: its name if it is among ``tools``, or a
-                `Reader` with its schema if it is bound only where `Context.reader` says that the prompt names it.
-                Without one, what there is no room for is shown in the parts that matter for the question.
-            wait: let a language model write the summary before this returns. Otherwise turns are compacted in the pause
-                after the answer, and now only if they no longer fit, without asking the model yet.
-            paging: lay the prompt out for a model that manages its memory itself: with a warning in the conversation
-                before messages leave it, and a recursive summary of those that did; see `PagingConfig`. Then nobody
-                need have asked anything.
+            layout: ``stable`` as described; ``queue`` puts the summary first in the conversation; ``classic`` is
+                identity, profile, memory, conversation, instruction.
+            host: what the program that holds the conversation knows about it, such as an agent's state.
+            reader: the tool with which the model reads what a handle refers to: its name if it is in ``tools``, or a
+                `Reader` with its schema, to be bound only when `Context.reader` names it. Without one, messages that do
+                not fit are cut to the parts relevant to the question.
+            wait: let a language model write the summary before this returns. Otherwise turns are compacted in the
+                background, or right now without the model if they no longer fit.
+            paging: lay out the prompt for a model that manages its own memory, with a warning before messages leave it
+                and a recursive summary of those that did; see `PagingConfig`. Then no question is needed.
             **moved: deprecated: ``among``, ``began`` and ``beside`` are fields of ``host``.
 
-        A budget that is too little for identity, instructions and tools is warned about once in the log; the
-        conversation then gets a quarter of it, and the prompt is longer.
+        If the budget is too small for identity, instructions and tools, a warning is logged once. The conversation then
+        gets a quarter of the budget, and the prompt is longer than asked.
 
         Raises:
             InvalidInputError: an argument is wrong, or there is no question.
@@ -129,9 +126,9 @@ class Prompts(Turns):
         return {label: block for label, block in (await self._blocks(run)).items() if edited or block.value}
 
     async def _blocks(self, run: Runner) -> dict[str, Block]:
-        """The blocks by label, in the order in which they were first put; of one attached, what its space says now.
+        """All blocks by label, in the order of their creation; attached blocks with their current text.
 
-        One attached is left out while its space has none of this label, or may not be read.
+        An attached block is left out while its space does not have it, or may not be read.
         """
         return await block_flows.blocks(run, owned(self))
 
@@ -139,7 +136,7 @@ class Prompts(Turns):
 
     @checked
     def block(self, label: str) -> BlockHandle:
-        """The block of this label, to be put, edited, undone, attached or removed."""
+        """The handle of one block, to put, edit, undo, attach or remove it."""
         return BlockHandle(self, label)
 
     put_block, aput_block = of_block(BlockHandle.put, "put_block"), of_block(BlockHandle.aput, "aput_block")
@@ -153,10 +150,10 @@ class Prompts(Turns):
     aremove_block = of_block(BlockHandle.aremove, "aremove_block")
 
     async def _begin_blocks(self, run: Runner, blocks: Sequence[Block]) -> None:
-        """Give an owner who never had a block these, all or none of them.
+        """Create these blocks, all or none, unless the owner has ever had a block.
 
         Raises:
-            InvalidInputError: one of them cannot be a block. Nothing was written.
+            InvalidInputError: one of them is not a valid block. Nothing was written.
         """
         await block_flows.begin(run, self._services, self.scope, blocks)
 
@@ -168,33 +165,33 @@ class Prompts(Turns):
         """Compact all but the newest rounds into the summary now; the log keeps every word.
 
         Args:
-            strategy: a name, or an object of your own behind the same port; the configured one by default.
-            keep: how many rounds stay verbatim; the configured ``keep_least`` by default.
+            strategy: a name, or your own strategy object; by default as configured.
+            keep: how many rounds stay verbatim; by default the configured ``keep_least``.
 
         Raises:
-            InvalidInputError: no such strategy, or a ``keep`` below 1.
+            InvalidInputError: the strategy does not exist, or ``keep`` is below 1.
         """
         return await compacting.compact(run, self._services, self.scope, strategy=strategy, keep=keep)
 
     compact, acompact = faces(_compact, needs=Right.WRITE)
 
     async def _summary(self, run: Runner) -> Summary:
-        """What stands for the turns that were compacted, with the audit of what survived; empty before the first."""
+        """The summary that replaces compacted turns, with an audit of what survived; empty until the first one."""
         return await compacting.summary(run, self._services, self.scope)
 
     summary, asummary = faces(_summary, needs=Right.READ)
 
     async def _conversation(self, run: Runner, *, limit: int | None = None) -> list[Message]:
-        """The messages since the last `reset`, compacted or not, oldest first; with a limit the newest ones."""
+        """The messages since the last `reset`, compacted or not, oldest first; with a limit only the newest."""
         return await logged.conversation(run, self._services, self.scope, limit)
 
     conversation, aconversation = faces(_conversation, needs=Right.READ)
 
     async def _reset(self, run: Runner, *, keep: Sequence[str] = ()) -> None:
-        """Let the conversation start anew from here, with these messages only; the log and recall keep all.
+        """Start the conversation afresh, with only these messages; the log and recall keep everything.
 
         Raises:
-            InvalidInputError: ``keep`` is no list of ids of this session's messages.
+            InvalidInputError: ``keep`` is not a list of ids of this session's messages.
         """
         await logged.reset(run, self._services, self.scope, keep)
 
@@ -204,7 +201,7 @@ class Prompts(Turns):
         """The original messages behind a summary line, a hit, a handle such as ``#12`` or ``#12-40``, or an event id.
 
         Raises:
-            InvalidInputError: it is none of these, or nothing of this owner is there.
+            InvalidInputError: it is none of these, or this owner has nothing there.
         """
         return await expanding.expand(run, self._services, self.scope, what)
 
@@ -213,16 +210,16 @@ class Prompts(Turns):
     async def _fetch(
         self, run: Runner, result_id: str, where: str | tuple[int, int] | None = None, *, max_chars: int = PAGE_CHARS
     ) -> Page:
-        """A page of a payload that stands in a prompt as a digest.
+        """A page of an offloaded payload, of which the prompt shows only a digest.
 
         Args:
-            result_id: from the digest.
+            result_id: the id in the digest.
             where: lines ``"10-60"`` or ``(10, 60)``, characters ``"c1000-2000"``, a JSON path ``"flights[0].price"``;
-                None for the beginning. `Page.next` leads to the rest.
-            max_chars: of the page.
+                None for the beginning. `Page.next` continues.
+            max_chars: the longest page to return.
 
         Raises:
-            InvalidInputError: nothing has this id, or ``where`` is not in it.
+            InvalidInputError: nothing has this id, or it has no such part.
         """
         return await expanding.fetch(run, self._services, self.scope, result_id, where=where, max_chars=max_chars)
 
@@ -234,7 +231,7 @@ class Prompts(Turns):
         """The lines of a payload that match a regular expression (no lookaround, no backreferences), numbered.
 
         Raises:
-            InvalidInputError: nothing has this id, or the pattern is no valid expression.
+            InvalidInputError: nothing has this id, or the pattern is not a valid expression.
         """
         return await expanding.search(
             run, self._services, self.scope, result_id, pattern, context=context, max_chars=max_chars
@@ -243,14 +240,14 @@ class Prompts(Turns):
     grep, agrep = faces(_grep, needs=Right.READ)
 
     async def _offload(self, run: Runner, text: str, *, max_tokens: int = DIGEST_TOKENS) -> Payload:
-        """Put a text aside: a long result, or a note to oneself; durable on return, and no turn of the conversation.
+        """Store a long text outside the conversation and return its digest; durable when this returns.
 
         Args:
-            text: of any length.
-            max_tokens: of the digest.
+            text: any length.
+            max_tokens: the longest digest.
 
         Raises:
-            InvalidInputError: it is empty or cannot be stored.
+            InvalidInputError: the text is empty or cannot be stored.
         """
         return await expanding.offload(run, self._services, self.scope, text, max_tokens)
 

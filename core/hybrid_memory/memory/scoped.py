@@ -50,15 +50,15 @@ class ScopedMemory(Prompts):
     """
 
     async def _learn(self, run: Runner, *, again: bool = False, progress: bool | None = None) -> Receipt:
-        """Read claims from all turns that were not read yet, by meaning, and by the language model where there is one.
+        """Extract facts from all turns that were not read yet, with the language model too if there is one.
 
         Args:
-            again: drop what was read before, such as by the rules of an earlier version, and read all turns anew. What
-                was settled with `resolve` stays.
-            progress: show a bar; None shows it on a terminal.
+            again: discard earlier extractions, for example by the rules of an older version, and read every turn again.
+                Decisions made with `resolve` are kept.
+            progress: show a progress bar; None shows one on a terminal.
 
         Raises:
-            ModelError: a model failed; what was found before is kept, and it is given the turns again next time.
+            ModelError: a model failed. Everything found so far is kept; the remaining turns are tried again next time.
         """
         services = present(self._services)
         if again:
@@ -77,16 +77,16 @@ class ScopedMemory(Prompts):
         category: Category | str | None = None,
         history: bool = False,
     ) -> Facts:
-        """What is known, oldest first; turns that were not read yet are read by rules first.
+        """The known facts, oldest first; turns that were not read yet are read first.
 
         Args:
-            subject: only about this one: ``user``, or a name.
-            attribute: only this one, such as ``home``, of anybody; see `hybrid_memory.facts.attributes`.
+            subject: only facts about ``user``, or about a name.
+            attribute: only facts with this attribute, such as ``home``; see `hybrid_memory.facts.attributes`.
             category: only ``preference``, ``task``, ``knowledge`` or ``relation``.
-            history: with what no longer stands.
+            history: include facts that are no longer true.
 
         Raises:
-            InvalidInputError: there is no such category, or a name is no text.
+            InvalidInputError: the category does not exist, or a name is not text.
         """
         known = await knowing.facts(
             run, self._services, self.scope, subject=subject, attribute=attribute, category=category, history=history
@@ -96,15 +96,15 @@ class ScopedMemory(Prompts):
     facts, afacts = faces(_facts, needs=Right.READ)
 
     async def _profile(self, run: Runner, schema: type[Any] | None = None, *, names: Collection[str] = ()) -> Any:
-        """What stands of the user, with sources and history.
+        """The profile of the user, with the sources and history of each value.
 
         Args:
-            schema: a `UserProfile` with fields of your own; by default that of `open_memory`.
-            names: what the user is called in the turns; the ``user`` of the scope is known.
+            schema: a subclass of `UserProfile` with your own fields; by default the one given to `open_memory`.
+            names: further names of the user in the conversations, beside the ``user`` of the scope.
 
         Raises:
             InvalidConfigError: a field of the schema cannot be filled.
-            InvalidInputError: names is no collection of names.
+            InvalidInputError: names is not a collection of names.
         """
         return await profile_of_user(run, self._services, self.scope, names=names, schema=schema)
 
@@ -128,10 +128,10 @@ class ScopedMemory(Prompts):
         profile, aprofile = faces(_profile, needs=Right.READ)
 
     async def _resolve(self, run: Runner, fact: Fact) -> Receipt:
-        """Let this fact stand against those that it is disputed with, or against a newer one.
+        """Decide a dispute in favour of this fact, or prefer it to a newer one.
 
         Raises:
-            InvalidInputError: it is no fact of this owner.
+            InvalidInputError: it is not a fact of this owner.
         """
         return await knowing.settle(run, self._services, self.scope, fact)
 
@@ -139,10 +139,10 @@ class ScopedMemory(Prompts):
     settle, asettle = renamed(resolve, "settle", "resolve"), renamed(aresolve, "asettle", "aresolve")
 
     async def _why(self, run: Runner, what: Fact | Hit | Line | str) -> Explanation:
-        """Where a fact, a field of the profile, a line of a summary or a hit comes from.
+        """Where a fact, a profile field, a summary line or a hit comes from.
 
         Raises:
-            InvalidInputError: it is none of these, or not of this owner.
+            InvalidInputError: it is none of these, or belongs to another owner.
         """
         return await explaining.why(run, self._services, self.scope, what)
 
@@ -150,23 +150,23 @@ class ScopedMemory(Prompts):
 
     @checked
     def at(self, moment: datetime | int) -> Self:
-        """This memory as it was: turns, recall, facts, profile and summary, to be read only.
+        """A read-only view of this memory as it was: turns, recall, facts, profile and summary.
 
         Args:
-            moment: an instant, for all that was said by then; or a position, for the log as it stood there.
+            moment: an instant, for everything said by then; or a position in the log.
 
         Raises:
-            InvalidInputError: a naive datetime, or neither.
+            InvalidInputError: the datetime has no time zone, or it is neither.
         """
         return type(self)(self._runtime, self.scope, rolling.horizon(moment))
 
     async def _rollback(self, run: Runner, to: datetime | int) -> Receipt:
-        """Show the whole memory of this owner, all sessions, as it stood at this place in the log.
+        """Return this owner's whole memory, all sessions, to its state at this position or instant.
 
-        What came after is hidden, not destroyed: rolling back to the position before this rollback restores it.
+        Later events are hidden, not destroyed. To restore them, roll back to the position before this rollback.
 
         Raises:
-            InvalidInputError: it is no place in this owner's log.
+            InvalidInputError: it is not a position in this owner's log.
         """
         return await rolling.rollback(run, self._services, self.scope, to)
 
@@ -185,20 +185,20 @@ class ScopedMemory(Prompts):
     ) -> Receipt:
         """Destroy turns and everything derived from them: records, vectors, claims, summary lines, notes, payloads.
 
-        What mixes them with other turns is written anew without them, and blocks without the lines that came of them.
-        Exactly one of the first five says which turns:
+        Summaries that mix them with other turns are rewritten without them, and blocks lose the lines that came from
+        them. Give exactly one of the first five arguments:
 
         Args:
-            ids: event ids, handles such as ``#12``, hits, facts or lines; all turns behind them.
-            query: words; every turn that contains them, in any case: of the session if the handle names one, with what
-                was noted outside of any.
-            user: everything in all sessions, given the user of this scope again.
-            before: what was said before this instant; aware.
-            expired: what the retention policy hides.
-            dry_run: only say what would be destroyed.
+            ids: event ids, handles such as ``#12``, hits, facts or summary lines: all turns behind them.
+            query: every turn that contains these words, in upper or lower case: within the session if the scope names
+                one, together with notes that belong to no session.
+            user: everything, in all sessions; repeat the user of this scope to confirm.
+            before: turns before this instant, timezone-aware.
+            expired: turns that the retention policy already hides.
+            dry_run: only report what would be destroyed.
 
         Raises:
-            InvalidInputError: none or several are given, or an id is not there. Nothing was destroyed.
+            InvalidInputError: none or several are given, or an id does not exist. Nothing was destroyed.
             StoreUnavailableError: another process keeps the engine from cleaning its files; call it again.
         """
         request = forgetting.ForgetRequest.of(
@@ -209,13 +209,13 @@ class ScopedMemory(Prompts):
     forget, aforget = faces(_forget, needs=Right.ADMIN)
 
     async def _flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
-        """Do now what waits for a pause: index what was written, which recall would do first, and compact what is due.
+        """Finish all background work now: index and learn from new turns, and compact sessions that are due.
 
         Args:
-            progress: show a bar; None shows it on a terminal.
+            progress: show a progress bar; None shows one on a terminal.
 
         Raises:
-            ModelError: the embedder failed; texts are indexed, and the vectors that wait are made next time.
+            ModelError: the embedder failed. Texts are indexed; the missing vectors are made next time.
         """
         services = self._services
         await self._runtime.compact_due(run, self.scope.owner)
@@ -224,10 +224,10 @@ class ScopedMemory(Prompts):
     flush, aflush = faces(_flush, needs=Right.READ)
 
     async def _create_space(self, run: Runner, name: str) -> SpaceMemory:
-        """A new shared space, with this user and agent as its admin.
+        """Create a shared space with this user and agent as its admin.
 
         Raises:
-            InvalidInputError: there is a space of this name, or the scope names no user and no agent.
+            InvalidInputError: the space already exists, or the scope names neither a user nor an agent.
         """
         made = self.space(name)
         services = present(replace(self._runtime.services, horizon=self._horizon))
@@ -238,14 +238,14 @@ class ScopedMemory(Prompts):
 
     @checked
     def space(self, name: str, *, session: str | None = None) -> SpaceMemory:
-        """A shared space of the tenant as this user and agent see it; whether they may is asked at every verb.
+        """A shared space of the tenant, as this user and agent see it; their rights are checked at every call.
 
         Args:
-            name: of the space.
-            session: one conversation in it; by default all that is said there is one.
+            name: the space's name.
+            session: one conversation in it; by default the whole space is one conversation.
 
         Raises:
-            InvalidInputError: the name is none, or the scope names no user and no agent.
+            InvalidInputError: the name is malformed, or the scope names neither a user nor an agent.
         """
         from hybrid_memory.memory.space import SpaceMemory  # noqa: PLC0415 - it has these verbs itself
 
@@ -253,7 +253,7 @@ class ScopedMemory(Prompts):
         return SpaceMemory(self._runtime, scope, self._horizon, principal=self._principal)
 
     async def _spaces(self, run: Runner) -> list[str]:
-        """The names of the spaces that this user and agent may read."""
+        """The names of all spaces that this user and agent may read."""
         readable = await sharing.readable(run, self._runtime.services, self._principal)
         return [space.space for space in readable if space.space is not None]
 

@@ -27,14 +27,13 @@ from hybrid_memory.store.view import present
 class SpaceMemory(ScopedMemory):
     """A memory that users and agents of a tenant share; made by `ScopedMemory.space`.
 
-    Every verb first asks whether the grants in the space let the acting user and agent do so, as they stand at that
-    moment, also for a view of the past. A refusal is an error and goes into the audit. Who acts is taken from
-    `HybridMemory.scoped`: to make sure that it is them is up to the application.
+    Every call first checks the current grants of the acting user and agent, also for views of the past. A refusal
+    raises `AccessDeniedError` and is recorded in the audit. The acting user and agent come from `HybridMemory.scoped`;
+    authenticating them is the application's task.
 
-    To read takes the right to read; to write, and `assemble`, which keeps notes, the right to write; to forget, to roll
-    back and to decide about others the right of an admin. What somebody writes with a trust below 0.5 waits in
-    quarantine: it is not found, shown or learned from until an admin approves it, and to do more than remember takes
-    trust.
+    Reading needs the right ``read``. Writing, and `assemble`, which keeps notes, needs ``write``. Forgetting, rolling
+    back and managing others needs ``admin``. What a member with a trust below 0.5 writes waits in quarantine: it is not
+    found, shown or learned from until an admin approves it. Such a member can only remember.
 
     Attributes:
         scope: the space.
@@ -66,7 +65,7 @@ class SpaceMemory(ScopedMemory):
 
     @checked
     def at(self, moment: datetime | int) -> Self:
-        """This space as it was, to be read only; see `ScopedMemory.at`. Who may read it is asked at every verb."""
+        """A read-only view of this space as it was, see `ScopedMemory.at`; rights are checked at every call."""
         return type(self)(self._runtime, self.scope, rollback.horizon(moment), principal=self._principal)
 
     async def _grant(
@@ -78,21 +77,21 @@ class SpaceMemory(ScopedMemory):
         right: Right | Literal["read", "write", "admin"],
         trust: float = 1.0,
     ) -> Receipt:
-        """Give a user, an agent, or one only together with the other a right; it takes the place of an earlier one.
+        """Give a right to a user, to an agent, or to a user with a certain agent; replaces an earlier such grant.
 
-        Where several grants cover somebody, the highest right counts, and the trust of the one that names them most
-        closely.
+        If several grants cover someone, the highest right applies, with the trust of the most specific grant.
 
         Args:
-            user: whom; None is any.
-            agent: by which agent; None is any, or none.
-            right: ``read``, ``write`` includes it, ``admin`` includes both.
-            trust: in [0, 1]; below 0.5 what they write waits for an admin. With ``conflicts="trusted"`` the word of
-                who is trusted more stands.
+            user: the user; None means any.
+            agent: the agent; None means any, or none.
+            right: ``read``; ``write``, which includes it; or ``admin``, which includes both.
+            trust: in [0, 1]; below 0.5, what they write waits for an admin. With ``conflicts="trusted"``, the more
+                trusted author wins a conflict.
 
         Raises:
-            AccessDeniedError: this user and agent are no admin.
-            InvalidInputError: neither is named, there is no such right, an admin of little trust, or no admin left.
+            AccessDeniedError: this user and agent are not an admin.
+            InvalidInputError: neither is named, the right does not exist, an admin would have too little trust, or the
+                space would have no admin.
         """
         services = present(self._services)
         return await sharing.grant(run, services, self._member, user=user, agent=agent, right=right, trust=trust)
@@ -100,43 +99,43 @@ class SpaceMemory(ScopedMemory):
     grant, agrant = faces(_grant, needs=Right.ADMIN)
 
     async def _revoke(self, run: Runner, *, user: str | None = None, agent: str | None = None) -> Receipt:
-        """Take the grant of this user, agent, or both together; it counts from the next call of any handle.
+        """Revoke the grant of this user, agent, or both together; takes effect with the next call.
 
         Raises:
-            AccessDeniedError: this user and agent are no admin.
-            InvalidInputError: there is no such grant, or no admin would be left.
+            AccessDeniedError: this user and agent are not an admin.
+            InvalidInputError: there is no such grant, or the space would have no admin.
         """
         return await sharing.revoke(run, present(self._services), self._member, user=user, agent=agent)
 
     revoke, arevoke = faces(_revoke, needs=Right.ADMIN)
 
     async def _grants(self, run: Runner) -> list[Grant]:
-        """The grants that stand now, in the order in which they were given."""
+        """The current grants, in the order in which they were given."""
         return await sharing.grants(run, present(self._services), self.scope.owner)
 
     grants, agrants = faces(_grants, needs=Right.READ)
 
     async def _audit(self, run: Runner) -> list[Denial]:
-        """Who was refused what, oldest first."""
+        """All refused requests, oldest first."""
         return await sharing.denials(run, present(self._services), self.scope.owner)
 
     audit, aaudit = faces(_audit, needs=Right.ADMIN)
 
     async def _quarantined(self, run: Runner) -> list[Event]:
-        """The messages that wait for an admin, oldest first, each an event with ``id``, ``author`` and ``message``."""
+        """The messages that await approval, oldest first, each an event with ``id``, ``author`` and ``message``."""
         return await sharing.quarantined(run, self._services, self.scope)
 
     quarantined, aquarantined = faces(_quarantined, needs=Right.ADMIN)
 
     async def _approve(self, run: Runner, which: str | Event | Collection[str | Event]) -> Receipt:
-        """Let messages out of quarantine: they become turns of their authors, said when they were said.
+        """Release messages from quarantine: they become turns of their authors, with their original time.
 
         Args:
-            which: what `quarantined` returned, or ids of these.
+            which: events that `quarantined` returned, or their ids.
 
         Raises:
-            InvalidInputError: one of them does not wait there. Nothing was approved.
-            IdConflictError: meanwhile another message has its id. Nothing was approved.
+            InvalidInputError: one of them is not in quarantine. Nothing was approved.
+            IdConflictError: another message has taken its id. Nothing was approved.
         """
         return await sharing.approve(run, present(self._services), self.scope, self._member, which)
 
@@ -146,7 +145,7 @@ class SpaceMemory(ScopedMemory):
         """Destroy messages in quarantine.
 
         Raises:
-            InvalidInputError: one of them does not wait there. Nothing was destroyed.
+            InvalidInputError: one of them is not in quarantine. Nothing was destroyed.
         """
         return await sharing.reject(run, present(self._services), self.scope, which)
 

@@ -66,17 +66,17 @@ class HybridMemory(Texts):
 
     @property
     def url(self) -> str:
-        """Where the store is, as in its configuration, but without a password."""
+        """The URL of the store, without its password."""
         return self._runtime.url
 
     @property
     def config(self) -> MemoryConfig:
-        """The settings that it works by."""
+        """The current settings."""
         return self._services.config
 
     @property
     def compaction(self) -> CompactionConfig:
-        """How long conversations are compacted; another one set here counts from the next call on."""
+        """The compaction settings; assign new ones to use them from the next call on."""
         return self._services.config.compaction
 
     @compaction.setter
@@ -87,7 +87,7 @@ class HybridMemory(Texts):
 
     @property
     def token_counter(self) -> TokenCounter:
-        """What counts the tokens of a text."""
+        """The function that counts the tokens of a text."""
         return self._services.count
 
     def now(self) -> datetime:
@@ -95,10 +95,10 @@ class HybridMemory(Texts):
         return self._services.clock()
 
     def adopt(self, language_model: Any) -> None:
-        """Let this model write summaries and read facts, unless the memory has one: as in `open_memory`.
+        """Use this language model for summaries and facts, unless the memory already has one.
 
         Raises:
-            InvalidInputError: it is no language model.
+            InvalidInputError: it is not a language model, see `open_memory`.
         """
         services = self._services
         if services.language_model is None and self._as_reader is not None:
@@ -107,14 +107,14 @@ class HybridMemory(Texts):
             services.state(Extractors).reader = None if model is None else self._as_reader(model)
 
     def language_model(self, model: Any = None, *, timeout: timedelta | None = None) -> LanguageModel | None:
-        """This model, with its calls measured, or without one that of the memory, if it has one.
+        """Wrap a model so that its calls are measured and limited; without an argument, the memory's own model or None.
 
         Args:
             model: as in `open_memory`.
-            timeout: of one answer; the configured one by default.
+            timeout: for one answer; by default as configured.
 
         Raises:
-            InvalidInputError: it is no language model.
+            InvalidInputError: it is not a language model.
         """
         services = self._services
         if model is None:
@@ -129,7 +129,7 @@ class HybridMemory(Texts):
 
     @property
     def work(self) -> WorkStats:
-        """What was done so far by this process, how long it took, and its caches; cheap, also after `close`."""
+        """Counts, latencies and cache statistics of this process; cheap, and available after `close`."""
         return self._runtime.statistics.snapshot()
 
     @property
@@ -145,7 +145,7 @@ class HybridMemory(Texts):
         agent: str | None = None,
         session: str | None = None,
     ) -> ScopedMemory:
-        """The memory of one owner, and of one session of theirs if it is named.
+        """The memory of one owner, or of one of their sessions if it is named.
 
         Raises:
             InvalidScopeError: none of tenant, user and agent is given, or one is malformed.
@@ -154,20 +154,20 @@ class HybridMemory(Texts):
 
     @checked
     def for_scope(self, scope: Scope) -> ScopedMemory:
-        """The memory of any scope, such as `owners` returns; a space too, whatever its grants say."""
+        """The memory of any scope, such as one returned by `owners`; grants of shared spaces are not checked."""
         return ScopedMemory(self._runtime, scope)
 
     def as_read_only(self) -> HybridMemory:
-        """The same open store, by which nothing can be written, learned, indexed or counted."""
+        """A read-only handle of the same open store: nothing is written, learned, indexed or counted."""
         services = replace(self._services, log=ReadOnlyLog(self._services.log), read_only=True)
         return HybridMemory(services, self._as_embedder, of=self._runtime)
 
     @checked
     def items(self, agent: str, *, tenant: str | None = None, sweep_every: timedelta = SWEEP_EVERY) -> ItemMemory:
-        """What an application keeps under namespaces and keys; nothing of it is a turn, is learned from, or recalled.
+        """A key-value store for an application's own values, which are not turns and not learned from.
 
         Args:
-            agent: the application, by a name of its own.
+            agent: the application's own name.
             tenant: as in `scoped`.
             sweep_every: see `ItemMemory`.
 
@@ -177,14 +177,14 @@ class HybridMemory(Texts):
         return ItemMemory(self._runtime, Scope(tenant=tenant, agent=agent), sweep_every)
 
     async def _flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
-        """Do all derived work now, for every owner; see `ScopedMemory.flush`."""
+        """Finish all background work now, for every owner; see `ScopedMemory.flush`."""
         await self._runtime.compact_due(run, None)
         return await flush_owners(run, self._services, None, progress)
 
     flush, aflush = faces(_flush)
 
     async def _owners(self, run: Runner) -> list[Scope]:
-        """Every owner that something was written for, shared spaces among them, by name."""
+        """All owners that have any events, shared spaces included, sorted by name."""
         return sorted(await run.call(self._services.truth.heads), key=str)
 
     owners, aowners = faces(_owners)
@@ -196,19 +196,20 @@ class HybridMemory(Texts):
     heads, aheads = faces(_heads)
 
     async def _stats(self, run: Runner) -> Stats:
-        """What the store holds, and how far its index follows the log."""
+        """What the store holds, and how far its index is behind the log."""
         return await stats.stats(run, self._services)
 
     stats, astats = faces(_stats)
 
     async def _rebuild(self, run: Runner, *, embedder: Any = None, progress: bool | None = None) -> Receipt:
-        """Drop the index and derive it again from the log, with another embedder if one is given.
+        """Rebuild the index from the log, with another embedder if one is given.
 
-        Recall goes on meanwhile, by words, with a note. What is changed to counts for all handles of this memory.
+        Recall keeps working meanwhile, by words, with a note on each hit. A new embedder applies to all handles of this
+        memory.
 
         Raises:
-            ModelError: the embedder failed. Another one that does not answer at all changes nothing; after that the
-                texts are indexed, and `flush` makes the vectors later.
+            ModelError: the embedder failed. If it does not answer at all, nothing is changed; if it fails later, texts
+                are indexed, and `flush` makes the missing vectors.
         """
         with at_priority(PATIENT), progress_bar("rebuilding", shown=progress) as advance:
             services = self._services
@@ -218,17 +219,17 @@ class HybridMemory(Texts):
     rebuild, arebuild = faces(_rebuild)
 
     async def _migrate(self, run: Runner, target: HybridMemory, *, progress: bool | None = None) -> Migration:
-        """Copy this memory into another one, of another engine or with another embedder, and compare the two.
+        """Copy this memory into another one, with another engine or embedder, and compare the two.
 
-        Repeatable: after an interruption it goes on where it stopped, and later it copies what was written since.
+        You can repeat it: after an interruption it continues, and later it copies only what is new.
 
         Args:
-            target: open, and empty or an earlier copy of this one that nothing was written to since.
-            progress: show a bar; None shows it on a terminal.
+            target: an open memory that is empty, or an earlier copy of this one without writes of its own.
+            progress: show a progress bar; None shows one on a terminal.
 
         Raises:
             InvalidInputError: the target holds something else.
-            StoreError: the copy is not like the original.
+            StoreError: the copy differs from the original.
             ModelError: the target's embedder failed; its vectors are made later.
         """
         source, copy = self._services, target._services
@@ -241,33 +242,33 @@ class HybridMemory(Texts):
     migrate, amigrate = faces(_migrate)
 
     async def _archive(self, run: Runner) -> Receipt:
-        """Move what is older than configured into the archive now; it is done in the background too.
+        """Move messages beyond the configured age into the archive now, as the background does every hour.
 
         Raises:
-            StoreUnavailableError: the archive cannot be reached; what it has not taken stays in the log.
+            StoreUnavailableError: the archive cannot be reached; messages it did not take stay in the log.
         """
         return await forgetting.archive(run, self._services)
 
     archive, aarchive = faces(_archive)
 
     def schedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:
-        """Have work of your own done beside the library's: by priority, deadline and scope, within the same limits.
+        """Schedule your own work with the library's, by priority, deadline and scope, within the same limits.
 
         Args:
             task: see `Task`.
-            timeout: seconds to wait where the queue is full; None for as long as it takes.
+            timeout: seconds to wait while the queue is full; None waits indefinitely.
 
         Returns:
-            A `concurrent.futures.Future` that can be awaited too.
+            A `concurrent.futures.Future`, which can also be awaited.
 
         Raises:
-            QueueFullError: there was no room in time.
+            QueueFullError: the queue stayed full.
         """
         _ = self._services  # raises where it is closed
         return self._kept_open(self._runtime.scheduler.schedule(task, timeout=timeout))
 
     async def aschedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:  # noqa: ASYNC109 - the twin's
-        """Like `schedule`, without blocking the loop while there is no room."""
+        """Like `schedule`, without blocking the event loop while the queue is full."""
         _ = self._services
         return self._kept_open(await self._runtime.scheduler.aschedule(task, timeout=timeout))
 
@@ -277,15 +278,15 @@ class HybridMemory(Texts):
         return job
 
     async def _forget(self, run: Runner, *, user: str, tenant: str | None = None, dry_run: bool = False) -> Receipt:
-        """Destroy everything of a user: with every agent, and what they wrote into shared spaces.
+        """Destroy everything of a user: with every agent, and in shared spaces.
 
         Args:
             user: as in `scoped`.
-            tenant: theirs; None is a tenant of its own.
-            dry_run: only say what would be destroyed.
+            tenant: the user's tenant; None means users without a tenant.
+            dry_run: only report what would be destroyed.
 
         Raises:
-            InvalidScopeError: the user has no name.
+            InvalidScopeError: the user is not named.
             StoreUnavailableError: another process keeps the engine from cleaning its files; call it again.
         """
         scope = Scope(tenant=tenant, user=user)
@@ -294,13 +295,13 @@ class HybridMemory(Texts):
     forget, aforget = faces(_forget)
 
     def rekey(self, key: Key) -> None:
-        """Encrypt the store with another key; other processes must open it anew.
+        """Encrypt the store with another key; other processes must open it again.
 
         Args:
-            key: a passphrase, 32 bytes, or a callable that gives one of them.
+            key: a passphrase, 32 bytes, or a callable that returns either.
 
         Raises:
-            InvalidConfigError: the store is not encrypted, or the key is none.
+            InvalidConfigError: the store is not encrypted, or the key is invalid.
             StoreUnavailableError: another process is writing.
         """
         if self._rekey is None:
@@ -313,7 +314,7 @@ class HybridMemory(Texts):
         await asyncio.to_thread(self.rekey, key)
 
     def close(self) -> None:
-        """Release the store; harmless when repeated. What is not indexed yet is indexed after the next opening."""
+        """Release the store; calling it again is harmless. Turns not indexed yet are indexed after reopening."""
         self._runtime.close()
 
     async def aclose(self) -> None:

@@ -24,7 +24,7 @@ SWEEP_EVERY = timedelta(minutes=5)
 
 
 class Texts(Verbs):
-    """What a memory does with texts of the caller: with its embedder, its models and its token counter, unstored."""
+    """Score and shorten your own texts with the memory's embedder, models and token counter; nothing is stored."""
 
     @property
     def _services(self) -> Services:
@@ -44,22 +44,22 @@ class Texts(Verbs):
     ) -> list[Scored]:
         """The texts that answer the query best, best first, scored as `ScopedMemory.recall` scores records.
 
-        ``0.7 * vector + 0.3 * text`` by default, with the statistics of these texts. Without an embedder, or when it
-        fails, the words take the weight of both, and `Scored.note` says so.
+        ``0.7 * vector + 0.3 * text`` by default, with term statistics of these texts. Without an embedder, or if it
+        fails, only words count, and `Scored.note` says so.
 
         Args:
             query: a question or any text.
-            texts: of any kind.
-            k: how many at most; None is all.
-            vectors: of each text, from the memory's embedder; None where it is to be made.
-            at: when each text was written, aware, or None; counts if the weights have a recency.
-            weights: of vector, text and recency, the configured ones by default; the other signals need a memory. With
-                no weight on vector nothing is embedded.
-            diversity: 0 ranks by score alone; towards 1, texts that repeat better ones fall back (MMR).
+            texts: the texts to rank.
+            k: the most texts to return; None returns all.
+            vectors: a vector for each text from the memory's embedder, or None to compute it.
+            at: when each text was written, timezone-aware, or None; used if the weights include recency.
+            weights: of vector, text and recency; by default as configured. With no weight on vector, nothing is
+                embedded.
+            diversity: 0 ranks by score alone; towards 1, texts that repeat better ones rank lower (MMR).
 
         Raises:
-            InvalidInputError: a query that is empty or no text, k below 1, other than one vector or instant a text, a
-                naive instant, a vector of another width.
+            InvalidInputError: the query is empty or not text, k is below 1, the number of vectors or instants differs
+                from that of the texts, an instant has no time zone, or a vector has the wrong width.
         """
         request = score.Request.of(
             query, texts, k=k, vectors=vectors, at=at, weights=weights, diversity=diversity
@@ -78,23 +78,23 @@ class Texts(Verbs):
         how: How = "extractive",
         weights: Weights | None = None,
     ) -> Condensed:
-        """The texts shortened to so many tokens together, in their order, empty where nothing of one fits.
+        """The texts shortened to a common budget, in the same order; a text of which nothing fits becomes empty.
 
-        They stay as they are if they fit. ``extractive`` keeps the sentences that say most, from all texts together:
-        each word for word, code blocks and addresses whole. ``anchored`` keeps the notes of an anchored summary,
-        written by the language model if there is one: decisions, facts, what is to be done, files and ids.
-        ``llmlingua`` lets the compressor leave out words; where it fails, sentences are left out, and the note says so.
+        Texts that fit are unchanged. ``extractive`` keeps the most informative sentences of all texts verbatim, code
+        blocks and addresses whole. ``anchored`` keeps an anchored summary: decisions, facts, next steps, files and ids,
+        written by the language model if there is one. ``llmlingua`` removes words with the compressor; if it fails,
+        sentences are removed instead, and the note says so.
 
         Args:
-            texts: to shorten; what is left of a message begins with its speaker.
-            max_tokens: of all of them, by the memory's token counter.
-            query: what they are to answer; without one what matters by itself is kept.
-            how: see above.
-            weights: of vector and text for the query; words alone by default. With a weight on vector every sentence is
-                embedded, which finds a little more and takes far longer.
+            texts: the texts to shorten; a shortened message begins with its speaker.
+            max_tokens: for all texts together, by the memory's token counter.
+            query: the question that they should answer; without one, generally informative sentences are kept.
+            how: the method, see above.
+            weights: of vector and text for the query; words alone by default. With a weight on vector, every sentence
+                is embedded, which finds slightly more and takes far longer.
 
         Raises:
-            InvalidInputError: no compressor for ``llmlingua``, an empty query, or a budget below 1.
+            InvalidInputError: there is no compressor for ``llmlingua``, the query is empty, or the budget is below 1.
         """
         request = condense.CondenseRequest.of(texts, query=query, max_tokens=max_tokens, how=how, weights=weights)
         return await condense.condense(run, self._services, request)
@@ -103,11 +103,11 @@ class Texts(Verbs):
 
 
 class ItemMemory(Verbs):
-    """Values under namespaces and keys, apart from all turns; made by `HybridMemory.items`.
+    """An application's own values under namespaces and keys, separate from all turns; made by `HybridMemory.items`.
 
     Attributes:
-        scope: whose they are.
-        sweep_every: what has expired is never found; it is destroyed with the first write after this time.
+        scope: the owner of the values.
+        sweep_every: expired values are never found; they are destroyed by the first write after this time.
     """
 
     def __init__(self, runtime: Runtime, scope: Scope, sweep_every: timedelta = SWEEP_EVERY) -> None:
@@ -116,11 +116,11 @@ class ItemMemory(Verbs):
         self.sweep_every = sweep_every
 
     async def _batch(self, run: Runner, operations: Sequence[ItemOperation]) -> list[ItemResult]:
-        """The results, in the order of the operations: `GetItem`, `FindItems`, `PutItem`, `ListNamespaces`.
+        """The results of `GetItem`, `FindItems`, `PutItem` and `ListNamespaces` operations, in their order.
 
-        What is read is what stood before the batch. Its puts are durable when this returns, all or none; of several
-        under one key the last one counts, and an item keeps the instant when it was put first. What is destroyed
-        leaves log, index and files with all its earlier values.
+        Reads see the state before the batch. Puts are durable when this returns, all or none; the last put under a key
+        wins, and an item keeps the time of its first put. A destroyed value leaves log, index and files, together with
+        all its earlier values.
 
         Raises:
             StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
@@ -130,7 +130,7 @@ class ItemMemory(Verbs):
     batch, abatch = faces(_batch)
 
     async def _sweep(self, run: Runner) -> int:
-        """Destroy now what has expired; returns how many items that were."""
+        """Destroy all expired items now and return their number."""
         return await items.sweep(run, self._runtime.services, self.scope)
 
     sweep, asweep = faces(_sweep)

@@ -33,7 +33,7 @@ from hybrid_memory.store.remember import Content, as_messages
 
 
 class Turns(Handle):
-    """What was said to one owner's memory, shown to it, or played to it."""
+    """Writing and recalling the turns of one owner."""
 
     async def _remember(
         self,
@@ -47,15 +47,15 @@ class Turns(Handle):
     ) -> Receipt:
         """Write text, a message, a dict (``{"role": ..., "content": ...}``) or a list of these, all or none.
 
-        The events are durable when this returns; indexing comes later, at the latest with the next recall.
+        The events are durable when this returns. They are indexed in the background, at the latest by the next recall.
         Writing a message again under the same id changes nothing.
 
         Args:
             content: what was said.
-            role: of plain texts.
-            at: when it was said; aware. The clock's time if neither this nor the message says.
-            metadata: JSON values of the caller's own, for every message; a message's own values win.
-            id: makes the write of one message idempotent within its session.
+            role: the role of plain texts.
+            at: when it was said, timezone-aware; by default the message's own time, or now.
+            metadata: your own JSON values, added to every message; a message's own values win.
+            id: makes writing a single message idempotent within its session.
 
         Raises:
             InvalidMessageError: one of them cannot be stored. Nothing was written.
@@ -71,13 +71,13 @@ class Turns(Handle):
     remember, aremember = faces(_remember, needs=Right.WRITE, trusted=False, refusal=InvalidMessageError)
 
     async def _follow(self, run: Runner, messages: Sequence[str | Message | Mapping[str, Any]]) -> list[str | None]:
-        """Bring the log up to a conversation that somebody else holds, such as an agent's state or a chat window.
+        """Add to the log what is new in a conversation that your program holds, such as an agent's state.
 
-        Give all of it, or the end of it; what the log has already is not written again, whether the messages have their
-        ids or were sent without. What the log was told to forget is not written again either. All or nothing.
+        Pass the whole conversation or its end. Messages that the log already has are not written again, with or without
+        ids, and neither are messages that were forgotten. Either all new messages are written or none.
 
         Returns:
-            For each message the id of its event, None where the log has none.
+            The id of each message's event, or None if the log has none.
 
         Raises:
             InvalidMessageError: one of them cannot be stored. Nothing was written.
@@ -92,15 +92,15 @@ class Turns(Handle):
     async def _history(
         self, run: Runner, *, limit: int | None = None, since: datetime | None = None, until: datetime | None = None
     ) -> list[Message]:
-        """The messages as they were said, oldest first: of the session, or of all sessions if the scope names none.
+        """The original messages, oldest first: of this session, or of all sessions if the scope names none.
 
         Args:
-            limit: the newest so many; None is all.
-            since: only what was said then or later; aware.
-            until: only what was said before; aware.
+            limit: return only the newest messages, at most this many; None returns all.
+            since: only messages from this instant on, timezone-aware.
+            until: only messages before this instant, timezone-aware.
 
         Raises:
-            InvalidInputError: a negative limit, or an instant that is naive or after the other.
+            InvalidInputError: the limit is negative, an instant has no time zone, or since is after until.
         """
         return await reading.history(run, self._services, self.scope, limit=limit, since=since, until=until)
 
@@ -117,19 +117,19 @@ class Turns(Handle):
         limit: int | None = None,
         which: Collection[str | int] | None = None,
     ) -> list[Event]:
-        """All that the log holds of this owner or session, oldest first: messages, and what was derived and decided.
+        """All events of this owner or session, oldest first: messages, and everything derived from them.
 
         Args:
-            before: only those below this position.
-            kinds: only these, see `EventKind`; empty means any.
-            since: only what happened then or later; aware.
-            until: only what happened before; aware.
-            limit: the newest so many; None is all.
-            which: just the entries with these ids or positions, as far as there are any, also those that a rollback or
-                an edit hides; nothing else is given with it.
+            before: only events below this position.
+            kinds: only these kinds, see `EventKind`; empty means any.
+            since: only events from this instant on, timezone-aware.
+            until: only events before this instant, timezone-aware.
+            limit: return only the newest events, at most this many; None returns all.
+            which: only the events with these ids or positions, including those hidden by a rollback or an edit; cannot
+                be combined with the other arguments.
 
         Raises:
-            InvalidInputError: an unknown kind, a number out of range, or an instant that is naive or after the other.
+            InvalidInputError: a kind is unknown, a number is out of range, or an instant has no time zone.
         """
         if which is not None:
             return await reading.entries(run, self._services, self.scope, which)
@@ -157,37 +157,36 @@ class Turns(Handle):
         origins: Collection[Origin | str] = (),
         min_confidence: float | None = None,
     ) -> Hits:
-        """The records that answer the query best, at most k, best first; what was just written is found.
+        """The records that answer the query best, best first, at most k; includes what was written a moment ago.
 
-        Names, ids, paths and "quoted words" are looked for word for word, times such as "two weeks ago" as stretches of
-        time, and words that nobody used here as misspellings; `Hit.why` tells what was made of the query.
-        What was learned to be out of date falls back, unless the question is about the past; and where it is about how
-        things are now, the newer of two hits that say much the same stands first, whatever their scores.
+        Names, ids, paths and "quoted words" are matched exactly. Times such as "two weeks ago" become time ranges, and
+        words that occur nowhere are treated as misspellings; `Hit.why` shows how the query was read. Outdated facts
+        rank lower unless the question is about the past. For a question about the present, the newer of two similar
+        hits comes first, whatever their scores.
 
         Args:
             query: a question or any text.
-            k: how many at most; more than there is means all.
-            within: all sessions of the owner, or this handle's session only.
-            kinds: only these; empty means any.
-            categories: only these; empty means any.
-            since: only what was said then or later; aware.
-            until: only what was said before; aware.
+            k: the most hits to return.
+            within: search all sessions of the owner, or only this session.
+            kinds: only records of these kinds; empty means any.
+            categories: only records of these categories; empty means any.
+            since: only turns from this instant on, timezone-aware.
+            until: only turns before this instant, timezone-aware.
             metadata: only records whose metadata has exactly these values: text, finite numbers, booleans or None.
-                Types are kept apart (1, 1.0, True and "1" are four values); text is compared whole, beyond a NUL too.
-            weights: of the signals, instead of the configured ones.
-            intent: which paths search how far, see `Intent`; by default the words of the query decide.
-            spaces: shared spaces to search beside this memory, in one ranking; ``all`` for those that may be read. A
-                hit's ``record.scope.space`` and ``record.author`` tell where it comes from.
-            origins: only the words of these, such as ``["user", "operator"]``, see `Origin`; empty means any that
+                Types matter: 1, 1.0, True and "1" are four different values.
+            weights: weights of the signals, instead of the configured ones.
+            intent: which search paths run and how far, see `Intent`; by default the words of the query decide.
+            spaces: shared spaces to search as well, in the same ranking; ``all`` for every space that may be read. A
+                hit's ``record.scope.space`` and ``record.author`` say where it comes from.
+            origins: only words of these origins, such as ``["user", "operator"]``, see `Origin`; empty means any that
                 `RecallConfig.origins` allows.
-            min_confidence: hits that are less sure than this to answer are left out, see `Hit.confidence`; in 0 to 1,
-                by default as configured. Those of which nothing tells it stay.
+            min_confidence: leave out hits with a lower `Hit.confidence`, in [0, 1]; by default as configured. Hits
+                without a confidence are kept.
 
         Raises:
-            InvalidInputError: a query that is empty or no text, k below 1, ``within="session"`` without a session, an
-                unknown kind, origin or intent, a naive instant, metadata of other values than these, a confidence out
-                of range.
-            AccessDeniedError: a space that is named may not be read.
+            InvalidInputError: the query is empty or not text, k is below 1, ``within="session"`` has no session, a
+                kind, origin or intent is unknown, an instant has no time zone, or a value is out of range.
+            AccessDeniedError: a named space may not be read.
         """
         request = Request.of(
             self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
@@ -224,15 +223,15 @@ class Turns(Handle):
         origins: Collection[Origin | str] = (),
         min_confidence: float | None = None,
     ) -> Explanation:
-        """Why `recall` does not return a turn for this query: its rank and what it lacks, or what left it out.
+        """Why `recall` does not return a turn for this query: its rank and weak signals, or what excluded it.
 
         Args:
             query: as given to `recall`.
-            what: the turn: a handle such as ``#12``, the id of its event, or what recall found of it.
-            k: as given to `recall`, as are all others.
+            what: the turn: a handle such as ``#12``, the id of its event, a hit or a record.
+            k: as given to `recall`, like all other arguments.
 
         Raises:
-            InvalidInputError: there is no such turn of this owner, or `recall` would not take an argument.
+            InvalidInputError: this owner has no such turn, or `recall` would refuse an argument.
         """
         request = Request.of(
             self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
@@ -254,27 +253,27 @@ class Turns(Handle):
         until: datetime | None = None,
         within: Literal["user", "session"] = "user",
     ) -> list[Hit]:
-        """The images or sounds in messages that answer a text best, or are most like an example, best first.
+        """The images or sounds in messages that match a text or resemble an example best, best first.
 
-        For a text ``0.7 * vector + 0.3 * text``, where the words are those of the message around it and the name of the
-        file; for an example nearness alone. What was just written is found, if its data stood in the message: links are
-        not followed, and system messages are left out.
+        A text query scores ``0.7 * vector + 0.3 * text``, where the text is the message around the medium and its file
+        name. An example scores by vector alone. Only media whose data is part of a message are found: links are not
+        followed, and system messages are skipped.
 
-        A hit is no bytes: ``record.metadata`` has ``handle``, which `expand` takes and whose message has the medium,
-        ``block``, its place among the content blocks, ``media``, its media type, and ``bytes``, its size.
+        A hit holds no bytes. Its ``record.metadata`` has ``handle`` (pass it to `expand` to get the message), ``block``
+        (the index of the content block), ``media`` (the media type) and ``bytes`` (the size).
 
         Args:
             query: a text, the bytes of an example, or a content block with its data, as messages have it.
-            k: how many at most.
-            kinds: ``image``, ``audio``; empty means any that the embedder embeds.
-            since: only what was said then or later; aware.
-            until: only what was said before; aware.
-            within: all sessions of the owner, or this handle's session only.
+            k: the most hits to return.
+            kinds: ``image``, ``audio``; empty means any that the embedder supports.
+            since: only messages from this instant on, timezone-aware.
+            until: only messages before this instant, timezone-aware.
+            within: search all sessions of the owner, or only this session.
 
         Raises:
-            InvalidInputError: the memory has no embedder for media, or none for this kind; an example that cannot be
-                decoded or read; and as `recall`.
-            ModelError: the embedder failed on an example. For a text the words are left, and each hit has a note.
+            InvalidInputError: the memory has no embedder for this kind of media, the example cannot be decoded, or as
+                for `recall`.
+            ModelError: the embedder failed on an example. A text query falls back to words, with a note on each hit.
         """
         services = self._services
         with at_priority(INTERACTIVE), services.statistics.timed("recall_media"):
@@ -286,14 +285,14 @@ class Turns(Handle):
     recall_media, arecall_media = faces(_recall_media, needs=Right.READ)
 
     async def _records(self, run: Runner, positions: Collection[int]) -> list[Record]:
-        """What the index holds of the turns at these positions of the log."""
+        """The index records of the turns at these positions of the log."""
         records = await run.call(self._services.index.get, list(positions))
         return [record for record in records if record.scope.owner == self.scope.owner]
 
     records, arecords = faces(_records, needs=Right.READ)
 
     async def _count(self, run: Runner) -> int:
-        """How many entries the log of this owner has."""
+        """The number of events in this owner's log."""
         return await run.call(self._services.truth.count, self.scope.owner)
 
     count, acount = faces(_count, needs=Right.READ)

@@ -37,22 +37,22 @@ HUES = {
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What speaks for a record, each in [0, 1]; 0 where nothing does.
+    """The evidence for a record, each signal in [0, 1]; 0 means none.
 
     Attributes:
-        vector: nearness of meaning; text: words in common (BM25).
-        closeness: nearness of meaning by itself, whatever else was found.
-        coverage: the share of the query's words that it has, by their rarity, and whether they stand side by side.
-        neighbours: relevance of the turns next to it; segment: relevance of the conversation around it.
-        alike: how much it has in common with the best, for what the query does not name itself.
-        statement: it tells something, rather than asks, agrees or greets.
-        speaker: it comes from whom the query is about.
-        kind: it has what kind of thing the query asks for: a time, a number.
-        recency: 1 now, 0.5 after a half-life; importance: as the message says, else how much it says.
-        use: how often it was used.
-        current: 1, or 0 where a newer record among those that were found says otherwise.
-        exact: the share of what the query quotes, of its paths and ids, that the record has word for word.
-        temporal: 1 in the time that the query names, less the further away.
+        vector: similarity of meaning, relative to the other candidates; text: words in common (BM25).
+        closeness: similarity of meaning on an absolute scale.
+        coverage: the share of the query's words in the record, weighted by rarity and adjacency.
+        neighbours: relevance of the adjacent turns; segment: relevance of the conversation around it.
+        alike: similarity to the best candidates, for answers that share no words with the query.
+        statement: whether it states something, rather than asks, agrees or greets.
+        speaker: whether it comes from the person the query is about.
+        kind: whether it contains the kind of thing the query asks for, such as a time or a number.
+        recency: 1 now, 0.5 after a half-life; importance: the message's own, or estimated from its length.
+        use: how often it was recalled.
+        current: 1, or 0 if a newer candidate contradicts it.
+        exact: the share of the query's quotations, paths and ids that the record contains literally.
+        temporal: 1 within the time the query names, falling with the distance.
     """
 
     vector: float = 0.0
@@ -79,16 +79,16 @@ class Hit:
 
     Attributes:
         score: in [0, 1], higher is better.
-        signals: what spoke for it; weights: as applied to this hit.
-        note: what was out of the ordinary, such as a path that could not run.
-        plan: what the recall set out to do, for all its hits.
-        closeness: how near its meaning is by itself, whatever else was found: 0 an average record of its owner, 1 the
-            words of the query; None where nothing tells.
-        ranker: what gave the score, where it is not the weighted mean of the signals.
-        confidence: the probability in [0, 1] that it answers, whatever else was found; None where nothing tells.
-        reranker: what gave the score, where it is not the ranker's: a model that was given to score the best anew, a
-            fact that was read from the turn and fits better, or the place in the order; own: the score before.
-        asked: the question of another speaker that stands right before its turn, where the turn says little without.
+        signals: the evidence for it; weights: as applied to this hit.
+        note: anything unusual, such as a search that could not run.
+        plan: how the query was read, the same for all hits.
+        closeness: absolute similarity of meaning: 0 for an average record of the owner, 1 for the query's own words;
+            None if unknown.
+        ranker: what made the score, if it is not the weighted mean of the signals.
+        confidence: the probability in [0, 1] that it answers the question; None if unknown.
+        reranker: what replaced the ranker's score: your reranker, a better fitting fact extracted from the turn, or the
+            order of newer before older; own: the score before.
+        asked: the preceding question of another speaker, if the turn says little without it.
     """
 
     record: Record
@@ -111,7 +111,7 @@ class Hit:
         return _drawn([self])
 
     def as_metadata(self) -> dict[str, Any]:
-        """The record's own metadata, and what speaks for the hit, in its place where it has the same name.
+        """The record's own metadata, with fields of the hit, which win where names collide.
 
         ``score``, ``confidence``, ``why``, ``signals``, ``speaker``, ``origin``, ``at`` (ISO 8601), ``sources``,
         ``kind``, ``session``; of a shared space also ``space`` and ``author``; of an answer ``asked``: the ``text``,
@@ -140,17 +140,17 @@ class Hit:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Ids of the events behind its words: of the record, and of the question that it answers."""
+        """Ids of the events it came from: those of the record, and of the question it answers."""
         return (*self.record.sources, *(self.asked.sources if self.asked else ()))
 
     @property
     def origin(self) -> Origin:
-        """Whose words it shows: the lower origin of the record and the question that it answers."""
+        """Whose words it shows: the lower origin of the record and of the question it answers."""
         return lowest((self.record.origin, *((self.asked.origin,) if self.asked else ())))
 
     @property
     def arithmetic(self) -> str:
-        """The score as the sum that it is, strongest share first; or what gave it, and the sum before."""
+        """The score as a sum, largest share first; or what replaced the score, with the sum before."""
         if self.own is not None:
             before = replace(self, score=self.own, reranker="", own=None).arithmetic
             return f"{self.score:.3f} by {self.reranker}; before it {before}"
@@ -161,7 +161,7 @@ class Hit:
         return f"{self.score:.3f} by {self.ranker}; signals {_arithmetic(self, mean)}"
 
     def why(self) -> str:
-        """The arithmetic of the score in one line, the confidence, the events behind it, and the plan."""
+        """One line with the arithmetic of the score, the confidence, the source events and the plan."""
         sure = "" if self.confidence is None else f"; confidence {self.confidence:.2f}"
         space = f" in the space {self.record.scope.space!r}" if self.record.scope.space else ""
         words = _WHOSE.get(self.record.origin, "")
@@ -185,11 +185,11 @@ _WHOSE = {
 
 
 class Hits(list[Hit]):
-    """What a recall found, best first; a list that a notebook draws.
+    """The hits of a recall, best first; a list with a rich display in notebooks.
 
     Attributes:
-        query: that was asked.
-        unsure: how many others were found, and left out for their confidence.
+        query: the query.
+        unsure: how many hits were left out for their low confidence.
     """
 
     def __init__(self, hits: Iterable[Hit] = (), query: str = "", unsure: int = 0) -> None:
