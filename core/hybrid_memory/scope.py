@@ -27,12 +27,12 @@ def check_name(label: str, value: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose memory: tenant, user and agent name the owner, the session one conversation of theirs.
+    """The owner of a memory (tenant, user and agent), and optionally one of their sessions.
 
     A space is an owner that several users and agents of a tenant share; it has neither user nor agent.
 
-    An owner is matched exactly: a part left out is a value of its own, never a wildcard.
-    A missing session means, when reading, every session of the owner, and when writing, no session.
+    Owners match exactly: a part that is left out is a value of its own, never a wildcard. Without a session, reading
+    covers all sessions of the owner, and writing belongs to no session.
 
     Raises:
         InvalidScopeError: no owner is named, or a part is empty, too long or not a string.

@@ -60,13 +60,13 @@ _SCOPE = Scope(agent="condense")
 
 @dataclass(frozen=True, slots=True)
 class Condensed:
-    """What is left of texts.
+    """The result of shortening texts.
 
     Attributes:
-        texts: as many as were given and in their order; empty where nothing of one fits.
+        texts: one for each text given, in the same order; empty if nothing of it fits.
         before, after: tokens of each.
-        how: it was done; empty if everything fitted as it was.
-        note: what was out of the ordinary, such as a model that failed.
+        how: the method; empty if everything fitted unchanged.
+        note: anything unusual, such as a model that failed.
     """
 
     texts: tuple[str, ...]

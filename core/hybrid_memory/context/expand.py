@@ -126,11 +126,11 @@ async def offload(run: Runner, services: Services, scope: Scope, text: Any, max_
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """A text that was put aside.
+    """An offloaded text.
 
     Attributes:
-        result_id: what `fetch` and `grep` take.
-        digest: what a prompt shows instead.
+        result_id: pass it to `fetch` and `grep`.
+        digest: the text that a prompt shows instead.
     """
 
     result_id: str

@@ -19,12 +19,12 @@ MAX_HITS = 20
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A tool by which a model reads what its prompt has no room for, given a handle such as ``#12``.
+    """A tool with which a model reads what does not fit into its prompt, given a handle such as ``#12``.
 
     Attributes:
-        name: under which the model calls it.
-        schema: of the tool, where it is bound only to calls whose prompt names it; its tokens count then. Empty where
-            it is one of the tools of every call.
+        name: the name by which the model calls it.
+        schema: the tool's schema, if the tool is bound only to calls whose prompt names it, so that its tokens count;
+            empty if it is always among the tools.
     """
 
     name: str
@@ -33,14 +33,14 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What a program knows of a conversation that it holds itself, such as an agent's state or a chat window.
+    """What a program knows about a conversation that it holds itself, such as an agent's state.
 
     Attributes:
-        among: ids of the messages in its own copy. Behind the first of them only they are shown: the rest was removed
-            there, is of another branch, or of a run that answers something else at the same time.
-        began: id of the first message that the copy ever had, if that is removed by now.
-        beside: a session that this one works for, as a sub-agent does: nothing of it, nor of others beneath it
-            (``parent/...``), is recalled.
+        among: ids of the messages in the program's copy. After the first of them, only these are shown; the others were
+            removed there, or belong to another branch or a concurrent run.
+        began: id of the first message the copy ever had, if that was removed.
+        beside: the session that this one works for, as a sub-agent does: neither it nor its other sub-sessions
+            (``parent/...``) are recalled.
     """
 
     among: Collection[str] | None = None

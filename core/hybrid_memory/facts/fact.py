@@ -18,7 +18,7 @@ USER = "user"
 
 
 class Category(StrEnum):
-    """What a fact is about: a taste, something to be done, what is so, who is what to whom."""
+    """The category of a fact: a preference, a task, knowledge, or a relation between people."""
 
     PREFERENCE = "preference"
     TASK = "task"
@@ -37,10 +37,10 @@ class Stance(StrEnum):
 
 
 class FactState(StrEnum):
-    """Where a fact stands.
+    """The state of a fact.
 
-    A task is open, done or dropped; anything else is current, ended (taken back), superseded (a newer value stands)
-    or disputed (two speakers disagree and neither gave way).
+    A task is open, done or dropped. Any other fact is current, ended (withdrawn), superseded (by a newer value) or
+    disputed (two speakers disagree).
     """
 
     CURRENT = "current"
@@ -53,12 +53,12 @@ class FactState(StrEnum):
 
     @property
     def standing(self) -> bool:
-        """Whether it counts today."""
+        """Whether the fact is true today."""
         return self is FactState.CURRENT or self is FactState.OPEN or self is FactState.DISPUTED
 
 
 class FactScope(StrEnum):
-    """How far an instruction reaches: always, in the project that its words name, or in the session it was given in."""
+    """Where an instruction applies: always, in the project it names, or in the session it was given in."""
 
     ALWAYS = "always"
     PROJECT = "project"
@@ -121,24 +121,24 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Fact:
-    """What follows from the claims so far; its records, sources and history lead back to the turns.
+    """Something known, derived from the claims of all turns.
 
     Attributes:
-        id: names it in this owner's memory; position of the event of its first claim.
-        state: where it stands; ``standing`` tells whether it counts today.
-        confidence: in [0, 1]; grows with every turn that says so.
+        id: identifies it in this owner's memory; the log position of its first claim.
+        state: its state; ``current`` says whether it is true today.
+        confidence: in [0, 1]; grows with every turn that states it.
         importance: in [0, 1].
-        valid_from, valid_to: when it was so; ``valid_to`` None is open.
-        due: when a task is to be done.
-        sources: ids of the turns that say so, oldest first; positions: their places in the log.
+        valid_from, valid_to: when it was true; ``valid_to`` None is open.
+        due: when a task is due.
+        sources: ids of the turns that state it, oldest first; positions: their log positions.
         records: ids of its records in the semantic index.
-        by: the rules and models that read it.
+        by: the rules and models that extracted it.
         supersedes, superseded_by: ids of the facts before and after it.
-        rivals: ids of the facts that it is disputed with.
+        rivals: ids of the facts it is disputed with.
         author: who wrote it, in a shared space.
-        verbatim: the value is a sentence of the turn, as nothing could be cut from it.
-        scope: how far an instruction reaches; anything else holds always.
-        session: the one that an instruction of that scope was given in.
+        verbatim: the value is a whole sentence of the turn, since no shorter value could be extracted.
+        scope: where an instruction applies; other facts apply always.
+        session: the session in which a session-scoped instruction was given.
     """
 
     id: int
@@ -166,7 +166,7 @@ class Fact:
 
     @property
     def current(self) -> bool:
-        """Whether it counts today."""
+        """Whether it is true today."""
         return self.state.standing
 
     def __str__(self) -> str:
@@ -178,7 +178,7 @@ class Fact:
 
 
 class Facts(list[Fact]):
-    """Facts, oldest first; a list that a notebook draws."""
+    """Facts, oldest first; a list with a rich display in notebooks."""
 
     def _repr_html_(self) -> str:
         rows = [
@@ -199,13 +199,13 @@ class Facts(list[Fact]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """The chain behind a fact, a profile field, a summary line or a hit; printed, it is text to be read.
+    """Where a fact, a profile field, a summary line or a hit comes from; print it to read it.
 
     Attributes:
         about: what is explained, in one line.
         steps: how it came about, one line each.
-        turns: the words that it comes from, oldest first, each with its handle.
-        facts: that it rests on, with those that they replaced.
+        turns: the turns it comes from, oldest first, each with its handle.
+        facts: the facts it is based on, with those they replaced.
     """
 
     about: str

@@ -44,12 +44,12 @@ HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 
 @dataclass(frozen=True, slots=True)
 class ProfileEntry:
-    """A value that a profile has or had, and what it rests on.
+    """A present or former value of a profile field, with its evidence.
 
     Attributes:
-        value: as in the field.
-        facts: ids of the facts that say so; sources: ids of the turns behind them, oldest first.
-        state, valid_from, valid_to: of the fact; where several say so, of the best supported and from the first on.
+        value: the value in the field.
+        facts: ids of the facts that state it; sources: ids of the turns behind them, oldest first.
+        state, valid_from, valid_to: as in the fact; of several, the best supported one, valid since the first.
         confidence, importance: in [0, 1], the highest of the facts.
     """
 
@@ -95,16 +95,16 @@ def _list(about: str, chinese: str, attributes: str, *, importance: float = 0.0,
 
 
 class UserProfile(CheckedModel):
-    """What is known of a person; subclass it for fields of your own.
+    """What is known about a person; subclass it to add your own fields.
 
-    A field takes the facts whose attribute has its name, or lists it among its aliases; others are named with
-    ``Field(json_schema_extra={"attributes": ["home", "favorite_*"]})``. What a field of your own takes stands in no
-    field that every profile has. Its type is text, a number, a bool, a date, an Enum or a Literal, or a list, tuple or
-    set of one of these, and it has a default, for a profile begins empty. The description tells a language model what
-    to look for, the title is the field's name in a prompt, and ``{"chinese": "职业"}`` that in a Chinese profile; with
-    ``{"importance": 1.0}`` its values are the last that a cut leaves out.
+    A field collects the facts whose attribute has its name or an alias of it; name other attributes with
+    ``Field(json_schema_extra={"attributes": ["home", "favorite_*"]})``. Facts in your own field no longer appear in a
+    built-in one. A field's type is text, a number, a bool, a date, an Enum or a Literal, or a list, tuple or set of
+    these, and it needs a default, since a profile starts empty. The description tells a language model what to look
+    for. The title is the field's name in a prompt, and ``{"chinese": "职业"}`` its name in a Chinese profile. With
+    ``{"importance": 1.0}`` its values are the last to be cut.
 
-    Equality compares the fields; `sources` and `history` tell where their values come from.
+    Equality compares the fields; `sources` and `history` show where values come from.
     """
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
@@ -150,7 +150,7 @@ class UserProfile(CheckedModel):
 
     @property
     def sources(self) -> dict[str, tuple[ProfileEntry, ...]]:
-        """By field its values in order, each with its facts and turns; a value set by hand has none."""
+        """The values of each field in order, with their facts and turns; values set by hand are not included."""
         kept = {}
         for name, entries in self._origins.standing.items():
             values = frozenset(self._values(name))
@@ -158,7 +158,7 @@ class UserProfile(CheckedModel):
         return {name: entries for name, entries in kept.items() if entries}
 
     def history(self, field: str) -> tuple[ProfileEntry, ...]:
-        """All that the field ever held, oldest first, an entry for each fact; what stands is among it.
+        """All values the field ever had, present ones included, oldest first, with one entry for each fact.
 
         Raises:
             InvalidInputError: there is no such field.
@@ -170,14 +170,14 @@ class UserProfile(CheckedModel):
 
     @property
     def text(self) -> str:
-        """A line for each field that has a value, in the order of the schema, its name in the language of the values.
+        """A line for each field with a value, in schema order, with field names in the language of the values.
 
-        The same values give the same text, so that a provider's prompt cache keeps it.
+        Equal values give equal text, so that the provider's prompt cache keeps working.
         """
         return _written(self._items())
 
     def render(self, max_tokens: int, count: Callable[[str], int]) -> str:
-        """The `text` within so many tokens; the least important values are left out first."""
+        """The `text` within a budget; the least important values are left out first."""
         items = self._items()
         ranked = sorted(range(len(items)), key=lambda row: -items[row].importance)
 

@@ -30,18 +30,19 @@ class Record:
     """An entry of the semantic index (L2).
 
     Attributes:
-        id: the position of the event that it stands for.
-        text: the words; characters that no index can hold are blanked, the log keeps the original.
+        id: the log position of its event.
+        text: the words; characters that an index cannot hold are replaced by spaces, the log keeps the original.
         speaker: who said it.
-        sources: ids of the events that it came from.
-        turn: position of the turn that it came from; for a turn its own.
+        sources: ids of the events it came from.
+        turn: log position of the turn it came from; for a turn its own.
         segment: id of the first record of its segment, a stretch of one session without a long pause.
-        ordinal: its place in the segment, from 0.
-        importance: in [0, 1], the message's or made from its length; uses, last_used: how often and when it was used.
-        valid_from, valid_to: when what it says was true; None is open.
-        metadata: the caller's own.
-        author: who wrote it, in a shared space; empty where the owner is the author.
-        origin: whose words these are; an index that never learned it says ``imported``, the lowest.
+        ordinal: its index in the segment, from 0.
+        importance: in [0, 1], the message's own or estimated from its length; uses, last_used: how often and when it
+            was recalled.
+        valid_from, valid_to: when the statement was true; None is open.
+        metadata: your own values.
+        author: who wrote it, in a shared space; empty if the owner did.
+        origin: whose words these are; ``imported``, the lowest, if unknown.
     """
 
     id: int

@@ -33,7 +33,7 @@ _MAY_BE_NONE = frozenset(("content", "tool_calls", "metadata", "extra"))
 
 
 class Role(StrEnum):
-    """Who speaks in a message."""
+    """The role of a message's speaker."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -51,7 +51,7 @@ _ORIGINS = {
 
 
 class ToolCall(CheckedModel):
-    """A function that the assistant asked for; accepts the OpenAI form as well.
+    """A function call by the assistant; also accepts OpenAI's format.
 
     Raises:
         InvalidMessageError: it has no name, an unknown field, or a value that cannot be stored.
@@ -90,7 +90,7 @@ class ToolCall(CheckedModel):
         return {"id": value.get("id"), "name": value["function"].get("name"), "arguments": arguments}
 
     def as_openai(self) -> dict[str, Any]:
-        """In the OpenAI form, its arguments as a JSON text."""
+        """The call in OpenAI's format, with its arguments as JSON text."""
         return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.written_arguments}}
 
     @property
@@ -102,24 +102,24 @@ class ToolCall(CheckedModel):
 
 
 class Message(CheckedModel):
-    """One turn, framework-free and lossless.
+    """One message of a conversation, independent of any framework and lossless.
 
     Attributes:
         role: user, assistant, system or tool.
         content: a string, or content blocks as the frameworks write them (``{"type": "text", "text": ...}``).
-        name: the speaker, where it is more than the role.
-        tool_calls: what the assistant asked for; tool_call_id: the call that a tool message answers.
-        id: the caller's own id; makes the write idempotent. Without one a time-ordered id is given.
-        at: when it was said; aware. Without one the clock decides.
-        importance: in [0, 1]; without one, the longer a message the more it counts in recall, and in a summary the
-            likelier it is asked about later, as the local embedder tells.
-        metadata: the caller's own JSON values, filterable in recall.
-        extra: what a framework's message holds beyond these fields; unknown keys of a dict land here.
-        origin: whose words these are, where it is lower than the role says, such as ``web`` for a page that a user
-            pasted; see `spoken_by`.
+        name: the speaker's name, if there is one.
+        tool_calls: the assistant's function calls; tool_call_id: the call that a tool message answers.
+        id: your own id, which makes the write idempotent; by default a time-ordered UUID.
+        at: when it was said, timezone-aware; by default now.
+        importance: in [0, 1]; by default estimated: for recall from the length, for summaries from how likely the
+            message is to be asked about.
+        metadata: your own JSON values; `recall` can filter by them.
+        extra: further fields of a framework's message; unknown keys of a dict end up here.
+        origin: whose words these are, if less trusted than the role, such as ``web`` for a page that a user pasted; see
+            `spoken_by`.
 
     Raises:
-        InvalidMessageError: nothing was said, or a field cannot be stored; an origin above that of the role.
+        InvalidMessageError: the message is empty, a field cannot be stored, or the origin is above the role's.
     """
 
     invalid_error: ClassVar = InvalidMessageError
@@ -186,7 +186,7 @@ class Message(CheckedModel):
 
     @property
     def spoken_by(self) -> Origin:
-        """Whose words these are: as the message says, else by its role; a tool's result by the name of the tool."""
+        """Whose words these are: the stated origin, or the one implied by the role and, for a tool, by its name."""
         if self.origin is not None:
             return self.origin
         return of_tool(self.name) if self.role is Role.TOOL else _ORIGINS[self.role]
@@ -204,7 +204,7 @@ class Message(CheckedModel):
 
     @property
     def event(self) -> str:
-        """What happened, where a system message tells an event, such as ``login`` or ``pressure``; else empty."""
+        """The name of the event that a system message reports, such as ``login`` or ``pressure``; otherwise empty."""
         kind = self.extra.get("event") if self.role is Role.SYSTEM else None
         return kind if isinstance(kind, str) else ""
 
@@ -222,10 +222,10 @@ class Message(CheckedModel):
 
     @property
     def opens(self) -> bool:
-        """Whether it asks for something to be done: a turn of the user, or an event from outside."""
+        """Whether it starts a new exchange: a turn of the user, or an event from outside."""
         return self.role is Role.USER or self.event not in ("", PRESSURE, STOPPED)
 
     @property
     def speaker(self) -> str:
-        """The name, or else the role."""
+        """The name, or the role if there is no name."""
         return self.name or self.role.value

@@ -17,15 +17,15 @@ class Receipt:
 
     Attributes:
         ids, positions: of the events, in the order given.
-        duplicates: those of the ids that were in the log before.
-        quarantined: those of the ids that wait for an admin of the space to approve them.
-        waiting: those of the ids that are in the outbox, because the log could not be reached; they have no position.
-        indexed, embedded: how many records and vectors were derived.
+        duplicates: ids that were already in the log.
+        quarantined: ids that await approval by an admin of the space.
+        waiting: ids that are in the outbox because the log is unreachable; they have no position yet.
+        indexed, embedded: how many records and vectors were made.
         compacted: how many messages went into the summary.
-        learned: how many claims were read from turns.
-        archived: how many messages went into the archive.
-        erased: what was forgotten where, or with ``dry_run`` would be: turns, claims, records, summary lines, ...
-        note: what the caller may not expect, such as turns of other sessions that hold the words to be forgotten.
+        learned: how many claims were extracted.
+        archived: how many messages were archived.
+        erased: how many turns, claims, records, summary lines and so on were forgotten, or would be with ``dry_run``.
+        note: anything unexpected, such as turns of other sessions that contain the words to forget.
     """
 
     ids: tuple[str, ...] = ()

@@ -16,19 +16,19 @@ from hybrid_memory.urls import shown_url
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a store holds, and how far its index follows the log.
+    """What a store holds, and how far its index is behind the log.
 
     Attributes:
         owners, sessions, events, records, vectors: counts.
-        unindexed: events that the text index has not seen; pending: records that wait for their vector.
-        size_bytes: on disk, all files; 0 in memory.
-        embedder: its name, or None in text-only mode.
-        work: what was done so far by this process, and its caches.
+        unindexed: events not indexed yet; pending: records without a vector yet.
+        size_bytes: size of all files on disk; 0 in memory.
+        embedder: the embedder's name, or None without one.
+        work: counts, latencies and caches of this process.
         waiting: messages in the outbox.
-        compactions: what became of the critical items of all turns that were folded.
-        suspicious: indexed turns that look like orders to the assistant, in words that are not the user's or the
-            operator's; they are kept, and obeyed nowhere.
-        vectors_of: the name of the embedder that the stored vectors come from; None before the first.
+        compactions: what became of the critical items in all compacted turns.
+        suspicious: indexed turns that look like instructions to the assistant but are neither the user's nor the
+            operator's words; they are kept, and never shown as instructions.
+        vectors_of: the embedder that made the stored vectors; None before the first.
     """
 
     url: str

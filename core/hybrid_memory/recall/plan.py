@@ -18,10 +18,10 @@ from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, 
 
 
 class Intent(StrEnum):
-    """What kind of answer is wanted.
+    """The kind of answer a query wants.
 
-    A fact is a value: who, what, when, where. Contextual goes back to something that was discussed or happened before.
-    Reasoning weighs several things: why, how, compare. Auto is decided from the words.
+    ``fact`` wants a value: who, what, when, where. ``contextual`` refers to something discussed earlier. ``reasoning``
+    weighs several things: why, how, compare. ``auto`` decides from the words of the query.
     """
 
     AUTO = "auto"
@@ -32,7 +32,7 @@ class Intent(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a recall sets out to do; `Hit.why` shows it.
+    """How a recall reads its query; `Hit.why` shows it.
 
     Attributes:
         intent: never ``auto``; cue: the word that shows it, empty where none did.

@@ -38,14 +38,14 @@ class Task(Generic[T]):
 
     Args:
         work: called once, on a thread of the scheduler.
-        kind: what it does; each kind has its own limit and figures. The library's own are embedding, recall, reasoning,
-            summarization, learning, indexing and maintenance.
-        priority: 1 to 10, 10 first; from 8 on it is interactive.
-        deadline: how long after it was scheduled it must have begun.
-        scope: whose work it is; scopes take turns.
+        kind: each kind has its own limit and statistics. The library uses embedding, recall, reasoning, summarization,
+            learning, indexing and maintenance.
+        priority: 1 to 10, highest first; 8 and above is interactive.
+        deadline: the longest time between scheduling and starting.
+        scope: the owner of the work; owners take turns.
 
     Raises:
-        InvalidInputError: an argument is out of its range.
+        InvalidInputError: an argument is out of range.
     """
 
     work: Callable[[], T]
@@ -102,13 +102,13 @@ def hurried() -> bool:
 
 
 class Job(Promise[T]):
-    """The future of a task; can be awaited too, on any event loop.
+    """The future of a task, which can also be awaited on any event loop.
 
-    To cancel it, or the asyncio task that awaits it, cancels a task that has not begun. One that has begun goes on.
+    Cancelling it, or the asyncio task that awaits it, cancels a task that has not started. A started task continues.
 
     Attributes:
-        task: what is done; since: when it was queued; expires: its deadline, both on the scheduler's clock.
-        expiry: what ends it at its deadline.
+        task: the task; since: when it was queued; expires: its deadline, both on the scheduler's clock.
+        expiry: the timer of its deadline.
     """
 
     def __init__(self, task: Task[T], now: float, drop: Callable[[Job[Any]], None]) -> None:

@@ -20,14 +20,14 @@ Grantee: TypeAlias = tuple[str | None, str | None]
 
 
 class Right(StrEnum):
-    """What a grant allows; write includes read, and admin includes write."""
+    """What a grant allows: write includes read, and admin includes write."""
 
     READ = "read"
     WRITE = "write"
     ADMIN = "admin"
 
     def includes(self, other: Right) -> bool:
-        """Whether who has this right has the other too."""
+        """Whether this right includes the other."""
         ranks = list(Right)
         return ranks.index(self) >= ranks.index(other)
 
@@ -64,9 +64,9 @@ class Grant:
     """A right in a space.
 
     Attributes:
-        user, agent: whom it is given to; a part that is None may be any, but one of them is named.
+        user, agent: the member; None means any, but at least one is named.
         right: read, write or admin.
-        trust: in [0, 1]; what is written with too little of it goes into quarantine.
+        trust: in [0, 1]; with too little, what the member writes goes into quarantine.
         by: who gave it, as text; at: when.
     """
 
@@ -80,12 +80,11 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """An access to a space that was refused.
+    """A refused access to a space.
 
     Attributes:
-        who: the user and agent, as text; verb: what they asked for.
-        needed, held: the right that the verb needs, and the one that they had. Where the one they had would do, they
-            are not trusted enough.
+        who: the user and agent, as text; verb: what they tried.
+        needed, held: the right the verb needs, and the right they had. If that was sufficient, their trust was too low.
         at: when.
     """
 

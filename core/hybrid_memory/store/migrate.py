@@ -74,11 +74,11 @@ def _beyond(progress: Progress, before: int) -> Progress:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What was copied.
+    """The result of a copy.
 
     Attributes:
-        owners, events: how many; indexed, embedded: records and vectors that were derived in the copy.
-        checksum: SHA-256 over the events of all owners, the same in the original and in the copy.
+        owners, events: numbers copied; indexed, embedded: records and vectors made in the copy.
+        checksum: SHA-256 over the events of all owners, equal in original and copy.
     """
 
     owners: int

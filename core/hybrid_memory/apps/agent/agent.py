@@ -28,39 +28,38 @@ MOST_INSTRUCTIONS = 0.45
 
 
 class PagedAgent:
-    """An agent whose model manages its own memory: blocks that it edits, archival notes, a search of all that was said.
+    """An agent whose model manages its own memory: it edits blocks, keeps archival notes and searches the conversation.
 
-    An event wakes it: a message of the user, something that happened, or a time. The model is asked, its calls of
-    functions are made, and it is asked again as long as it wants to be, or a call failed; then it rests. Messages leave
-    its window under pressure, after a warning, into a recursive summary; the log keeps them all.
+    An event starts it: a message of the user, something that happened, or a timer. The model is called, its function
+    calls are executed, and it is called again as long as it asks for that or a call failed; then the agent yields.
+    Under pressure, and after a warning, messages leave the window for a recursive summary; the log keeps them all.
 
-    Every step is an event of the log. After a crash `resume` goes on where it stood: a call with a result is not made
-    again, one of the memory's functions takes effect once, and one of the application that was interrupted is reported
-    to the model instead of being repeated. Events of one agent and session come one after the other, whoever sends
-    them; agents do not wait for each other. One process at a time should run a session: two lose nothing, but take an
-    other's call for interrupted.
+    Every step is an event in the log. After a crash, `resume` continues: a call that has a result is not repeated, the
+    memory's own functions take effect once, and an interrupted function of yours is reported to the model instead of
+    being repeated. Events for one agent and session run one after the other; different agents run independently. Run a
+    session in one process at a time: two processes lose nothing, but may take each other's calls for interrupted.
 
     Args:
-        memory: an open memory; the caller closes it.
-        agent: its name; with user and tenant, whose memory it has.
-        user: whom it serves; None for an agent of nobody in particular.
+        memory: an open memory; you close it.
+        agent: the agent's name; with user and tenant, it is the owner of the memory.
+        user: the user it serves; None if it serves no particular user.
         tenant: as in `HybridMemory.scoped`.
-        session: of the conversation.
-        model: what `hybrid_memory.models.language.as_language_model` takes; by default the memory's language model.
-        identity: who it is, in front of everything else.
-        functions: of the application, blocking or async: the model is shown names, annotations and docstrings.
-        memory_functions: names of those of the memory that it may call; by default all.
-        max_tokens: of a prompt.
+        session: the conversation.
+        model: see `hybrid_memory.models.language.as_language_model`; by default the memory's language model.
+        identity: who the agent is; comes first in the prompt.
+        functions: your functions, blocking or async; the model sees their names, annotations and docstrings.
+        memory_functions: names of the memory functions it may call; by default all.
+        max_tokens: the budget of a prompt.
         paging: how the window is used.
-        k: turns to recall for each of the user's, in front of it; 0 leaves it to the model to search.
-        max_steps: answers of the model to one event; then the run is stopped.
-        max_run_tokens: of prompts and answers together, likewise; None for as many as it takes.
-        function_timeout: of a function of the application.
-        model_timeout: of one answer of the model.
+        k: how many turns to recall for each user turn; 0 leaves searching to the model.
+        max_steps: how often the model may answer one event before the run is stopped.
+        max_run_tokens: the most tokens of prompts and answers in one run; None sets no limit.
+        function_timeout: for one of your functions.
+        model_timeout: for one answer of the model.
 
     Raises:
         InvalidScopeError: a name is malformed.
-        InvalidInputError: there is no model, a function that no model can call, or ``max_tokens`` is too little.
+        InvalidInputError: there is no model, a model cannot call one of the functions, or ``max_tokens`` is too small.
     """
 
     def __init__(
@@ -122,15 +121,15 @@ class PagedAgent:
         self._alarms: list[Alarm] = []
 
     def send(self, content: Content) -> AgentRun:
-        """Say something to the agent, and wait until it rests; what is said is durable before it is asked.
+        """Send a message to the agent and wait until it yields; the message is durable before the model is called.
 
         Args:
             content: as `ScopedMemory.remember` takes it: text, a message, a dict or a list of these.
 
         Raises:
             InvalidMessageError: it cannot be stored. Nothing was written.
-            ModelError: the model failed. What was said waits for the next event, or for `resume`.
-            StoreUnavailableError: the store failed, likewise.
+            ModelError: the model failed. The message is answered with the next event, or by `resume`.
+            StoreUnavailableError: the store failed; as for ModelError.
         """
         return self._event(as_messages(content))
 
@@ -139,14 +138,14 @@ class PagedAgent:
         return await self._on_a_thread(partial(self._event, as_messages(content)))
 
     def notify(self, event: str, text: str) -> AgentRun:
-        """Tell the agent that something happened, and wait until it rests.
+        """Tell the agent that something happened and wait until it yields.
 
         Args:
-            event: what, in a word, such as ``login`` or ``upload``.
-            text: for the model.
+            event: a one-word name, such as ``login`` or ``upload``.
+            text: a description for the model.
 
         Raises:
-            InvalidInputError: one of them is empty, or the event is one of the memory's own.
+            InvalidInputError: one of them is empty, or the event's name is reserved.
             ModelError, StoreUnavailableError: as in `send`.
         """
         return self._event([_event_message(event, text)])
@@ -156,7 +155,7 @@ class PagedAgent:
         return await self._on_a_thread(partial(self._event, [_event_message(event, text)]))
 
     def resume(self) -> AgentRun:
-        """Go on with what waits or was interrupted, after a crash or a failure; at once at rest if there is nothing."""
+        """Continue what was left unfinished by a crash or a failure; yields at once if there is nothing."""
         return self._event([])
 
     async def aresume(self) -> AgentRun:
@@ -164,9 +163,9 @@ class PagedAgent:
         return await self._on_a_thread(partial(self._event, []))
 
     def every(self, interval: timedelta, text: str) -> Alarm:
-        """Wake the agent with these words at every multiple of the interval since 1970, as long as this process lives.
+        """Start the agent with this text at every multiple of the interval since 1970, while this process runs.
 
-        Several processes that ask for the same wake it once.
+        If several processes register the same timer, the agent starts once.
 
         Raises:
             InvalidInputError: the interval is not a second or more, or the text is empty.
@@ -174,26 +173,26 @@ class PagedAgent:
         return self._alarm(steady_rhythm(interval), text)
 
     def cron(self, expression: str, text: str, *, timezone: tzinfo | None = None) -> Alarm:
-        """Wake the agent with these words at the times of a cron expression, such as ``0 9 * * 1-5``; see `every`.
+        """Start the agent with this text at the times of a cron expression, such as ``0 9 * * 1-5``; see `every`.
 
         Args:
-            expression: minute, hour, day of the month, month, day of the week; as Debian's cron.
-            text: for the model.
-            timezone: that the times are meant in; UTC by default.
+            expression: minute, hour, day of the month, month, day of the week; as in Debian's cron.
+            text: a message for the model.
+            timezone: the time zone of the expression; UTC by default.
 
         Raises:
-            InvalidInputError: the expression is none, or the text is empty.
+            InvalidInputError: the expression is invalid, or the text is empty.
         """
         return self._alarm(cron_rhythm(expression, timezone), text)
 
     def cancel(self) -> None:
-        """End the run that is going on, before its next call or answer; the model is told with the next event."""
+        """Stop the current run before its next call or answer; the model is told with the next event."""
         running = self._running
         if running is not None:
             running.set()
 
     def close(self) -> None:
-        """End alarms and threads; the memory stays open, and what waits is taken up by `resume`."""
+        """Stop timers and threads; the memory stays open, and `resume` continues unfinished work."""
         for alarm in self._alarms:
             alarm.cancel()
         threads, self._threads = self._threads, None
