@@ -44,7 +44,7 @@ SIGNALS = {
     "current": (GREY, "////"),
     "exact": ("#aa3c6e", "\\\\\\\\"),
     "temporal": ("#5a5ac8", "--||"),
-    "closeness": ("#5a3ca0", "/"),
+    "similarity": ("#5a3ca0", "/"),
     "coverage": ("#be9600", "-"),
     "alike": ("#00788c", "|"),
     "statement": ("#3c783c", "x"),

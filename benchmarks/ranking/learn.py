@@ -22,7 +22,7 @@ from hybrid_memory.recall.curves import Curve
 from hybrid_memory.recall.ranking import ROUNDING
 
 SIGNALS: Mapping[str, tuple[str, ...]] = {
-    "closeness": ("closeness",),
+    "similarity": ("similarity",),
     "coverage": ("covered", "phrase"),
     "neighbours": ("around", "words after", "answers"),
     "segment": ("segment",),

@@ -25,9 +25,9 @@ def question(number: int, kind: str = "own") -> Asked:
     if kind == "own":
         labels[number % 10] = 1.0
         features["asks"] = np.where(labels, 0.0, 0.5 + 0.5 * features["asks"])
-        features["closeness"] = features["closeness"] / 2 + 0.5 * labels
+        features["similarity"] = features["similarity"] / 2 + 0.5 * labels
     else:
-        features["closeness"] = features["closeness"] / 4
+        features["similarity"] = features["similarity"] / 4
     ids = [str(row) for row in range(10)]
     return Asked(
         set="made",

@@ -44,7 +44,7 @@ def assert_nothing_is_lost(handle: ScopedMemory) -> None:
     summary = handle.summary()
     assert handle.expand(summary) == handle.conversation()[: len(handle.expand(summary))]
     audit = summary.audit
-    assert audit.items == audit.in_summary + audit.in_ledger + audit.by_handle
+    assert audit.items == audit.in_summary + audit.in_ledger + audit.in_log
     reachable = summary.text + " ".join(message.text for message in handle.expand(summary))
     assert all(item in reachable for item in items_of(handle))
 
@@ -64,7 +64,7 @@ def test_a_model_that_fails_costs_nothing(face: Face, session_with: SessionWith,
         assert "nora@example.org" in kept
         if fault in {"raises", "hangs", "empty"}:
             assert face(alice).summary().audit.fallbacks == 1
-            assert all(line.closeness == 1 for line in face(alice).summary())
+            assert all(line.coverage == 1 for line in face(alice).summary())
         assert face(alice).assemble(k=0).messages[-1].text == "Until when?"
     finally:
         model.release()

@@ -102,7 +102,7 @@ def assert_nothing_is_lost(handle: ScopedMemory, summary: Summary) -> None:
         assert behind >= set(line.sources)
         assert all(source in by_id for source in line.sources)
     audit = summary.audit
-    assert audit.items == audit.in_summary + audit.in_ledger + audit.by_handle
+    assert audit.items == audit.in_summary + audit.in_ledger + audit.in_log
     reachable = " ".join([summary.text, *(message.text for message in originals)])
     log = handle._runtime.services.log
     events = log.read(handle.scope, kinds=(EventKind.MESSAGE,), limit=len(originals))

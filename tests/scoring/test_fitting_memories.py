@@ -67,22 +67,22 @@ def test_a_recall_finds_what_fits_beside_the_question_itself(opened: Open, embed
     assert found == [[lines[0]], []]
 
 
-def test_closeness_is_of_each_record_by_itself_and_the_question_counts_for_no_average(opened: Open) -> None:
+def test_similarity_is_of_each_record_by_itself_and_the_question_counts_for_no_average(opened: Open) -> None:
     lines = [*BIOPSY, "My sister's boat lies in the harbour.", "Rex chased a cat."]
     before = opened(url="memory://", embedder="hashing").scoped(user="ada")
     before.remember([Message(content=text) for text in lines])
     question = "Where is the boat of my sister?"
-    near = {one.record.text: one.closeness for one in before.recall(question, k=9)}
+    near = {one.record.text: one.similarity for one in before.recall(question, k=9)}
     assert max(lines, key=lambda line: near[line] or 0.0) == lines[2]
     before.remember(question)
-    again = {one.record.text: one.closeness for one in before.recall(question, k=9)}
+    again = {one.record.text: one.similarity for one in before.recall(question, k=9)}
     assert [again[line] for line in lines] == pytest.approx([near[line] for line in lines], abs=0.05)
 
 
 def test_without_a_vector_or_another_record_nothing_tells_how_close_a_hit_is(opened: Open) -> None:
     alone = opened(url="memory://", embedder="hashing").scoped(user="ada")
     alone.remember("I sail.")
-    assert [one.closeness for one in alone.recall("sail")] == [None]
+    assert [one.similarity for one in alone.recall("sail")] == [None]
 
 
 FOREIGN = "What is the capital of Mongolia?"

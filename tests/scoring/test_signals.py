@@ -105,16 +105,17 @@ def test_centring_takes_a_share_of_the_centroid_that_grows_with_the_store() -> N
     assert ranking.centred(query, centroid, 10**9) == pytest.approx(query - 0.6 * centroid)
 
 
-def test_closeness_is_0_for_an_average_record_and_1_for_the_query_whatever_else_was_found() -> None:
+def test_similarity_is_0_for_an_average_record_and_1_for_the_query_whatever_else_was_found() -> None:
     similarity, average, same = np.array([0.8, 0.9, 1.0, np.nan]), np.full(4, 0.8), np.full(4, 1.0)
-    near = ranking.closeness(similarity, average, same, np.full(4, 10**9))
+    near = ranking.absolute_similarity(similarity, average, same, np.full(4, 10**9))
     assert near == pytest.approx([0.0, 0.5, 1.0, np.nan], nan_ok=True)
-    assert ranking.closeness(similarity[:2], average[:2], same[:2], np.array([4, 4])) == pytest.approx([0.0, 2 / 3])
-    # Of few records only one that stands out tells something.
-    few = ranking.closeness(similarity, average, same, np.array([3, 2, 1, 0]))
+    assert ranking.absolute_similarity(similarity[:2], average[:2], same[:2], np.array([4, 4])) == pytest.approx(
+        [0.0, 2 / 3]
+    )  # Of few records only one that stands out tells something.
+    few = ranking.absolute_similarity(similarity, average, same, np.array([3, 2, 1, 0]))
     assert np.isnan(few[[0, 2, 3]]).all()
     assert few[1] == pytest.approx(1.0)
-    assert np.isnan(ranking.closeness(similarity, same, same, np.full(4, 9))).all()
+    assert np.isnan(ranking.absolute_similarity(similarity, same, same, np.full(4, 9))).all()
 
 
 def test_brevity_is_one_for_chat_and_falls_with_the_length_of_the_turns() -> None:

@@ -192,7 +192,7 @@ def test_the_state_comes_back_from_its_event() -> None:
         ledger=Ledger(),
         stretches=((3, 8), (9, 12)),
         retry=(Attempt((3, 4, 8), 1, Audit(compactions=1, items=4)),),
-        audit=Audit(compactions=2, items=3, in_summary=2, by_handle=1, closeness=0.75, lines=2, fallbacks=1, filled=1),
+        audit=Audit(compactions=2, items=3, in_summary=2, in_log=1, coverage=0.75, lines=2, fallbacks=1, filled=1),
         latest=Audit(compactions=1),
         strategy="anchored",
     )

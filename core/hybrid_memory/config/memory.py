@@ -167,7 +167,7 @@ class Weights:
 
     vector: float = 0.7
     text: float = 0.3
-    closeness: float = 0.17
+    similarity: float = 0.17
     coverage: float = 0.43
     neighbours: float = 0.71
     segment: float = 0.3

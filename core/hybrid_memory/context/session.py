@@ -204,10 +204,10 @@ class QueueProjection(Projection):
             async for events in stream(run, log, owner, kinds=FOLDS, after=last[0] - 1, size=STATES_BATCH):
                 same = same or (events[0].position, events[0].mark) == last
                 fresh = [*fresh[-1:], *({event.scope: event for event in events}.values())]
-                audits = {**audits, **{event.scope: Audit(**event.payload["audit"]) for event in events}}
+                audits = {**audits, **{event.scope: Audit.of(event.payload["audit"]) for event in events}}
         if not same:
             fresh = await _newest_folds(run, log, owner)
-            audits = {event.scope: Audit(**event.payload["audit"]) for event in fresh}
+            audits = {event.scope: Audit.of(event.payload["audit"]) for event in fresh}
         if fresh:
             newest = max(fresh, key=lambda event: event.position)
             self._audits.put(owner, ((newest.position, newest.mark), audits))

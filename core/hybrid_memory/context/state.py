@@ -28,7 +28,7 @@ class Attempt:
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:
         """The attempt that `asdict` wrote."""
-        return cls(tuple(values["positions"]), values["tries"], Audit(**values["report"]))
+        return cls(tuple(values["positions"]), values["tries"], Audit.of(values["report"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ class QueueState:
             ledger=Ledger.model_validate(payload["ledger"]),
             stretches=_pairs(payload["stretches"]),
             retry=tuple(map(Attempt.of, payload["retry"])),
-            audit=Audit(**payload["audit"]),
-            latest=Audit(**payload["latest"]),
+            audit=Audit.of(payload["audit"]),
+            latest=Audit.of(payload["latest"]),
             strategy=payload["strategy"],
             episode=payload.get("episode", number),
         )

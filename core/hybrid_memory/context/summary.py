@@ -27,6 +27,14 @@ class Section(StrEnum):
     NOTES = "notes"
 
 
+def _renamed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields under their names of today: stores until 0.10 have older ones."""
+    return {_FORMER.get(name, name): value for name, value in values.items()}
+
+
+_FORMER = {"closeness": "coverage", "by_handle": "in_log"}
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One statement of a summary.
@@ -36,7 +44,7 @@ class Line:
         sources: ids of the events it came from.
         first, last: log positions of the first and last turn it covers.
         importance: in [0, 1]; the least important lines are left out first.
-        closeness: the share of its terms that occur in the turns it covers, in [0, 1]; 1 for a quotation.
+        coverage: the share of its terms that occur in the turns it covers, in [0, 1]; 1 for a quotation.
         origin: whose words it contains, the lowest of its sources; None if unknown, as in version 0.9.
     """
 
@@ -46,7 +54,7 @@ class Line:
     first: int
     last: int
     importance: float = 0.5
-    closeness: float = 1.0
+    coverage: float = 1.0
     origin: Origin | None = None
 
     @property
@@ -59,7 +67,7 @@ class Line:
         """The line that `asdict` wrote."""
         origin = None if values.get("origin") is None else Origin(values["origin"])
         known = {"section": Section(values["section"]), "sources": tuple(values["sources"]), "origin": origin}
-        return cls(**{**values, **known})
+        return cls(**{**_renamed(values), **known})
 
     def __repr__(self) -> str:
         return f"<Line {self.section}: {self.text} [{self.handle}]>"
@@ -72,9 +80,9 @@ class Audit:
     Attributes:
         compactions: how many compactions this covers.
         items: how many critical items there were; each is counted once, in the first of the next three that applies.
-        in_summary, in_ledger, by_handle: how many are literally in a line that fits a prompt, in the artifact ledger,
+        in_summary, in_ledger, in_log: how many are literally in a line that fits a prompt, in the artifact ledger,
             or only in the log, where `expand` shows them.
-        closeness: the mean of `Line.closeness` over the lines written, in [0, 1].
+        coverage: the mean of `Line.coverage` over the lines written, in [0, 1].
         lines: how many lines were written.
         fallbacks: compactions whose model failed, so that the summary was made by rules.
         filled: lines added because the model had dropped something critical.
@@ -84,11 +92,16 @@ class Audit:
     items: int = 0
     in_summary: int = 0
     in_ledger: int = 0
-    by_handle: int = 0
-    closeness: float = 1.0
+    in_log: int = 0
+    coverage: float = 1.0
     lines: int = 0
     fallbacks: int = 0
     filled: int = 0
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """The audit that `asdict` wrote."""
+        return cls(**_renamed(values))
 
     @property
     def survived(self) -> float:
@@ -98,20 +111,20 @@ class Audit:
     def __add__(self, other: Audit) -> Audit:
         total = {part.name: getattr(self, part.name) + getattr(other, part.name) for part in fields(self)}
         lines = self.lines + other.lines
-        mean = (self.closeness * self.lines + other.closeness * other.lines) / lines if lines else 1.0
-        return Audit(**{**total, "closeness": mean})
+        mean = (self.coverage * self.lines + other.coverage * other.lines) / lines if lines else 1.0
+        return Audit(**{**total, "coverage": mean})
 
     def without(self, part: Audit) -> Audit:
         """This sum minus one of its parts."""
         rest = {item.name: getattr(self, item.name) - getattr(part, item.name) for item in fields(self)}
-        weight = self.closeness * self.lines - part.closeness * part.lines
-        return Audit(**{**rest, "closeness": weight / rest["lines"] if rest["lines"] else 1.0})
+        weight = self.coverage * self.lines - part.coverage * part.lines
+        return Audit(**{**rest, "coverage": weight / rest["lines"] if rest["lines"] else 1.0})
 
     def __repr__(self) -> str:
         return (
             f"<Audit {display.counted(self.compactions, 'compaction')}: {self.items} critical items, "
-            f"{self.in_summary} in the summary, {self.in_ledger} in the ledger, {self.by_handle} only in the log; "
-            f"closeness {self.closeness:.2f}>"
+            f"{self.in_summary} in the summary, {self.in_ledger} in the ledger, {self.in_log} only in the log; "
+            f"coverage {self.coverage:.2f}>"
         )
 
 
@@ -180,7 +193,7 @@ class Summary:
             self._told,
             "".join(parts)
             + f"<p><small>{display.text(self.strategy)}; {audit.items:,} critical items: {audit.in_summary:,} in the "
-            f"summary, {audit.in_ledger:,} in the artifacts, {audit.by_handle:,} only in the log</small></p>",
+            f"summary, {audit.in_ledger:,} in the artifacts, {audit.in_log:,} only in the log</small></p>",
         )
 
     def _opened(self, line: Line) -> str:
@@ -192,7 +205,7 @@ class Summary:
             for source in line.sources
             if (turn := self.said.get(source)) is not None
         )
-        why = f"importance {line.importance:.2f}, {line.closeness:.0%} in the words of the turns"
+        why = f"importance {line.importance:.2f}, {line.coverage:.0%} in the words of the turns"
         return display.details(
             f"{display.text(line.text)} <small>{line.handle}</small>", f"{words}<small>{why}</small>"
         )

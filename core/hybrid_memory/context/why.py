@@ -95,7 +95,7 @@ async def _of_line(run: Runner, services: Services, scope: Scope, line: Line) ->
     events = await run.call(view.log.get, scope, list(line.sources))
     if not events:
         raise InvalidInputError(f"no turn of {scope} is behind {line!r}")
-    words = "word for word" if line.closeness == 1 else f"{line.closeness:.0%} in the words of the turns"
+    words = "word for word" if line.coverage == 1 else f"{line.coverage:.0%} in the words of the turns"
     steps = (f"stands for {line.handle} in {line.section}, importance {line.importance:.2f}, {words}",)
     positions = [event.position for event in events]
     return Explanation(about=line.text, steps=steps, turns=await _turns(run, services, scope, positions))

@@ -15,7 +15,7 @@ from hybrid_memory.arrays import Array
 from hybrid_memory.recall.curves import Curve
 
 SEVERAL = 3
-"""Candidates whose mean closeness counts beside that of the best."""
+"""Candidates whose mean similarity counts beside that of the best."""
 
 MARGIN = 4
 """How many places behind the best the score is compared with."""
@@ -34,7 +34,7 @@ WORDS = 0.4
 """What common words count beside nearness of meaning."""
 
 USUAL = 0.13
-"""The closeness of the best where nothing answers; and where nothing tells it, that of a record which has
+"""The similarity of the best where nothing answers; and where nothing tells it, that of a record which has
 common words or stands next to one that does."""
 
 TYPICAL = 10.0
@@ -56,8 +56,8 @@ def evidence(features: Mapping[str, Array], scores: Array) -> dict[str, float]:
     best, several = order[0], order[:SEVERAL]
     behind = order[min(MARGIN, len(order) - 1)]
     return {
-        "closest": float(features["closeness"].max()),
-        "closest few": float(np.sort(features["closeness"])[-SEVERAL:].mean()),
+        "closest": float(features["similarity"].max()),
+        "closest few": float(np.sort(features["similarity"])[-SEVERAL:].mean()),
         "covered by the best": float(features["covered"][best]),
         "covered by the few": float(features["covered"][several].max()),
         "phrase": float(features["phrase"].max()),
@@ -84,18 +84,18 @@ def confidence(share: float, scores: Array, asked_for: npt.NDArray[np.bool_]) ->
     return np.asarray(np.where(asked_for, np.maximum(each, EVEN), each))
 
 
-def by_rule(closeness: Array, words: Array, beside: npt.NDArray[np.bool_]) -> Array:
+def by_rule(similarity: Array, words: Array, beside: npt.NDArray[np.bool_]) -> Array:
     """The probability that each record answers, in a small store or without vectors.
 
-    ``1 / (1 + 4 * exp(-10.25 * (closeness + 0.4 * words - 0.19)))``
+    ``1 / (1 + 4 * exp(-10.25 * (similarity + 0.4 * words - 0.19)))``
 
     Args:
-        closeness: see `ranking.closeness`; NaN where nothing tells it.
+        similarity: see `ranking.absolute_similarity`; NaN where nothing tells it.
         words: see `common_words`.
         beside: what stands next to a record that fits.
     """
     unknown = np.where((words > 0) | beside, USUAL, 0.0)
-    fit = np.where(np.isfinite(closeness), closeness, unknown) + WORDS * words
+    fit = np.where(np.isfinite(similarity), similarity, unknown) + WORDS * words
     return np.asarray(1.0 / (1.0 + (1 / AT_FIT - 1) * np.exp(np.clip(STEEPNESS * (FIT - fit), -50.0, 50.0))))
 
 

@@ -36,12 +36,12 @@ def of_places(found: Found, plan: Plan, *, vector: float, text: float) -> dict[s
     by_meaning, by_words = ranking.vector_signal(found.similarity, found.average), ranking.text_signal(found.bm25)
     relevance = vector * by_meaning + text * by_words
     spans = [(span.since.timestamp(), span.until.timestamp()) for span in plan.times]
-    near = ranking.closeness(found.similarity, found.average, found.same, found.count)
+    near = ranking.absolute_similarity(found.similarity, found.average, found.same, found.count)
     return {
         "relevance": relevance,
         "vector": by_meaning,
         "text": by_words,
-        "closeness": np.nan_to_num(near, nan=0.0),
+        "similarity": np.nan_to_num(near, nan=0.0),
         "around": ranking.neighbour_signal(relevance, places.segments, places.ordinals, average=0.5 * vector),
         "words after": ranking.beside(by_words, places.segments, places.ordinals, 1),
         "segment": ranking.segment_signal(relevance, places.segments),

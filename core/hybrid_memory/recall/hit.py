@@ -19,7 +19,7 @@ HUES = {
     "text": "230,159,0",
     "neighbours": "0,158,115",
     "segment": "86,180,233",
-    "closeness": "90,60,160",
+    "similarity": "90,60,160",
     "coverage": "190,150,0",
     "alike": "0,120,140",
     "statement": "60,120,60",
@@ -41,7 +41,7 @@ class Signals:
 
     Attributes:
         vector: similarity of meaning, relative to the other candidates; text: words in common (BM25).
-        closeness: similarity of meaning on an absolute scale.
+        similarity: similarity of meaning on an absolute scale.
         coverage: the share of the query's words in the record, weighted by rarity and adjacency.
         neighbours: relevance of the adjacent turns; segment: relevance of the conversation around it.
         alike: similarity to the best candidates, for answers that share no words with the query.
@@ -57,7 +57,7 @@ class Signals:
 
     vector: float = 0.0
     text: float = 0.0
-    closeness: float = 0.0
+    similarity: float = 0.0
     coverage: float = 0.0
     neighbours: float = 0.0
     segment: float = 0.0
@@ -82,7 +82,7 @@ class Hit:
         signals: the evidence for it; weights: as applied to this hit.
         note: anything unusual, such as a search that could not run.
         plan: how the query was read, the same for all hits.
-        closeness: absolute similarity of meaning: 0 for an average record of the owner, 1 for the query's own words;
+        similarity: absolute similarity of meaning: 0 for an average record of the owner, 1 for the query's own words;
             None if unknown.
         ranker: what made the score, if it is not the weighted mean of the signals.
         confidence: the probability in [0, 1] that it answers the question; None if unknown.
@@ -97,7 +97,7 @@ class Hit:
     weights: Weights
     note: str = ""
     plan: Plan | None = None
-    closeness: float | None = None
+    similarity: float | None = None
     ranker: str = ""
     confidence: float | None = None
     reranker: str = ""

@@ -228,7 +228,7 @@ def _telling(weights: Weights, columns: Mapping[str, Array]) -> Weights:
 def _applied(weights: Weights, found: Found, query: str, plan: Plan) -> Weights:
     """The weights as this query applies them: without vectors the text takes the weight of both."""
     if not np.isfinite(found.similarity).any():
-        weights = replace(weights, vector=0.0, text=weights.vector + weights.text, closeness=0.0)
+        weights = replace(weights, vector=0.0, text=weights.vector + weights.text, similarity=0.0)
     brevity = ranking.brevity(found.places.lengths)
     stale_wanted = found.current.all() or about_the_past(query)
     applied = asdict(weights) | {

@@ -51,7 +51,7 @@ def vector_signal(similarity: Array, average: Array | float) -> Array:
     return np.where(known, np.clip(np.nan_to_num(scaled), 0.0, 1.0), 0.5)
 
 
-def closeness(similarity: Array, average: Array, same: Array, count: Numbers) -> Array:
+def absolute_similarity(similarity: Array, average: Array, same: Array, count: Numbers) -> Array:
     """``(s - average) / (same - average) * n / (n - 1)``: 0 for an average record, 1 for one that says just the query.
 
     Unlike the vector signal it does not depend on the best that was found. The last factor takes a record out of the

@@ -97,7 +97,7 @@ async def _found(
     asked = await asked_before(run, homes, request.query, replace(found, read=measured.read), records)
     asked = dict(zip(asked, await choosing.whose(run, services, list(asked.values())), strict=True))
     known = measured.found
-    near = ranking.closeness(known.similarity, known.average, known.same, known.count)
+    near = ranking.absolute_similarity(known.similarity, known.average, known.same, known.count)
     sure = _confidence(request.query, plan, measured, own, near)
 
     def hit(record: Record) -> Hit:
@@ -112,7 +112,7 @@ async def _found(
             ranker="" if unranked else services.ranker.name,
             reranker=anew.by(row),
             own=float(own[row]) if anew.name else None,
-            closeness=float(near[row]) if np.isfinite(near[row]) else None,
+            similarity=float(near[row]) if np.isfinite(near[row]) else None,
             confidence=float(sure[row]) if np.isfinite(sure[row]) else None,
             asked=asked.get(record.id),
         )
@@ -209,7 +209,7 @@ def _confidence(query: str, plan: Plan, measured: Measured, scores: Array, near:
     others = np.flatnonzero([not repeats(query, record) for record in measured.records])
     if not len(others):
         return np.zeros(len(scores))
-    learned, features = Learned.load(), measured.features | {"closeness": np.nan_to_num(near)}
+    learned, features = Learned.load(), measured.features | {"similarity": np.nan_to_num(near)}
     told = certainty.evidence({name: column[others] for name, column in features.items()}, scores[others])
     share = certainty.answered(told, learned.certainty, learned.bias)
     return certainty.confidence(share, scores, asked_for)

@@ -202,10 +202,10 @@ def test_each_item_is_counted_in_one_place() -> None:
     fresh = [line("user: it costs 430  eur.")]
     audit = audited(span, fresh, fresh, "modified src/api/server.py")
     assert (audit.compactions, audit.items, audit.lines) == (1, 4, 1)
-    assert (audit.in_summary, audit.in_ledger, audit.by_handle) == (1, 1, 2)
+    assert (audit.in_summary, audit.in_ledger, audit.in_log) == (1, 1, 2)
     assert audit.survived == 0.5
     both = audit + audited([], [], [], "")
-    assert (both.compactions, both.items, both.closeness) == (2, 4, audit.closeness)
+    assert (both.compactions, both.items, both.coverage) == (2, 4, audit.coverage)
     assert audited([], [], [], "").survived == 1
 
 
@@ -215,8 +215,8 @@ def test_what_is_nowhere_is_told_by_turn() -> None:
     assert unsaid(span, [line("430 EUR")], "2024-07-01") == {}
 
 
-def test_closeness_is_the_share_of_the_words_that_were_said() -> None:
+def test_coverage_is_the_share_of_the_words_that_were_said() -> None:
     span = [event(1, "I prefer tiles from Ghent."), event(2, "我喜欢厨房的蓝色窗帘。")]
-    assert [found.closeness for found in measured(candidates(span, "off"), span)] == [1.0, 1.0]
+    assert [found.coverage for found in measured(candidates(span, "off"), span)] == [1.0, 1.0]
     (made_up,) = measured([line("tiles of Lisbon")], span)
-    assert made_up.closeness == 0.5
+    assert made_up.coverage == 0.5

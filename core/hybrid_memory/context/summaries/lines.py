@@ -267,10 +267,10 @@ def merged(standing: Sequence[Line], fresh: Sequence[Line], *, max_tokens: int, 
 
 
 def close(line: Line, words: Collection[str]) -> Line:
-    """The line with its closeness: the share of its terms that stand in the stretch, whose terms these are."""
+    """The line with its coverage: the share of its terms that stand in the stretch, whose terms these are."""
     own = terms(line.text)
     share = sum(term in words for term in own) / len(own) if own else 1.0
-    return replace(line, closeness=share)
+    return replace(line, coverage=share)
 
 
 @lru_cache(maxsize=8192)

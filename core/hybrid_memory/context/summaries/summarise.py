@@ -128,7 +128,7 @@ def _attributed(line: Line, job: SummaryJob) -> Line:
 
 
 def _measured(lines: Sequence[Line], standing: Sequence[Line], span: Sequence[Event]) -> tuple[list[Line], list[Line]]:
-    """All lines, and the new ones of them, which now have their closeness."""
+    """All lines, and the new ones of them, which now have their coverage."""
     known = set(standing)
     fresh = iter(measured([line for line in lines if line not in known], span))
     everything = [line if line in known else next(fresh) for line in lines]
@@ -167,7 +167,7 @@ def _related(lines: list[Line], job: SummaryJob) -> list[Line]:
     if not fresh or abs(cjk_share(" ".join(line.text for line in fresh)) - cjk_share(told)) > OTHER_SCRIPT:
         return lines
     known = {term for line in job.standing for term in terms(line.text)}
-    made_up = {line.text for line in fresh if max(line.closeness, close(line, known).closeness) < RELATED}
+    made_up = {line.text for line in fresh if max(line.coverage, close(line, known).coverage) < RELATED}
     kept = [line for line in lines if line.text not in made_up]
     if made_up and len(made_up) == len({line.text for line in fresh}):
         raise ValueError(f"the answer has nothing to do with the turns: {fresh[0].text[:80]!r}")
@@ -235,8 +235,8 @@ def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line],
         items=len(items) + len(decisions),
         in_summary=len(said) + noted,
         in_ledger=len(listed),
-        by_handle=len(items) + len(decisions) - len(said) - noted - len(listed),
-        closeness=sum(line.closeness for line in fresh) / len(fresh) if fresh else 1.0,
+        in_log=len(items) + len(decisions) - len(said) - noted - len(listed),
+        coverage=sum(line.coverage for line in fresh) / len(fresh) if fresh else 1.0,
         lines=len(fresh),
     )
 
@@ -248,7 +248,7 @@ def remaining(total: Audit, lines: Iterable[Line], newest: Audit) -> Audit:
     """
     held = sum(len(set(_items(line.text))) + _decisions(line) for line in lines) - newest.in_summary
     there = min(max(total.in_summary, 0), max(held, 0))
-    return replace(total, in_summary=there, by_handle=total.by_handle + total.in_summary - there)
+    return replace(total, in_summary=there, in_log=total.in_log + total.in_summary - there)
 
 
 def _decisions(line: Line) -> int:
@@ -259,7 +259,7 @@ def _decisions(line: Line) -> int:
 
 
 def measured(lines: Iterable[Line], span: Iterable[Event]) -> list[Line]:
-    """The lines with their closeness to the span."""
+    """The lines with their coverage to the span."""
     words = {term for event in span for term in (*terms(event.message.text[:20_000]), *terms(event.message.speaker))}
     return [close(line, words) for line in lines]
 
