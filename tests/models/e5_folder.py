@@ -106,10 +106,9 @@ def _embedded(graph: Graph, weights: Weights) -> str:
     rows = graph("Reshape", _floats(graph, rows), graph.constant(np.array([0, 0, -1, 32])))
     scale = graph("Unsqueeze", graph("Gather", graph.constant(scales), "input_ids"), graph.constant(np.array([-1])))
     words = graph("Reshape", graph("Mul", rows, scale), graph.constant(np.array([0, 0, weights.width])))
-    length = graph("Squeeze", graph("Shape", "input_ids", start=1, end=2))
-    places = graph("Range", graph.constant(np.array(0)), length, graph.constant(np.array(1)))
     table = weights.vector("emb.pos").reshape(-1, weights.width) + weights.vector("emb.type")[: weights.width]
-    summed = graph("Add", words, graph("Gather", graph.constant(table), places))
+    length, first = graph("Shape", "input_ids", start=1, end=2), graph.constant(np.array([0]))
+    summed = graph("Add", words, graph("Slice", graph.constant(table), first, length, first))
     return graph.normalised(summed, weights, "emb.ln")
 
 
@@ -121,7 +120,7 @@ def _floats(graph: Graph, x: str) -> str:
     return name
 
 
-def _layer(graph: Graph, weights: Weights, x: str, number: int, hidden: str, to: str | None) -> str:
+def _layer(graph: Graph, weights: Weights, x: str, hidden: str, number: int) -> str:
     layer, width, heads = f"l{number}", weights.width, weights.heads
     split, joined = np.array([0, 0, heads, width // heads]), np.array([0, 0, width])
 
@@ -137,7 +136,8 @@ def _layer(graph: Graph, weights: Weights, x: str, number: int, hidden: str, to:
     x = graph.normalised(graph("Add", x, attended), weights, f"{layer}.aln")
     inner = graph("Gelu", graph.linear(x, weights, f"{layer}.fi", width))
     outer = graph.linear(inner, weights, f"{layer}.fo", weights.inner)
-    return graph.normalised(graph("Add", x, outer), weights, f"{layer}.oln", to)
+    last = number + 1 == weights.layers
+    return graph.normalised(graph("Add", x, outer), weights, f"{layer}.oln", "last_hidden_state" if last else None)
 
 
 def _model(weights: Weights) -> Any:
@@ -148,7 +148,7 @@ def _model(weights: Weights) -> Any:
     hidden = graph("Mul", graph("Sub", graph.constant(np.float32(1)), mask), graph.constant(np.float32(-1e9)))
     x = _embedded(graph, weights)
     for number in range(weights.layers):
-        x = _layer(graph, weights, x, number, hidden, "last_hidden_state" if number + 1 == weights.layers else None)
+        x = _layer(graph, weights, x, hidden, number)
     shape = ["batch", "length"]
     inputs = [
         helper.make_tensor_value_info(name, TensorProto.INT64, shape) for name in ("input_ids", "attention_mask")
