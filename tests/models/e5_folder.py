@@ -150,9 +150,7 @@ def _model(weights: Weights) -> Any:
     for number in range(weights.layers):
         x = _layer(graph, weights, x, hidden, number)
     shape = ["batch", "length"]
-    inputs = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, shape) for name in ("input_ids", "attention_mask")
-    ]
+    inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, shape) for name in ("input_ids", "attention_mask")]
     output = helper.make_tensor_value_info(x, TensorProto.FLOAT, [*shape, weights.width])
     made = helper.make_graph(graph.nodes, "e5", inputs, [output], graph.constants)
     return helper.make_model(made, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)

@@ -41,7 +41,7 @@ from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import WrappedEmbedder
 from hybrid_memory.models.limited import LimitedCompressor, LimitedMediaEmbedder, LimitedRanker, model_limit
 from hybrid_memory.models.media import as_media_embedder
-from hybrid_memory.models.named import embedder_of, given_embedder, language_model_of
+from hybrid_memory.models.named import any_embedder, embedder_of, given_embedder, language_model_of
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
 from hybrid_memory.models.rerankers import WrappedReranker, as_reranker, is_ranker
 from hybrid_memory.recall.cache import RecallProjection
@@ -180,9 +180,7 @@ def open_memory(
     )
     statistics.watch("answers", services.state(RecallProjection).answers)
     reader = partial(_reader, profile=profile)
-    memory = HybridMemory(
-        services, lambda given: batched(_able(embedder_of(given), "embed_query")), engines.rekey, reader
-    )
+    memory = HybridMemory(services, lambda given: batched(any_embedder(given)), engines.rekey, reader)
     try:
         memory.adopt(writer)
     except BaseException:

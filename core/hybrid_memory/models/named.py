@@ -6,7 +6,13 @@ import warnings
 from importlib import import_module
 from typing import Any
 
-from hybrid_memory.errors import HybridMemoryError, InvalidConfigError, MissingDependencyError, TextOnlyWarning
+from hybrid_memory.errors import (
+    HybridMemoryError,
+    InvalidConfigError,
+    InvalidInputError,
+    MissingDependencyError,
+    TextOnlyWarning,
+)
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder, as_embedder, name_of
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.sockets import GROUPS, found, registered
@@ -21,15 +27,23 @@ FRAMEWORK = "langchain"
 """Who knows the providers that nobody else registers."""
 
 
-def embedder_of(wanted: Any) -> Embedder | None:
-    """What embeds: an object of the caller's or of this name; None for words alone.
+def any_embedder(wanted: Any) -> Embedder:
+    """The caller's, or the one of this name; raises what `embedder_of` does."""
+    if not isinstance(wanted, str):
+        return as_embedder(wanted)
+    model = embedder_of(wanted)
+    if model is None:
+        raise InvalidInputError(f"the embedder {wanted!r} makes no vectors: name another one, or give a model")
+    return model
+
+
+def embedder_of(wanted: str) -> Embedder | None:
+    """What embeds, by its name; None for words alone.
 
     Raises:
         InvalidConfigError: there is no such name, or it cannot be made: its key is missing, say.
         MissingDependencyError: a package that it needs is not installed.
     """
-    if not isinstance(wanted, str):
-        return as_embedder(wanted)
     if wanted not in OURS:
         return _other(wanted)
     if wanted == "none":
