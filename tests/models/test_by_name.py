@@ -18,6 +18,7 @@ from hybrid_memory.errors import (
     ModelError,
 )
 from hybrid_memory.models.prefixes import wants_prefixes
+from tests.cli.conftest import Command
 from tests.faces import Face, Open
 from tests.models.providers import Provider, serving
 
@@ -51,6 +52,11 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
         for name, value in settings.items():
             monkeypatch.setenv(name, value)
         yield provider
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(capsys)
 
 
 def installed(name: str) -> None:
@@ -250,6 +256,25 @@ def test_models_of_the_e5_family_get_their_prefixes(opened: Open, provider: Prov
     memory.close()
     with pytest.raises(EmbedderMismatchError, match=r"\+prefixes"):  # the same model, but other vectors
         opened(embedder=object_of(name))
+
+
+def test_the_command_takes_names_and_does_without_what_cannot_be_made(
+    command: Command, store: str, tmp_path: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(OPENAI)
+    file, settings = store.removeprefix("sqlite:///"), tmp_path / "memory.yaml"
+    with open_memory(MemoryConfig(url=store, embedder="none", **QUICK)) as memory:
+        memory.scoped(user="alice").remember("my cat sleeps")
+    assert command.json("rebuild", file, "--embedder", OPENAI)["embedded"] == 1
+    assert command("rebuild", file, "--embedder", "nobody") == 2
+    assert "provider:model" in command.err
+    settings.write_text(f"url: {store}\nembedder: {OPENAI}\nlanguage_model: openai:gpt-5-mini\n", encoding="utf-8")
+    assert command.json("stats", settings)["embedder"] == EMBEDDERS[OPENAI]
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert command("recall", settings, "cat") == 0
+    assert "my cat sleeps" in command.out
+    assert "recall works on words alone" in command.err
+    assert "no language model is asked" in command.err
 
 
 @pytest.mark.parametrize(
