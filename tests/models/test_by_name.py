@@ -271,7 +271,7 @@ def test_the_command_takes_names_and_does_without_what_cannot_be_made(
     settings.write_text(f"url: {store}\nembedder: {OPENAI}\nlanguage_model: openai:gpt-5-mini\n", encoding="utf-8")
     assert command.json("stats", settings)["embedder"] == EMBEDDERS[OPENAI]
     monkeypatch.delenv("OPENAI_API_KEY")
-    assert command("recall", settings, "cat") == 0
+    assert command("search", settings, "cat") == 0
     assert "my cat sleeps" in command.out
     assert "recall works on words alone" in command.err
     assert "no language model is asked" in command.err
