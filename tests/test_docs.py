@@ -22,8 +22,8 @@ from unittest.mock import patch
 import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, Weights
-from hybrid_memory.memory.opening import _embedder
 from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.models.named import embedder_of
 
 DOCS = Path(__file__).parents[1] / "docs"
 ELSEWHERE = {"langchain.md", "langchain-migration.md", "llamaindex.md", "llamaindex-migration.md"}
@@ -73,7 +73,7 @@ PAGES = [README, *sorted(page.name for page in DOCS.glob("*.md") if page.name no
 
 @cache
 def local() -> Any:
-    return _embedder("auto")
+    return embedder_of("auto")
 
 
 def words_alone(name: str) -> bool:
@@ -86,7 +86,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     hashed = request.node.callspec.params["page"] in HASHED
     monkeypatch.chdir(tmp_path)
     given = HashingEmbedder if hashed else local
-    monkeypatch.setattr("hybrid_memory.memory.opening._embedder", lambda name: None if words_alone(name) else given())
+    monkeypatch.setattr("hybrid_memory.memory.opening.embedder_of", lambda name: None if words_alone(name) else given())
     defined: dict[str, Any] = {"__name__": "page"}
     with patch.dict(os.environ):  # a page may set a key
         yield defined

@@ -113,13 +113,15 @@ class EmbedderMismatchError(StoreError):
     Args:
         there: name and width of the embedder that made the store's vectors.
         given: name of the other embedder, and its width if known.
+        cosine: between vectors of one text, if both claim to be the same model.
     """
 
-    def __init__(self, there: tuple[str, int], given: tuple[str, int | None]) -> None:
+    def __init__(self, there: tuple[str, int], given: tuple[str, int | None], *, cosine: float | None = None) -> None:
         width = "" if given[1] is None else f" (width {given[1]})"
+        other = "" if cosine is None else f" (the same model with other weights: cosine {cosine:.4f})"
         super().__init__(
-            f"the store's vectors come from embedder {there[0]!r} (width {there[1]}), not {given[0]!r}{width}: open it "
-            "with that embedder, or with MemoryConfig(embedder='none') and then call rebuild(embedder=...)"
+            f"the store's vectors come from embedder {there[0]!r} (width {there[1]}), not {given[0]!r}{width}{other}: "
+            "open it with that embedder, or with MemoryConfig(embedder='none') and then call rebuild(embedder=...)"
         )
 
 
@@ -140,13 +142,14 @@ class MissingDependencyError(HybridMemoryError, ImportError):
 
     Attributes:
         package: the missing package.
-        extra: the extra of this distribution that installs it.
+        extra: the extra of this distribution that installs it; None if none does.
     """
 
-    def __init__(self, package: str, extra: str) -> None:
+    def __init__(self, package: str, extra: str | None = None) -> None:
         self.package = package
         self.extra = extra
-        super().__init__(f"{package} is not installed: pip install '{DISTRIBUTION}[{extra}]'")
+        wanted = package if extra is None else f"'{DISTRIBUTION}[{extra}]'"
+        super().__init__(f"{package} is not installed: pip install {wanted}")
 
 
 class TextOnlyWarning(UserWarning):

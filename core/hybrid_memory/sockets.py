@@ -12,6 +12,7 @@ from hybrid_memory.errors import InvalidConfigError, MissingDependencyError
 GROUPS = {
     "engine": "hybrid_memory.engines",
     "embedder": "hybrid_memory.embedders",
+    "model provider": "hybrid_memory.model_providers",
     "extractor": "hybrid_memory.extractors",
     "strategy": "hybrid_memory.strategies",
     "ranker": "hybrid_memory.rankers",

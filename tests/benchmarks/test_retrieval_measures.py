@@ -176,7 +176,7 @@ def conversation(name: str, asked_at: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("asked_at", "first"), [("2023/05/21 (Sun) 09:00", 1.0), ("2023/05/02 (Tue) 09:00", 0.0)])
 def test_a_question_has_its_time(asked_at: str, first: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.memory.opening._embedder", lambda _: HashingEmbedder())
+    monkeypatch.setattr("hybrid_memory.memory.opening.embedder_of", lambda _: HashingEmbedder())
     run = Run("shop", tmp_path, {HYBRID: None})
     run.ask(0, conversation("c", asked_at))
     assert [one.level for one in run.rows] == [TURNS, SESSIONS], "the wrong label is not asked"
@@ -185,7 +185,7 @@ def test_a_question_has_its_time(asked_at: str, first: float, tmp_path: Path, mo
 
 
 def test_every_other_conversation_and_those_that_are_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.memory.opening._embedder", lambda _: HashingEmbedder())
+    monkeypatch.setattr("hybrid_memory.memory.opening.embedder_of", lambda _: HashingEmbedder())
     with gzip.open(tmp_path / "shop.jsonl.gz", "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(conversation(f"c{n}", "2023/05/21 (Sun) 09:00")) + "\n" for n in range(5))
     options = argparse.Namespace(data=tmp_path, limit=4, step=2, stored=False, vectors=None)

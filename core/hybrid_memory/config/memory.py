@@ -257,7 +257,11 @@ class MemoryConfig(Settings):
         outbox: a file that takes writes while the log is unreachable, and delivers them in order later; None lets such
             writes fail.
         embedder: ``auto`` is ``local`` if it is installed, else text only; ``local``; ``none`` for text only;
-            ``hashing`` for tests. Any other is the name of the model that is given to `open_memory`.
+            ``hashing`` for tests; ``provider:model``, such as ``openai:text-embedding-3-small`` or
+            ``fastembed:BAAI/bge-small-en-v1.5``; or the name of an installed one. Where a model is given to
+            `open_memory`, any other is its name in the store.
+        language_model: what writes summaries and reads facts, as ``provider:model``, such as ``ollama:qwen3``; None
+            leaves it to `open_memory`, and without one all is deterministic.
         power_safe: fsync before a write is acknowledged, so that it survives a power cut and not only a crash.
         exact_limit: up to this many vectors of one owner are searched exactly; beyond, the embedded store searches
             vectors of one byte a dimension in a memory-mapped file and scores the candidates exactly.
@@ -282,6 +286,7 @@ class MemoryConfig(Settings):
     archive: ArchiveConfig = ArchiveConfig()
     outbox: str | None = None
     embedder: str = "auto"
+    language_model: str | None = None
     power_safe: bool = True
     exact_limit: int = Field(default=50_000, ge=1)
     cache_megabytes: int = Field(default=512, ge=0)

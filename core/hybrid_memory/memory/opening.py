@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import warnings
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
 from functools import partial, wraps
@@ -19,21 +18,17 @@ from hybrid_memory.config import MemoryConfig
 from hybrid_memory.context.session import QueueProjection
 from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.errors import (
-    EmbedderMismatchError,
     HybridMemoryError,
     InvalidConfigError,
     InvalidInputError,
-    MissingDependencyError,
     ModelError,
     StoreError,
-    TextOnlyWarning,
 )
 from hybrid_memory.facts.fact import FactExtractor
 from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.facts.learn import Extractors, FactReader, LimitedExtractor
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
-from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.items.kept import ItemsProjection
 from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.event import TimeOrderedIds
@@ -43,17 +38,19 @@ from hybrid_memory.memory import HybridMemory
 from hybrid_memory.memory.engines import Engines, engine_at, open_engines
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.batching import BatchingEmbedder
-from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder, as_embedder
+from hybrid_memory.models.embedders import WrappedEmbedder
 from hybrid_memory.models.limited import LimitedCompressor, LimitedMediaEmbedder, LimitedRanker, model_limit
 from hybrid_memory.models.media import as_media_embedder
+from hybrid_memory.models.named import any_embedder, embedder_of, given_embedder, language_model_of
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
 from hybrid_memory.models.rerankers import WrappedReranker, as_reranker, is_ranker
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.sharing.grant import GrantsProjection
-from hybrid_memory.sockets import GROUPS, found, registered
+from hybrid_memory.sockets import found
 from hybrid_memory.steps import StepsProjection
+from hybrid_memory.store.agreement import under_stored_name
 from hybrid_memory.store.engine import Engine, Finding, check_contents
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.projection import Projection
@@ -64,9 +61,6 @@ from hybrid_memory.validation import shown
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-OURS = {"auto", "local", "none", "hashing"}
-"""Embedders of this library by name."""
 
 EXTRACTORS = {
     "sentences": "hybrid_memory.facts.sentences.reading:SentenceReader",
@@ -102,10 +96,10 @@ def open_memory(
     Args:
         source: a store URL (``sqlite:///memory.db`` is relative, ``sqlite:////var/memory.db`` absolute, ``memory://``
             lasts as long as the process, ``redis://host:6379/0``), a `MemoryConfig`, or the path of a YAML file.
-        embedder: LangChain ``Embeddings``, a LlamaIndex ``BaseEmbedding``, or a callable from a list of texts to rows;
-            without one the configuration decides, by default the local embedder.
-        language_model: a LangChain chat model, a LlamaIndex ``LLM``, or a callable from text to text; without one every
-            summary is deterministic.
+        embedder: LangChain ``Embeddings``, a LlamaIndex ``BaseEmbedding``, a callable from a list of texts to rows, or
+            a name such as ``openai:text-embedding-3-small``; by default as configured: the local embedder.
+        language_model: a LangChain chat model, a LlamaIndex ``LLM``, a callable from text to text, or a name such as
+            ``ollama:qwen3``; by default as configured: none, so that summaries are made by rules.
         compressor: shortens texts for the strategy ``llmlingua``, see `hybrid_memory.models.llmlingua`.
         token_counter: counts tokens as your model does: a callable, or a name (``cl100k_base``, ``o200k_base``,
             ``estimate``, or one from an installed package); by default tiktoken's cl100k_base if installed, otherwise
@@ -133,6 +127,7 @@ def open_memory(
         EmbedderMismatchError: the store's vectors come from another embedder.
         WrongKeyError: the key is wrong or missing, or the store is not encrypted.
         MissingDependencyError: a package that the configuration needs is not installed.
+        ModelError: the weights of the local embedder are not the expected ones.
     """
     given: dict[str, Any] = {"source": source, "compressor": compressor, "token_counter": token_counter}
     given |= {"extractor": extractor, "ranker": ranker, "engine": engine, "clock": clock, "key": key}
@@ -148,8 +143,8 @@ def open_memory(
     statistics.watch("embeddings", embeddings)
     batched = partial(_batched, config=config, statistics=statistics, cache=embeddings)
     named = embedder if isinstance(embedder, str) else config.embedder if embedder is None else None
-    model = _given(embedder, config) if named is None else _embedder(named)
-    model = None if model is None else batched(model)
+    model = given_embedder(embedder, config.embedder) if named is None else embedder_of(named)
+    writer = language_model_of(config.language_model if language_model is None else language_model)
     timeout = config.orchestration.model_timeout
     seeing = None if named is not None else as_media_embedder(embedder)
     seeing = None if seeing is None else LimitedMediaEmbedder(seeing, timeout)
@@ -162,7 +157,7 @@ def open_memory(
     )
     ranking, reranker = _rankers(config.recall.ranker, ranker, timeout=timeout)
     engines = open_engines(config, key, media=seeing is not None, engine=engine, read_only=read_only)
-    _check_embedders(engines, model, seeing)
+    model = _fitting(engines, model, seeing, config)
     services = Services(
         log=ReadOnlyLog(engines.log) if read_only else engines.log,
         index=engines.index,
@@ -170,7 +165,7 @@ def open_memory(
         media_embedder=seeing,
         archive=engines.archive,
         outbox=engines.outbox,
-        embedder=model,
+        embedder=None if model is None else batched(model),
         clock=_now if clock is None else _told(clock),
         new_id=TimeOrderedIds(),
         config=config,
@@ -184,9 +179,9 @@ def open_memory(
     )
     statistics.watch("answers", services.state(RecallProjection).answers)
     reader = partial(_reader, profile=profile)
-    memory = HybridMemory(services, lambda given: batched(as_embedder(given)), engines.rekey, reader)
+    memory = HybridMemory(services, lambda given: batched(any_embedder(given)), engines.rekey, reader)
     try:
-        memory.adopt(language_model)
+        memory.adopt(writer)
     except BaseException:
         memory.close()
         raise
@@ -215,13 +210,6 @@ def _config(source: str | Path | MemoryConfig) -> MemoryConfig:
     if isinstance(source, Path) or source.endswith((".yaml", ".yml")):
         return MemoryConfig.from_yaml(source)
     return MemoryConfig(url=source)
-
-
-def _given(embedder: Any, config: MemoryConfig) -> Embedder:
-    """What the caller gave, under the name that the configuration has for it."""
-    if config.embedder in OURS:
-        return as_embedder(embedder)
-    return WrappedEmbedder(embedder, name=config.embedder)
 
 
 def _batched(model: Embedder, config: MemoryConfig, statistics: Statistics, cache: LruCache[bytes, Floats]) -> Embedder:
@@ -306,52 +294,23 @@ def _able(model: T, *methods: str) -> T:
     return model
 
 
-def _embedder(name: str) -> Embedder | None:
-    if name == "none":
-        return None
-    if name not in OURS:
-        if name in registered("embedder"):
-            return as_embedder(_made("embedder", name, {}))
-        raise InvalidConfigError(
-            f"the embedder {name!r} is none of ours: give the model to open_memory(embedder=...), use auto, local, "
-            f"none or hashing, or install a package that registers it under {GROUPS['embedder']}"
-        )
-    if name == "hashing":
-        return HashingEmbedder()
-    try:
-        return LocalEmbedder()
-    except MissingDependencyError as error:
-        if name == "local":
-            raise
-        warnings.warn(
-            f"recall works on words alone: {error}; or give open_memory(embedder=...) a LangChain Embeddings, a "
-            "LlamaIndex BaseEmbedding or a callable; or silence this with MemoryConfig(embedder='none')",
-            TextOnlyWarning,
-            stacklevel=3,
-        )
-        return None
-
-
 def _reader(model: LanguageModel, profile: type[UserProfile]) -> FactReader:
     from hybrid_memory.facts.reader.extractor import ModelExtractor  # noqa: PLC0415 - only who has a model pays for it
 
     return ModelExtractor(model, fields=field_guide(profile))
 
 
-def _check_embedders(engines: Engines, model: Embedder | None, seeing: MediaEmbedder | None) -> None:
-    """Close the engines if their vectors come from other embedders than these."""
+def _fitting(
+    engines: Engines, model: Embedder | None, seeing: MediaEmbedder | None, config: MemoryConfig
+) -> Embedder | None:
+    """The embedder under the name that the store has for it; the engines are closed if its vectors are of others."""
     try:
-        _check_embedder(engines.index, model)
-        _check_embedder(engines.media, seeing)
+        if engines.media is not None and seeing is not None:
+            under_stored_name(engines.media, (), seeing, config.cleaning)
+        return None if model is None else under_stored_name(engines.index, engines.log.heads(), model, config.cleaning)
     except BaseException:
         engines.close()
         raise
-
-
-def _check_embedder(index: SemanticIndex | None, model: Embedder | MediaEmbedder | None) -> None:
-    stored = None if index is None else index.embedder()
-    if stored is not None and model is not None and stored[0] != model.name:
-        raise EmbedderMismatchError(stored, (model.name, None))
 
 
 def _now() -> datetime:

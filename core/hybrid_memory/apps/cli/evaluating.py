@@ -10,7 +10,7 @@ import typer
 
 from hybrid_memory.apps.cli.chatting import chat_model
 from hybrid_memory.apps.cli.printing import agreed
-from hybrid_memory.apps.cli.stores import EmbedderName
+from hybrid_memory.apps.cli.stores import NAMED, EmbedderName
 from hybrid_memory.apps.cli.transfer import read_transcripts
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError
 
@@ -45,7 +45,10 @@ MaxTokens = Annotated[int, typer.Option(min=1, help="Budget of every prompt.")]
 Form = Annotated[
     str, typer.Option(help="What wrote the files, such as openai or claude-code; auto finds out.", metavar="NAME")
 ]
-Embedder = Annotated[EmbedderName, typer.Option(help="For recall; auto is the local one.")]
+Embedder = Annotated[
+    EmbedderName,
+    typer.Option(parser=EmbedderName.parsed, metavar=NAMED, help="For recall; auto is the local one."),
+]
 Seed = Annotated[int, typer.Option(help="Of the random order in which the judge is asked.")]
 Model = Annotated[
     str | None,
@@ -148,9 +151,9 @@ def evaluate(
 
 def embedder_named(name: EmbedderName) -> Any:
     """What an evaluation takes for it."""
-    from hybrid_memory.models.embedders import HashingEmbedder  # noqa: PLC0415
+    from hybrid_memory.models.named import embedder_of  # noqa: PLC0415
 
-    return HashingEmbedder() if name is EmbedderName.HASHING else name.given
+    return embedder_of(name) if name == EmbedderName.HASHING or ":" in name else name.given
 
 
 def _compressor(model: str | None, methods: Sequence[str]) -> Any:

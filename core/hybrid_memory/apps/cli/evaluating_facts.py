@@ -12,7 +12,7 @@ import typer
 from hybrid_memory.apps.cli.chatting import chat_model
 from hybrid_memory.apps.cli.evaluating import MODELS, OUTPUT, embedder_named
 from hybrid_memory.apps.cli.printing import agreed, print_json, show, show_rows
-from hybrid_memory.apps.cli.stores import EmbedderName
+from hybrid_memory.apps.cli.stores import NAMED, EmbedderName
 from hybrid_memory.display import counted, progress_bar
 
 if TYPE_CHECKING:
@@ -35,7 +35,10 @@ Readers = Annotated[
         "--reader", "-r", metavar="NAME", help="What reads facts; may be given again. By default sentences and rules."
     ),
 ]
-Embedder = Annotated[EmbedderName, typer.Option(help="Judges sentences; auto is the local one.")]
+Embedder = Annotated[
+    EmbedderName,
+    typer.Option(parser=EmbedderName.parsed, metavar=NAMED, help="Judges sentences; auto is the local one."),
+]
 Model = Annotated[
     str | None,
     typer.Option(

