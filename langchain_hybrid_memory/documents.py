@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.callbacks.base import RetrieverManagerMixin
@@ -12,7 +11,7 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.messages import AnyMessage, BaseMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, ensure_config
-from pydantic import ConfigDict, Field, PrivateAttr
+from pydantic import AwareDatetime, ConfigDict, Field, PrivateAttr, model_validator
 
 from hybrid_memory import Condensed, Hit, HybridMemory, Origin, RecordKind, ScopedMemory, Scored, Weights
 from hybrid_memory.adapters import How, LruCache, Runner, Scalar, faces, instant
@@ -70,13 +69,27 @@ class HybridMemoryRetriever(BaseRetriever):
     within: Literal["user", "session"] = "user"
     kinds: tuple[RecordKind, ...] = ()
     categories: tuple[str, ...] = ()
-    since: datetime | None = None
-    until: datetime | None = None
+    since: AwareDatetime | None = None
+    until: AwareDatetime | None = None
     filter: Mapping[str, Scalar] | None = None
     weights: Weights | None = None
     spaces: Collection[str] | Literal["all"] = ()
     origins: tuple[Origin, ...] = ()
     score_threshold: float | None = Field(default=None, ge=0, le=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_singly(cls, fields: Any) -> Any:
+        if isinstance(fields, Mapping) and (habits := {"search_kwargs", "search_type"} & set(fields)):
+            raise InvalidInputError(f"{min(habits)} is of vector stores: give k=, score_threshold= and filter= themselves")
+        return fields
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.since is not None and self.until is not None and self.since > self.until:
+            raise InvalidInputError(f"since ({self.since}) is after until ({self.until})")
+        _ = self._binding
+        return self
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:  # noqa: A002
         """The documents that answer a question; LangChain shows a retriever nothing of the configuration of its run."""
@@ -97,9 +110,12 @@ class HybridMemoryRetriever(BaseRetriever):
 
     _get_relevant_documents, _aget_relevant_documents = faces(_found)
 
+    @property
+    def _binding(self) -> Binding:
+        return Binding(self.memory, user=self.user, session=self.session, agent=self.agent, tenant=self.tenant)
+
     def _scoped(self, config: RunnableConfig | None) -> ScopedMemory:
-        binding = Binding(self.memory, user=self.user, session=self.session, agent=self.agent, tenant=self.tenant)
-        return binding.of_run(config or ensure_config())
+        return self._binding.of_run(config or ensure_config())
 
     def _asked(self, filters: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of recall: what the call says, else what this retriever says."""

@@ -15,8 +15,8 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from hybrid_memory import Host, HybridMemory, PagingConfig, ScopedMemory
-from hybrid_memory.adapters import Runner, checked, faces
-from hybrid_memory.errors import InvalidMessageError, InvalidScopeError, ModelError, StoreError
+from hybrid_memory.adapters import LEAST_TOKENS, Runner, checked, faces
+from hybrid_memory.errors import InvalidInputError, InvalidMessageError, InvalidScopeError, ModelError, StoreError
 from langchain_hybrid_memory.following import Follower, Seen, Written
 from langchain_hybrid_memory.prompts import Paging, Prompts, Reading, budget_for, paging_tools
 from langchain_hybrid_memory.scopes import Binding
@@ -83,8 +83,9 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         name: which no other middleware of the agent has.
 
     Raises:
-        InvalidInputError: with paging, a label or text of ``blocks`` can be none of a block.
-        InvalidScopeError: while an agent runs: no user or no session is named.
+        InvalidInputError: an argument is of another type or out of range; ``memory`` is a URL, not an open memory; or,
+            with paging, a label or text of ``blocks`` can be none of a block.
+        InvalidScopeError: a name is malformed; or, while an agent runs, no user or no session is named.
     """
 
     state_schema = HybridMemoryState
@@ -110,6 +111,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         name: str = "HybridMemoryMiddleware",
     ) -> None:
         super().__init__()
+        _check_sizes(max_tokens, k, name)
         self._memory = memory
         self._binding = Binding(memory, user=user, session=session, agent=agent, tenant=tenant)
         self._name = name
@@ -245,6 +247,15 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
 
     def _budget(self, model: Any = None) -> int:
         return self._max_tokens or budget_for(model, self._memory.compaction)
+
+
+def _check_sizes(max_tokens: int | None, k: int | None, name: str) -> None:
+    if max_tokens is not None and max_tokens < LEAST_TOKENS:
+        raise InvalidInputError(f"max_tokens must be {LEAST_TOKENS} or more, got {max_tokens}")
+    if k is not None and k < 0:
+        raise InvalidInputError(f"k must be 0 or more, got {k}")
+    if not name:
+        raise InvalidInputError("name is empty: give one that no other middleware of the agent has")
 
 
 def _with_note(
