@@ -58,6 +58,8 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
     An agent that is called inside a tool of another one works in a thread of its own beneath the other's, and recalls
     nothing of that one unless ``beside`` is False.
 
+    A copy or pickle holds its arguments, and finds the memory by its URL, see `HybridMemory`.
+
     With ``paging`` the model manages its memory itself, as in MemGPT: it gets instructions, the functions of
     `hybrid_memory.apps.agent` as tools, edits the blocks that stand in its prompt, is warned before turns leave the
     window, and searches for those that did. The user reads its answers, so there is no ``send_message``.
@@ -111,6 +113,11 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         name: str = "HybridMemoryMiddleware",
     ) -> None:
         super().__init__()
+        self._given = {
+            "memory": memory, "user": user, "session": session, "agent": agent, "tenant": tenant,
+            "max_tokens": max_tokens, "k": k, "blocks": blocks, "profile": profile, "paging": paging, "reader": reader,
+            "model": model, "beside": beside, "name": name,
+        }  # fmt: skip
         _check_sizes(max_tokens, k, name)
         self._memory = memory
         self._binding = Binding(memory, user=user, session=session, agent=agent, tenant=tenant)
@@ -131,6 +138,19 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             self._reading = None
             self.tools = paging_tools(calls)
             self._layout |= {"k": k or 0, "profile": profile or "", **self._paging.layout}
+        self._own = frozenset(vars(self))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What it was given, from which the rest is made again; and what a subclass added.
+        added = {name: value for name, value in vars(self).items() if name not in {*self._own, "_own"}}
+        return {"given": self._given, "added": added}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        HybridMemoryMiddleware.__init__(self, **state["given"])
+        vars(self).update(state["added"])
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._binding.given} in {self._memory!r}>"
 
     @property
     def name(self) -> str:

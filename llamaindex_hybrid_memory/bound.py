@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from html import escape
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator
@@ -68,8 +69,7 @@ class Bound(BaseModel):
         try:
             return cls(**{name: value for name, value in fields.items() if value is not None})
         except ValidationError as error:
-            problems = (f"{p['loc'][0]}: {p['msg']} (got {shown(p['input'])})" for p in error.errors(include_url=False))
-            raise InvalidConfigError("; ".join(problems)) from error
+            raise InvalidConfigError("; ".join(map(_problem, error.errors(include_url=False)))) from error
 
     @field_validator("url")
     @classmethod
@@ -93,6 +93,10 @@ class Bound(BaseModel):
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self.__copy__()  # no field can be changed in place
 
+    def _drawn(self, session: str | None) -> str:
+        """The newest turns as HTML; a store that nobody has opened yet is not opened for that."""
+        return escape(repr(self)) if held(self.url) is None else self._scoped(self._store(), session)._repr_html_()
+
     def _store(self) -> HybridMemory:
         # `model_copy(update=...)` may have changed the URL.
         if self._memory is None or url_of(self._memory) != self.url:
@@ -108,10 +112,16 @@ class Bound(BaseModel):
         return store.scoped(tenant=self.tenant, user=self.user, agent=self.agent, session=session)
 
 
+def _problem(found: Mapping[str, Any]) -> str:
+    """What is wrong, of an error of pydantic; with the value where it is that of one field."""
+    what = found["msg"].removeprefix("Value error, ")
+    return f"{found['loc'][0]}: {what} (got {shown(found['input'])})" if found["loc"] else what
+
+
 def checked_url(url: str) -> str:
     """The URL; raises `InvalidConfigError` for what is neither one nor the path of a YAML file."""
     if "://" not in url and not url.endswith((".yaml", ".yml")):
-        raise InvalidConfigError(f"url must be a URL such as sqlite:///memory.db, or the path of a YAML file: {url!r}")
+        raise InvalidConfigError(f"url must be a URL such as sqlite:///memory.db, or the path of a YAML file")
     return url
 
 

@@ -80,6 +80,9 @@ class HybridMemoryRetriever(BaseRetriever):
             origins=origins,
         )  # fmt: skip
 
+    def __repr__(self) -> str:
+        return repr(self._recall).replace(type(self._recall).__name__, type(self).__name__, 1)
+
     async def _found(self, run: Runner, /, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await self._recall.nodes(run, query_bundle.query_str)
 
