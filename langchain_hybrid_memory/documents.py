@@ -50,11 +50,16 @@ class HybridMemoryRetriever(BaseRetriever):
         within, kinds, categories, since, until, weights, spaces, origins: as in `ScopedMemory.recall`.
         filter: values that a document's metadata must have; the ``metadata`` of `ScopedMemory.recall`, a name that
             LangChain uses for tracing.
+        items: a namespace of `HybridMemoryStore`, whose items are searched too, in one ranking; in their metadata are
+            ``namespace`` and ``key``, and ``kind`` is ``item``. A label ``{user_id}``, ``{agent_id}`` or
+            ``{session_id}`` stands for whom the run names, as `namespace` writes it. Items have no user of their own:
+            whoever may ask reads all of this namespace.
 
-    All from ``k`` on may also be given to ``invoke``: ``retriever.invoke(question, k=3)``.
+    All from ``k`` to ``origins`` may also be given to ``invoke``: ``retriever.invoke(question, k=3)``.
 
     Raises:
-        InvalidScopeError: with a question, if neither this nor the run names a user, agent or tenant.
+        InvalidScopeError: with a question, if neither this nor the run names a user, agent or tenant, or whom a label
+            of ``items`` stands for.
         pydantic.ValidationError: an argument is wrong or unknown.
     """
 
@@ -76,12 +81,15 @@ class HybridMemoryRetriever(BaseRetriever):
     spaces: Collection[str] | Literal["all"] = ()
     origins: tuple[Origin, ...] = ()
     score_threshold: float | None = Field(default=None, ge=0, le=1)
+    items: tuple[str, ...] | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _named_singly(cls, fields: Any) -> Any:
         if isinstance(fields, Mapping) and (habits := {"search_kwargs", "search_type"} & set(fields)):
-            raise InvalidInputError(f"{min(habits)} is of vector stores: give k=, score_threshold= and filter= themselves")
+            raise InvalidInputError(
+                f"{min(habits)} is of vector stores: give k=, score_threshold= and filter= themselves"
+            )
         return fields
 
     @model_validator(mode="after")
@@ -106,7 +114,8 @@ class HybridMemoryRetriever(BaseRetriever):
         memory = self._scoped(filters.pop(_RUN, None))
         if not query.strip():
             return []
-        return [document(hit) for hit in await run.call(memory.recall, query, **self._asked(filters))]
+        asked = self._asked(filters) | self._items(memory)
+        return [document(hit) for hit in await run.call(memory.recall, query, **asked)]
 
     _get_relevant_documents, _aget_relevant_documents = faces(_found)
 
@@ -116,6 +125,14 @@ class HybridMemoryRetriever(BaseRetriever):
 
     def _scoped(self, config: RunnableConfig | None) -> ScopedMemory:
         return self._binding.of_run(config or ensure_config())
+
+    def _items(self, memory: ScopedMemory) -> dict[str, Any]:
+        """The items of the store that are searched too, as an argument of recall."""
+        if self.items is None:
+            return {}
+        from langchain_hybrid_memory.store_items import items_of  # noqa: PLC0415 - of LangGraph, which others do without
+
+        return {"items": items_of(self.memory, self.items, memory.scope)}
 
     def _asked(self, filters: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of recall: what the call says, else what this retriever says."""

@@ -269,11 +269,11 @@ class HybridMemoryStore(BaseStore):
         return PutItem(tuple(op.namespace), op.key, value, texts, ttl)
 
 
-def _paths(index: IndexConfig | None) -> Sequence[str]:
-    paths = (index or {}).get("fields") or ["$"]
+def _paths(index: IndexConfig | None) -> list[str]:
+    paths: Any = (index or {}).get("fields") or ["$"]
     if not isinstance(paths, list | tuple) or not all(isinstance(path, str) for path in paths):
         raise InvalidInputError(f"index['fields'] must be a list of paths, such as ['text'], got {shown(paths)}")
-    return paths
+    return list(paths)
 
 
 def _tokenized(path: str) -> Any:

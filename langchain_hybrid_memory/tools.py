@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, ToolException
-
 from pydantic import PrivateAttr
 
 from hybrid_memory import HybridMemory, ScopedMemory

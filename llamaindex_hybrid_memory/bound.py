@@ -121,7 +121,7 @@ def _problem(found: Mapping[str, Any]) -> str:
 def checked_url(url: str) -> str:
     """The URL; raises `InvalidConfigError` for what is neither one nor the path of a YAML file."""
     if "://" not in url and not url.endswith((".yaml", ".yml")):
-        raise InvalidConfigError(f"url must be a URL such as sqlite:///memory.db, or the path of a YAML file")
+        raise InvalidConfigError("url must be a URL such as sqlite:///memory.db, or the path of a YAML file")
     return url
 
 

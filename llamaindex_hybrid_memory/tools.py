@@ -156,9 +156,7 @@ def function_tool(tool: MemoryTool, owner: ToolOwner, described: ToolMetadata | 
         return output(await owner.arun(tool, given(args, kwargs)), args, kwargs)
 
     # Without the callbacks the host makes an output of its own, which cannot say that the call was wrong.
-    made = MemoryFunctionTool(
-        fn=run, async_fn=arun, metadata=metadata, callback=_unchanged, async_callback=_aunchanged
-    )
+    made = MemoryFunctionTool(fn=run, async_fn=arun, metadata=metadata, callback=_unchanged, async_callback=_aunchanged)
     made.made_of = tool, owner
     return made
 

@@ -168,13 +168,13 @@ def test_one_history_serves_several_runs_at_once(memory: HybridMemory) -> None:
 
     users = [f"u{number}" for number in range(5)]
     configs: list[RunnableConfig] = [{"configurable": {"user_id": user, "thread_id": "t"}} for user in users]
-    assert asyncio.run(RunnableLambda(say).abatch(users, configs)) == [1] * 5  # type: ignore[arg-type]
+    assert asyncio.run(RunnableLambda(say).abatch(users, configs)) == [1] * 5
     assert [memory.scoped(user=user, session="t").history()[0].text for user in users] == users
 
 
 def test_nobody_reads_the_history_of_another_than_who_is_signed_in(memory: HybridMemory) -> None:
     memory.scoped(user="ann", session="t").remember("My code is 4711.")
-    read = RunnableLambda(lambda _: HybridChatMessageHistory(memory, session="t").messages)
+    read: RunnableLambda[str, Any] = RunnableLambda(lambda _: HybridChatMessageHistory(memory, session="t").messages)
     config: RunnableConfig = {"configurable": {"user_id": "ann", "langgraph_auth_user_id": "ben"}}
     with pytest.raises(InvalidScopeError, match="signed in"):
         read.invoke("", config)

@@ -361,7 +361,9 @@ class HybridMemory(Texts):
 
         # As for any class, but that the error says what to give.
         message = f"Input should be {cls._described}"
-        return core_schema.custom_error_schema(core_schema.is_instance_schema(cls), "open_memory", custom_error_message=message)
+        return core_schema.custom_error_schema(
+            core_schema.is_instance_schema(cls), "open_memory", custom_error_message=message
+        )
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:

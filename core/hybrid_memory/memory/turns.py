@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import conversation as following
 from hybrid_memory.context import why_not as missing
-from hybrid_memory.errors import InvalidMessageError
+from hybrid_memory.errors import InvalidInputError, InvalidMessageError
 from hybrid_memory.facts.fact import Explanation
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import Message, Role
+from hybrid_memory.log.message import Message, Messages, Role
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.media import recall as media_recall
 from hybrid_memory.memory.faces import Handle, faces
+from hybrid_memory.memory.texts import ItemMemory
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.recall.hit import Hit, Hits
 from hybrid_memory.recall.plan import Intent
@@ -25,11 +27,13 @@ from hybrid_memory.recall.recall import recall as search
 from hybrid_memory.recall.request import Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
+from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import reached
 from hybrid_memory.sharing.grant import Right
 from hybrid_memory.store import remember
 from hybrid_memory.store import view as reading
 from hybrid_memory.store.remember import Content, as_messages
+from hybrid_memory.store.services import Services
 
 
 class Turns(Handle):
@@ -92,7 +96,7 @@ class Turns(Handle):
     async def _history(
         self, run: Runner, *, limit: int | None = None, since: datetime | None = None, until: datetime | None = None
     ) -> list[Message]:
-        """The messages as they were said, oldest first: of the session, or of all sessions if the scope names none.
+        """The messages as they were said, oldest first, which a notebook draws: of the session, or of all sessions if the scope names none.
 
         Args:
             limit: the newest so many; None is all.
@@ -102,7 +106,7 @@ class Turns(Handle):
         Raises:
             InvalidInputError: a negative limit, or an instant that is naive or after the other.
         """
-        return await reading.history(run, self._services, self.scope, limit=limit, since=since, until=until)
+        return Messages(await reading.history(run, self._services, self.scope, limit=limit, since=since, until=until))
 
     history, ahistory = faces(_history, needs=Right.READ)
 
@@ -156,6 +160,7 @@ class Turns(Handle):
         spaces: Collection[str] | Literal["all"] = (),
         origins: Collection[Origin | str] = (),
         min_confidence: float | None = None,
+        items: ItemMemory | None = None,
     ) -> Hits:
         """The records that answer the query best, at most k, best first; what was just written is found.
 
@@ -182,11 +187,14 @@ class Turns(Handle):
                 `RecallConfig.origins` allows.
             min_confidence: hits that are less sure than this to answer are left out, see `Hit.confidence`; in 0 to 1,
                 by default as configured. Those of which nothing tells it stay.
+            items: what an application keeps under keys, to search beside this memory, in one ranking, whatever
+                ``kinds`` and ``categories`` say: ``memory.items("app").under("users", "ann")``. Items have no user:
+                name a namespace that this one may read. A hit's ``record.metadata`` has ``namespace`` and ``key``.
 
         Raises:
             InvalidInputError: a query that is empty or no text, k below 1, ``within="session"`` without a session, an
                 unknown kind, origin or intent, a naive instant, metadata of other values than these, a confidence out
-                of range.
+                of range, items of another tenant, or in a view of the past.
             AccessDeniedError: a space that is named may not be read.
         """
         request = Request.of(
@@ -197,7 +205,8 @@ class Turns(Handle):
         services = self._services
         with at_priority(INTERACTIVE), services.statistics.timed("recall"):
             shared = await reached(run, services, self._principal, request.spaces, "recall")
-            found = await search(run, services, request, [space for space in shared if space != self.scope.owner])
+            others = [space for space in shared if space != self.scope.owner]
+            found = await self._searched(run, services, request, others, items)
         self._runtime.make_vectors()
         hits = [hit for hit in found if request.keeps(hit, services.config.recall.min_confidence)]
         if count_uses(services, self.scope.owner, hits):
@@ -205,6 +214,20 @@ class Turns(Handle):
         return Hits(hits, request.query, unsure=len(found) - len(hits))
 
     recall, arecall = faces(_recall, needs=Right.READ)
+
+    async def _searched(
+        self, run: Runner, services: Services, request: Request, spaces: Sequence[Scope], items: ItemMemory | None
+    ) -> list[Hit]:
+        if items is None:
+            return await search(run, services, request, spaces)
+        if services.horizon is not None:
+            raise InvalidInputError("items stand as they are now: leave them out of a view of the past")
+        beside = await items.beside(run, self._runtime, self.scope, request)
+        if beside is None:
+            return await search(run, services, request, spaces)
+        wider = replace(request, k=request.k + beside.spare)
+        found = await search(run, services, wider, spaces, beside.where)
+        return [hit for hit in found if beside.keeps(hit.record)][: request.k]
 
     async def _why_not(
         self,
