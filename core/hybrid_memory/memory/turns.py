@@ -96,7 +96,7 @@ class Turns(Handle):
     async def _history(
         self, run: Runner, *, limit: int | None = None, since: datetime | None = None, until: datetime | None = None
     ) -> list[Message]:
-        """The messages as they were said, oldest first, which a notebook draws: of the session, or of all sessions if the scope names none.
+        """The messages as they were said, oldest first: of the session, or of all sessions if the scope names none.
 
         Args:
             limit: the newest so many; None is all.
