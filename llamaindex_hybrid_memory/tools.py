@@ -28,8 +28,8 @@ class HybridMemoryToolSpec(BaseToolSpec):
     ``is_error``, so that the model can mend its call. What a tool notes belongs to the user and to no session: it is
     recalled everywhere, and parts no tool call from its result in the conversation.
 
-    Whose memory it is stands fast when the object is made; no argument of a model can change it. The store behind a URL
-    is opened with the first call.
+    The object is made for one owner, and no argument of a model can change that. The store behind a URL is opened with
+    the first call.
 
     Args:
         user, tenant, agent: whose memory it is; at least one.
