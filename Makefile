@@ -43,7 +43,7 @@ help:
 	@echo "make test-full  that, and what is tested with real models, in $(FULL): 3 GB on disk, 1.4 GB downloaded once"
 	@echo "make check      ruff, ruff format, mypy, pyright, import-linter"
 	@echo "make docs       the documents as a site in site/, warnings as errors               (ARGS=serve shows them)"
-	@echo "make dist       wheel and sdist in dist/, tried in clean environments with each extra alone (20 minutes)"
+	@echo "make dist       wheels and sdist in dist/, tried in clean environments with each extra alone (20 minutes)"
 	@echo "make bench      how to measure retrieval, compression, learning       (DATA=folder measures them)"
 	@echo "make setup      make the environment in $(VENV); the targets above do it when they need it"
 	@echo "make clean      remove the environments, caches and reports; make clean-models: what was downloaded for test-full"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hybrid_memory import __version__ as __version__
 from hybrid_memory.errors import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ __all__ = [
     "HybridMemoryRetriever",
     "HybridMemoryStore",
     "HybridScoreCompressor",
+    "__version__",
     "from_langchain",
     "memory_tools",
     "namespace",

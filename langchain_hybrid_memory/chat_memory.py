@@ -51,13 +51,15 @@ class SessionMemory(BaseChatMemory):
             super().__init__(**data)
             if self.input_key in self.memory_variables:
                 raise InvalidConfigError(f"input_key {self.input_key!r} is the memory's own variable: choose another")
-            self.chat_memory = HybridChatMessageHistory(
-                self.memory, session=self.session, user=self.user, agent=self.agent, tenant=self.tenant
-            )
+            whose = {"user": self.user, "session": self.session, "agent": self.agent, "tenant": self.tenant}
+            self.chat_memory = HybridChatMessageHistory(self.memory, **whose).fixed()
 
     @property
     def memory_variables(self) -> list[str]:
         return [self.memory_key]
+
+    def _repr_html_(self) -> str:
+        return self.chat_memory._repr_html_()
 
     async def _save_context(self, run: Runner, /, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
         """Append the user's turn, the tool steps and the answer to the log, all or none; durable on return.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.callbacks.base import RetrieverManagerMixin
@@ -12,7 +11,7 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.messages import AnyMessage, BaseMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, ensure_config
-from pydantic import ConfigDict, Field, PrivateAttr
+from pydantic import AwareDatetime, ConfigDict, Field, PrivateAttr, model_validator
 
 from hybrid_memory import Condensed, Hit, HybridMemory, Origin, RecordKind, ScopedMemory, Scored, Weights
 from hybrid_memory.adapters import How, LruCache, Runner, Scalar, faces, instant
@@ -51,11 +50,16 @@ class HybridMemoryRetriever(BaseRetriever):
         within, kinds, categories, since, until, weights, spaces, origins: as in `ScopedMemory.recall`.
         filter: values that a document's metadata must have; the ``metadata`` of `ScopedMemory.recall`, a name that
             LangChain uses for tracing.
+        items: a namespace of `HybridMemoryStore`, whose items are searched too, in one ranking; in their metadata are
+            ``namespace`` and ``key``, and ``kind`` is ``item``. A label ``{user_id}``, ``{agent_id}`` or
+            ``{session_id}`` stands for whom the run names, as `namespace` writes it. Items have no user of their own:
+            whoever may ask reads all of this namespace.
 
-    All from ``k`` on may also be given to ``invoke``: ``retriever.invoke(question, k=3)``.
+    All from ``k`` to ``origins`` may also be given to ``invoke``: ``retriever.invoke(question, k=3)``.
 
     Raises:
-        InvalidScopeError: with a question, if neither this nor the run names a user, agent or tenant.
+        InvalidScopeError: with a question, if neither this nor the run names a user, agent or tenant, or whom a label
+            of ``items`` stands for.
         pydantic.ValidationError: an argument is wrong or unknown.
     """
 
@@ -70,13 +74,30 @@ class HybridMemoryRetriever(BaseRetriever):
     within: Literal["user", "session"] = "user"
     kinds: tuple[RecordKind, ...] = ()
     categories: tuple[str, ...] = ()
-    since: datetime | None = None
-    until: datetime | None = None
+    since: AwareDatetime | None = None
+    until: AwareDatetime | None = None
     filter: Mapping[str, Scalar] | None = None
     weights: Weights | None = None
     spaces: Collection[str] | Literal["all"] = ()
     origins: tuple[Origin, ...] = ()
     score_threshold: float | None = Field(default=None, ge=0, le=1)
+    items: tuple[str, ...] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_singly(cls, fields: Any) -> Any:
+        if isinstance(fields, Mapping) and (habits := {"search_kwargs", "search_type"} & set(fields)):
+            raise InvalidInputError(
+                f"{min(habits)} is of vector stores: give k=, score_threshold= and filter= themselves"
+            )
+        return fields
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.since is not None and self.until is not None and self.since > self.until:
+            raise InvalidInputError(f"since ({self.since}) is after until ({self.until})")
+        _ = self._binding
+        return self
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:  # noqa: A002
         """The documents that answer a question; LangChain shows a retriever nothing of the configuration of its run."""
@@ -93,13 +114,25 @@ class HybridMemoryRetriever(BaseRetriever):
         memory = self._scoped(filters.pop(_RUN, None))
         if not query.strip():
             return []
-        return [document(hit) for hit in await run.call(memory.recall, query, **self._asked(filters))]
+        asked = self._asked(filters) | self._items(memory)
+        return [document(hit) for hit in await run.call(memory.recall, query, **asked)]
 
     _get_relevant_documents, _aget_relevant_documents = faces(_found)
 
+    @property
+    def _binding(self) -> Binding:
+        return Binding(self.memory, user=self.user, session=self.session, agent=self.agent, tenant=self.tenant)
+
     def _scoped(self, config: RunnableConfig | None) -> ScopedMemory:
-        binding = Binding(self.memory, user=self.user, session=self.session, agent=self.agent, tenant=self.tenant)
-        return binding.of_run(config or ensure_config())
+        return self._binding.of_run(config or ensure_config())
+
+    def _items(self, memory: ScopedMemory) -> dict[str, Any]:
+        """The items of the store that are searched too, as an argument of recall."""
+        if self.items is None:
+            return {}
+        from langchain_hybrid_memory.store_items import items_of  # noqa: PLC0415 - of LangGraph, which others do without
+
+        return {"items": items_of(self.memory, self.items, memory.scope)}
 
     def _asked(self, filters: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of recall: what the call says, else what this retriever says."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
+from langchain_core.runnables import ensure_config
 
-from hybrid_memory import HybridMemory, Message, Role
+from hybrid_memory import HybridMemory, Message, Role, ScopedMemory
 from hybrid_memory.adapters import Runner, checked, faces
 from hybrid_memory.errors import InvalidScopeError
 from langchain_hybrid_memory.messages import from_langchain, to_langchain
+from langchain_hybrid_memory.scopes import Binding
 
 
 class HybridChatMessageHistory(BaseChatMessageHistory):
@@ -24,14 +27,15 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
     Args:
         memory: an open memory.
         session: the conversation.
-        user, agent, tenant: whose it is; at least one.
+        user, agent, tenant: whose it is. What is left open, the session too, is looked for in the run in which the
+            history is used, as `HybridMemoryMiddleware` does: in ``config={"configurable": {"user_id": ...}}``.
 
     Attributes:
         memory: the open memory.
-        scoped: the handle of this session in it.
 
     Raises:
-        InvalidScopeError: no session, or none of user, agent and tenant.
+        InvalidScopeError: a name is malformed; or, when it is used, neither this nor the run names a session, or a
+            user, agent or tenant.
     """
 
     @checked
@@ -39,16 +43,42 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
         self,
         memory: HybridMemory,
         *,
-        session: str | None,
+        session: str | None = None,
         user: str | None = None,
         agent: str | None = None,
         tenant: str | None = None,
     ) -> None:
         super().__init__()
         self.memory = memory
-        self.scoped = memory.scoped(tenant=tenant, user=user, agent=agent, session=session)
-        if self.scoped.scope.session is None:
-            raise InvalidScopeError("which conversation? give session=")
+        self._binding = Binding(memory, user=user, session=session, agent=agent, tenant=tenant)
+        self._fixed = False
+
+    def fixed(self) -> Self:
+        """This history, of what it was given alone, whatever a run names.
+
+        Raises:
+            InvalidScopeError: it was given no session, or none of user, agent and tenant.
+        """
+        self._fixed = True
+        _ = self.scoped
+        return self
+
+    @property
+    def scoped(self) -> ScopedMemory:
+        """The handle of the session: that of the run, in what the history leaves open."""
+        binding = self._binding
+        scoped = binding.alone() if self._fixed else binding.of_run(ensure_config())
+        if scoped.scope.session is None:
+            raise InvalidScopeError(
+                "which conversation? give session=, or name it in the run: config={'configurable': {'session_id': ...}}"
+            )
+        return scoped
+
+    def __repr__(self) -> str:
+        return f"<HybridChatMessageHistory {self._binding.given} in {self.memory!r}>"
+
+    def _repr_html_(self) -> str:
+        return self.scoped._repr_html_()
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # LangChain's own histories do it this way

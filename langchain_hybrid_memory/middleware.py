@@ -15,8 +15,8 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from hybrid_memory import Host, HybridMemory, PagingConfig, ScopedMemory
-from hybrid_memory.adapters import Runner, checked, faces
-from hybrid_memory.errors import InvalidMessageError, InvalidScopeError, ModelError, StoreError
+from hybrid_memory.adapters import LEAST_TOKENS, Runner, checked, faces
+from hybrid_memory.errors import InvalidInputError, InvalidMessageError, InvalidScopeError, ModelError, StoreError
 from langchain_hybrid_memory.following import Follower, Seen, Written
 from langchain_hybrid_memory.prompts import Paging, Prompts, Reading, budget_for, paging_tools
 from langchain_hybrid_memory.scopes import Binding
@@ -58,6 +58,8 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
     An agent that is called inside a tool of another one works in a thread of its own beneath the other's, and recalls
     nothing of that one unless ``beside`` is False.
 
+    A copy or pickle holds its arguments, and finds the memory by its URL, see `HybridMemory`.
+
     With ``paging`` the model manages its memory itself, as in MemGPT: it gets instructions, the functions of
     `hybrid_memory.apps.agent` as tools, edits the blocks that stand in its prompt, is warned before turns leave the
     window, and searches for those that did. The user reads its answers, so there is no ``send_message``.
@@ -83,8 +85,9 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         name: which no other middleware of the agent has.
 
     Raises:
-        InvalidInputError: with paging, a label or text of ``blocks`` can be none of a block.
-        InvalidScopeError: while an agent runs: no user or no session is named.
+        InvalidInputError: an argument is of another type or out of range; ``memory`` is a URL, not an open memory; or,
+            with paging, a label or text of ``blocks`` can be none of a block.
+        InvalidScopeError: a name is malformed; or, while an agent runs, no user or no session is named.
     """
 
     state_schema = HybridMemoryState
@@ -110,6 +113,12 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         name: str = "HybridMemoryMiddleware",
     ) -> None:
         super().__init__()
+        self._given = {
+            "memory": memory, "user": user, "session": session, "agent": agent, "tenant": tenant,
+            "max_tokens": max_tokens, "k": k, "blocks": blocks, "profile": profile, "paging": paging, "reader": reader,
+            "model": model, "beside": beside, "name": name,
+        }  # fmt: skip
+        _check_sizes(max_tokens, k, name)
         self._memory = memory
         self._binding = Binding(memory, user=user, session=session, agent=agent, tenant=tenant)
         self._name = name
@@ -129,6 +138,19 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             self._reading = None
             self.tools = paging_tools(calls)
             self._layout |= {"k": k or 0, "profile": profile or "", **self._paging.layout}
+        self._own = frozenset(vars(self))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What it was given, from which the rest is made again; and what a subclass added.
+        added = {name: value for name, value in vars(self).items() if name not in {*self._own, "_own"}}
+        return {"given": self._given, "added": added}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        HybridMemoryMiddleware.__init__(self, **state["given"])
+        vars(self).update(state["added"])
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._binding.given} in {self._memory!r}>"
 
     @property
     def name(self) -> str:
@@ -245,6 +267,15 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
 
     def _budget(self, model: Any = None) -> int:
         return self._max_tokens or budget_for(model, self._memory.compaction)
+
+
+def _check_sizes(max_tokens: int | None, k: int | None, name: str) -> None:
+    if max_tokens is not None and max_tokens < LEAST_TOKENS:
+        raise InvalidInputError(f"max_tokens must be {LEAST_TOKENS} or more, got {max_tokens}")
+    if k is not None and k < 0:
+        raise InvalidInputError(f"k must be 0 or more, got {k}")
+    if not name:
+        raise InvalidInputError("name is empty: give one that no other middleware of the agent has")
 
 
 def _with_note(

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from langchain_core.runnables import RunnableConfig, ensure_config
 
-from hybrid_memory import HybridMemory, ScopedMemory
+from hybrid_memory import HybridMemory, Scope, ScopedMemory
 from hybrid_memory.errors import InvalidScopeError
 
 _KEYS = {
@@ -53,6 +53,9 @@ class Binding:
     What is left open is looked for in the run: in its ``context`` (attributes or keys), then in
     ``config["configurable"]``, under the names of `user_id`, `session_id` or `thread_id`, `agent_id` and `tenant_id`;
     the user at last among those that the server has authenticated.
+
+    Raises:
+        InvalidScopeError: a name is malformed.
     """
 
     memory: HybridMemory
@@ -60,6 +63,20 @@ class Binding:
     session: str | None = None
     agent: str | None = None
     tenant: str | None = None
+
+    def __post_init__(self) -> None:
+        nobody = self.user is None and self.agent is None and self.tenant is None
+        Scope(self.tenant, self.user, "anybody" if nobody else self.agent, self.session)
+
+    @property
+    def given(self) -> str:
+        """What is known, in words."""
+        parts = ((name, getattr(self, name)) for name in _KEYS)
+        return " ".join(f"{name}={value!r}" for name, value in parts if value is not None) or "of its run"
+
+    def alone(self) -> ScopedMemory:
+        """The memory of what is known, whatever a run names; raises `InvalidScopeError` if that is nobody's."""
+        return self.memory.scoped(tenant=self.tenant, user=self.user, agent=self.agent, session=self.session)
 
     def scoped(self, runtime: Any = None) -> ScopedMemory:
         """The memory of this run.

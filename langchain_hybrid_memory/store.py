@@ -102,15 +102,19 @@ _ORDERS: dict[str, Callable[[Any, Any], bool]] = {
     "$lt": operator.lt,
     "$lte": operator.le,
 }
-_OPERATORS = {"$eq", "$ne", *_ORDERS}
+_AMONG = {"$in": True, "$nin": False}
+_OPERATORS = {"$eq", "$ne", *_AMONG, *_ORDERS}
 
 
 def check_filter(wanted: Mapping[str, Any]) -> None:
-    """Raise `InvalidInputError` where a filter has an operator that is none."""
+    """Raise `InvalidInputError` where a filter has an operator that is none, or one that needs a list has none."""
     for value in wanted.values():
         if isinstance(value, Mapping):
             if unknown := [name for name in value if name.startswith("$") and name not in _OPERATORS]:
                 raise InvalidInputError(f"no operator {shown(unknown[0])}: use {', '.join(sorted(_OPERATORS))}")
+            for name in _AMONG:
+                if not isinstance(value.get(name, []), list | tuple | set | frozenset):
+                    raise InvalidInputError(f"{name} needs a list of values, got {shown(value[name])}")
             check_filter({name: part for name, part in value.items() if not name.startswith("$")})
 
 
@@ -131,6 +135,9 @@ def _fits(value: Any, wanted: Any) -> bool:
 
 def _compares(value: Any, name: str, limit: Any) -> bool:
     """Numbers, and texts that are numbers, by size, other texts by letter; what has no order does not compare."""
+    if name in _AMONG:
+        among = any(one == value or (isinstance(value, list) and one in value) for one in limit)
+        return among is _AMONG[name]
     if name not in _ORDERS:
         return bool((value == limit) is (name == "$eq"))
     try:
@@ -165,6 +172,9 @@ class HybridMemoryStore(BaseStore):
     search; items that are not indexed come last, without a score. An item that is deleted or has expired is destroyed
     in log, index and files, with all its earlier values.
 
+    A ``filter`` of a search has values, or operators: ``$eq``, ``$ne``, ``$gt``, ``$gte``, ``$lt``, ``$lte``, and
+    ``$in`` and ``$nin``, which take a list; where the field is a list itself, one of its elements is enough.
+
     Namespaces take no dots, numbers and other ids: `langchain_hybrid_memory.namespace` writes them as labels.
 
     Args:
@@ -177,6 +187,7 @@ class HybridMemoryStore(BaseStore):
 
     Raises:
         InvalidConfigError: ``embed`` is given beside a memory.
+        InvalidInputError: ``fields`` are no list of paths, or a time is no number of minutes.
     """
 
     supports_ttl = True
@@ -199,8 +210,10 @@ class HybridMemoryStore(BaseStore):
             raise InvalidConfigError("the memory embeds: give open_memory(embedder=...) what is in index['embed']")
         self.index_config = index
         self.ttl_config = ttl
-        every = (ttl or {}).get("sweep_interval_minutes")
-        self._fields = [_tokenized(path) for path in (index or {}).get("fields") or ["$"]]
+        for number in ((ttl or {}).get("default_ttl"), every := (ttl or {}).get("sweep_interval_minutes")):
+            if number is not None:
+                _minutes(number)
+        self._fields = [_tokenized(path) for path in _paths(index)]
         self._items = memory.items(AGENT, tenant=tenant, sweep_every=SWEEP_EVERY if every is None else _minutes(every))
 
     @checked
@@ -254,6 +267,13 @@ class HybridMemoryStore(BaseStore):
         texts = tuple(text for path in paths for text in get_text_at_path(value, path))
         ttl = None if op.ttl is None else _minutes(op.ttl)
         return PutItem(tuple(op.namespace), op.key, value, texts, ttl)
+
+
+def _paths(index: IndexConfig | None) -> list[str]:
+    paths: Any = (index or {}).get("fields") or ["$"]
+    if not isinstance(paths, list | tuple) or not all(isinstance(path, str) for path in paths):
+        raise InvalidInputError(f"index['fields'] must be a list of paths, such as ['text'], got {shown(paths)}")
+    return list(paths)
 
 
 def _tokenized(path: str) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, ToolException
+from pydantic import PrivateAttr
 
 from hybrid_memory import HybridMemory, ScopedMemory
 from hybrid_memory.adapters import Runner, checked, faces
@@ -100,7 +101,24 @@ def memory_tools(
     return [as_langchain(tool, calls) for tool in (functions_named(names) if paging else tools_named(names))]
 
 
-def as_langchain(tool: MemoryTool, calls: Calls) -> BaseTool:
+class HybridMemoryTool(StructuredTool):
+    """A tool of a memory. Copied or pickled, it finds the memory by its URL, see `HybridMemory`."""
+
+    _made_of: tuple[MemoryTool, Calls] = PrivateAttr()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        given = {name: getattr(self, name) for name in self.model_fields_set - {"func", "coroutine"}}
+        return _remade, (*self._made_of, given)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> "HybridMemoryTool":
+        return self.model_copy()  # with the same memory
+
+
+def _remade(tool: MemoryTool, calls: Calls, given: dict[str, Any]) -> HybridMemoryTool:
+    return as_langchain(tool, calls).model_copy(update=given)
+
+
+def as_langchain(tool: MemoryTool, calls: Calls) -> HybridMemoryTool:
     """The tool for LangChain, on the memory of the run that calls it."""
     first = next(iter(tool.arguments.model_fields))
 
@@ -112,7 +130,7 @@ def as_langchain(tool: MemoryTool, calls: Calls) -> BaseTool:
     async def arun(*given: str, runtime: Annotated[Any, InjectedToolArg] = None, **arguments: Any) -> str:
         return await calls.arun(tool, runtime, arguments if not given else {first: given[0]})
 
-    return StructuredTool(
+    made = HybridMemoryTool(
         name=tool.name,
         metadata={OURS: tool.name},
         description=tool.description,
@@ -123,6 +141,8 @@ def as_langchain(tool: MemoryTool, calls: Calls) -> BaseTool:
         handle_validation_error=_problems,
         return_direct=tool is SEND,
     )
+    made._made_of = tool, calls  # noqa: SLF001 - its own
+    return made
 
 
 def _problems(error: Any) -> str:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
-import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from html import escape
 from typing import Any, Self
-from uuid import uuid4
-from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator
 
-from hybrid_memory import HybridMemory, Scope, ScopedMemory, open_memory
-from hybrid_memory.adapters import LEAST_TOKENS, budget_of, shown, shown_url
+from hybrid_memory import HybridMemory, Scope, ScopedMemory
+from hybrid_memory.adapters import LEAST_TOKENS, budget_of, found, held, shown, shown_url, url_of
 from hybrid_memory.errors import InvalidConfigError
 
 
@@ -63,7 +60,7 @@ class Bound(BaseModel):
         if unknown := [name for name in settings if name not in cls.model_fields]:
             raise InvalidConfigError(f"{cls.__name__} has no argument {', '.join(unknown)}")
         if not isinstance(memory, HybridMemory | None):
-            raise InvalidConfigError(f"memory must be an open memory, got {type(memory).__name__}")
+            raise InvalidConfigError(f"memory must be an open memory, got {shown(memory)}: a URL is given as url=")
         if memory is not None and url is not None:
             raise InvalidConfigError("give memory= or url=, not both")
         Scope(tenant=tenant, user=user, agent=agent, session=settings.get("session"))
@@ -72,8 +69,12 @@ class Bound(BaseModel):
         try:
             return cls(**{name: value for name, value in fields.items() if value is not None})
         except ValidationError as error:
-            problems = (f"{p['loc'][0]}: {p['msg']} (got {shown(p['input'])})" for p in error.errors(include_url=False))
-            raise InvalidConfigError("; ".join(problems)) from error
+            raise InvalidConfigError("; ".join(map(_problem, error.errors(include_url=False)))) from error
+
+    @field_validator("url")
+    @classmethod
+    def _a_place(cls, url: str) -> str:
+        return checked_url(url)
 
     def model_post_init(self, context: Any, /) -> None:
         self._memory = held(self.url)
@@ -92,10 +93,14 @@ class Bound(BaseModel):
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self.__copy__()  # no field can be changed in place
 
+    def _drawn(self, session: str | None) -> str:
+        """The newest turns as HTML; a store that nobody has opened yet is not opened for that."""
+        return escape(repr(self)) if held(self.url) is None else self._scoped(self._store(), session)._repr_html_()
+
     def _store(self) -> HybridMemory:
         # `model_copy(update=...)` may have changed the URL.
         if self._memory is None or url_of(self._memory) != self.url:
-            self._memory = held(self.url) or opened(self.url)
+            self._memory = found(self.url)
         return self._memory
 
     async def _astore(self) -> HybridMemory:
@@ -105,6 +110,19 @@ class Bound(BaseModel):
 
     def _scoped(self, store: HybridMemory, session: str | None) -> ScopedMemory:
         return store.scoped(tenant=self.tenant, user=self.user, agent=self.agent, session=session)
+
+
+def _problem(found: Mapping[str, Any]) -> str:
+    """What is wrong, of an error of pydantic; with the value where it is that of one field."""
+    what = found["msg"].removeprefix("Value error, ")
+    return f"{found['loc'][0]}: {what} (got {shown(found['input'])})" if found["loc"] else what
+
+
+def checked_url(url: str) -> str:
+    """The URL; raises `InvalidConfigError` for what is neither one nor the path of a YAML file."""
+    if "://" not in url and not url.endswith((".yaml", ".yml")):
+        raise InvalidConfigError("url must be a URL such as sqlite:///memory.db, or the path of a YAML file")
+    return url
 
 
 class SessionBound(Bound):
@@ -141,63 +159,3 @@ def room_of(llm: Any) -> int | None:
 
 def _remade(kind: type[Bound], fields: dict[str, Any]) -> Bound:
     return kind(**fields)
-
-
-IN_MEMORY = "memory://"
-
-_lock = threading.Lock()
-_opened: dict[str, HybridMemory] = {}
-_given: WeakValueDictionary[str, HybridMemory] = WeakValueDictionary()
-_names: WeakKeyDictionary[HybridMemory, str] = WeakKeyDictionary()
-
-
-def url_of(memory: HybridMemory) -> str:
-    """A URL under which this process finds the memory again, for as long as somebody holds it.
-
-    A memory of ``memory://`` gets one of its own, since each of these is another store.
-    """
-    with _lock:
-        url = _names.get(memory)
-        if url is None:
-            url = f"{IN_MEMORY}{uuid4()}" if memory.url == IN_MEMORY else memory.url
-            _names[memory] = url
-        _given[url] = memory
-        return url
-
-
-def held(url: str) -> HybridMemory | None:
-    """The open memory that somebody in this process holds under this URL."""
-    memory = _given.get(url)
-    return None if memory is None or memory.closed else memory
-
-
-def opened(url: str) -> HybridMemory:
-    """The memory behind a URL; the first call opens it, and it stays open until the process ends.
-
-    Raises:
-        InvalidConfigError: it was a store in memory, and is gone.
-        hybrid_memory.errors.HybridMemoryError: it cannot be opened; see `open_memory`.
-    """
-    if url.startswith(IN_MEMORY) and url != IN_MEMORY:
-        raise InvalidConfigError(
-            f"{url!r} was a store in the memory of a process, and is gone: a chat memory that is to outlive it needs a "
-            "store in a file, as in sqlite:///memory.db"
-        )
-    with _lock:
-        memory = _opened.get(url)
-        if memory is None:
-            memory = _opened[url] = open_memory(url)
-            _names[memory] = url  # its own url has no password
-        return memory
-
-
-def close_all() -> None:
-    """Close what `opened` opened; a later call opens it again."""
-    with _lock:
-        memories = list(_opened.values())
-        _opened.clear()
-    for memory in memories:
-        memory.close()
-
-
-atexit.register(close_all)

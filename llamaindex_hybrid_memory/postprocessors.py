@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, field_validator
 
 from hybrid_memory import Condensed, HybridMemory, Scored, Weights
-from hybrid_memory.adapters import How, Runner, checked_text, faces, instant
+from hybrid_memory.adapters import IN_MEMORY, How, Runner, checked_text, faces, held, instant, opened, url_of
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from llamaindex_hybrid_memory.bound import IN_MEMORY, held, opened, url_of
+from llamaindex_hybrid_memory.bound import checked_url
 
 MEDIA = ("image", "image_path", "image_url", "image_resource", "audio_resource", "video_resource")
 
@@ -33,6 +33,11 @@ class MemoryPostprocessor(BaseNodePostprocessor):
             if fields.get("memory") is not None and "url" in fields:
                 raise InvalidConfigError("give memory= or url=, not both")
             super().__init__(**fields)
+
+    @field_validator("url")
+    @classmethod
+    def _a_place(cls, url: str) -> str:
+        return checked_url(url)
 
     @classmethod
     def class_name(cls) -> str:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
-from pydantic import Field
+from pydantic import AwareDatetime, Field, model_validator
 
 from hybrid_memory import Hit, HybridMemory, Origin, RecordKind, Weights
 from hybrid_memory.adapters import Runner, Scalar, checked, faces
+from hybrid_memory.errors import InvalidConfigError
 from llamaindex_hybrid_memory.bound import Bound
 
 UNSEEN = ["score", "confidence", "why", "signals", "sources", "kind", "session", "space"]
@@ -79,6 +80,9 @@ class HybridMemoryRetriever(BaseRetriever):
             origins=origins,
         )  # fmt: skip
 
+    def __repr__(self) -> str:
+        return repr(self._recall).replace(type(self._recall).__name__, type(self).__name__, 1)
+
     async def _found(self, run: Runner, /, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await self._recall.nodes(run, query_bundle.query_str)
 
@@ -94,12 +98,20 @@ class _Recall(Bound):
     within: Literal["user", "session"] = "user"
     kinds: tuple[RecordKind, ...] = ()
     categories: tuple[str, ...] = ()
-    since: datetime | None = None
-    until: datetime | None = None
+    since: AwareDatetime | None = None
+    until: AwareDatetime | None = None
     metadata: dict[str, Scalar] | None = None
     weights: Weights | None = None
     spaces: tuple[str, ...] | Literal["all"] = ()
     origins: tuple[Origin, ...] = ()
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.since is not None and self.until is not None and self.since > self.until:
+            raise InvalidConfigError(f"since ({self.since}) is after until ({self.until})")
+        if self.within == "session" and self.session is None:
+            raise InvalidConfigError("within='session' needs a session=")
+        return self
 
     @checked
     async def nodes(self, run: Runner, query: str) -> list[NodeWithScore]:

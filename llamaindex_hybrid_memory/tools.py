@@ -28,8 +28,8 @@ class HybridMemoryToolSpec(BaseToolSpec):
     ``is_error``, so that the model can mend its call. What a tool notes belongs to the user and to no session: it is
     recalled everywhere, and parts no tool call from its result in the conversation.
 
-    Whose memory it is stands fast when the object is made; no argument of a model can change it. The store behind a URL
-    is opened with the first call.
+    The object is made for one owner, and no argument of a model can change that. The store behind a URL is opened with
+    the first call.
 
     Args:
         user, tenant, agent: whose memory it is; at least one.
@@ -69,6 +69,9 @@ class HybridMemoryToolSpec(BaseToolSpec):
         )
         self._named = functions_named if paging else tools_named
         self.spec_functions = [tool.name for tool in self._named(BY_DEFAULT if paging and names is None else names)]
+
+    def __repr__(self) -> str:
+        return f"<HybridMemoryToolSpec {', '.join(map(str, self.spec_functions))} of {self._owner!r}>"
 
     @checked
     def to_tool_list(
@@ -114,6 +117,19 @@ class ToolOwner(SessionBound):
         return {"max_tokens": most, **(shown_to(self.url, memory.scope) if self.paging else {})}
 
 
+class MemoryFunctionTool(FunctionTool):
+    """A tool of a memory. Copied or pickled, it finds the memory by its URL, see `Bound`."""
+
+    made_of: tuple[MemoryTool, ToolOwner]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return function_tool, (*self.made_of, self.metadata)
+
+    def __repr__(self) -> str:
+        tool, owner = self.made_of
+        return f"<MemoryFunctionTool {self.metadata.get_name()}({', '.join(tool.arguments.model_fields)}) of {owner!r}>"
+
+
 def function_tool(tool: MemoryTool, owner: ToolOwner, described: ToolMetadata | None = None) -> FunctionTool:
     """The tool for LlamaIndex, with both faces; ``described`` replaces our description of it."""
     metadata = described or ToolMetadata(
@@ -140,7 +156,9 @@ def function_tool(tool: MemoryTool, owner: ToolOwner, described: ToolMetadata | 
         return output(await owner.arun(tool, given(args, kwargs)), args, kwargs)
 
     # Without the callbacks the host makes an output of its own, which cannot say that the call was wrong.
-    return FunctionTool(fn=run, async_fn=arun, metadata=metadata, callback=_unchanged, async_callback=_aunchanged)
+    made = MemoryFunctionTool(fn=run, async_fn=arun, metadata=metadata, callback=_unchanged, async_callback=_aunchanged)
+    made.made_of = tool, owner
+    return made
 
 
 def _unchanged(output: ToolOutput) -> ToolOutput:

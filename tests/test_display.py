@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 
 from hybrid_memory import (
     CompactionConfig,
-    Facts,
-    Hits,
     HybridMemory,
     MemoryConfig,
     Migration,
@@ -88,6 +86,7 @@ def shown_by(memory: HybridMemory, trip: ScopedMemory) -> dict[str, object]:
         "memory": memory, "scoped": trip, "hits": hits, "hit": hits[0],
         "nothing": memory.scoped(user="nobody").recall(CRAFTED), "context": trip.assemble("And what is txt.exe?"),
         "profile": trip.profile(), "summary": trip.summary(), "facts": trip.facts(history=True),
+        "history": trip.history(),
         "receipt": trip.forget(query="Porto", dry_run=True), "stats": memory.stats(), "work": memory.work,
         "block": trip.blocks()["task"], "why": trip.why(hits[0]), "why not": trip.why_not(CRAFTED, "#2", k=1),
     }  # fmt: skip
@@ -105,9 +104,19 @@ def test_crafted_words_are_text_in_every_display(memory: HybridMemory, trip: Sco
     assert "⟨U+202E⟩txt.exe" in told
 
 
+def test_a_history_shows_its_newest_messages(memory: HybridMemory) -> None:
+    talk = memory.scoped(user="talker")
+    talk.remember([f"turn {number}." for number in range(120)])
+    history = talk.history()
+    assert (type(history[:2]), len(history), history[0].text) == (list, 120, "turn 0.")
+    page = Page(history._repr_html_())  # type: ignore[attr-defined]
+    assert "120 messages, the newest 100" in page.text
+    assert ("turn 119." in page.text, "turn 19." in page.text) == (True, False)
+
+
 def test_plain_reprs_fit_one_line(memory: HybridMemory, trip: ScopedMemory) -> None:
     for name, value in shown_by(memory, trip).items():
-        if not isinstance(value, Hits | Facts):  # lists of them
+        if not isinstance(value, list):  # of such
             assert "\n" not in repr(value), name
             assert len(repr(value)) < 600, name
 

@@ -28,6 +28,7 @@ from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Role
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.memory.held import IN_MEMORY, close_all, found, held, opened, url_of
 from hybrid_memory.memory.texts import SWEEP_EVERY
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.caches import LruCache
@@ -39,6 +40,7 @@ from hybrid_memory.urls import shown_url
 from hybrid_memory.validation import checked_text, instant, shown
 
 __all__ = [
+    "IN_MEMORY",
     "LEAST_TOKENS",
     "ORIGIN",
     "SWEEP_EVERY",
@@ -59,16 +61,21 @@ __all__ = [
     "checked",
     "checked_blocks",
     "checked_text",
+    "close_all",
     "estimate_tokens",
     "exchanges",
     "faces",
+    "found",
+    "held",
     "instant",
     "lowered",
     "new_id",
+    "opened",
     "recollect",
     "shown",
     "shown_url",
     "storable_name",
+    "url_of",
     "window",
     "without_notices",
 ]  # fmt: skip

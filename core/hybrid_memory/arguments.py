@@ -380,7 +380,7 @@ def _described(hint: Any) -> str:  # noqa: PLR0911 - one for each kind
         return "values by name"
     if parts:
         return f"a {_KINDS.get(get_origin(hint), 'collection')} of {_several(parts[0])}"
-    return f"{getattr(hint, '__name__', hint)}(...)"
+    return getattr(hint, "_described", None) or f"{getattr(hint, '__name__', hint)}(...)"
 
 
 def _several(hint: Any) -> str:

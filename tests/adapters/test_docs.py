@@ -13,11 +13,11 @@ from langchain_core._api import LangChainDeprecationWarning
 from llama_index.core.memory import Memory
 from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 
+from hybrid_memory.adapters import close_all
 from hybrid_memory.models.embedders import HashingEmbedder
-from llamaindex_hybrid_memory.bound import close_all
 
 DOCS = Path(__file__).parents[2] / "docs"
-BLOCKS = {"langchain.md": 6, "langchain-migration.md": 7, "llamaindex.md": 7, "llamaindex-migration.md": 6}
+BLOCKS = {"langchain.md": 7, "langchain-migration.md": 7, "llamaindex.md": 7, "llamaindex-migration.md": 6}
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),

@@ -8,6 +8,7 @@ from importlib import import_module
 
 import pytest
 
+import hybrid_memory
 from tests.doubles import PATIENCE
 
 PACKAGES = ("langchain_hybrid_memory", "llamaindex_hybrid_memory")
@@ -86,7 +87,9 @@ def test_a_missing_package_is_named_with_its_extra(module: str, missing: str, na
 def test_names_are_found_as_in_any_module(package: str) -> None:
     module = import_module(package)
     assert set(dir(module)) == set(module.__all__)
-    assert [getattr(module, name).__name__ for name in module.__all__] == list(module.__all__)
-    assert all(getattr(module, name).__doc__ for name in module.__all__)
+    named = [name for name in module.__all__ if name != "__version__"]
+    assert [getattr(module, name).__name__ for name in named] == named
+    assert all(getattr(module, name).__doc__ for name in named)
+    assert module.__version__ == hybrid_memory.__version__
     with pytest.raises(AttributeError, match="no attribute 'HybridSomething'"):
         _ = module.HybridSomething

@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidMessageError, InvalidScopeError
@@ -104,7 +108,73 @@ def test_the_newest_messages_reach_back_to_the_turns_asked_for(
 
 
 def test_the_scope_is_checked(memory: HybridMemory) -> None:
+    with pytest.raises(InvalidScopeError, match="user must have"):
+        HybridChatMessageHistory(memory, user="", session="s1")
     with pytest.raises(InvalidScopeError, match="whose memory"):
-        HybridChatMessageHistory(memory, session="s1")
+        _ = HybridChatMessageHistory(memory, session="s1").messages
     with pytest.raises(InvalidScopeError, match="which conversation"):
-        HybridChatMessageHistory(memory, user="alice", session=None)
+        HybridChatMessageHistory(memory, user="alice").add_messages([HumanMessage("lost")])
+    assert memory.owners() == []
+
+
+def ways(chain: Any, config: RunnableConfig) -> dict[str, Callable[[str], Any]]:
+    """Each way to run a chain once, by name."""
+
+    async def astreamed(words: str) -> None:
+        _ = [chunk async for chunk in chain.astream({"input": words}, config)]
+
+    return {
+        "invoke": lambda words: chain.invoke({"input": words}, config),
+        "ainvoke": lambda words: asyncio.run(chain.ainvoke({"input": words}, config)),
+        "batch": lambda words: chain.batch([{"input": words}], config),
+        "stream": lambda words: list(chain.stream({"input": words}, config)),
+        "astream": lambda words: asyncio.run(astreamed(words)),
+    }
+
+
+FACTORIES: list[Callable[[HybridMemory], Callable[..., HybridChatMessageHistory]]] = [
+    lambda memory: lambda: HybridChatMessageHistory(memory),
+    lambda memory: lambda session_id: HybridChatMessageHistory(memory, session=session_id),
+]
+
+
+@pytest.mark.filterwarnings("ignore:RunnableWithMessageHistory is deprecated")
+@pytest.mark.parametrize("factory", FACTORIES, ids=["of the run", "of a session"])
+def test_a_run_names_the_user_and_the_session(memory: HybridMemory, factory: Callable[..., Any]) -> None:
+    prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("history"), ("human", "{input}")])
+    chain = RunnableWithMessageHistory(
+        prompt | FakeListChatModel(responses=["Noted."]),
+        factory(memory),
+        input_messages_key="input",
+        history_messages_key="history",
+    )
+    for user in ("ann", "ben"):
+        config: RunnableConfig = {"configurable": {"user_id": user, "session_id": "monday"}}
+        for way, run in ways(chain, config).items():
+            run(f"{user} by {way}")
+    for user in ("ann", "ben"):
+        kept = [message.text for message in memory.scoped(user=user, session="monday").history()]
+        assert kept == [text for way in ways(chain, {}) for text in (f"{user} by {way}", "Noted.")]
+    assert sorted(map(str, memory.owners())) == ["user='ann'", "user='ben'"]
+
+
+def test_one_history_serves_several_runs_at_once(memory: HybridMemory) -> None:
+    history = HybridChatMessageHistory(memory)
+
+    async def say(words: str) -> int:
+        await asyncio.sleep(0)
+        await history.aadd_messages([HumanMessage(words)])
+        return len(await history.aget_messages())
+
+    users = [f"u{number}" for number in range(5)]
+    configs: list[RunnableConfig] = [{"configurable": {"user_id": user, "thread_id": "t"}} for user in users]
+    assert asyncio.run(RunnableLambda(say).abatch(users, configs)) == [1] * 5
+    assert [memory.scoped(user=user, session="t").history()[0].text for user in users] == users
+
+
+def test_nobody_reads_the_history_of_another_than_who_is_signed_in(memory: HybridMemory) -> None:
+    memory.scoped(user="ann", session="t").remember("My code is 4711.")
+    read: RunnableLambda[str, Any] = RunnableLambda(lambda _: HybridChatMessageHistory(memory, session="t").messages)
+    config: RunnableConfig = {"configurable": {"user_id": "ann", "langgraph_auth_user_id": "ben"}}
+    with pytest.raises(InvalidScopeError, match="signed in"):
+        read.invoke("", config)

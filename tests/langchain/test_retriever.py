@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_core.runnables import ConfigurableField, RunnableConfig, RunnableLambda
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.errors import InvalidInputError, InvalidScopeError
-from langchain_hybrid_memory import HybridMemoryRetriever
+from langchain_hybrid_memory import HybridMemoryRetriever, HybridMemoryStore, namespace
 
 if TYPE_CHECKING:
     from tests.faces import Open
@@ -100,6 +101,42 @@ def test_session_and_agent_of_the_run_count_too(told: HybridMemory) -> None:
     only_agent = HybridMemoryRetriever(memory=told, agent="cook")
     told.scoped(agent="cook").remember("Soup needs salt.")
     assert contents(only_agent.invoke("soup")) == {"Soup needs salt."}
+
+
+async def test_items_of_the_store_are_found_beside_turns_if_asked(told: HybridMemory) -> None:
+    store = HybridMemoryStore(told)
+    store.put(("users", "alice"), "sister", {"text": "My sister has a boat."})
+    store.put(("users", "bob"), "sister", {"text": "My sister has a plane."})
+    store.put(namespace("users", "a.b@c"), "sister", {"text": "My sister has a car."})
+    retriever = HybridMemoryRetriever(memory=told, items=("users", "{user_id}"))
+    asked: RunnableConfig = {"configurable": {"user_id": "alice"}}
+    turns = {"My sister lives in Lisbon.", "My cat sleeps on the sofa."}
+    for found in (retriever.invoke("sister", asked), await retriever.ainvoke("sister", asked)):
+        assert contents(found) == {*turns, '{"text": "My sister has a boat."}'}
+        (item,) = (one for one in found if one.metadata["kind"] == "item")
+        assert (item.metadata["namespace"], item.metadata["key"]) == (["users", "alice"], "sister")
+        assert 0 < item.metadata["score"] <= 1
+        assert found == sorted(found, key=lambda one: -one.metadata["score"])
+    plain = HybridMemoryRetriever(memory=told, user="alice")
+    assert contents(plain.invoke("sister")) == turns
+    dotted: RunnableConfig = {"configurable": {"user_id": "a.b@c"}}
+    assert contents(retriever.invoke("sister", dotted)) == {'{"text": "My sister has a car."}'}
+    with pytest.raises(InvalidInputError, match="no filter items"):
+        retriever.invoke("sister", asked, items=("users",))
+    with pytest.raises(InvalidScopeError, match="stands for the user"):
+        retriever.invoke("sister", {"configurable": {"agent_id": "cook"}})
+
+
+def test_k_is_one_of_the_fields_that_a_run_may_set(told: HybridMemory) -> None:
+    retriever = HybridMemoryRetriever(memory=told, user="alice").configurable_fields(k=ConfigurableField("most"))
+    assert len(retriever.invoke("sister", {"configurable": {"most": 1}})) == 1
+
+
+def test_a_notebook_sees_the_fields(told: HybridMemory) -> None:
+    retriever = HybridMemoryRetriever(memory=told, user="alice", k=3)
+    assert {"k", "score_threshold", "items", "filter"} <= set(inspect.signature(HybridMemoryRetriever).parameters)
+    assert HybridMemoryRetriever.model_json_schema()["properties"]["score_threshold"]
+    assert repr(retriever) == f"HybridMemoryRetriever(memory={told!r}, user='alice', k=3)"
 
 
 async def test_it_runs_in_a_chain(told: HybridMemory) -> None:

@@ -221,6 +221,13 @@ FILTERS: list[tuple[dict[str, Any], list[str]]] = [
     ({"n": {"deep": 2, "more": None}}, ["nested"]),
     ({"n": [1, {"$gt": 1}]}, ["list"]),
     ({"n": [1]}, []),
+    ({"n": {"$in": [5, "2026-05-01", 7]}}, ["int", "text"]),
+    ({"n": {"$in": [2, 3]}}, ["list"]),
+    ({"n": {"$in": [[1, 2], None]}}, ["list", "none", "missing"]),
+    ({"n": {"$in": []}}, []),
+    ({"n": {"$nin": [5, 2]}}, ["none", "text", "nested", "missing"]),
+    ({"n": {"$nin": [5], "$ne": None}}, ["text", "nested", "list"]),
+    ({"n": {"deep": {"$in": [1, 2]}}}, ["nested"]),
     ({}, ["int", "none", "text", "nested", "list", "missing"]),
     ({"n": 5, "m": 1}, []),
 ]
@@ -233,6 +240,14 @@ def test_filters_compare_as_json_does(wanted: dict[str, Any], expected: list[str
     kept.batch([PutOp(BOB, key, {"n": value}) for key, value in values.items()])
     kept.put(BOB, "missing", {})
     assert sorted(keys(kept.search(BOB, filter=wanted))) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"n": {"$in": 5}}, {"n": {"$nin": "abc"}}, {"n": {"deep": {"$in": {"a": 1}}}}], ids=str
+)
+def test_an_operator_that_needs_a_list_says_so(wanted: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError, match="needs a list"):
+        HybridMemoryStore().search(BOB, filter=wanted)
 
 
 def calling(*wanted: tuple[str, dict[str, Any]]) -> ScriptedChat:

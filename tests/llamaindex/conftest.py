@@ -33,9 +33,9 @@ from pydantic import Field
 from workflows.context import PickleSerializer
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory.adapters import close_all
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from llamaindex_hybrid_memory import HybridChatMemory, from_chat_message
-from llamaindex_hybrid_memory.bound import close_all
 
 
 class ScriptedLLM(FunctionCallingLLM):

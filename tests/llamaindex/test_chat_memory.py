@@ -24,12 +24,12 @@ from llama_index.core.workflow import Context, JsonSerializer
 from workflows.context import PickleSerializer
 
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
+from hybrid_memory.adapters import close_all
 from hybrid_memory.config.compaction import DEFAULT_TOKENS
 from hybrid_memory.errors import InvalidConfigError, InvalidMessageError, MemoryClosedError
 from hybrid_memory.recall import recall
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatMemory
-from llamaindex_hybrid_memory.bound import close_all
 from tests.llamaindex.conftest import Run, assistant, tokens, user
 
 MARKS = re.compile(r"(?:<(user_profile|summary|memory)>\n.*?\n</\1>(?:\n\n|$))+", re.DOTALL)

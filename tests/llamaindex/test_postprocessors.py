@@ -30,13 +30,13 @@ from llama_index.core.schema import (
 from pydantic import ValidationError
 
 from hybrid_memory import HybridMemory, MemoryConfig, Weights, open_memory
+from hybrid_memory.adapters import close_all
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder
 from llamaindex_hybrid_memory import (
     CompressionPostprocessor,
     HybridScorePostprocessor,
 )
-from llamaindex_hybrid_memory.bound import close_all
 
 Apply = Callable[..., list[NodeWithScore]]
 Scripted = Callable[..., Any]

@@ -18,10 +18,10 @@ from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
 from llama_index.core.schema import MetadataMode, NodeWithScore, TextNode
 
 from hybrid_memory import HybridMemory, MemoryConfig, RecordKind, open_memory
+from hybrid_memory.adapters import close_all
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder
 from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryRetriever
-from llamaindex_hybrid_memory.bound import close_all
 
 MAY = datetime(2024, 5, 1, 12, tzinfo=UTC)
 Ask = Callable[[BaseRetriever, str], list[NodeWithScore]]

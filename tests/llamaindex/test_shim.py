@@ -17,6 +17,7 @@ from tests.doubles import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+HUB = tomllib.loads((ROOT / "packages/llama-index-memory-hybrid/pyproject.toml").read_text(encoding="utf-8"))
 SHIM = "llama_index.memory.hybrid"
 
 
@@ -95,7 +96,7 @@ def test_it_has_the_public_names_and_no_others() -> None:
 
 
 def test_llamahub_is_told_where_it_is() -> None:
-    hub = PROJECT["tool"]["llamahub"]
+    hub = HUB["tool"]["llamahub"]
     module = importlib.import_module(hub["import_path"])
     for name in hub["class_authors"]:
         assert isinstance(getattr(module, name), type)

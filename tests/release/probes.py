@@ -56,8 +56,10 @@ def local() -> None:
 
 def langchain() -> None:
     """A retriever and the middleware of an agent."""
+    import langchain_hybrid_memory
     from langchain_hybrid_memory import HybridMemoryMiddleware, HybridMemoryRetriever
 
+    assert langchain_hybrid_memory.__version__ == version("langchain-hybrid-memory") == __version__
     with small() as memory:
         memory.scoped(user="alice").remember("I live in Rome.")
         found = HybridMemoryRetriever(memory=memory, user="alice").invoke("Where do I live?")
@@ -73,9 +75,10 @@ def llamaindex() -> None:
         chat = HybridChatMemory.from_defaults(memory=memory, user="alice", session="s1")
         chat.put(to_chat_message(Message(content="I live in Rome.")))
         assert chat.get("Where do I live?")[-1].content
-    from llama_index.memory.hybrid import HybridChatMemory as Same
+    from llama_index.memory import hybrid
 
-    assert Same is HybridChatMemory
+    assert hybrid.HybridChatMemory is HybridChatMemory
+    assert hybrid.__version__ == version("llama-index-memory-hybrid") == __version__
 
 
 def tiktoken() -> None:

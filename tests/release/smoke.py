@@ -39,6 +39,9 @@ ALONG = {"llamaindex": {"report"}, "mcp": {"telemetry"}, "langchain": {"telemetr
 CONSUMERS = {"": "core_only.py", "langchain": "with_langchain.py", "llamaindex": "with_llamaindex.py"}
 """Programs that are type-checked in the environment of an extra, and run there."""
 
+NAMED = {"langchain": "langchain-hybrid-memory", "llamaindex": "llama-index-memory-hybrid"}
+"""Packages without modules that stand for an extra; its environment is made by installing them."""
+
 SECONDS = 1200
 
 
@@ -80,6 +83,22 @@ def build(out: Path, temp: Path) -> Path:
     return wheel
 
 
+def build_named(extra: str, wheel: Path, temp: Path) -> Path:
+    """The package of another name beside the wheel; exits if it holds a module, or asks for another version."""
+    name = NAMED[extra]
+    python = temp / "build" / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    run(python, "-m", "build", "--wheel", "--outdir", wheel.parent, ROOT / "packages" / name)
+    version = wheel.name.split("-")[1]
+    made = wheel.parent / f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
+    if modules := [inside for inside in contents(made) if ".dist-info/" not in inside]:
+        sys.exit(f"{made.name} holds {modules}, which hybrid-agent-memory may hold too")
+    with zipfile.ZipFile(made) as archive:
+        told = archive.read(f"{made.name.removesuffix('-py3-none-any.whl')}.dist-info/METADATA").decode()
+    if f"\nRequires-Dist: hybrid-agent-memory[{extra}]=={version}\n" not in told:
+        sys.exit(f"{made.name} does not ask for hybrid-agent-memory[{extra}]=={version}:\n{told}")
+    return made
+
+
 def contents(wheel: Path) -> dict[str, str]:
     """The digest of each file in it."""
     with zipfile.ZipFile(wheel) as archive:
@@ -105,7 +124,9 @@ def look_into(wheel: Path, sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         kept = {name.partition("/")[2] for name in archive.getnames()}
     missing = {"README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "core/hybrid_memory/__init__.py"} - kept
-    wrong = {name for name in kept if name.endswith((".db", ".pyc", ".whl")) or name.startswith((".venv", "dist"))}
+    ours = set(run("git", "ls-files").splitlines())
+    made = {name for name in kept if name.endswith((".db", ".pyc", ".whl")) or name.startswith((".venv", "dist"))}
+    wrong = made - ours  # the store of an earlier version is one of the tests' own
     if missing or wrong:
         sys.exit(f"the source distribution lacks {sorted(missing)} and has {sorted(wrong)}")
 
@@ -114,13 +135,14 @@ def try_out(wheel: Path, extra: str, temp: Path) -> None:
     """Exit where something does not work that the extra is for, or where a missing package is not told of."""
     started = time.monotonic()
     folder = temp / (extra or "bare")
-    python = environment(folder / "venv", f"{wheel}[{extra}]" if extra else str(wheel))
+    wanted = [wheel, build_named(extra, wheel, temp)] if extra in NAMED else [f"{wheel}[{extra}]" if extra else wheel]
+    python = environment(folder / "venv", *map(str, wanted))
     (folder / "work").mkdir()
     outcomes: dict[str, str] = json.loads(run(python, "-I", HERE / "probes.py", cwd=folder / "work"))
     for probe, outcome in outcomes.items():
-        wanted = "works" if probe in NEEDS_NOTHING | {extra} else probe
-        if outcome != wanted and not (outcome == "works" and probe in ALONG.get(extra, ())):
-            sys.exit(f"with {extra or 'no extra'}: {probe} gave {outcome!r} instead of {wanted!r}")
+        expected = "works" if probe in NEEDS_NOTHING | {extra} else probe
+        if outcome != expected and not (outcome == "works" and probe in ALONG.get(extra, ())):
+            sys.exit(f"with {extra or 'no extra'}: {probe} gave {outcome!r} instead of {expected!r}")
     if program := CONSUMERS.get(extra):
         run(sys.executable, HERE / "typed.py", "--python", python, HERE / "consumers" / program)
         run(python, "-I", HERE / "consumers" / program, cwd=folder / "work")

@@ -14,7 +14,7 @@ from hybrid_memory.config import RecallConfig, RetentionConfig
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.derive import category_of
-from hybrid_memory.index.record import Where
+from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.items.kept import ItemsProjection, KeptItem, KeptItems, Namespace
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Draft
@@ -196,6 +196,45 @@ async def batch(
     elif puts and len(job.kept.dead) >= REPLACED and len(job.kept.dead) >= job.kept.count // 10:
         await _destroy(run, services, owner, scrub="never")
     return results
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Items that a recall of turns looks at too.
+
+    Attributes:
+        where: what it may return of them.
+        texts: positions of the texts of those that stand.
+        spare: hits more that it takes, since some may have been replaced.
+    """
+
+    where: Where
+    texts: frozenset[int]
+    spare: int
+
+    def keeps(self, record: Record) -> bool:
+        """Whether the record is none of these items, or of one that stands."""
+        return record.scope.owner != self.where.scope or record.id in self.texts
+
+
+async def beside(run: Runner, services: Services, owner: Scope, prefix: Namespace, where: Where) -> Beside | None:
+    """The items under a prefix, for a recall with these limits; None if there are none.
+
+    Raises:
+        InvalidInputError: they lie in too many namespaces for an engine to keep to.
+    """
+    kept = await services.state(ItemsProjection).read(run, services, owner)
+    live = list(kept.live(services.clock(), prefix))
+    spread = {namespace for namespace, _, _ in live}
+    if not spread:
+        return None
+    if prefix and len(spread) > NARROWED:
+        raise InvalidInputError(f"over {NARROWED:,} namespaces lie under {shown(prefix)}: name one further down")
+    categories = frozenset(map(category_of, spread)) if prefix else frozenset()
+    texts = frozenset(place for _, _, item in live for place in item.texts)
+    spare = min(len(kept.dead) + kept.expired(services.clock()), CANDIDATES)
+    within = replace(where, scope=owner, kinds=frozenset({RecordKind.ITEM}), categories=categories)
+    return Beside(within, texts, spare)
 
 
 async def sweep(run: Runner, services: Services, owner: Scope) -> int:

@@ -42,6 +42,10 @@ T = TypeVar("T")
 class HybridMemory(Texts):
     """A memory store. Open one with `open_memory`, close it or use it in a ``with`` block; any thread may call it.
 
+    A copy is the memory itself. A pickle holds the URL without a password, no settings: where it is read, that is the
+    memory which the process holds under this URL, else the store is opened. One of ``memory://`` is found only in its
+    own process, and elsewhere reading the pickle raises `InvalidConfigError`.
+
     Args:
         services: its ports, from `hybrid_memory.memory.opening`.
         as_embedder: turns what the caller gives to `rebuild` into an embedder.
@@ -49,6 +53,8 @@ class HybridMemory(Texts):
         as_reader: makes of a language model what reads facts.
         of: of the memory whose ports these are, if they are not its own.
     """
+
+    _described = "an open memory, as open_memory(url) gives it"
 
     def __init__(
         self,
@@ -336,6 +342,33 @@ class HybridMemory(Texts):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from hybrid_memory.memory.held import found, url_of  # noqa: PLC0415 - it holds these memories
+
+        if self._services.read_only:
+            raise InvalidConfigError(f"{self!r} is read-only, and its URL would open it to be written: pickle the URL")
+        return found, (url_of(self),)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema  # noqa: PLC0415 - only a model of pydantic asks for it
+
+        # As for any class, but that the error says what to give.
+        message = f"Input should be {cls._described}"
+        return core_schema.custom_error_schema(
+            core_schema.is_instance_schema(cls), "open_memory", custom_error_message=message
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
+        return {"description": cls._described}
 
     def __repr__(self) -> str:
         return f"<HybridMemory {self._runtime}>"

@@ -9,13 +9,15 @@ from typing import Any
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import condense
 from hybrid_memory.context.condense import Condensed, How
+from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.items import items
-from hybrid_memory.items.items import ItemOperation, ItemResult
+from hybrid_memory.items.items import FindItems, ItemOperation, ItemResult
 from hybrid_memory.log.message import Message
 from hybrid_memory.memory.faces import Verbs, faces
 from hybrid_memory.memory.runtime import Runtime
 from hybrid_memory.recall import score
 from hybrid_memory.recall.hit import Scored
+from hybrid_memory.recall.request import Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
@@ -107,13 +109,36 @@ class ItemMemory(Verbs):
 
     Attributes:
         scope: the owner of the values.
+        prefix: the namespaces that a recall with these items searches, see `under`.
         sweep_every: expired values are never found; they are destroyed by the first write after this time.
     """
 
-    def __init__(self, runtime: Runtime, scope: Scope, sweep_every: timedelta = SWEEP_EVERY) -> None:
+    def __init__(
+        self, runtime: Runtime, scope: Scope, sweep_every: timedelta = SWEEP_EVERY, prefix: tuple[str, ...] = ()
+    ) -> None:
         self._runtime = runtime
         self.scope = scope
         self.sweep_every = sweep_every
+        self.prefix = prefix
+
+    def under(self, *labels: str) -> ItemMemory:
+        """The same items, restricted for `ScopedMemory.recall` with ``items=`` to namespaces that start with these labels.
+
+        Raises:
+            InvalidInputError: a label is malformed.
+        """
+        return ItemMemory(self._runtime, self.scope, self.sweep_every, FindItems(tuple(labels)).prefix)
+
+    async def beside(self, run: Runner, runtime: Runtime, asker: Scope, request: Request) -> items.Beside | None:
+        """What a recall of this owner finds here beside its turns; raises `InvalidInputError`, see there."""
+        if runtime is not self._runtime:
+            raise InvalidInputError("the items are of another memory: take them from the one that is asked")
+        if self.scope.tenant != asker.tenant:
+            raise InvalidInputError(f"the items are of {self.scope}, another tenant than that of {asker}")
+        if request.where.scope.session is not None:
+            raise InvalidInputError("within='session' is this handle's session alone: leave items out")
+        services = self._runtime.services
+        return await items.beside(run, services, self.scope, self.prefix, request.where)
 
     async def _batch(self, run: Runner, operations: Sequence[ItemOperation]) -> list[ItemResult]:
         """The results of `GetItem`, `FindItems`, `PutItem` and `ListNamespaces` operations, in their order.

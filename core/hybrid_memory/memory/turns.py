@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import conversation as following
 from hybrid_memory.context import why_not as missing
-from hybrid_memory.errors import InvalidMessageError
+from hybrid_memory.errors import InvalidInputError, InvalidMessageError
 from hybrid_memory.facts.fact import Explanation
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import Message, Role
+from hybrid_memory.log.message import Message, Messages, Role
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.media import recall as media_recall
 from hybrid_memory.memory.faces import Handle, faces
+from hybrid_memory.memory.texts import ItemMemory
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.recall.hit import Hit, Hits
 from hybrid_memory.recall.plan import Intent
@@ -25,11 +27,13 @@ from hybrid_memory.recall.recall import recall as search
 from hybrid_memory.recall.request import Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
+from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import reached
 from hybrid_memory.sharing.grant import Right
 from hybrid_memory.store import remember
 from hybrid_memory.store import view as reading
 from hybrid_memory.store.remember import Content, as_messages
+from hybrid_memory.store.services import Services
 
 
 class Turns(Handle):
@@ -102,7 +106,7 @@ class Turns(Handle):
         Raises:
             InvalidInputError: the limit is negative, an instant has no time zone, or since is after until.
         """
-        return await reading.history(run, self._services, self.scope, limit=limit, since=since, until=until)
+        return Messages(await reading.history(run, self._services, self.scope, limit=limit, since=since, until=until))
 
     history, ahistory = faces(_history, needs=Right.READ)
 
@@ -156,6 +160,7 @@ class Turns(Handle):
         spaces: Collection[str] | Literal["all"] = (),
         origins: Collection[Origin | str] = (),
         min_confidence: float | None = None,
+        items: ItemMemory | None = None,
     ) -> Hits:
         """The records that answer the query best, best first, at most k; includes what was written a moment ago.
 
@@ -182,10 +187,14 @@ class Turns(Handle):
                 `RecallConfig.origins` allows.
             min_confidence: leave out hits with a lower `Hit.confidence`, in [0, 1]; by default as configured. Hits
                 without a confidence are kept.
+            items: an application's items to search as well, in the same ranking, whatever ``kinds`` and ``categories``
+                say: ``memory.items("app").under("users", "ann")``. Items have no user: name a namespace that this user
+                may read. A hit's ``record.metadata`` has ``namespace`` and ``key``.
 
         Raises:
             InvalidInputError: the query is empty or not text, k is below 1, ``within="session"`` has no session, a
-                kind, origin or intent is unknown, an instant has no time zone, or a value is out of range.
+                kind, origin or intent is unknown, an instant has no time zone, a value is out of range, or the items
+                belong to another tenant or are asked for in a view of the past.
             AccessDeniedError: a named space may not be read.
         """
         request = Request.of(
@@ -196,7 +205,8 @@ class Turns(Handle):
         services = self._services
         with at_priority(INTERACTIVE), services.statistics.timed("recall"):
             shared = await reached(run, services, self._principal, request.spaces, "recall")
-            found = await search(run, services, request, [space for space in shared if space != self.scope.owner])
+            others = [space for space in shared if space != self.scope.owner]
+            found = await self._searched(run, services, request, others, items)
         self._runtime.make_vectors()
         hits = [hit for hit in found if request.keeps(hit, services.config.recall.min_confidence)]
         if count_uses(services, self.scope.owner, hits):
@@ -204,6 +214,20 @@ class Turns(Handle):
         return Hits(hits, request.query, unsure=len(found) - len(hits))
 
     recall, arecall = faces(_recall, needs=Right.READ)
+
+    async def _searched(
+        self, run: Runner, services: Services, request: Request, spaces: Sequence[Scope], items: ItemMemory | None
+    ) -> list[Hit]:
+        if items is None:
+            return await search(run, services, request, spaces)
+        if services.horizon is not None:
+            raise InvalidInputError("items stand as they are now: leave them out of a view of the past")
+        beside = await items.beside(run, self._runtime, self.scope, request)
+        if beside is None:
+            return await search(run, services, request, spaces)
+        wider = replace(request, k=request.k + beside.spare)
+        found = await search(run, services, wider, spaces, beside.where)
+        return [hit for hit in found if beside.keeps(hit.record)][: request.k]
 
     async def _why_not(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -38,8 +38,10 @@ from hybrid_memory.validation import shown
 _log = logging.getLogger(__name__)
 
 
-async def recall(run: Runner, services: Services, request: Request, spaces: Sequence[Scope] = ()) -> list[Hit]:
-    """At most k hits, best first, from these spaces too; the index is brought up to the log first.
+async def recall(
+    run: Runner, services: Services, request: Request, spaces: Sequence[Scope] = (), items: Where | None = None
+) -> list[Hit]:
+    """At most k hits, best first, from these spaces and items too; the index is brought up to the log first.
 
     Where the question is about how things are now, the newer of two that say much the same stands first. What was
     found lately is found again at once, as long as nothing was written. Without an index the log is looked through.
@@ -47,10 +49,12 @@ async def recall(run: Runner, services: Services, request: Request, spaces: Sequ
     where = request.where
     # Which session was the last depends on this one, and nothing else does.
     session = request.session if in_time.asks_for_last_talk(request.query) else None
+    also = None if items is None else (items.scope, items.categories)
     key = cache.question(
-        where, request.query, request.k, request.weights, request.intent, tuple(spaces), services.horizon, session
+        where, request.query, request.k, request.weights, request.intent, tuple(spaces), services.horizon, session, also
     )
-    scopes = [where.scope, *spaces]
+    places = [where, *(replace(where, scope=space) for space in spaces), *([] if items is None else [items])]
+    scopes = [place.scope for place in places]
     states = [await run.call(services.truth.state, scope.owner, KINDS) for scope in scopes]
     now = {scope.owner: (state.head, state.mark) for scope, state in zip(scopes, states, strict=True) if state.head}
     hits = await cache.lookup(run, services, key, now)
@@ -58,7 +62,7 @@ async def recall(run: Runner, services: Services, request: Request, spaces: Sequ
         return hits
     since = services.state(cache.RecallProjection).answers.cleared
     try:
-        hits, failed = await _found(run, services, request, dict(zip(scopes, states, strict=True)))
+        hits, failed = await _found(run, services, request, list(zip(places, states, strict=True)))
     except StoreUnavailableError as error:
         _log.warning("%s; recalling from the log alone", error)
         return await from_log(run, services, request, spaces, str(error))
@@ -68,10 +72,10 @@ async def recall(run: Runner, services: Services, request: Request, spaces: Sequ
 
 
 async def _found(
-    run: Runner, services: Services, request: Request, states: Mapping[Scope, LogState]
+    run: Runner, services: Services, request: Request, places: Sequence[tuple[Where, LogState]]
 ) -> tuple[list[Hit], bool]:
     """The hits, and whether a path failed on the way."""
-    homes, notes = await _homes(run, services, request.where, states)
+    homes, notes = await _homes(run, services, places)
     vector, failure = await query_vector(run, services, request.query, homes[0].status)
     plan = _plan(services, request)
     if plan.timing is Timing.LAST_TALK:
@@ -123,18 +127,18 @@ async def _found(
 
 
 async def _homes(
-    run: Runner, services: Services, where: Where, states: Mapping[Scope, LogState]
+    run: Runner, services: Services, places: Sequence[tuple[Where, LogState]]
 ) -> tuple[list[Home], list[str]]:
     """What is searched, with its index brought up to its log, and notes of what is missing there."""
     texts = services.state(TextIndex)
     if texts.emptied:
         raise StoreUnavailableError("the index is being made anew")
     homes, notes = list[Home](), dict[str, None]()
-    for number, (scope, state) in enumerate(states.items()):
-        status, note = await texts.catch_up(run, services, scope.owner, state)
+    for number, (where, state) in enumerate(places):
+        status, note = await texts.catch_up(run, services, where.scope.owner, state)
         notes[note] = None
-        view = await in_view(run, services, scope, state)
-        homes.append(Home(view, narrowed(view, replace(where, scope=scope)), status, state, number))
+        view = await in_view(run, services, where.scope, state)
+        homes.append(Home(view, narrowed(view, where), status, state, number))
     return homes, list(notes)
 
 

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from hybrid_memory.errors import InvalidInputError
 
@@ -42,6 +42,9 @@ class LruCache(Generic[K, V]):
         self._clock = clock
         self._entries: OrderedDict[K, tuple[V, float]] = OrderedDict()
         self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _empty, (self.capacity, self.ttl)  # what a copy lacks it finds again
 
     @property
     def size(self) -> int:
@@ -91,6 +94,10 @@ class LruCache(Generic[K, V]):
 
     def __repr__(self) -> str:
         return f"LruCache({self.size} of {self.capacity} entries, {self.hits} hits, {self.misses} misses)"
+
+
+def _empty(capacity: int, ttl: float | None) -> LruCache[Any, Any]:
+    return LruCache(capacity, ttl=ttl)
 
 
 class Counts(Generic[H]):

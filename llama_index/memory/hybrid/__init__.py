@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from llamaindex_hybrid_memory import __all__ as __all__
 from llamaindex_hybrid_memory import __dir__ as __dir__
+from llamaindex_hybrid_memory import __version__ as __version__
 
 if TYPE_CHECKING:
     from llamaindex_hybrid_memory import *  # noqa: F403 - at run time each name loads when it is first used

@@ -1,0 +1,30 @@
+"""The items of `HybridMemoryStore` as a recall takes them, in a namespace that may name whoever asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hybrid_memory import HybridMemory, Scope
+from hybrid_memory.errors import InvalidScopeError
+from langchain_hybrid_memory.store import AGENT, namespace
+
+_PARTS = {"{user_id}": "user", "{agent_id}": "agent", "{session_id}": "session"}
+"""Labels that stand for a part of the scope."""
+
+
+def items_of(memory: HybridMemory, labels: Sequence[str], scope: Scope) -> Any:
+    """The items under these labels, for `ScopedMemory.recall`; raises `InvalidScopeError` where nobody is named."""
+    return memory.items(AGENT, tenant=scope.tenant).under(*(_label(label, scope) for label in labels))
+
+
+def _label(label: str, scope: Scope) -> str:
+    part = _PARTS.get(label)
+    if part is None:
+        return label
+    name = getattr(scope, part)
+    if name is None:
+        raise InvalidScopeError(
+            f"{label} in items stands for the {part}, and neither the retriever nor the run names one"
+        )
+    return namespace("-", name)[1]

@@ -1,0 +1,177 @@
+"""Copies and pickles of what holds a memory: by URL and scope, in this process and in another."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import langchain_hybrid_memory as lc
+import llamaindex_hybrid_memory as li
+from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from hybrid_memory.errors import InvalidConfigError
+from tests.doubles import PATIENCE
+from tests.faces import Open
+
+FACT = "My sister lives in Lisbon."
+QUESTION = "Where does my sister live?"
+
+
+def tool_named(tools: list[Any], name: str) -> Any:
+    return next(tool for tool in tools if tool.name == name)
+
+
+def lc_tool(memory: HybridMemory) -> Any:
+    return tool_named(lc.memory_tools(memory, user="ann"), "memory_recall")
+
+
+def lc_paging_tool(memory: HybridMemory) -> Any:
+    middleware = lc.HybridMemoryMiddleware(memory, user="ann", session="s", paging=True)
+    return tool_named(list(middleware.tools), "conversation_search")
+
+
+def li_tools(memory: HybridMemory) -> Any:
+    return li.HybridMemoryToolSpec(memory=memory, user="ann", names=["memory_recall"])
+
+
+CASES: dict[str, tuple[Callable[[HybridMemory], Any], Callable[[Any], str]]] = {
+    "lc retriever": (
+        lambda memory: lc.HybridMemoryRetriever(memory=memory, user="ann", k=3),
+        lambda one: str(one.invoke(QUESTION)[0].page_content),
+    ),
+    "lc tool": (lc_tool, lambda one: str(one.invoke({"query": QUESTION}))),
+    "lc paging tool": (lc_paging_tool, lambda one: str(one.invoke({"query": QUESTION}))),
+    "lc middleware": (
+        lambda memory: lc.HybridMemoryMiddleware(memory, user="ann", session="s", max_tokens=5000),
+        lambda one: str(one.tools[0].invoke({"handle": "#1"})),
+    ),
+    "lc history": (
+        lambda memory: lc.HybridChatMessageHistory(memory, user="ann", session="s"),
+        lambda one: str(one.messages[0].text),
+    ),
+    "lc chat": (
+        lambda memory: lc.HybridChatMemory(memory=memory, user="ann", session="s"),
+        lambda one: str(one.load_memory_variables({"input": QUESTION})),
+    ),
+    "lc compressor": (
+        lambda memory: lc.HybridDocumentCompressor(memory=memory),
+        lambda one: f"{one.memory.scoped(user='ann').history()[0].text} {one.max_tokens}",
+    ),
+    "li retriever": (
+        lambda memory: li.HybridMemoryRetriever(memory=memory, user="ann"),
+        lambda one: str(one.retrieve(QUESTION)[0].text),
+    ),
+    "li tools": (li_tools, lambda one: str(one.to_tool_list()[0].call(query=QUESTION).content)),
+    "li tool": (
+        lambda memory: li_tools(memory).to_tool_list()[0],
+        lambda one: str(one.call(query=QUESTION).content),
+    ),
+}
+
+
+@pytest.fixture
+def told(opened: Open) -> HybridMemory:
+    memory = opened(embedder="none")
+    memory.scoped(user="ann", session="s").remember(FACT)
+    memory.scoped(user="ben", session="s").remember("My sister lives in Porto.")
+    return memory
+
+
+WAYS: dict[str, Callable[[Any], Any]] = {
+    "copied": copy.copy,
+    "deeply": copy.deepcopy,
+    "pickled": lambda one: pickle.loads(pickle.dumps(one)),  # noqa: S301 - our own
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", CASES)
+def test_a_copy_works_on_the_same_store(told: HybridMemory, name: str, way: str) -> None:
+    make, use = CASES[name]
+    there = WAYS[way](make(told))
+    assert FACT in use(there)
+    assert "Porto" not in use(there)
+
+
+ELSEWHERE = """
+import pickle, sys
+from tests.adapters.test_copies import CASES, FACT
+for name, one in pickle.load(open(sys.argv[1], "rb")).items():
+    used = CASES[name][1](one)
+    assert FACT in used and "Porto" not in used, (name, used)
+"""
+
+
+def test_another_process_finds_the_same_store(told: HybridMemory, tmp_path: Path) -> None:
+    pickled = tmp_path / "all.pickle"
+    pickled.write_bytes(pickle.dumps({name: make(told) for name, (make, _) in CASES.items()}))
+    assert b"Lisbon" not in pickled.read_bytes()
+    command = [sys.executable, "-c", ELSEWHERE, str(pickled)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)  # noqa: S603
+    assert done.returncode == 0, done.stderr
+
+
+IN_MEMORY = "import pickle, sys; pickle.loads(bytes.fromhex(sys.argv[1])).invoke('x', {'configurable': {}})"
+
+
+def test_a_store_in_memory_is_found_by_its_own_process_alone() -> None:
+    memory = open_memory(MemoryConfig(url="memory://", embedder="none"))
+    memory.scoped(user="ann").remember(FACT)
+    pickled = pickle.dumps(lc.HybridMemoryRetriever(memory=memory, user="ann"))
+    assert pickle.loads(pickled).memory is memory  # noqa: S301 - our own
+    command = [sys.executable, "-c", IN_MEMORY, pickled.hex()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)  # noqa: S603
+    assert "InvalidConfigError" in done.stderr
+    assert "needs a store in a file, as in sqlite:///memory.db" in done.stderr
+    memory.close()
+    with pytest.raises(InvalidConfigError, match="is gone"):
+        pickle.loads(pickled)  # noqa: S301 - our own
+
+
+def test_a_closed_store_in_a_file_is_opened_again(opened: Open) -> None:
+    with opened(embedder="none") as memory:
+        memory.scoped(user="ann").remember(FACT)
+        pickled = pickle.dumps(lc.HybridMemoryRetriever(memory=memory, user="ann"))
+    there = pickle.loads(pickled)  # noqa: S301 - our own
+    assert not there.memory.closed
+    assert there.memory is not memory
+    assert there.invoke(QUESTION)[0].page_content == FACT
+
+
+def test_nothing_that_is_read_only_is_opened_to_be_written(told: HybridMemory) -> None:
+    retriever = lc.HybridMemoryRetriever(memory=told.as_read_only(), user="ann")
+    assert copy.deepcopy(retriever).memory is retriever.memory
+    with pytest.raises(InvalidConfigError, match="read-only"):
+        pickle.dumps(retriever)
+
+
+def test_a_middleware_keeps_what_a_subclass_adds_and_what_it_was_given(told: HybridMemory) -> None:
+    one = Counting(told)
+    one.seen.append("a")
+    for way in ("deeply", "pickled"):
+        there = WAYS[way](one)
+        there.seen.append("b")
+        assert (type(there), there.seen, one.seen) == (Counting, ["a", "b"], ["a"])
+        assert (there.name, repr(there)) == ("counting", repr(one))
+        assert [tool.name for tool in there.tools] == [tool.name for tool in one.tools]
+
+
+class Counting(lc.HybridMemoryMiddleware):  # type: ignore[type-arg]
+    """A middleware of somebody's own."""
+
+    def __init__(self, memory: HybridMemory) -> None:
+        super().__init__(memory, user="ann", session="s", name="counting", paging=True)
+        self.seen: list[str] = []
+
+
+def test_a_renamed_tool_keeps_its_name(told: HybridMemory) -> None:
+    tool = lc_tool(told)
+    tool.name, tool.description = "look_up", "Look it up."
+    there = pickle.loads(pickle.dumps(tool))  # noqa: S301 - our own
+    assert (there.name, there.description, there.args) == ("look_up", "Look it up.", tool.args)

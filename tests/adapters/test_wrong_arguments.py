@@ -1,0 +1,145 @@
+"""What every class of both adapters refuses when it is made, and what it says to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+import langchain_hybrid_memory as lc
+import llamaindex_hybrid_memory as li
+from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from hybrid_memory.errors import InvalidConfigError, InvalidInputError, InvalidScopeError
+
+URL = "sqlite:///memory.db"
+NAIVE = datetime(2026, 5, 1)  # noqa: DTZ001 - without a zone on purpose
+MAY, JUNE = datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
+WHOSE = {"user": "ann", "session": "monday"}
+
+MADE: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "lc chat": (lc.HybridChatMemory, WHOSE),
+    "lc history": (lc.HybridChatMessageHistory, WHOSE),
+    "lc document compressor": (lc.HybridDocumentCompressor, {}),
+    "lc middleware": (lc.HybridMemoryMiddleware, WHOSE),
+    "lc retriever": (lc.HybridMemoryRetriever, WHOSE),
+    "lc score compressor": (lc.HybridScoreCompressor, {}),
+    "lc store": (lc.HybridMemoryStore, {}),
+    "lc tools": (lc.memory_tools, WHOSE),
+    "li buffer store": (li.HybridBufferStore.from_defaults, {"user": "ann"}),
+    "li chat": (li.HybridChatMemory.from_defaults, WHOSE),
+    "li chat store": (li.HybridChatStore.from_defaults, {"user": "ann"}),
+    "li block": (li.HybridMemoryBlock.from_defaults, {"user": "ann"}),
+    "li compression": (li.CompressionPostprocessor, {}),
+    "li retriever": (li.HybridMemoryRetriever, WHOSE),
+    "li scores": (li.HybridScorePostprocessor, {}),
+    "li tools": (li.HybridMemoryToolSpec, WHOSE),
+}
+
+
+@pytest.fixture(scope="module")
+def memory() -> Iterator[HybridMemory]:
+    """One for all: nothing is written."""
+    with open_memory(MemoryConfig(url="memory://", embedder="none")) as opened:
+        yield opened
+
+
+def public(module: Any) -> set[Any]:
+    return {value for name in module.__all__ if isinstance(value := getattr(module, name), type)}
+
+
+def test_no_class_is_left_out() -> None:
+    made = {getattr(make, "__self__", make) for make, _ in MADE.values()}
+    assert public(lc) | public(li) <= made
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_url_in_place_of_a_memory_is_answered_with_what_to_give(name: str) -> None:
+    make, given = MADE[name]
+    with pytest.raises((InvalidInputError, ValidationError), match=r"memory\n?.*must be|should be") as error:
+        make(memory=URL, **given)
+    assert "open_memory(url)" in str(error.value) or "url=" in str(error.value)
+
+
+@pytest.mark.parametrize("wrong", ["memory.db", "C:\\memory", "", 7], ids=repr)
+@pytest.mark.parametrize("name", [name for name in MADE if name.startswith("li")])
+def test_what_is_no_url_is_refused_before_it_is_opened(name: str, wrong: Any) -> None:
+    make, given = MADE[name]
+    with pytest.raises((InvalidInputError, ValidationError), match="url"):
+        make(url=wrong, **given)
+
+
+WRONG: list[tuple[str, dict[str, Any], str]] = [
+    *((name, {"user": 7}, "user") for name, (_, given) in MADE.items() if given),
+    *((name, {"user": ""}, "user") for name, (_, given) in MADE.items() if given),
+    *((name, {"session": "a\x00"}, "session") for name, (_, given) in MADE.items() if "session" in given),
+    ("lc chat", {"k": -1}, "k"),
+    ("lc chat", {"max_tokens": "many"}, "max_tokens"),
+    ("lc chat", {"max_tokens": 3}, "max_tokens"),
+    ("lc document compressor", {"max_tokens": 0}, "max_tokens"),
+    ("lc document compressor", {"how": "shortly"}, "how"),
+    ("lc middleware", {"max_tokens": "4000"}, "max_tokens must be a whole number"),
+    ("lc middleware", {"max_tokens": 3}, "max_tokens must be 50 or more"),
+    ("lc middleware", {"max_tokens": True}, "max_tokens"),
+    ("lc middleware", {"k": -1}, "k must be 0 or more"),
+    ("lc middleware", {"k": 2.5}, "k must be a whole number"),
+    ("lc middleware", {"name": ""}, "name"),
+    ("lc middleware", {"profile": 7}, "profile"),
+    ("lc middleware", {"blocks": ["human"]}, "blocks"),
+    ("lc middleware", {"paging": "yes"}, "paging"),
+    ("lc middleware", {"paging": True, "blocks": {"no label!": "x"}}, "label"),
+    ("lc retriever", {"k": 0}, "k"),
+    ("lc retriever", {"score_threshold": 2}, "score_threshold"),
+    ("lc retriever", {"kinds": ["poem"]}, "kinds"),
+    ("lc retriever", {"since": NAIVE}, "since"),
+    ("lc retriever", {"since": JUNE, "until": MAY}, "since .* is after until"),
+    ("lc retriever", {"search_kwargs": {"k": 3}}, "give k=, score_threshold= and filter="),
+    ("lc retriever", {"search_type": "mmr"}, "search_type"),
+    ("lc retriever", {"items": "users"}, "items"),
+    ("lc retriever", {"within": "tenant"}, "within"),
+    ("lc score compressor", {"top_n": 0}, "top_n"),
+    ("lc store", {"index": 7}, "index"),
+    ("lc store", {"index": {"fields": "text"}}, "fields"),
+    ("lc store", {"index": {"fields": [7]}}, "fields"),
+    ("lc store", {"ttl": {"default_ttl": "an hour"}}, "minutes"),
+    ("lc store", {"ttl": {"sweep_interval_minutes": "5"}}, "minutes"),
+    ("lc store", {"tenant": ""}, "tenant"),
+    ("lc tools", {"names": ["memory_dream"]}, "memory_dream"),
+    ("lc tools", {"names": 7}, "names"),
+    ("li chat", {"token_limit": "many"}, "token_limit"),
+    ("li chat", {"token_limit": 3}, "token_limit"),
+    ("li chat", {"k": -1}, "k"),
+    ("li block", {"token_limit": 3}, "token_limit"),
+    ("li compression", {"max_tokens": 0}, "max_tokens"),
+    ("li retriever", {"similarity_top_k": 0}, "similarity_top_k"),
+    ("li retriever", {"similarity_cutoff": 2}, "similarity_cutoff"),
+    ("li retriever", {"since": NAIVE}, "since"),
+    ("li retriever", {"since": JUNE, "until": MAY}, "since .* is after until"),
+    ("li retriever", {"within": "session", "session": None}, "needs a session="),
+    ("li scores", {"top_n": 0}, "top_n"),
+    ("li tools", {"token_limit": "4000"}, "token_limit"),
+    ("li tools", {"names": ["memory_dream"]}, "memory_dream"),
+]
+
+
+@pytest.mark.parametrize(("name", "wrong", "told"), WRONG, ids=[f"{name} {wrong}" for name, wrong, _ in WRONG])
+def test_what_is_wrong_is_refused_when_it_is_given(
+    memory: HybridMemory, name: str, wrong: dict[str, Any], told: str
+) -> None:
+    make, given = MADE[name]
+    make(memory=memory, **given)
+    with pytest.raises((InvalidInputError, ValidationError), match=told):
+        make(memory=memory, **{**given, **wrong})
+
+
+@pytest.mark.parametrize("make", [lc.HybridMemoryMiddleware, lc.HybridChatMessageHistory, lc.memory_tools])
+def test_a_malformed_name_is_an_error_of_the_scope(memory: HybridMemory, make: Callable[..., Any]) -> None:
+    with pytest.raises(InvalidScopeError):
+        make(memory, user="")
+
+
+def test_settings_of_llamaindex_are_errors_of_the_configuration(memory: HybridMemory) -> None:
+    with pytest.raises(InvalidConfigError, match="not both"):
+        li.HybridMemoryToolSpec(memory=memory, url=URL, user="ann")
