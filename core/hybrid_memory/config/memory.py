@@ -276,6 +276,8 @@ class MemoryConfig(Settings):
         retention: what recall leaves out because of its age.
         redaction: secrets and personal data that are taken out of messages.
         orchestration: where and when work runs.
+        trace_content: whether traces show what was said, asked and recalled; without it they have counts, scores and
+            handles only.
 
     Raises:
         InvalidConfigError: an unknown setting or a value out of range.
@@ -297,6 +299,7 @@ class MemoryConfig(Settings):
     retention: RetentionConfig = RetentionConfig()
     redaction: RedactionConfig = RedactionConfig()
     orchestration: OrchestrationConfig = OrchestrationConfig()
+    trace_content: bool = False
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:

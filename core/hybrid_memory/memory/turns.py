@@ -23,13 +23,32 @@ from hybrid_memory.recall.hit import Hit, Hits
 from hybrid_memory.recall.plan import Intent
 from hybrid_memory.recall.recall import recall as search
 from hybrid_memory.recall.request import Request
+from hybrid_memory.recall.spans import asks, finds
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
+from hybrid_memory.runtime.tracing import Given, Span, traced
+from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import reached
 from hybrid_memory.sharing.grant import Right
 from hybrid_memory.store import remember
 from hybrid_memory.store import view as reading
 from hybrid_memory.store.remember import Content, as_messages
+from hybrid_memory.store.services import Services
+
+
+def _asks(span: Span, given: Given) -> None:
+    request = given["request"]
+    asks(span, request.query, request.k, request.where.scope)
+
+
+@traced("recall", _asks, finds)
+async def _recalled(run: Runner, services: Services, request: Request, principal: Scope) -> Hits:
+    """What is found in this memory and in the spaces that the principal may read, without what is not sure enough."""
+    shared = await reached(run, services, principal, request.spaces, "recall")
+    own = request.where.scope.owner
+    found = await search(run, services, request, [space for space in shared if space != own])
+    hits = [hit for hit in found if request.keeps(hit, services.config.recall.min_confidence)]
+    return Hits(hits, request.query, unsure=len(found) - len(hits))
 
 
 class Turns(Handle):
@@ -196,13 +215,11 @@ class Turns(Handle):
         )  # fmt: skip
         services = self._services
         with at_priority(INTERACTIVE), services.statistics.timed("recall"):
-            shared = await reached(run, services, self._principal, request.spaces, "recall")
-            found = await search(run, services, request, [space for space in shared if space != self.scope.owner])
+            hits = await _recalled(run, services, request, self._principal)
         self._runtime.make_vectors()
-        hits = [hit for hit in found if request.keeps(hit, services.config.recall.min_confidence)]
         if count_uses(services, self.scope.owner, hits):
             self._runtime.after_recall()
-        return Hits(hits, request.query, unsure=len(found) - len(hits))
+        return hits
 
     recall, arecall = faces(_recall, needs=Right.READ)
 
