@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from uuid import uuid4
 
-from llama_index.core.instrumentation import NullEventHandler, NullSpanHandler, get_dispatcher
 from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent, RetrievalStartEvent
 from llama_index.core.instrumentation.span import active_span_id
 from llama_index.core.schema import NodeWithScore, TextNode
+from llama_index_instrumentation import get_dispatcher
+from llama_index_instrumentation.event_handlers import NullEventHandler
+from llama_index_instrumentation.span_handlers import NullSpanHandler
 
 from hybrid_memory import Hit
 from hybrid_memory.adapters import Span, handle, listening
@@ -46,7 +48,7 @@ def _told(span: Span) -> Iterator[None]:
     query = span.content.get("query", "") if span.shown else ""
     token = active_span_id.set(name)
     try:
-        dispatcher.span_enter(name, _NO_ARGUMENTS, parent_id=_parent(token), tags=span.attributes)
+        dispatcher.span_enter(name, _NO_ARGUMENTS, parent_id=_parent(token), tags=dict(span.attributes))
         if span.name == "recall":
             dispatcher.event(RetrievalStartEvent(str_or_query_bundle=query))
         yield

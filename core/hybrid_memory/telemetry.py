@@ -67,6 +67,7 @@ def observe(
 
 def _spans(tracer: Any, url: str, content: bool | None) -> Tracer:
     """Makes an OpenTelemetry span of each of ours."""
+    from opentelemetry.context import Context  # noqa: PLC0415 - optional
     from opentelemetry.trace import Status, StatusCode  # noqa: PLC0415 - optional
 
     # A path or a database may be named after its user.
@@ -78,8 +79,9 @@ def _spans(tracer: Any, url: str, content: bool | None) -> Tracer:
         known = {"gen_ai.operation.name": operation, **_model(span, store), **_ours(span)}
         title = f"{operation} {span.attributes['model']}" if span.name == "embed" else operation
         shown = span.shown if content is None else content
+        context = Context() if span.root else None
         with tracer.start_as_current_span(
-            title, attributes=known, record_exception=shown, set_status_on_exception=False
+            title, context, attributes=known, record_exception=shown, set_status_on_exception=False
         ) as made:
             try:
                 yield

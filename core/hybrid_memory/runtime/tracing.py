@@ -33,12 +33,14 @@ class Span:
         attributes: numbers and names of settings, some of which are known only at the end; nothing private.
         content: what may be private, such as ``query``, ``hits``, ``messages`` and ``scope``.
         shown: whether the settings of the memory let traces show the content.
+        root: whether it belongs to nothing that is going on, as what is done in the background.
     """
 
     name: str
     attributes: dict[str, Any] = field(default_factory=dict)
     content: dict[str, Any] = field(default_factory=dict)
     shown: bool = False
+    root: bool = False
 
 
 Tracer: TypeAlias = Callable[[Span], AbstractContextManager[Any] | AbstractAsyncContextManager[Any]]
@@ -46,6 +48,8 @@ Tracer: TypeAlias = Callable[[Span], AbstractContextManager[Any] | AbstractAsync
 
 Given: TypeAlias = Mapping[str, Any]
 """The arguments of an operation by their names."""
+
+BACKGROUND = "background"
 
 _listening: ContextVar[tuple[Tracer, ...]] = ContextVar("hybrid_memory_tracers", default=())
 _current: ContextVar[Span | None] = ContextVar("hybrid_memory_span", default=None)
@@ -59,6 +63,16 @@ def listening(tracer: Tracer) -> Iterator[None]:
         yield
     finally:
         _listening.reset(token)
+
+
+def in_background(work: Callable[[], T]) -> T:
+    """Do what was left for later; whoever listened when it was left no longer does, and its spans are roots."""
+    tokens = _listening.set(()), _current.set(Span(BACKGROUND))
+    try:
+        return work()
+    finally:
+        _listening.reset(tokens[0])
+        _current.reset(tokens[1])
 
 
 def note(**attributes: Any) -> None:
@@ -93,7 +107,8 @@ def traced(
             outer = _current.get()
             if outer is not None and outer.name == name:
                 return flow(*args, **kwargs)
-            span = Span(name, shown=services.config.trace_content)
+            root = outer is not None and outer.name == BACKGROUND
+            span = Span(name, shown=services.config.trace_content, root=root)
             if before is not None:
                 before(span, _given(signature, args, kwargs))
             return told(span, services.tracers, partial(flow, *args, **kwargs))
