@@ -215,7 +215,7 @@ async def test_runs_at_once_show_their_own_recalls_only(memory: HybridMemory) ->
     for row in range(4):
         await memory.scoped(user=f"user {row}", session="before").aremember([FRUIT] * (row + 1))
     model = ScriptedChat(answer=lambda _: AIMessage("yes"))
-    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)])
+    agent: Any = create_agent(model, middleware=[HybridMemoryMiddleware(memory)])
     watched = [Runs() for _ in range(4)]
     settings: list[RunnableConfig] = [
         {"configurable": {"thread_id": "now", "user_id": f"user {row}"}, "callbacks": [runs]}

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from llama_index.core.agent.workflow import FunctionAgent
-from llama_index.core.instrumentation.events.base import BaseEvent
 from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent, RetrievalStartEvent
 from llama_index_instrumentation import get_dispatcher
+from llama_index_instrumentation.base import BaseEvent
 from llama_index_instrumentation.event_handlers import BaseEventHandler
 from llama_index_instrumentation.span.simple import SimpleSpan
 from llama_index_instrumentation.span_handlers import SimpleSpanHandler
