@@ -14,6 +14,7 @@ from hybrid_memory.adapters import LEAST_TOKENS, Portion, Runner, faces, recolle
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from langchain_hybrid_memory.history import HybridChatMessageHistory
 from langchain_hybrid_memory.messages import Conversions, to_langchain
+from langchain_hybrid_memory.tracing import shown_in_run
 from langchain_hybrid_memory.turns import (
     INPUT_KEYS,
     OUTPUT_KEYS,
@@ -164,11 +165,13 @@ class HybridChatMemory(SessionMemory):
         if self.window is not None:
             recent = window(await run.call(self.chat_memory.recent, self.window), self.window)
             shown = {str(message.id) for message in recent}
-            note = Portion(hits=await recollect(run, scoped, query, k=self.k, shown=shown)).text
+            with shown_in_run(run):
+                note = Portion(hits=await recollect(run, scoped, query, k=self.k, shown=shown)).text
             return {self.memory_key: self._view([to_langchain(message) for message in recent], after=note)}
         layout: dict[str, Any] = {"max_tokens": self.max_tokens, "k": self.k if query else 0, "profile": self.profile}
         try:
-            context = await run.call(scoped.assemble, query or None, **layout)
+            with shown_in_run(run):
+                context = await run.call(scoped.assemble, query or None, **layout)
         except InvalidInputError:  # nobody has said anything yet
             return {self.memory_key: self._view([])}
         return self._laid_out(context, query)

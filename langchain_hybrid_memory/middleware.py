@@ -21,6 +21,7 @@ from langchain_hybrid_memory.following import Follower, Seen, Written
 from langchain_hybrid_memory.prompts import Paging, Prompts, Reading, budget_for, paging_tools
 from langchain_hybrid_memory.scopes import Binding
 from langchain_hybrid_memory.tools import Calls
+from langchain_hybrid_memory.tracing import shown_in_run
 
 FAILURES = (StoreError, ModelError, InvalidMessageError)
 """What must not end a run: the agent goes on with the messages that it has, and the next step writes again."""
@@ -199,7 +200,8 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
                 return plain, follower
             blocks = None if self._paging is None else await self._paging.blocks(run, scoped)
             paged: dict[str, Any] = {} if blocks is None else {"blocks": blocks}
-            context = await run.call(scoped.assemble, **asked, **paged)
+            with shown_in_run(run):
+                context = await run.call(scoped.assemble, **asked, **paged)
             return self._prompts.laid(plain, context, follower, self._reading), follower.shown(blocks)
         except FAILURES as error:
             _log.warning("the agent goes on without memory: %s", error)

@@ -16,6 +16,7 @@ from hybrid_memory.errors import StoreError
 from hybrid_memory.tools import MAX_TOKENS, MemoryTool, tools_named
 from langchain_hybrid_memory.following import Follower
 from langchain_hybrid_memory.scopes import Binding
+from langchain_hybrid_memory.tracing import shown_in_run
 
 OURS = "hybrid_memory_tool"
 """The key of a tool's metadata that holds which of ours it is, whatever it is called."""
@@ -36,7 +37,8 @@ class Calls:
         if self.prepares:
             with suppress(StoreError):  # the call itself will find that out, and say so
                 await run.call(prepared, memory)
-        answer = await run.call(tool.run, memory, arguments, **self._known(runtime))
+        with shown_in_run(run):
+            answer = await run.call(tool.run, memory, arguments, **self._known(runtime))
         if answer.failed:
             raise ToolException(answer.text)
         return answer.text

@@ -22,6 +22,7 @@ from llamaindex_hybrid_memory.messages import as_chats, from_chat_messages
 from llamaindex_hybrid_memory.paging import READER, assembled, settings
 from llamaindex_hybrid_memory.revision import show
 from llamaindex_hybrid_memory.tools import ToolOwner, function_tool
+from llamaindex_hybrid_memory.tracing import shown_to_handlers
 
 
 class HybridChatMemory(SessionBound, BaseMemory):
@@ -159,10 +160,11 @@ class HybridChatMemory(SessionBound, BaseMemory):
             "wait": False,
         }
         try:
-            if self.paging is None:
-                context = await run.call(memory.assemble, query, **asked)
-            else:
-                context = await assembled(run, memory, query, self.paging, self.url, **asked)
+            with shown_to_handlers():
+                if self.paging is None:
+                    context = await run.call(memory.assemble, query, **asked)
+                else:
+                    context = await assembled(run, memory, query, self.paging, self.url, **asked)
         except InvalidInputError:  # nobody has said anything yet
             shown = await run.call(memory.conversation)
             return as_chats(message for message in shown if message.role is Role.SYSTEM)

@@ -19,6 +19,7 @@ from hybrid_memory.adapters import LEAST_TOKENS, TWINS, LruCache, Portion, check
 from hybrid_memory.errors import HybridMemoryError, IdConflictError, InvalidInputError, InvalidMessageError
 from llamaindex_hybrid_memory.bound import Bound
 from llamaindex_hybrid_memory.messages import from_chat_message
+from llamaindex_hybrid_memory.tracing import shown_to_handlers
 
 SESSION = "session_id"
 """Under which name the host tells the session: in a question, and in ``additional_kwargs`` of what it flushes."""
@@ -187,7 +188,8 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
         session = scoped.scope.session
         lines = (await scoped.asummary()).lines if session is not None else ()
         k = self.k if self.within == "user" or session is not None else 0
-        hits = await recollect(TWINS, scoped, turn.question, k=k, shown=turn.shown, within=self.within)
+        with shown_to_handlers():
+            hits = await recollect(TWINS, scoped, turn.question, k=k, shown=turn.shown, within=self.within)
         return Portion(query=turn.question, profile=profile, lines=lines, hits=hits)
 
     async def _write(self, session: str | None, flushed: list[Message]) -> None:
@@ -209,7 +211,7 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
         self._shown.put(session, None)
         if session is not None:
             # What left the queue is folded: now if it is too long, without a language model, else in the pause.
-            with suppress(InvalidInputError):
+            with suppress(InvalidInputError), shown_to_handlers():
                 await scoped.aassemble(max_tokens=self.token_limit, k=0, wait=False)
 
 

@@ -16,6 +16,7 @@ from hybrid_memory.errors import StoreError
 from hybrid_memory.tools import Answer, MemoryTool, tools_named
 from llamaindex_hybrid_memory.bound import SessionBound
 from llamaindex_hybrid_memory.paging import shown_to
+from llamaindex_hybrid_memory.tracing import shown_to_handlers
 
 BY_DEFAULT = tuple(function.name for function in PAGING_FUNCTIONS if function is not SEND)
 """Of the functions for paging; in an agent the user reads the model's own answer."""
@@ -106,7 +107,8 @@ class ToolOwner(SessionBound):
         if self.paging:
             with suppress(StoreError):  # the call itself will find that out, and say so
                 await run.call(prepared, memory)
-        return await run.call(tool.run, memory, given, **self._known(store, memory))
+        with shown_to_handlers():
+            return await run.call(tool.run, memory, given, **self._known(store, memory))
 
     run, arun = faces(_run)
 

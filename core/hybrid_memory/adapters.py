@@ -23,7 +23,7 @@ from hybrid_memory.context.view import budget_of
 from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.index.record import RecordKind, Scalar
 from hybrid_memory.items.items import FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
-from hybrid_memory.log.event import TimeOrderedIds
+from hybrid_memory.log.event import TimeOrderedIds, handle
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Role
 from hybrid_memory.log.origin import Origin
@@ -31,9 +31,12 @@ from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.memory.held import IN_MEMORY, close_all, found, held, opened, url_of
 from hybrid_memory.memory.texts import SWEEP_EVERY
 from hybrid_memory.recall.hit import Hit
+from hybrid_memory.recall.spans import asks, finds
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import InlineRunner, Runner, two_faces
+from hybrid_memory.runtime.tracing import Given, Span, listening, traced
 from hybrid_memory.scope import check_name
+from hybrid_memory.store.services import Services
 from hybrid_memory.text.asking import asks_nothing, is_memory
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.urls import shown_url
@@ -56,6 +59,7 @@ __all__ = [
     "PutItem",
     "Runner",
     "Scalar",
+    "Span",
     "as_shown",
     "budget_of",
     "checked",
@@ -66,8 +70,10 @@ __all__ = [
     "exchanges",
     "faces",
     "found",
+    "handle",
     "held",
     "instant",
+    "listening",
     "lowered",
     "new_id",
     "opened",
@@ -134,12 +140,23 @@ async def recollect(
     """
     if not k or not query or asks_nothing(query):
         return []
+    services = memory._runtime.services  # noqa: SLF001 - a part of it
+    return await _recollected(run, services, memory, query, k=k, shown=shown, **options)
+
+
+def _asks(span: Span, given: Given) -> None:
+    asks(span, given["query"], given["k"], given["memory"].scope)
+
+
+@traced("recall", _asks, finds)
+async def _recollected(
+    run: Runner, services: Services, memory: ScopedMemory, query: str, *, k: int, shown: Collection[str], **options: Any
+) -> list[Hit]:
     seen, most = set(shown), SPARE * k + len(shown)
     hits = await run.call(memory.recall, query, k=most, kinds=(RecordKind.TURN,), min_confidence=0.0, **options)
-    least = memory._runtime.services.config.prompt.min_confidence  # noqa: SLF001 - a part of it
     fresh = [hit for hit in hits if seen.isdisjoint((hit.record.text.strip(), *hit.record.sources))]
     said = without_questions([hit for hit in fresh if is_memory(hit.record.text)][:k], seen)
-    return fitting(said, least)
+    return fitting(said, services.config.prompt.min_confidence)
 
 
 @dataclass(frozen=True, slots=True)

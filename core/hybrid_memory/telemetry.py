@@ -1,36 +1,54 @@
-"""The figures of a memory as OpenTelemetry metrics."""
+"""The figures of a memory as OpenTelemetry metrics, and what it does as spans."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from hybrid_memory.errors import MissingDependencyError
+from hybrid_memory.log.event import handle
 from hybrid_memory.memory import HybridMemory
 from hybrid_memory.runtime.statistics import CacheStats, KindStats, WorkStats
+from hybrid_memory.runtime.tracing import Span, Tracer
 
 OUTCOMES = ("done", "failed", "cancelled", "missed")
 QUANTILES = ("p50", "p95", "p99")
 
+NAMES = {"recall": "search_memory", "remember": "create_memory", "forget": "delete_memory", "embed": "embeddings"}
+"""What the GenAI conventions call an operation; the others have none of theirs and keep our name."""
+
 Figures = Callable[[WorkStats], Iterable[tuple[float, dict[str, str]]]]
 
 
-def observe(memory: HybridMemory, *, meter_provider: Any = None) -> None:
-    """Let a meter read the memory's figures whenever it collects; nothing is measured in between.
+def observe(
+    memory: HybridMemory, *, meter_provider: Any = None, tracer_provider: Any = None, content: bool | None = None
+) -> None:
+    """Let a meter read the memory's figures whenever it collects, and a tracer see what it does from now on.
 
     ``hybrid_memory.tasks`` by kind and outcome, ``.queued`` and ``.running`` by kind, ``.latency`` in seconds by kind
     and quantile, ``.cache.hits`` and ``.cache.misses`` by cache, ``.model.calls``, ``.model.tokens``,
     ``.embedding.batches`` and ``.embedding.texts``. A memory that was closed keeps its last figures.
 
+    Spans follow the GenAI conventions: ``search_memory``, ``create_memory``, ``delete_memory`` and ``embeddings``, with
+    ``gen_ai.memory.store.id``, a hash of the memory's URL, and ``gen_ai.memory.record.count``. Others are named
+    ``assemble``, ``compact``, ``learn``, ``index``, ``offload`` and ``digest``. What is ours begins with
+    ``hybrid_memory.``. Work in the background begins a trace of its own.
+
     Args:
         memory: open.
         meter_provider: of the OpenTelemetry API; the global one by default.
+        tracer_provider: the same.
+        content: whether spans show queries, messages, hits, user and session, and the words of errors; by default the
+            memory's setting ``trace_content``.
 
     Raises:
         MissingDependencyError: opentelemetry-api is not installed.
     """
     try:
-        from opentelemetry import metrics  # noqa: PLC0415 - optional
+        from opentelemetry import metrics, trace  # noqa: PLC0415 - optional
     except ImportError as error:
         raise MissingDependencyError("opentelemetry-api", extra="telemetry") from error
     meter = (meter_provider or metrics.get_meter_provider()).get_meter("hybrid_memory")
@@ -43,6 +61,72 @@ def observe(memory: HybridMemory, *, meter_provider: Any = None) -> None:
     for name, figures in GAUGES.items():
         unit = "s" if name == "latency" else ""
         meter.create_observable_gauge(f"hybrid_memory.{name}", reading(figures), unit=unit)
+    tracer = (tracer_provider or trace.get_tracer_provider()).get_tracer("hybrid_memory")
+    memory.trace(_spans(tracer, memory.url, content))
+
+
+def _spans(tracer: Any, url: str, content: bool | None) -> Tracer:
+    """Makes an OpenTelemetry span of each of ours."""
+    from opentelemetry.context import Context  # noqa: PLC0415 - optional
+    from opentelemetry.trace import Status, StatusCode  # noqa: PLC0415 - optional
+
+    # A path or a database may be named after its user.
+    store = hashlib.blake2b(url.encode(), digest_size=8).hexdigest()
+
+    @contextmanager
+    def traced(span: Span) -> Iterator[None]:
+        operation = NAMES.get(span.name, span.name)
+        known = {"gen_ai.operation.name": operation, **_model(span, store), **_ours(span)}
+        title = f"{operation} {span.attributes['model']}" if span.name == "embed" else operation
+        shown = span.shown if content is None else content
+        context = Context() if span.root else None
+        with tracer.start_as_current_span(
+            title, context, attributes=known, record_exception=shown, set_status_on_exception=False
+        ) as made:
+            try:
+                yield
+            except BaseException as error:
+                made.set_attribute("error.type", type(error).__name__)
+                made.set_status(Status(StatusCode.ERROR, str(error) if shown else None))
+                raise
+            finally:
+                made.set_attributes({**_ours(span), **(_content(span) if shown else {})})
+
+    return traced
+
+
+def _model(span: Span, store: str) -> dict[str, Any]:
+    if span.name == "embed":
+        return {"gen_ai.provider.name": "hybrid_memory", "gen_ai.request.model": span.attributes["model"]}
+    return {"gen_ai.memory.store.id": store}
+
+
+def _ours(span: Span) -> dict[str, Any]:
+    """The attributes under their names for OpenTelemetry."""
+    ours = {f"hybrid_memory.{name}": value for name, value in span.attributes.items()}
+    if span.name == "embed":
+        del ours["hybrid_memory.model"]
+    if span.name in NAMES and "count" in span.attributes:
+        ours["gen_ai.memory.record.count"] = ours.pop("hybrid_memory.count")
+    return ours
+
+
+def _content(span: Span) -> dict[str, Any]:
+    """What may be private, in the form of the conventions."""
+    found: dict[str, Any] = {}
+    content: Mapping[str, Any] = span.content
+    if scope := content.get("scope"):
+        whose = {"user.id": scope.user, "gen_ai.agent.id": scope.agent, "gen_ai.conversation.id": scope.session}
+        found |= {name: value for name, value in whose.items() if value is not None}
+    if query := content.get("query"):
+        found["gen_ai.memory.query.text"] = query
+    records = [
+        {"id": handle(hit.record.id, hit.record.id), "content": hit.record.text, "score": hit.score}
+        for hit in content.get("hits", ())
+    ] or [{"content": message.text} for message in content.get("messages", ())]
+    if records:
+        found["gen_ai.memory.records"] = json.dumps(records, ensure_ascii=False)
+    return found
 
 
 def _kinds(read: Callable[[KindStats], Iterable[tuple[float | None, dict[str, str]]]]) -> Figures:

@@ -276,6 +276,7 @@ class MemoryConfig(Settings):
         retention: what recall ignores because of its age.
         redaction: which secrets and personal data are removed from messages.
         orchestration: concurrency, batching, time limits and caches.
+        trace_content: include messages, queries and hits in traces; otherwise they contain counts, scores and handles.
 
     Raises:
         InvalidConfigError: a setting is unknown or out of range.
@@ -298,6 +299,7 @@ class MemoryConfig(Settings):
     retention: RetentionConfig = RetentionConfig()
     redaction: RedactionConfig = RedactionConfig()
     orchestration: OrchestrationConfig = OrchestrationConfig()
+    trace_content: bool = False
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Self:

@@ -30,6 +30,7 @@ from hybrid_memory.log.port import LogState
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import HIDING, in_view, present
@@ -49,6 +50,20 @@ class Assembled:
     behind: bool = False
 
 
+def _asks(span: Span, given: Given) -> None:
+    request: PromptRequest = given["request"]
+    span.attributes["max_tokens"] = request.max_tokens
+    span.content |= {"query": request.query or "", "scope": given["scope"]}
+
+
+def _lays_out(span: Span, made: Assembled) -> None:
+    context = made.context
+    counts = {"messages": context.messages, "count": context.hits, "dropped": context.dropped}
+    span.attributes |= {"tokens": context.tokens, "compacted": bool(context.compacted)}
+    span.attributes |= {name: len(parts) for name, parts in counts.items()}
+
+
+@traced("assemble", _asks, _lays_out)
 async def assemble(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> Assembled:
     """The prompt; compacts older turns first if a trigger asks for it, or if they no longer fit.
 

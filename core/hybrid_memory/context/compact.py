@@ -25,6 +25,7 @@ from hybrid_memory.log.message import PRESSURE
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.log.visible import Stretches, outermost, within
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import at_positions, in_view, present
@@ -108,6 +109,19 @@ async def summary(run: Runner, services: Services, scope: Scope) -> Summary:
     )
 
 
+def _compacts(span: Span, given: Given) -> None:
+    session: Session = given["session"]
+    units, _rest = compactable(session.queue.units, given["count"])
+    model = given["ask"] and given["services"].language_model is not None
+    span.attributes |= {"messages": len(fresh_events(session, units)), "model": model}
+    span.content["scope"] = session.scope
+
+
+def _compacted(span: Span, written: bool) -> None:
+    span.attributes["written"] = written
+
+
+@traced("compact", _compacts, _compacted)
 async def compact_units(
     run: Runner,
     services: Services,

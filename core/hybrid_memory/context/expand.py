@@ -17,6 +17,7 @@ from hybrid_memory.log.message import Message
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import origin
 from hybrid_memory.store.services import Services
@@ -106,6 +107,15 @@ async def search(
     return grep(await payload(run, services, scope, result_id), pattern, context=context, max_chars=max_chars)
 
 
+def _offloads(span: Span, given: Given) -> None:
+    span.content["scope"] = given["scope"]
+
+
+def _offloaded(span: Span, payload: Payload) -> None:
+    span.attributes["handle"] = payload.result_id
+
+
+@traced("offload", _offloads, _offloaded)
 async def offload(run: Runner, services: Services, scope: Scope, text: Any, max_tokens: int) -> Payload:
     """Put a text aside, durably; what comes back is what a prompt needs."""
     present(services)

@@ -18,7 +18,9 @@ from hybrid_memory.log.message import Message, Role
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.recall import recall
 from hybrid_memory.recall.request import Request as RecallRequest
+from hybrid_memory.recall.spans import asks, finds
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.asking import asks_nothing, is_memory
@@ -103,9 +105,20 @@ def _speaker(record: Record) -> str:
 
 async def recalled(run: Runner, services: Services, seen: PromptView) -> list[Hit]:
     """What to show for the question, best first: what has to do with it, and does not stand in the prompt anyway."""
-    request, scope = seen.request, seen.session.scope
+    request = seen.request
     if not request.k or not seen.words or seen.shown_note is not None or asks_nothing(seen.words):
         return []
+    return await _memories(run, services, seen)
+
+
+def _asks(span: Span, given: Given) -> None:
+    seen: PromptView = given["seen"]
+    asks(span, seen.words, seen.request.k, seen.session.scope)
+
+
+@traced("recall", _asks, finds)
+async def _memories(run: Runner, services: Services, seen: PromptView) -> list[Hit]:
+    request, scope = seen.request, seen.session.scope
     wanted = RecallRequest.of(
         scope,
         seen.words,

@@ -27,6 +27,7 @@ from hybrid_memory.log.message import RESERVED
 from hybrid_memory.log.port import Draft
 from hybrid_memory.models.limited import limited, model_limit
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import stream
 from hybrid_memory.store.indexing import erase
@@ -178,7 +179,7 @@ async def _catch_up(
         if not turns:
             return count
         earlier = await earlier_of(run, services, owner, extractor)
-        claims = drafts_of(extractor.name, await claims_of(run, services, owner, extractor, turns, earlier=earlier))
+        claims = drafts_of(extractor.name, await _read(run, services, owner, extractor, turns, earlier=earlier))
         written = False
         # Another process may be faster. If it writes for another extractor, what a model answered is still good.
         while not written and read_upto(extractor, cursors) == after:
@@ -264,6 +265,19 @@ async def claims_of(
         ]
         claims += admitted(made, [*before, *turns], services.config.learning.origins)
     return await _instructed(run, services, owner, claims)
+
+
+def _reads(span: Span, given: Given) -> None:
+    model = given["extractor"] is given["services"].state(Extractors).reader
+    span.attributes |= {"messages": len(given["turns"]), "model": model}
+    span.content["scope"] = given["owner"]
+
+
+def _has_read(span: Span, claims: Sequence[tuple[Event, Claim]]) -> None:
+    span.attributes["count"] = len(claims)
+
+
+_read = traced("learn", _reads, _has_read)(claims_of)
 
 
 async def _instructed(

@@ -21,8 +21,9 @@ from hybrid_memory.log.port import LogState
 from hybrid_memory.log.visible import MAX_POSITION, joined, runs
 from hybrid_memory.models.port import MediaEmbedder
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.tracing import traced
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.indexing import Erased, IndexProjection, put_vectors
+from hybrid_memory.store.indexing import Erased, IndexProjection, embedded, put_vectors
 from hybrid_memory.store.passages import Pending
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
@@ -80,6 +81,7 @@ class MediaIndex(IndexProjection):
                 count += await run.call(self.port(services).delete, ids.tolist())
         return count
 
+    @traced("index", after=embedded)
     async def embed(self, run: Runner, services: Services, owner: Scope, progress: Progress | None = None) -> int:
         count, (index, embedder) = 0, ready(services)
         while pending := await run.call(index.pending, owner, EMBED_BATCH):

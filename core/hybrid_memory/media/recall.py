@@ -25,7 +25,9 @@ from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.recall.candidates import KINDS, Asked, Home, candidates, narrowed
 from hybrid_memory.recall.hit import Hit, Signals
 from hybrid_memory.recall.plan import Plan
+from hybrid_memory.recall.spans import asks, finds
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, in_view
@@ -79,6 +81,12 @@ def _example(query: Any) -> Media | None:
     raise InvalidInputError(f"ask with a text, the bytes of an example, or a content block; got {shown(query)}")
 
 
+def _asks(span: Span, given: Given) -> None:
+    request = given["request"]
+    asks(span, request.text, request.k, request.where.scope)
+
+
+@traced("recall", _asks, finds)
 async def recall_media(run: Runner, services: Services, request: MediaRequest) -> list[Hit]:
     """At most k hits, best first; the index of media is brought up to the log first."""
     index, embedder = ready(services)

@@ -26,6 +26,7 @@ from hybrid_memory.recall.cache import RecallProjection, note_uses
 from hybrid_memory.runtime.runners import INLINE, LoopRunner, Runner, drive
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import PATIENT, Task, at_priority
+from hybrid_memory.runtime.tracing import in_background
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.engine import astray
 from hybrid_memory.store.forget import archive
@@ -175,7 +176,9 @@ class Runtime:
 
     def _again(self, interval: timedelta, flow: Callable[[Runner, Services], Coroutine[Any, Any, object]]) -> None:
         services = self._services
-        task = Task(lambda: drive(flow(INLINE, services)), kind="maintenance", priority=BACKGROUND)
+        task = Task(
+            lambda: in_background(lambda: drive(flow(INLINE, services))), kind="maintenance", priority=BACKGROUND
+        )
         self.scheduler.every(interval, task)
 
     def _compact(self, scope: Scope) -> None:
@@ -274,7 +277,7 @@ def _loosely(method: Callable[..., object], *args: object) -> Callable[[], objec
 
     def call() -> object:
         known = reference()
-        return None if known is None else known(*args)
+        return None if known is None else in_background(partial(known, *args))
 
     return call
 

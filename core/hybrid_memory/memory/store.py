@@ -29,6 +29,7 @@ from hybrid_memory.models.port import Embedder, LanguageModel
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.statistics import WorkStats
 from hybrid_memory.runtime.tasks import PATIENT, Job, Task, at_priority
+from hybrid_memory.runtime.tracing import Tracer
 from hybrid_memory.scope import Scope
 from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store import migrate as deriving
@@ -95,6 +96,10 @@ class HybridMemory(Texts):
     def token_counter(self) -> TokenCounter:
         """The function that counts the tokens of a text."""
         return self._services.count
+
+    def trace(self, tracer: Tracer) -> None:
+        """Let a tracer hear of every operation from now on; see `hybrid_memory.telemetry.observe`."""
+        self._services.tracers.append(tracer)
 
     def now(self) -> datetime:
         """The time by the memory's clock."""

@@ -122,7 +122,7 @@ class ItemMemory(Verbs):
         self.prefix = prefix
 
     def under(self, *labels: str) -> ItemMemory:
-        """The same items, restricted for `ScopedMemory.recall` with ``items=`` to namespaces that start with these labels.
+        """The same items, which `ScopedMemory.recall` then searches in namespaces that start with these labels only.
 
         Raises:
             InvalidInputError: a label is malformed.

@@ -13,6 +13,7 @@ from hybrid_memory.context import why_not as missing
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError
 from hybrid_memory.facts.fact import Explanation
 from hybrid_memory.index.record import Record, RecordKind
+from hybrid_memory.items.items import Beside
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message, Messages, Role
 from hybrid_memory.log.origin import Origin
@@ -25,8 +26,10 @@ from hybrid_memory.recall.hit import Hit, Hits
 from hybrid_memory.recall.plan import Intent
 from hybrid_memory.recall.recall import recall as search
 from hybrid_memory.recall.request import Request
+from hybrid_memory.recall.spans import asks, finds
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
+from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import reached
 from hybrid_memory.sharing.grant import Right
@@ -34,6 +37,28 @@ from hybrid_memory.store import remember
 from hybrid_memory.store import view as reading
 from hybrid_memory.store.remember import Content, as_messages
 from hybrid_memory.store.services import Services
+
+
+def _asks(span: Span, given: Given) -> None:
+    request = given["request"]
+    asks(span, request.query, request.k, request.where.scope)
+
+
+@traced("recall", _asks, finds)
+async def _recalled(
+    run: Runner, services: Services, request: Request, principal: Scope, items: Beside | None = None
+) -> Hits:
+    """The hits in this memory, in the spaces that the principal may read, and among items; without uncertain ones."""
+    shared = await reached(run, services, principal, request.spaces, "recall")
+    spaces = [space for space in shared if space != request.where.scope.owner]
+    if items is None:
+        found = await search(run, services, request, spaces)
+    else:
+        wider = replace(request, k=request.k + items.spare)
+        hits = await search(run, services, wider, spaces, items.where)
+        found = [hit for hit in hits if items.keeps(hit.record)][: request.k]
+    hits = [hit for hit in found if request.keeps(hit, services.config.recall.min_confidence)]
+    return Hits(hits, request.query, unsure=len(found) - len(hits))
 
 
 class Turns(Handle):
@@ -204,30 +229,19 @@ class Turns(Handle):
         )  # fmt: skip
         services = self._services
         with at_priority(INTERACTIVE), services.statistics.timed("recall"):
-            shared = await reached(run, services, self._principal, request.spaces, "recall")
-            others = [space for space in shared if space != self.scope.owner]
-            found = await self._searched(run, services, request, others, items)
+            beside = None if items is None else await self._beside(run, request, items)
+            hits = await _recalled(run, services, request, self._principal, beside)
         self._runtime.make_vectors()
-        hits = [hit for hit in found if request.keeps(hit, services.config.recall.min_confidence)]
         if count_uses(services, self.scope.owner, hits):
             self._runtime.after_recall()
-        return Hits(hits, request.query, unsure=len(found) - len(hits))
+        return hits
 
     recall, arecall = faces(_recall, needs=Right.READ)
 
-    async def _searched(
-        self, run: Runner, services: Services, request: Request, spaces: Sequence[Scope], items: ItemMemory | None
-    ) -> list[Hit]:
-        if items is None:
-            return await search(run, services, request, spaces)
-        if services.horizon is not None:
-            raise InvalidInputError("items stand as they are now: leave them out of a view of the past")
-        beside = await items.beside(run, self._runtime, self.scope, request)
-        if beside is None:
-            return await search(run, services, request, spaces)
-        wider = replace(request, k=request.k + beside.spare)
-        found = await search(run, services, wider, spaces, beside.where)
-        return [hit for hit in found if beside.keeps(hit.record)][: request.k]
+    async def _beside(self, run: Runner, request: Request, items: ItemMemory) -> Beside | None:
+        if self._services.horizon is not None:
+            raise InvalidInputError("items have no past: leave them out of a view of the past")
+        return await items.beside(run, self._runtime, self.scope, request)
 
     async def _why_not(
         self,

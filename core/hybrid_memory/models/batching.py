@@ -22,6 +22,7 @@ from hybrid_memory.runtime.condition import Condition
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.runtime.tasks import INTERACTIVE, current_priority
 from hybrid_memory.runtime.time_limit import TimeLimit
+from hybrid_memory.runtime.tracing import Given, Span, traced_step
 from hybrid_memory.validation import whole
 
 P = ParamSpec("P")
@@ -60,6 +61,10 @@ class _Call:
         self.until = time.monotonic() + seconds
         self.texts: list[_Text] = []
         self.batch: list[_Text] = []
+
+
+def _embeds(span: Span, given: Given) -> None:
+    span.attributes |= {"model": given["self"].name, "texts": len(given["texts"]), "query": given["query"]}
 
 
 class BatchingEmbedder:
@@ -260,6 +265,7 @@ class BatchingEmbedder:
             for text, row in zip(batch, rows, strict=True):
                 self._deliver(text, row)
 
+    @traced_step("embed", _embeds)
     def _rows(self, texts: Sequence[str], *, query: bool) -> Sequence[Floats]:
         if self._statistics is not None:
             self._statistics.batch(len(texts))

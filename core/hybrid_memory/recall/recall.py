@@ -11,6 +11,7 @@ import numpy as np
 from hybrid_memory.arrays import Array
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.index.record import Record, Where
+from hybrid_memory.log.event import Tier
 from hybrid_memory.log.port import LogState
 from hybrid_memory.recall import cache, choosing, in_time, ranking
 from hybrid_memory.recall import confidence as certainty
@@ -26,7 +27,10 @@ from hybrid_memory.recall.measuring import Measured, measure, wanted_of
 from hybrid_memory.recall.plan import Plan
 from hybrid_memory.recall.request import Request
 from hybrid_memory.recall.reranking import reranked
+from hybrid_memory.recall.spans import asks, finds
+from hybrid_memory.runtime import tracing
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.tracing import Given, Span
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.services import Services
@@ -38,6 +42,12 @@ from hybrid_memory.validation import shown
 _log = logging.getLogger(__name__)
 
 
+def _asks(span: Span, given: Given) -> None:
+    request = given["request"]
+    asks(span, request.query, request.k, request.where.scope)
+
+
+@tracing.traced("recall", _asks, finds)
 async def recall(
     run: Runner, services: Services, request: Request, spaces: Sequence[Scope] = (), items: Where | None = None
 ) -> list[Hit]:
@@ -59,12 +69,14 @@ async def recall(
     now = {scope.owner: (state.head, state.mark) for scope, state in zip(scopes, states, strict=True) if state.head}
     hits = await cache.lookup(run, services, key, now)
     if hits is not None:
+        tracing.note(cached=True)
         return hits
     since = services.state(cache.RecallProjection).answers.cleared
     try:
         hits, failed = await _found(run, services, request, list(zip(places, states, strict=True)))
     except StoreUnavailableError as error:
         _log.warning("%s; recalling from the log alone", error)
+        tracing.note(tier=Tier.EPISODIC.value)
         return await from_log(run, services, request, spaces, str(error))
     if not failed:
         cache.keep(services, key, hits, now, since=since)

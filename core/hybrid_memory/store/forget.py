@@ -15,6 +15,7 @@ from hybrid_memory.log.exchanges import Echoes
 from hybrid_memory.log.message import REPLACES
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import SAID, Erasure, plain, sources_of, stream, texts_of
 from hybrid_memory.store.indexing import erase, indexes
@@ -85,6 +86,11 @@ def _names(services: Services, item: Any) -> Sequence[str]:
     raise InvalidInputError(f"ids must be event ids, handles, hits, facts or lines, got {shown(item)}")
 
 
+def _forgotten(span: Span, receipt: Receipt) -> None:
+    span.attributes |= {"count": len(receipt.positions), "dry_run": receipt.dry_run}
+
+
+@traced("forget", after=_forgotten)
 async def forget(run: Runner, services: Services, scope: Scope, request: ForgetRequest) -> Receipt:
     """Destroy what is asked for with everything derived from it, or say what would be destroyed.
 
@@ -111,6 +117,7 @@ async def forget(run: Runner, services: Services, scope: Scope, request: ForgetR
     return receipt
 
 
+@traced("forget", after=_forgotten)
 async def forget_user(run: Runner, services: Services, user: str, tenant: str | None, *, dry_run: bool) -> Receipt:
     """Destroy everything of a user: with every agent, and what they wrote into the spaces of the tenant."""
     await drain(run, services)

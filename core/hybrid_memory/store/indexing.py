@@ -31,6 +31,7 @@ from hybrid_memory.log.visible import runs
 from hybrid_memory.models.port import Embedder, MediaEmbedder
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.engine import anchor_of, anchored, astray
 from hybrid_memory.store.passages import Pending, passages
@@ -492,6 +493,11 @@ def content_key(embedder: str, text: str) -> bytes:
     return hashlib.blake2b(f"{embedder}\x00{text}".encode(), digest_size=16).digest()
 
 
+def embedded(span: Span, count: int) -> None:
+    """Write into the span of an index how many of its records got a vector."""
+    span.attributes["count"] = count
+
+
 class TextIndex(IndexProjection):
     """The index of texts.
 
@@ -610,6 +616,7 @@ class TextIndex(IndexProjection):
         if services.config.index.url not in {None, services.config.url}:
             await run.call(services.index.scrub)
 
+    @traced("index", after=embedded)
     async def embed(self, run: Runner, services: Services, owner: Scope, progress: Progress | None = None) -> int:
         count, total, embedder, cleaning = 0, 0, services.embedder, services.config.cleaning
         if embedder is None:

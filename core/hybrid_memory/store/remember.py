@@ -20,6 +20,7 @@ from hybrid_memory.log.port import Appended, Draft, EventLog
 from hybrid_memory.log.receipt import Receipt, receipt_of
 from hybrid_memory.log.visible import visible
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
@@ -35,6 +36,16 @@ BATCH = 256
 _log = logging.getLogger(__name__)
 
 
+def _writes(span: Span, given: Given) -> None:
+    span.attributes["count"] = len(given["messages"])
+    span.content |= {"messages": given["messages"], "scope": given["scope"]}
+
+
+def _written(span: Span, receipt: Receipt) -> None:
+    span.attributes |= {"duplicates": len(receipt.duplicates), "waiting": len(receipt.waiting)}
+
+
+@traced("remember", _writes, _written)
 async def remember(
     run: Runner,
     services: Services,

@@ -14,6 +14,7 @@ from hybrid_memory.log.visible import Horizon
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
 from hybrid_memory.models.rerankers import WrappedReranker
 from hybrid_memory.runtime.statistics import Statistics
+from hybrid_memory.runtime.tracing import Tracer
 from hybrid_memory.text.tokens import TokenCounter
 
 T = TypeVar("T")
@@ -31,6 +32,7 @@ class Services:
         outbox: takes what is said while the log cannot be reached; archive: moves old messages out of the log.
         states: what each concept keeps for itself, one object of a type; see `state`.
         statistics: what was done, and how long it took.
+        tracers: who hears of each operation; one list, whatever is made of these services.
         read_only: nothing is written, indexed or learned.
         horizon: how far a view of the past reaches.
         author, trusted: in a space, who writes through this handle, and whether that needs no approval.
@@ -54,6 +56,7 @@ class Services:
     archive: Expiring | None = None
     states: tuple[object, ...] = ()
     statistics: Statistics = field(default_factory=Statistics)
+    tracers: list[Tracer] = field(default_factory=list)
     read_only: bool = False
     horizon: Horizon | None = None
     author: str = ""

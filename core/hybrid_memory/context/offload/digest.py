@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from hybrid_memory.context.offload.json_values import json_rows, parse_json
 from hybrid_memory.context.offload.outlines import Outline, outline
 from hybrid_memory.context.offload.payloads import count_lines
+from hybrid_memory.runtime.tracing import Given, Span, traced_step
 from hybrid_memory.text.tokens import TokenCounter
 
 PAGE_LINES = 50
@@ -15,6 +16,11 @@ PAGE_CHARS = 4000
 MIN_CUT_CHARS = 20
 
 
+def _digests(span: Span, given: Given) -> None:
+    span.attributes |= {"handle": given["result_id"], "chars": len(given["text"]), "max_tokens": given["max_tokens"]}
+
+
+@traced_step("digest", _digests)
 def digest(text: str, *, result_id: str, max_tokens: int, count: TokenCounter, reader: str = "fetch") -> str:
     """What kind of payload this is, how big, what it says at a glance, and how to read on in it.
 

@@ -1,0 +1,173 @@
+"""Spans of what a memory does, for whoever listens; while nobody does, an operation costs one question more.
+
+``@traced`` stands on a flow, ``@traced_step`` on a plain function inside of one.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    AsyncExitStack,
+    ExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import partial, wraps
+from typing import Any, ParamSpec, TypeAlias, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Span:
+    """An operation, from its beginning to its end.
+
+    Attributes:
+        name: recall, remember, forget, assemble, compact, learn, index, embed, offload or digest.
+        attributes: numbers and names of settings, some of which are known only at the end; nothing private.
+        content: what may be private, such as ``query``, ``hits``, ``messages`` and ``scope``.
+        shown: whether the settings of the memory let traces show the content.
+        root: whether it belongs to nothing that is going on, as what is done in the background.
+    """
+
+    name: str
+    attributes: dict[str, Any] = field(default_factory=dict)
+    content: dict[str, Any] = field(default_factory=dict)
+    shown: bool = False
+    root: bool = False
+
+
+Tracer: TypeAlias = Callable[[Span], AbstractContextManager[Any] | AbstractAsyncContextManager[Any]]
+"""Gives what is entered when the operation begins and left when it ends; what is only async hears of no steps."""
+
+Given: TypeAlias = Mapping[str, Any]
+"""The arguments of an operation by their names."""
+
+BACKGROUND = "background"
+
+_listening: ContextVar[tuple[Tracer, ...]] = ContextVar("hybrid_memory_tracers", default=())
+_current: ContextVar[Span | None] = ContextVar("hybrid_memory_span", default=None)
+
+
+@contextmanager
+def listening(tracer: Tracer) -> Iterator[None]:
+    """Within it, the tracer hears of all memories that are called."""
+    token = _listening.set((*_listening.get(), tracer))
+    try:
+        yield
+    finally:
+        _listening.reset(token)
+
+
+def in_background(work: Callable[[], T]) -> T:
+    """Do what was left for later; whoever listened when it was left no longer does, and its spans are roots."""
+    tokens = _listening.set(()), _current.set(Span(BACKGROUND))
+    try:
+        return work()
+    finally:
+        _listening.reset(tokens[0])
+        _current.reset(tokens[1])
+
+
+def note(**attributes: Any) -> None:
+    """Add to the span that is open, if there is one."""
+    span = _current.get()
+    if span is not None:
+        span.attributes.update(attributes)
+
+
+def traced(
+    name: str,
+    before: Callable[[Span, Given], None] | None = None,
+    after: Callable[[Span, Any], None] | None = None,
+) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
+    """Make a span of a flow, which has ``services`` among its arguments; within one of the same name it is part of it.
+
+    Args:
+        name: of the operation.
+        before: writes into the span what the arguments say.
+        after: writes into it what the result says.
+    """
+
+    def decorated(flow: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+        signature = inspect.signature(flow)
+        place = list(signature.parameters).index("services")
+
+        @wraps(flow)
+        def begun(*args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
+            services: Any = args[place]
+            if not (services.tracers or _listening.get()):
+                return flow(*args, **kwargs)
+            outer = _current.get()
+            if outer is not None and outer.name == name:
+                return flow(*args, **kwargs)
+            root = outer is not None and outer.name == BACKGROUND
+            span = Span(name, shown=services.config.trace_content, root=root)
+            if before is not None:
+                before(span, _given(signature, args, kwargs))
+            return told(span, services.tracers, partial(flow, *args, **kwargs))
+
+        async def told(span: Span, tracers: Sequence[Tracer], work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+            async with _open(span, tuple(dict.fromkeys((*tracers, *_listening.get())))):
+                result = await work()
+                if after is not None:
+                    after(span, result)
+                return result
+
+        return begun
+
+    return decorated
+
+
+def traced_step(name: str, before: Callable[[Span, Given], None]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Make a span of a plain function where it is called within a flow that has one; see `traced`."""
+
+    def decorated(function: Callable[P, T]) -> Callable[P, T]:
+        signature = inspect.signature(function)
+
+        @wraps(function)
+        def begun(*args: P.args, **kwargs: P.kwargs) -> T:
+            tracers = _listening.get()
+            if not tracers:
+                return function(*args, **kwargs)
+            span = Span(name)
+            before(span, _given(signature, args, kwargs))
+            with ExitStack() as stack:
+                for tracer in tracers:
+                    entered = tracer(span)
+                    if isinstance(entered, AbstractContextManager):
+                        stack.enter_context(entered)
+                return function(*args, **kwargs)
+
+        return begun
+
+    return decorated
+
+
+def _given(signature: inspect.Signature, args: Any, kwargs: Any) -> Given:
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.arguments
+
+
+@asynccontextmanager
+async def _open(span: Span, tracers: tuple[Tracer, ...]) -> AsyncIterator[None]:
+    async with AsyncExitStack() as stack:
+        for tracer in tracers:
+            entered = tracer(span)
+            if isinstance(entered, AbstractContextManager):
+                stack.enter_context(entered)
+            else:
+                await stack.enter_async_context(entered)
+        tokens = _listening.set(tracers), _current.set(span)
+        try:
+            yield
+        finally:
+            _listening.reset(tokens[0])
+            _current.reset(tokens[1])

@@ -1,0 +1,105 @@
+"""What a memory does in a run, shown to whoever watches the run: LangSmith, ``astream_events``, callbacks."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext
+from inspect import isawaitable
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.runnables import ensure_config
+from langchain_core.runnables.config import get_async_callback_manager_for_config, get_callback_manager_for_config
+
+from hybrid_memory import Hit
+from hybrid_memory.adapters import TWINS, Runner, Span, handle, listening
+from hybrid_memory.errors import HybridMemoryError
+from langchain_hybrid_memory.documents import document
+
+CHAINS = frozenset({"compact", "learn", "offload"})
+
+
+def shown_in_run(run: Runner) -> AbstractContextManager[None]:
+    """Within it, what memories do is shown beneath the run that is going on, if it has callbacks.
+
+    A recall is a retriever run ``hybrid_memory.recall``; compaction, learning, offloading and digests are chain runs
+    such as ``hybrid_memory.compact``. Query and words are shown only with the memory's setting ``trace_content``.
+    """
+    config = ensure_config()
+    callbacks = config.get("callbacks")
+    if not getattr(callbacks, "handlers", callbacks):
+        return nullcontext()
+    manage = get_async_callback_manager_for_config if run is TWINS else get_callback_manager_for_config
+    return listening(RunTracer(manage(config)))
+
+
+class RunTracer:
+    """Shows spans as runs, by the callbacks of a run.
+
+    Args:
+        manager: of the callbacks, blocking or async as the face that calls the memory.
+    """
+
+    def __init__(self, manager: Any) -> None:
+        self._manager = manager
+        self._digests: list[Span] = []
+
+    def __call__(self, span: Span) -> AbstractContextManager[None] | AbstractAsyncContextManager[None]:
+        if span.name == "recall":
+            return self._retrieval(span)
+        if span.name in CHAINS or span.name == "assemble":
+            return self._chain(span)
+        if span.name == "digest":  # made between two steps of a prompt, where nothing can be awaited
+            self._digests.append(span)
+        return nullcontext()
+
+    @asynccontextmanager
+    async def _retrieval(self, span: Span) -> AsyncIterator[None]:
+        query = span.content["query"] if span.shown else ""
+        made = await _result(self._manager.on_retriever_start(None, query, name="hybrid_memory.recall"))
+        try:
+            yield
+        except BaseException as error:
+            await _result(made.on_retriever_error(_error(span, error)))
+            raise
+        await _result(made.on_retriever_end(documents(span.content["hits"], shown=span.shown)))
+
+    @asynccontextmanager
+    async def _chain(self, span: Span) -> AsyncIterator[None]:
+        made = await self._begun(span) if span.name in CHAINS else None
+        try:
+            yield
+        except BaseException as error:
+            if made is not None:
+                await _result(made.on_chain_error(_error(span, error)))
+            raise
+        finally:
+            digests, self._digests = self._digests, []
+            for digest in digests:
+                await _result((await self._begun(digest)).on_chain_end(dict(digest.attributes)))
+        if made is not None:
+            await _result(made.on_chain_end(dict(span.attributes)))
+
+    async def _begun(self, span: Span) -> Any:
+        name = f"hybrid_memory.{span.name}"
+        return await _result(self._manager.on_chain_start(None, dict(span.attributes), name=name))
+
+
+def documents(hits: Sequence[Hit], *, shown: bool) -> list[Document]:
+    """The hits as documents; unless they are shown, with handle, scores, kind and length in place of words."""
+    return [document(hit) if shown else _hidden(hit) for hit in hits]
+
+
+def _hidden(hit: Hit) -> Document:
+    record, name = hit.record, handle(hit.record.id, hit.record.id)
+    told = {"handle": name, "score": hit.score, "confidence": hit.confidence, "kind": record.kind.value}
+    return Document(page_content="", id=name, metadata={**told, "chars": len(record.text)})
+
+
+def _error(span: Span, error: BaseException) -> BaseException:
+    """The error; unless content is shown, without its words, which may quote somebody."""
+    return error if span.shown else HybridMemoryError(type(error).__name__)
+
+
+async def _result(given: Any) -> Any:
+    return await given if isawaitable(given) else given

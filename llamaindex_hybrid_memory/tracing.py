@@ -1,0 +1,81 @@
+"""What a memory does, as events and spans of LlamaIndex's instrumentation."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from uuid import uuid4
+
+from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent, RetrievalStartEvent
+from llama_index.core.instrumentation.span import active_span_id
+from llama_index.core.schema import NodeWithScore, TextNode
+from llama_index_instrumentation import get_dispatcher
+from llama_index_instrumentation.event_handlers import NullEventHandler
+from llama_index_instrumentation.span_handlers import NullSpanHandler
+
+from hybrid_memory import Hit
+from hybrid_memory.adapters import Span, handle, listening
+from hybrid_memory.errors import HybridMemoryError
+from llamaindex_hybrid_memory.retriever import node
+
+dispatcher = get_dispatcher(__name__)
+
+_NO_ARGUMENTS = inspect.signature(lambda: None).bind()
+
+
+def shown_to_handlers() -> AbstractContextManager[None]:
+    """Within it, what memories do is shown to the handlers of LlamaIndex's instrumentation, if there are any.
+
+    Each operation is a span such as ``hybrid_memory.compact-ID``, with its attributes as tags; in that of a recall
+    stand a `RetrievalStartEvent` and a `RetrievalEndEvent`. Query and words are shown only with the memory's setting
+    ``trace_content``.
+    """
+    return listening(_told) if _watched() else nullcontext()
+
+
+def _watched() -> bool:
+    events = (*dispatcher.event_handlers, *dispatcher.root.event_handlers)
+    spans = (*dispatcher.span_handlers, *dispatcher.root.span_handlers)
+    return not all(isinstance(one, NullEventHandler) for one in events) or not all(
+        isinstance(one, NullSpanHandler) for one in spans
+    )
+
+
+@contextmanager
+def _told(span: Span) -> Iterator[None]:
+    name = f"hybrid_memory.{span.name}-{uuid4()}"
+    query = span.content.get("query", "") if span.shown else ""
+    token = active_span_id.set(name)
+    try:
+        dispatcher.span_enter(name, _NO_ARGUMENTS, parent_id=_parent(token), tags=dict(span.attributes))
+        if span.name == "recall":
+            dispatcher.event(RetrievalStartEvent(str_or_query_bundle=query))
+        yield
+        if span.name == "recall":
+            nodes = _nodes(span.content["hits"], shown=span.shown)
+            dispatcher.event(RetrievalEndEvent(str_or_query_bundle=query, nodes=nodes))
+        dispatcher.span_exit(name, _NO_ARGUMENTS, result=dict(span.attributes))
+    except BaseException as error:
+        # Its words may quote somebody.
+        told = error if span.shown else HybridMemoryError(type(error).__name__)
+        dispatcher.span_drop(name, _NO_ARGUMENTS, err=told)
+        raise
+    finally:
+        active_span_id.reset(token)
+
+
+def _parent(token: object) -> str | None:
+    before = getattr(token, "old_value", None)
+    return before if isinstance(before, str) else None
+
+
+def _nodes(hits: Sequence[Hit], *, shown: bool) -> list[NodeWithScore]:
+    """The hits as nodes; unless they are shown, with handle, scores, kind and length in place of words."""
+    return [node(hit) if shown else _hidden(hit) for hit in hits]
+
+
+def _hidden(hit: Hit) -> NodeWithScore:
+    record, name = hit.record, handle(hit.record.id, hit.record.id)
+    told = {"handle": name, "confidence": hit.confidence, "kind": record.kind.value, "chars": len(record.text)}
+    return NodeWithScore(node=TextNode(id_=name, text="", extra_info=told), score=hit.score)
