@@ -110,7 +110,7 @@ class _Chat:
             if not self._hits:
                 show("nothing came back yet")
         elif words == "/profile":
-            show_profile(self._whose.profile())
+            show_profile(self._whose.profile(), self._whose.facts(history=True))
         elif words.startswith("/"):
             show(HELP)
         elif words:

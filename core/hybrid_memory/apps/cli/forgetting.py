@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hybrid_memory.apps.cli.moments import MOMENT, moment
 from hybrid_memory.apps.cli.printing import agreed, fields_of, one_line, print_json, show, when
-from hybrid_memory.apps.cli.recalling import handle
-from hybrid_memory.apps.cli.stores import MOMENT, AsJson, Owner, StoreName, moment, open_store, with_owner
+from hybrid_memory.apps.cli.recalling import handle, one_turn
+from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, open_store, with_owner
 from hybrid_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -76,6 +78,8 @@ def forget(
         # All of a user is more than what one owner has, so that none need fit.
         known = not everything or owner.user is None or owner.agent is not None
         whose = owner.of(memory, known=known)
+        for one in ids or ():
+            one_turn(whose, one)  # an id of several turns is refused
         which = {name: value for name, value in given.items() if value}
         does = _forgetting(memory, whose, which, everything=everything)
         planned = does(dry_run=True)
@@ -109,6 +113,11 @@ def _forgetting(
     return partial(whose.forget, user=scope.user)
 
 
+def _singular(name: str) -> str:
+    """Like ``turn`` for ``turns``, and ``note of what was recalled``."""
+    return re.sub(r"s\b", "", name, count=1)
+
+
 def _show_plan(whose: ScopedMemory, planned: Receipt, *, err: bool) -> None:
     """Show what would go; on stderr where JSON is read from stdout."""
     if planned.note:
@@ -116,7 +125,7 @@ def _show_plan(whose: ScopedMemory, planned: Receipt, *, err: bool) -> None:
     if not planned.erased:
         show(f"nothing of {whose.scope} fits: nothing is to be forgotten", err=err)
         return
-    counts = ", ".join(f"{count:,} {name}" for name, count in planned.erased.items())
+    counts = ", ".join(f"{count:,} {name if count > 1 else _singular(name)}" for name, count in planned.erased.items())
     show(f"to be forgotten: {counts}", style="bold", err=err)
     for place in planned.positions[:SHOWN_TURNS]:
         for event in whose.events(before=place + 1, kinds=["message"], limit=1):
