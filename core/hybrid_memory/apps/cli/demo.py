@@ -90,10 +90,8 @@ def _tell(memory: HybridMemory, whose: ScopedMemory) -> None:
     turns, sessions = _filled(memory, whose)
     stats = memory.stats()
     _title(f"remembered: {turns} turns of {sessions} conversations, in English and Chinese")
-    vectors = (
-        f"with vectors of {stats.embedder}" if stats.embedder else "found by their words, as no embedder is installed"
-    )
-    show(f"{stats.records} records {vectors}; no language model, no network")
+    found = f"words and by vectors of {stats.embedder}" if stats.embedder else "words alone: there is no embedder"
+    show(f"found by {found}; no language model, no network")
     for question in QUESTIONS:
         _title(f"search: {question}")
         show_hits(whose.recall(question, k=HITS), why=False)

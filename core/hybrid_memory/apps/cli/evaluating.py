@@ -41,7 +41,7 @@ Methods = Annotated[
 Listed = Annotated[
     bool, typer.Option("--list-methods", callback=_list_methods, is_eager=True, help="Show all methods, and exit.")
 ]
-MaxTokens = Annotated[int, typer.Option(min=1, help="Budget of every prompt.")]
+MaxTokens = Annotated[int, typer.Option(min=100, help="Most tokens of every prompt.")]
 Form = Annotated[
     str, typer.Option(help="What wrote the files, such as openai or claude-code; auto finds out.", metavar="NAME")
 ]
@@ -181,7 +181,7 @@ def _announce(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> No
     done = sum(1 for line in journal.read_bytes().splitlines() if line) if journal.exists() else 0
     if done:
         typer.echo(f"{out} has {done:,} results from before: what fits is not done again", err=True)
-    for reason in evaluation.left_out:
+    for reason in evaluation.left_out_by_reason:
         typer.echo(f"left out: {printable(reason)}", err=True)
     typer.echo(f"{evaluation!r}"[1:-1] + f": {evaluation.estimate()}", err=True)
     if asks and not agreed("Go on?", "a model would be asked, and nobody is there to agree: give --yes", yes=yes):
@@ -201,10 +201,10 @@ def _show_report(report: Report, out: Path, *, as_json: bool) -> None:
         written.append("report.html")
     except MissingDependencyError as error:
         typer.echo(f"no report.html: {error}", err=True)
-    for failure in report.failures:
+    for failure in _by_error(report.failures):
         typer.echo(f"failed: {printable(failure)}", err=True)
     if report.failures:
-        typer.echo("the same command tries again what failed", err=True)
+        typer.echo("run the same command to try again what failed", err=True)
     if as_json:
         typer.echo((out / "report.json").read_text(encoding="utf-8"), nl=False)
         return
@@ -214,3 +214,15 @@ def _show_report(report: Report, out: Path, *, as_json: bool) -> None:
     console.print(table(report))
     typer.echo("* the best of those that never break the budget or a provider's rules")
     typer.echo(f"written to {out}: {', '.join(written)}")
+
+
+def _by_error(failures: Sequence[str]) -> list[str]:
+    """One line for each error, with the first place where it came up."""
+    places: dict[str, list[str]] = {}
+    for failure in failures:
+        place, _, error = failure.partition(": ")
+        places.setdefault(error, []).append(place)
+    return [
+        f"{named[0]}{f' and {len(named) - 1:,} more' if len(named) > 1 else ''}: {error}"
+        for error, named in places.items()
+    ]
