@@ -45,7 +45,7 @@ class Verbs(TyperGroup):
 app = typer.Typer(
     name=NAME,
     cls=Verbs,
-    help="Three-tier memory for LLM agents.",
+    help="Long-term memory for LLM agents: fill a store, search it, and see why it answers as it does.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",

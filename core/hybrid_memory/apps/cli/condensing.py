@@ -10,18 +10,19 @@ from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.printing import print_json, show, when
 from hybrid_memory.apps.cli.recalling import handle
 from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, with_owner
+from hybrid_memory.display import counted
 
 if TYPE_CHECKING:
     from hybrid_memory import Message, ScopedMemory
 
 Expanded = Annotated[
     str | None,
-    typer.Option("--expand", metavar="HANDLE", help="Show the words behind a line instead, such as 12 or 12-40."),
+    typer.Option("--expand", metavar="HANDLE", help="Show the words behind a handle instead, such as 12 or 12-40."),
 ]
 Strategy = Annotated[
-    str | None, typer.Option(metavar="NAME", help="How; by default as configured, which is anchored without settings.")
+    str | None, typer.Option(metavar="NAME", help="How to summarise; by default as configured, or anchored.")
 ]
-Keep = Annotated[int | None, typer.Option(min=1, help="Rounds that stay word for word.")]
+Keep = Annotated[int | None, typer.Option(min=1, help="How many rounds stay word for word.")]
 
 
 @with_owner()
@@ -34,7 +35,7 @@ def summary(
 ) -> None:
     """Show the summary of a conversation, each line with the handle that leads to its words.
 
-    Each session has a summary of its own, and so has the whole of them, which is shown where no session is named.
+    Each session has its own summary. Without --session you see the summary of all sessions together.
 
     Example: hybrid-memory summary memory.db --session s1 --expand 12-40
     """
@@ -51,9 +52,9 @@ def summary(
         show(folded.text)
         show(repr(folded.audit)[1:-1], style="dim")
     elif others:
-        show(f"folded were the sessions {', '.join(others)}: name one with --session")
+        show(f"these sessions have a summary: {', '.join(others)}; name one with --session")
     else:
-        show("nothing was folded yet: hybrid-memory compact does it")
+        show("there is no summary yet: hybrid-memory compact makes one")
 
 
 def _show_messages(messages: list[Message], *, as_json: bool) -> None:
@@ -79,9 +80,9 @@ def compact(
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
-    """Fold all but the newest rounds of a conversation into its summary; the log keeps every word.
+    """Replace all but the newest rounds of a conversation by a summary in prompts; the log keeps every word.
 
-    Without a session, all sessions are folded as one conversation, as a prompt without a session shows them.
+    Without --session, all sessions are compacted as one conversation, as a prompt without a session shows them.
 
     Example: hybrid-memory compact memory.db --session s1 --keep 2
     """
@@ -91,7 +92,8 @@ def compact(
     if as_json:
         print_json({"folded": receipt.compacted, "summary": shapes.summary(folded)})
         return
-    show(f"{receipt.compacted:,} messages were folded" if receipt.compacted else "there was nothing to fold")
-    if folded:
-        show(repr(folded)[1:-1])
-        show("hybrid-memory summary shows it", style="dim")
+    if not receipt.compacted:
+        show("there was nothing to compact")
+        return
+    show(f"{counted(receipt.compacted, 'turn')} compacted; the summary has {counted(len(folded.lines), 'line')}")
+    show("hybrid-memory summary shows it", style="dim")

@@ -39,7 +39,7 @@ def sessions(store: StoreName, *, owner: Owner, as_json: AsJson = False) -> None
     show(f"{counted(len(rows), 'session')}, {counted(sum(row.turns for row in rows), 'turn')}", style="dim")
 
 
-Newest = Annotated[int, typer.Option("--limit", "-n", min=0, help="The newest so many; 0 for all.")]
+Newest = Annotated[int, typer.Option("--limit", "-n", min=0, help="How many turns; 0 for all.")]
 
 
 @with_owner()
@@ -52,7 +52,7 @@ def history(
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
-    """Show what was said, oldest first, each turn with its handle.
+    """Show the newest turns in order, each with its handle.
 
     Example: hybrid-memory history memory.db --since 2026-03-01 -n 50
     """

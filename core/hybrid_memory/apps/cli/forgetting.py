@@ -30,7 +30,7 @@ Ids = Annotated[
         "--ids",
         metavar="ID",
         rich_help_panel=WHICH,
-        help="Handles (12) or ids of events; may be given again and again.",
+        help="A handle (12) or the id of a turn; may be repeated.",
     ),
 ]
 Words = Annotated[
@@ -39,9 +39,9 @@ Words = Annotated[
 ]
 Before = Annotated[
     datetime | None,
-    typer.Option(parser=moment, metavar=MOMENT, rich_help_panel=WHICH, help="What was said before then."),
+    typer.Option(parser=moment, metavar=MOMENT, rich_help_panel=WHICH, help="Every turn before this date."),
 ]
-Expired = Annotated[bool, typer.Option("--expired", rich_help_panel=WHICH, help="What the retention policy hides.")]
+Expired = Annotated[bool, typer.Option("--expired", rich_help_panel=WHICH, help="Every turn that retention hides.")]
 Everything = Annotated[
     bool,
     typer.Option(
@@ -49,8 +49,8 @@ Everything = Annotated[
         help="All of the user: every session, with every agent if none is named, and what they wrote in shared spaces.",
     ),
 ]  # fmt: skip
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be deleted.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]
 
 
 @with_owner()
@@ -67,9 +67,9 @@ def forget(
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
-    """Destroy turns and everything derived from them: vectors, facts, lines of summaries, notes. It cannot be undone.
+    """Delete turns for good, with everything derived from them: vectors, facts, summary lines, notes.
 
-    First it shows what would go, and asks; where nobody can be asked it does nothing without --yes.
+    It shows what would go and asks first. Without a terminal it does nothing unless you give --yes.
 
     Example: hybrid-memory forget memory.db --query "credit card" --dry-run
     """
@@ -123,7 +123,7 @@ def _show_plan(whose: ScopedMemory, planned: Receipt, *, err: bool) -> None:
     if planned.note:
         show(planned.note, err=err)
     if not planned.erased:
-        show(f"nothing of {whose.scope} fits: nothing is to be forgotten", err=err)
+        show(f"nothing of {whose.scope} matches: nothing to forget", err=err)
         return
     counts = ", ".join(f"{count:,} {name if count > 1 else _singular(name)}" for name, count in planned.erased.items())
     show(f"to be forgotten: {counts}", style="bold", err=err)

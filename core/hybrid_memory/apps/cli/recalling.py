@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 Query = Annotated[str, typer.Argument(metavar="QUERY", show_default=False, help="A question, or any words.")]
 Most = Annotated[int, typer.Option("-k", min=1, help="How many hits at most.")]
-Why = Annotated[bool, typer.Option("--why", help="Show the arithmetic of each score.")]
+Why = Annotated[bool, typer.Option("--why", help="Show every signal of each score.")]
 MinConfidence = Annotated[
     float | None,
-    typer.Option("--min-confidence", min=0, max=1, help="Leave out what is less likely to answer, 0 to 1."),
+    typer.Option("--min-confidence", min=0, max=1, help="Leave out hits below this confidence, 0 to 1."),
 ]
 Origins = Annotated[
     list[str] | None,
-    typer.Option("--origin", metavar="ORIGIN", help="Only the words of: user, assistant, tool, web, ...; repeatable."),
+    typer.Option("--origin", metavar="ORIGIN", help="Only words of user, assistant, tool, web, ...; may be repeated."),
 ]
 
 
@@ -50,10 +50,10 @@ def search(
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
-    """Search a memory; with a session only that conversation.
+    """Search a memory, or with --session one conversation.
 
-    A bar shows the score, and behind it stands what each signal brings to it. The handle, such as #12, is what other
-    verbs take: why, summary --expand, forget --ids.
+    The bar is the score; below the text stand the strongest signals, and --why shows all of them. Other verbs take
+    the handle, such as #12: why, summary --expand, forget --ids.
 
     Example: hybrid-memory search memory.db "where does she live?" -k 3 --why
     """
@@ -67,7 +67,7 @@ def search(
         return
     show_hits(hits, why=why)
     if not hits:
-        show(f"nothing {'certain ' if hits.unsure else ''}of {whose.scope} answers that")
+        show(f"nothing {'certain ' if hits.unsure else ''}of {whose.scope} answers that: try other words")
 
 
 def show_hits(hits: Sequence[Hit], *, why: bool) -> None:
@@ -97,8 +97,8 @@ What = Annotated[
         metavar="WHAT", show_default=False, help="A turn (12, '#12' or the id of its event), or a field of the profile."
     ),
 ]
-ForQuery = Annotated[str | None, typer.Option("--query", "-q", metavar="TEXT", help="Say what this finds of the turn.")]
-WithinHits = Annotated[int, typer.Option("-k", min=1, help="With --query: how many hits it may have.")]
+ForQuery = Annotated[str | None, typer.Option("--query", "-q", metavar="TEXT", help="Why this finds the turn or not.")]
+WithinHits = Annotated[int, typer.Option("-k", min=1, help="With --query: how many hits the search has at most.")]
 
 _NUMBER = re.compile(r"#?(\d{1,18}(?:-#?\d{1,18})?)")
 
@@ -113,9 +113,9 @@ def why(
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
-    """Say where something comes from, word for word; with --query, why a turn comes back for it or does not.
+    """Explain where a turn or a value of the profile comes from; with --query, why a search finds a turn or not.
 
-    Of a turn it tells what was learned from it, and of a field of the profile which turns it rests on.
+    For a turn you see its words and what was learned from them, for a field of the profile the turns that state it.
 
     Example: hybrid-memory why memory.db profession
     Example: hybrid-memory why memory.db 12 --query "where does she live?"

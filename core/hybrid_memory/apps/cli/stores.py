@@ -84,11 +84,14 @@ UserName = Annotated[
 AgentName = Annotated[str | None, typer.Option("--agent", metavar="NAME", rich_help_panel=OWNER, help="The agent.")]
 SessionName = Annotated[
     str | None,
-    typer.Option("--session", "-s", metavar="NAME", rich_help_panel=OWNER, help="One conversation of theirs."),
+    typer.Option("--session", "-s", metavar="NAME", rich_help_panel=OWNER, help="Only this conversation."),
 ]
 EmbeddedBy = Annotated[
     EmbedderName,
-    typer.Option("--embedder", help="What makes vectors: auto leaves it to the settings, none is words alone."),
+    typer.Option(
+        "--embedder",
+        help="What makes vectors: auto takes it from the settings, none leaves words alone.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -215,9 +218,9 @@ class Owner:
             whose = self.of(memory, known=True)
             if learns and sys.stderr.isatty():
                 whose.learn()
-            yield (
-                self.of(memory.as_read_only(), known=True) if recalls and not _embedded(memory, whose, store) else whose
-            )
+            if recalls and not make_vectors(memory, whose, store):
+                whose = self.of(memory.as_read_only(), known=True)
+            yield whose
 
     def of(self, memory: HybridMemory, *, known: bool = False) -> ScopedMemory:
         """Their memory.
@@ -258,7 +261,7 @@ def _check_session(whose: ScopedMemory, session: str) -> None:
     raise InvalidInputError(f"{whose.scope} has no session {session!r}; {there}")
 
 
-def _embedded(memory: HybridMemory, whose: ScopedMemory, store: str) -> bool:
+def make_vectors(memory: HybridMemory, whose: ScopedMemory, store: str) -> bool:
     """Make the vectors that are missing, at a terminal under a bar; False if that was interrupted."""
     stats = memory.stats()
     if stats.embedder is None:
@@ -311,7 +314,7 @@ def with_owner(*, session: bool = True) -> Callable[[Callable[..., None]], Calla
 
 def _nobody(memory: HybridMemory, given: dict[str, str], owners: list[Scope]) -> str:
     if not owners:
-        return f"{memory.url} is empty: whose memory is it to be? give --user, or fill it with hybrid-memory import"
+        return f"{memory.url} is empty: name its owner with --user, or fill it with hybrid-memory import"
     wanted = " ".join(f"{part}={name!r}" for part, name in given.items())
     return f"{memory.url} has nothing of {wanted}; there are: {listed([*map(str, owners)])}"
 
