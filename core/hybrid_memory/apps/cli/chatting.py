@@ -17,7 +17,8 @@ from hybrid_memory.apps.cli.knowledge import show_profile
 from hybrid_memory.apps.cli.printing import as_json as written
 from hybrid_memory.apps.cli.printing import one_line, printable, show
 from hybrid_memory.apps.cli.recalling import show_hits
-from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, make_vectors, open_store, with_owner
+from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, open_store, with_owner
+from hybrid_memory.apps.cli.vectors import make_vectors
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:

@@ -17,15 +17,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hybrid_memory.apps.cli.listing import listed, sessions_of
-from hybrid_memory.display import counted
-from hybrid_memory.errors import EmbedderMismatchError, InvalidInputError, ModelError, WrongKeyError
+from hybrid_memory.apps.cli.vectors import make_vectors
+from hybrid_memory.errors import EmbedderMismatchError, InvalidInputError, WrongKeyError
 from hybrid_memory.urls import shown_url
 
 if TYPE_CHECKING:
     from hybrid_memory import HybridMemory, MemoryConfig, Scope, ScopedMemory
-
-MANY = 100
-"""Missing vectors that a search makes without a word where there is no terminal."""
 
 KEY = "HYBRID_MEMORY_KEY"
 """The environment variable with the key of an encrypted store: on the command line others would see it."""
@@ -248,7 +245,7 @@ class Owner:
                 raise InvalidInputError(_nobody(memory, given, owners))
             case several:
                 raise InvalidInputError(
-                    f"whose memory? give --user, --agent or --tenant: {listed([*map(str, several)])}"
+                    f"several owners are here, give --user, --agent or --tenant: {listed([*map(str, several)])}"
                 )
 
 
@@ -259,33 +256,6 @@ def _check_session(whose: ScopedMemory, session: str) -> None:
     names = [row.session for row in rows if row.session is not None]
     there = f"there are: {listed(names)}" if names else "there are none"
     raise InvalidInputError(f"{whose.scope} has no session {session!r}; {there}")
-
-
-def make_vectors(memory: HybridMemory, whose: ScopedMemory, store: str) -> bool:
-    """Make the vectors that are missing, at a terminal under a bar; False if that was interrupted."""
-    stats = memory.stats()
-    if stats.embedder is None:
-        if stats.records and not stats.vectors:
-            more = f"hybrid-memory rebuild {store} --embedder local"
-            typer.echo(f"this store has no vectors: search goes by words alone, until you run {more}", err=True)
-        return True
-    if not stats.pending + stats.unindexed:
-        return True
-    if not sys.stderr.isatty():
-        if stats.pending > MANY:
-            wait = memory.config.orchestration.model_timeout.total_seconds()
-            vectors = counted(stats.pending, "vector")
-            typer.echo(f"{vectors} still to be made: this search makes what it can in {wait:g} seconds", err=True)
-        return True
-    try:
-        whose.flush()
-    except KeyboardInterrupt:
-        left = f"{counted(memory.stats().pending, 'vector')} still to be made, with the next search"
-        typer.echo(f"interrupted: {left}; turns without one are found by their words", err=True)
-        return False
-    except ModelError as error:  # recall goes by words
-        typer.echo(str(error), err=True)
-    return True
 
 
 def with_owner(*, session: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
