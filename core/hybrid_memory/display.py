@@ -119,7 +119,7 @@ def progress_bar(label: str, *, shown: bool | None, unit: str = "turn") -> Itera
         # The lock of tqdm belongs to all processes that were forked: one that is killed would keep it for ever.
         _lock = threading.RLock()
 
-    with Bar(desc=label, unit=unit, leave=False) as bar:
+    with Bar(desc=label, unit=f" {unit}s", leave=False) as bar:
 
         def advance(done: int, total: int) -> None:
             bar.total = total

@@ -51,7 +51,7 @@ def test_importing_twice_changes_nothing_and_a_chat_that_grew_brings_what_is_new
     assert command("import", store, chat, "-u", "alice", *QUICK) == 0
     before = log(store)
     assert command("import", store, chat, *QUICK) == 0
-    assert "3 messages in 1 sessions of user='alice', 3 of them known" in command.out
+    assert "3 turns in 1 session of user='alice', 3 of them known" in command.out
     assert log(store) == before
     chat.write_text("\n".join(lines), encoding="utf-8")
     assert command.json("import", store, chat, *QUICK)["known"] == 3
@@ -182,7 +182,7 @@ def test_forget_shows_what_would_go_and_a_dry_run_leaves_it(command: Any, filled
     before = log(filled)
     assert command("forget", filled, "--query", "bergen", "--dry-run") == 0
     assert "#1 2026-03-01 10:00 user: I work as a marine biologist" in command.out
-    assert "to be forgotten: 1 turns" in command.out
+    assert "to be forgotten: 1 turn," in command.out
     assert command.json("forget", filled, "--ids", "1", "--dry-run")["dry_run"]
     assert log(filled) == before
 
@@ -244,10 +244,10 @@ def test_forgetting_what_is_not_there_is_told(command: Any, filled: Path) -> Non
     assert "'#99'" in command.err
 
 
-def test_compact_tells_what_it_folded(command: Any, filled: Path) -> None:
+def test_compact_tells_what_it_compacted(command: Any, filled: Path) -> None:
     assert command("compact", filled, "--keep", "1") == 0
-    assert "4 messages were folded" in command.out
+    assert "4 turns compacted; the summary has " in command.out
     assert command("compact", filled, "--keep", "1") == 0
-    assert "there was nothing to fold" in command.out
+    assert "there was nothing to compact" in command.out
     assert command("compact", filled, "--strategy", "magic") == 2
     assert "magic" in command.err

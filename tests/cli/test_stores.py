@@ -79,7 +79,7 @@ def test_the_owner_need_not_be_named_where_there_is_one(filled: Path) -> None:
 
 def test_of_several_owners_one_must_be_named_and_the_error_lists_them(tmp_path: Path) -> None:
     with open_store(str(tmp_path / "m.db"), create=True, embedder="none", background=False) as memory:
-        with pytest.raises(InvalidInputError, match=r"is empty: whose memory is it to be\? give --user"):
+        with pytest.raises(InvalidInputError, match=r"is empty: name its owner with --user"):
             Owner().of(memory)
         memory.scoped(user="alice").remember("a")
         memory.scoped(user="alice", agent="coder").remember("b")

@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterable, Iterator
 
 from hybrid_memory.artifacts.files import Effect
+from hybrid_memory.text.patterns import lazy
 
 # Every pattern begins with a plain character or class, and looks behind only after it: the engine then skips to it.
-_CODE = re.compile(r"[A-Z0-9](?<![\w.-].)(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{4,11}(?![\w-]|\.\w)", re.ASCII)
-_ISSUE = re.compile(r"[A-Z](?<![\w.-].)[A-Z0-9]{1,9}-\d{1,8}(?![\w-]|\.\w)", re.ASCII)
-_NUMBERED = re.compile(r"_\d{3,12}(?![\w-]|\.\w)", re.ASCII)
-_NUMBERED_START = re.compile(r"(?<![\w.-])[a-z]+(?:_[a-z]+)*\Z", re.ASCII)
-_UUID = re.compile(r"-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}(?![\w-])", re.ASCII)
-_HASH = re.compile(r"\d[0-9a-f]{15,63}(?![\w-])", re.ASCII)
-_HEX_START = re.compile(r"(?<![\w-])[0-9a-f]{0,40}\Z", re.ASCII)
+_CODE = lazy(r"[A-Z0-9](?<![\w.-].)(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z0-9]{4,11}(?![\w-]|\.\w)", re.ASCII)
+_ISSUE = lazy(r"[A-Z](?<![\w.-].)[A-Z0-9]{1,9}-\d{1,8}(?![\w-]|\.\w)", re.ASCII)
+_NUMBERED = lazy(r"_\d{3,12}(?![\w-]|\.\w)", re.ASCII)
+_NUMBERED_START = lazy(r"(?<![\w.-])[a-z]+(?:_[a-z]+)*\Z", re.ASCII)
+_UUID = lazy(r"-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}(?![\w-])", re.ASCII)
+_HASH = lazy(r"\d[0-9a-f]{15,63}(?![\w-])", re.ASCII)
+_HEX_START = lazy(r"(?<![\w-])[0-9a-f]{0,40}\Z", re.ASCII)
 _JOINS = frozenset("_-.")
 
 MAX_PATH = 300
@@ -23,11 +24,11 @@ MAX_PATH = 300
 MAX_ID_CHARS = 60
 """Longer names with a number behind them are no ids."""
 
-_NO_ID = re.compile(
+_NO_ID = lazy(
     r"(?:(?:SHA|UTF|MD|U?INT|FLOAT|BASE|ISO|PY|HTTP|CP|RFC|ASCII|UCS|AES|RSA|GPT|PEP|WIN|LATIN|COMPLEX|BYTES|X|ARM|CRC"
     r"|TEST|USER)-?\d.*|\d+(?:[KMGT]B?|PX|MS|AM|PM|ST|ND|RD|TH|X)\d*|E\d{3,4}|[WCRFD]\d{4}|\d+E\d+|0X\w+)\Z"
 )
-_KEYED = re.compile(
+_KEYED = lazy(
     r"\"(?:\w*[_ ])?(?:id|ids|uuid|code|ref|reference|number|ticket|token|sku|key)\"\s*:"
     r"\s*\"?([A-Za-z0-9][\w.:-]{2,63})\"?",
     re.ASCII,
@@ -35,23 +36,21 @@ _KEYED = re.compile(
 _LABELS = (
     "order ticket reservation booking confirmation tracking invoice case issue request customer user account commit"
 ).split()
-_LABELLED = re.compile(
-    r"(?: (?:id|number|no\.?|code|ref))?\s?[:#]?\s?#?([A-Za-z0-9][\w-]{3,40})\b", re.ASCII | re.IGNORECASE
-)
-_CHINESE_LABEL = re.compile(
+_LABELLED = lazy(r"(?: (?:id|number|no\.?|code|ref))?\s?[:#]?\s?#?([A-Za-z0-9][\w-]{3,40})\b", re.ASCII | re.IGNORECASE)
+_CHINESE_LABEL = lazy(
     r"(?:单|编|账|流水|快递|会员|合同|票|预订|学|工|卡)号\s*码?\s*(?:是|为|[:：=])?\s*([A-Za-z0-9][A-Za-z0-9_-]{2,40})"
 )
-_LISTED = re.compile(r"\[\s*(\"[A-Z0-9]{5,12}\"(?:\s*,\s*\"[A-Z0-9]{5,12}\")*)\s*\]")
-_URL = re.compile(r"://[^\s<>\"'`\\)\]}，。；、）】》]+")
-_SCHEME = re.compile(r"(?:https?|ftp|wss?|s3|redis|postgres(?:ql)?|mysql|mongodb|milvus)\Z")
-_EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{0,9})(?![A-Za-z0-9_/]|\.[A-Za-z0-9]|\()")
+_LISTED = lazy(r"\[\s*(\"[A-Z0-9]{5,12}\"(?:\s*,\s*\"[A-Z0-9]{5,12}\")*)\s*\]")
+_URL = lazy(r"://[^\s<>\"'`\\)\]}，。；、）】》]+")
+_SCHEME = lazy(r"(?:https?|ftp|wss?|s3|redis|postgres(?:ql)?|mysql|mongodb|milvus)\Z")
+_EXTENSION = lazy(r"\.([A-Za-z][A-Za-z0-9]{0,9})(?![A-Za-z0-9_/]|\.[A-Za-z0-9]|\()")
 _FILE_TYPES = frozenset(
     """py pyi ipynb js jsx ts tsx mjs cjs vue java kt go rs c h cc cpp hpp cs rb php swift scala sh bash zsh ps1 bat sql
     r jl lua pl html htm css scss less xml json jsonl yaml yml toml ini cfg conf env lock md rst txt log csv tsv parquet
     pdf doc docx xls xlsx ppt pptx png jpg jpeg gif svg webp mp3 mp4 wav zip gz tar tgz db sqlite pkl npy npz pt bin
     patch diff proto tf dockerfile gradle mod sum""".split()
 )
-_CLAIM = re.compile(
+_CLAIM = lazy(
     r"(?: successfully)?(?: (?:the|a|an|new|test|existing))*(?: (?:file|script))?(?: successfully)?"
     r"(?: (?:at|to|as|in))?(?:了|好)?(?:文件)?\s*[:：]?\s*[`'\"“「《]?"
     r"([\w./~-]+?\.[A-Za-z][A-Za-z0-9]{0,9})(?![A-Za-z0-9_/]|\.[A-Za-z0-9])"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from hybrid_memory.artifacts.files import Effect
 from hybrid_memory.artifacts.mentions import occurs
+from hybrid_memory.text.patterns import lazy
 
 MAX_MESSAGE_CHARS = 120
 """How much of an error's message is kept."""
@@ -16,73 +17,73 @@ MAX_MESSAGE_CHARS = 120
 MAX_COMPLAINTS = 100
 """How many complaints of programs are looked at."""
 
-_OBSERVED = re.compile(
+_OBSERVED = lazy(
     r"\s*(?:<returncode>|<output|<warning>|<exit_?code|observation\b|execution result|\[file:|\[the command"
     r"|\[command finished|diff --git |the last command|exit code|command output|std(?:out|err)\b|```output|output:)",
     re.IGNORECASE,
 )
-_EXIT = re.compile(
+_EXIT = lazy(
     r"<returncode>\s*(-?\d+)|<exit_?code>\s*(-?\d+)|\bexit(?:ed with)?[ _](?:code|status)\"?[:= ]+(-?\d+)",
     re.IGNORECASE,
 )
-_COMPLAINT = re.compile(
+_COMPLAINT = lazy(
     r"^(?:(?:/[\w/.-]*/)?-?(?:bash|sh|zsh|dash)|sed|rm|mv|cp|cat|touch|tee|ln|perl|patch|error|fatal|/?[\w/.-]*python[\d.]*)"
     r": .*",
     re.MULTILINE,
 )
-_REFUSED = re.compile(
+_REFUSED = lazy(
     r"\A\W{0,4}(?:error|failed|failure|invalid|exception|traceback|no replacement was performed|no such file|could not"
     r"|cannot|unable to|permission denied|file not found|string to replace not found|your proposed edit has introduced"
     r"|edit failed|错误|失败|文件不存在)|\"(?:success|ok)\"\s*:\s*false|\"is_?error\"\s*:\s*true"
     r"|(?:no replacement was performed|did not appear verbatim|string to replace not found|old_str(?:ing)? not found)",
     re.IGNORECASE,
 )
-_SYNTAX = re.compile(r"^\S*sh: (?:-c: )?(?:line \d+: )?(?:syntax error|unexpected EOF)")
-_ERROR_LINE = re.compile(
+_SYNTAX = lazy(r"^\S*sh: (?:-c: )?(?:line \d+: )?(?:syntax error|unexpected EOF)")
+_ERROR_LINE = lazy(
     r"^(?:E\s+|!+\s*)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure|Interrupt|Exit|Panic))\b"
     r"(?::[ \t]*(\S.*))?\r?$",
     re.MULTILINE,
 )
 _CODES = (
-    ("error[E", re.compile(r"error\[(E\d{4})\]")),
-    ("TS", re.compile(r"\b(TS\d{4,5})\b", re.ASCII)),
-    ("error C", re.compile(r"\berror (C\d{4})\b")),
-    ("ORA-", re.compile(r"ORA-\d{5}")),
-    ("npm ERR! code", re.compile(r"npm ERR! code \w+")),
-    ("HTTP", re.compile(r"HTTP(?:/[\d.]+)?(?: [Ee]rror)?[ :]+[45]\d\d\b")),
-    ("status", re.compile(r"status(?:[ _]code)?\"?\s*[:= ]\s*([45]\d\d)\b", re.ASCII)),
-    ("错误", re.compile(r"错误(?:码|代码)\s*[:：=]?\s*[A-Za-z]*-?\d[A-Za-z0-9_-]*")),
-    ("code", re.compile(r"[Ee]rror[ _]?[Cc]ode\"?\s*[:= ]\s*\"?[A-Za-z]*-?\d[\w-]*", re.ASCII)),
+    ("error[E", lazy(r"error\[(E\d{4})\]")),
+    ("TS", lazy(r"\b(TS\d{4,5})\b", re.ASCII)),
+    ("error C", lazy(r"\berror (C\d{4})\b")),
+    ("ORA-", lazy(r"ORA-\d{5}")),
+    ("npm ERR! code", lazy(r"npm ERR! code \w+")),
+    ("HTTP", lazy(r"HTTP(?:/[\d.]+)?(?: [Ee]rror)?[ :]+[45]\d\d\b")),
+    ("status", lazy(r"status(?:[ _]code)?\"?\s*[:= ]\s*([45]\d\d)\b", re.ASCII)),
+    ("错误", lazy(r"错误(?:码|代码)\s*[:：=]?\s*[A-Za-z]*-?\d[A-Za-z0-9_-]*")),
+    ("code", lazy(r"[Ee]rror[ _]?[Cc]ode\"?\s*[:= ]\s*\"?[A-Za-z]*-?\d[\w-]*", re.ASCII)),
     (
         "E",
-        re.compile(
+        lazy(
             r"E(?<![\w.-].)(?:CONN[A-Z]+|NOENT|ACCES|PERM|EXIST|ADDRINUSE|TIMEDOUT|PIPE|NOTFOUND|AI_AGAIN|HOSTUNREACH"
             r"|MFILE|NOSPC)\b"
         ),
     ),
 )
-_NOT_FOUND = re.compile(
+_NOT_FOUND = lazy(
     r"^.{0,80}?: (?:command not found|No such file or directory)\r?$|^(?:fatal|error): .{3,}$", re.MULTILINE
 )
 
 MAX_FAILING = 60
 """How many failing tests of a run are named."""
-_PYTEST = re.compile(
+_PYTEST = lazy(
     r"^=*\s?(\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b[^=\n]*?) in [\d.]+ ?s",
     re.MULTILINE,
 )
-_UNITTEST = re.compile(r"^Ran (\d+) tests? in [^\n]*\n\s*(OK[^\n]*|FAILED[^\n]*|NO TESTS RAN)", re.MULTILINE)
-_JEST = re.compile(r"^Tests:\s+(.*\d+ total)", re.MULTILINE)
-_CARGO = re.compile(r"^test result: (.*?)(?:;\s*finished.*)?$", re.MULTILINE)
-_GO = re.compile(r"^(ok|FAIL)\s+(\S+)\s+(?:[\d.]+s|\(cached\)|\[build failed\])", re.MULTILINE)
-_MOCHA = re.compile(r"^[ \t]+(\d+ (?:passing|failing))\b", re.MULTILINE)
-_FAILING = re.compile(
+_UNITTEST = lazy(r"^Ran (\d+) tests? in [^\n]*\n\s*(OK[^\n]*|FAILED[^\n]*|NO TESTS RAN)", re.MULTILINE)
+_JEST = lazy(r"^Tests:\s+(.*\d+ total)", re.MULTILINE)
+_CARGO = lazy(r"^test result: (.*?)(?:;\s*finished.*)?$", re.MULTILINE)
+_GO = lazy(r"^(ok|FAIL)\s+(\S+)\s+(?:[\d.]+s|\(cached\)|\[build failed\])", re.MULTILINE)
+_MOCHA = lazy(r"^[ \t]+(\d+ (?:passing|failing))\b", re.MULTILINE)
+_FAILING = lazy(
     r"^(?:FAILED|ERROR) (\S+::.*?|\S+\.py)(?: - .*)?$|^(?:FAIL|ERROR): (\w+ \([\w.]+\)|\w[\w.]*\b(?= \())"
     r"|^[ \t]*--- FAIL: (\S+)|^test (\S+) \.\.\. FAILED|^[ \t]+[✕×✗] (.+?)(?: \(\d+ ?m?s\))?$"
     r"|^[ \t]*● (.+ › .+)$|^FAIL (\S+\.\w+)",
     re.MULTILINE,
 )
-_BROKEN = re.compile(
+_BROKEN = lazy(
     r"^(ERROR (?:\S+::.*|\S+\.py\b.*))$|^(ERROR: \w+ \([\w.]+\))"
     r"|^_+ (ERROR (?:collecting|at (?:setup|teardown) of) \S+) _+$"
     r"|^(thread '[^']+'(?: \(\d+\))? panicked at .+?):?$|^(panic: .+?)(?: \[recovered\].*)?$|^(\S+\.go:\d+:\d+: .+)$"
@@ -90,7 +91,7 @@ _BROKEN = re.compile(
     re.MULTILINE,
 )
 """What kept a test from running or broke it, beside tests that failed."""
-_COUNTED = re.compile(r"\b([1-9]\d*) errors?\b(?=.* in [\d.]+ ?s)|^FAILED \(.*?\berrors=(\d+)", re.MULTILINE)
+_COUNTED = lazy(r"\b([1-9]\d*) errors?\b(?=.* in [\d.]+ ?s)|^FAILED \(.*?\berrors=(\d+)", re.MULTILINE)
 _RUNNERS = (
     (" in ", _PYTEST, "{}"),
     ("Ran ", _UNITTEST, "{} tests, {}"),

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from hybrid_memory.facts.attributes import is_order
 from hybrid_memory.facts.fact import Claim, Fact, FactScope
+from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.voices import is_chinese
 
@@ -23,7 +24,7 @@ _PROJECT = (
     r"(?:projects?|repos?|repository|codebase|code base|monorepo|company|firm|team|department|office|workspace|app|"
     r"application|package|library|module|service|website|site|shop|lab|thesis|book|course)"
 )
-_SESSION = re.compile(
+_SESSION = lazy(
     rf"\bthis (?:time|once)\b(?! (?:zone|of|format|frame|series|stamp|slot|tracking|around the))|"
     rf"\b(?:in|during|throughout|within|for) (?:(?:the rest|the duration|the course) of )?(?:this|our|today's|the "
     rf"(?:current|present|next)) (?:\w+ )?{_HERE}\b|"
@@ -36,21 +37,21 @@ _SESSION = re.compile(
     r"(?<!从)(?<!自)今[天晚](?:先|就|只|都|暂|内|之内)|(?:只|仅|就)(?:限)?今[天晚]|暂时|暂且|眼下|临时",
     re.IGNORECASE,
 )
-_IN_PROJECT = re.compile(
+_IN_PROJECT = lazy(
     rf"\b(?:in|for|on|at|within|across|throughout|all over|of) (?:this|our|my|that|the same|all of this) "
     rf"(?:[\w-]+ ){{0,2}}{_PROJECT}\b|\bthis {_PROJECT}\b|"
     r"(?:这个?|该|本|此|我们|咱们?家?|我(?:们的?|的))[^，,。\s]{0,5}?"
     r"(?:项目|工程|代码库|仓库|公司|团队|小组|组里|部门|系统|应用|小程序|网站|课题|产品线|论文|店里)",
     re.IGNORECASE,
 )
-_BEYOND = re.compile(
+_BEYOND = lazy(
     r"\b(?:not (?:just|only)|more than just|as well as) (?:for |in )?(?:this|that|now|today)\b|"
     r"不(?:只|仅|光|单)是?(?:这|今|本)",
     re.IGNORECASE,
 )
 """What is told of more than the occasion, or the project, that it names."""
 
-_ASIDE = re.compile(
+_ASIDE = lazy(
     r"(?:(?:but|and|that'?s|this is|it'?s|or at least)\b[ ,]*)*(?:for|in|just|only)\b|(?:但|不过|也)?(?:就|仅|只)",
     re.IGNORECASE,
 )

@@ -10,6 +10,7 @@ from typing import Protocol
 from hybrid_memory.facts.attributes import is_order
 from hybrid_memory.facts.fact import Claim, Fact, FactScope, Stance
 from hybrid_memory.facts.values import normalised
+from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokenize import terms
 
 _LANGUAGES = (
@@ -17,7 +18,7 @@ _LANGUAGES = (
     r"Mandarin|Cantonese|Japanese|Korean|Arabic|Hebrew|Hindi|Irish|Welsh|Latin"
 )
 _MATTERS = {
-    name: re.compile(words, re.IGNORECASE)
+    name: lazy(words, re.IGNORECASE)
     for name, words in {
         "language": rf"(?<!british )(?<!american )\b(?:{_LANGUAGES})\b(?! spelling)|[中英法德日韩俄](?:文|语)|"
         r"粤语|普通话|白话文|文言",
@@ -54,7 +55,7 @@ _OF_TEXTS = frozenset(("language", "spelling", "length", "formality", "harshness
 """What may be so of one sort of text, and otherwise of another."""
 
 _TARGETS = {
-    name: re.compile(words, re.IGNORECASE)
+    name: lazy(words, re.IGNORECASE)
     for name, words in {
         "comments": r"\bcomments?\b|\bdocstrings?\b|注释",
         "commits": r"\bcommit|提交|\bchangelog",
@@ -70,18 +71,18 @@ _TARGETS = {
 }
 """What an instruction may be for; one that names none is for all."""
 
-_WHEN = re.compile(
+_WHEN = lazy(
     r"\b(?:when(?:ever)?|if|while|unless|except|on \w+days?|for (?:my|our|the) \w+)\b|"
     r"的时候|[^小]时[，,候]|如果|聊到|周末|除了|给我[爸妈老奶爷]",
     re.IGNORECASE,
 )
-_NOT = re.compile(
+_NOT = lazy(
     r"\b(?:not|never|no(?: more)?|instead of|rather than|without|don['’]?t(?: use)?|stop(?: using)?|drop|avoid)\s+"
     r"(?:the |any |use |using )?[`'\"]?(?P<en>[\w.+#-]+)|"
     r"(?:别|不要|不用|不准|不许|禁止|禁用|弃用|而不是|不是)(?:再)?(?:用|使用|写)?\s*[`“\"]?(?P<zh>[A-Za-z][\w.+#-]*)",
     re.IGNORECASE,
 )
-_USED = re.compile(
+_USED = lazy(
     r"(?:\b(?:use|using|with|in|back to|switch to)\s+(?:the )?|[用成回])\s*[`'\"“]?(?P<name>[A-Za-z][\w.+#-]*)",
     re.IGNORECASE,
 )

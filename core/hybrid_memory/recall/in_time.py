@@ -12,6 +12,7 @@ import numpy.typing as npt
 from hybrid_memory.arrays import Array
 from hybrid_memory.recall.ranking import DAY, temporal_signal
 from hybrid_memory.text.dates.calendar import TimeSpan
+from hybrid_memory.text.patterns import lazy
 
 
 class Timing(StrEnum):
@@ -47,14 +48,14 @@ FITS = 0.8
 MAX_ORDERED_CHARS = 160
 """Of a query that is about a first or last time; in a longer one it is mostly said by the way."""
 
-_VAGUE = re.compile(
+_VAGUE = lazy(
     r"\b(?:few|several|some|couple|about|around|roughly)\b|\d0'?s\b|(?<!十)几|数[天日周月年]|[前这]两天|大概|大约|差不多|年代",
     re.IGNORECASE,
 )
-_OWN = re.compile(r"\b(?:i|me|my|mine|we|us|our|ours)\b|我|咱", re.IGNORECASE)
+_OWN = lazy(r"\b(?:i|me|my|mine|we|us|our|ours)\b|我|咱", re.IGNORECASE)
 _TALKED = r"(?:talk(?:ed|ing)?|sp(?:ea|o)k(?:e|ing)?|chat(?:ted|ting)?|discuss(?:ed|ing)?)"
 _MEETING = "(?:talk|chat|conversation|discussion|session)"
-_LAST_TALK = re.compile(
+_LAST_TALK = lazy(
     rf"what (?:(?:did|were|had|have) (?:we|you and i|i) )?(?:we )?{_TALKED}(?: about)?,? "
     r"(?:the )?(?:last(?: time)?|most recently)\W*$"
     rf"|what did (?:we|you and i) last {_TALKED}(?: about)?\W*$"
@@ -66,8 +67,8 @@ _LAST_TALK = re.compile(
     r"|(?:聊|谈|说)到哪(?:儿|里)?了?\W*$",
     re.IGNORECASE,
 )
-_OLDEST = re.compile(r"\bfirst time\b|\bdid (?:\w+ ){1,2}first [a-z]+|第一次|头一[次回]|首次", re.IGNORECASE)
-_NEWEST = re.compile(
+_OLDEST = lazy(r"\bfirst time\b|\bdid (?:\w+ ){1,2}first [a-z]+|第一次|头一[次回]|首次", re.IGNORECASE)
+_NEWEST = lazy(
     r"\b(?:last|latest|most recent) time\b"
     r"|\bdid (?:\w+ ){1,2}"
     r"(?:last (?!week|month|quarter|year|night|spring|summer|autumn|fall|winter)[a-z]+|most recently)"

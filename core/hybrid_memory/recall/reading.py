@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.text.asking import ends
+from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokenize import terms
 
 READ_CHARS = 600
@@ -25,10 +26,10 @@ MOST = 4
 
 
 def _pattern(english: str, chinese: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{english})\b|{chinese}", re.IGNORECASE)
+    return lazy(rf"\b(?:{english})\b|{chinese}", re.IGNORECASE)
 
 
-_WORD = re.compile(r"[a-z0-9']+")
+_WORD = lazy(r"[a-z0-9']+")
 _TIMES = frozenset(
     """yesterday today tonight tomorrow last next ago week weeks weekend weekends month months year years morning
     evening night noon monday tuesday wednesday thursday friday saturday sunday january february march april may june
@@ -38,7 +39,7 @@ _NUMBERS = frozenset(
     """one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand dozen
     couple several once twice""".split()
 )
-_CHINESE = re.compile(
+_CHINESE = lazy(
     r"([昨今明前后]天|上周|下周|上个?月|下个?月|去年|明年|周[一二三四五六日末]|星期|[月号日点]|早上|晚上|下午|中午|刚|最近)"
     r"|[一二两三四五六七八九十百千]"
 )

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import ENGLISH_STOP_WORDS, LETTER, terms
 
@@ -62,7 +63,7 @@ CHINESE = Cues(
 
 
 def _pattern(*cues: str) -> re.Pattern[str]:
-    return re.compile("|".join(cues), re.IGNORECASE)
+    return lazy("|".join(cues), re.IGNORECASE)
 
 
 LANGUAGES = (ENGLISH, CHINESE)
@@ -157,17 +158,15 @@ _CHINESE = r"""
 抱歉|对不起|不好意思|打扰|好(?:的|吧|啊|呀|嘞|滴|哒)?|行|可以|没错|对|是的?|嗯+|哦+|噢+|喔+|唔+|额|呃|哇+|天[哪啊]
 当然|同意|确实|真的|不(?:是|了|用|要)?|没有|算了|随便
 """
-_PHRASES = re.compile(
-    rf"(?<!{LETTER})(?:{'|'.join(_ENGLISH.split(chr(10))[1:-1])})(?!{LETTER})|{'|'.join(_CHINESE.split())}"
-)
+_PHRASES = lazy(rf"(?<!{LETTER})(?:{'|'.join(_ENGLISH.split(chr(10))[1:-1])})(?!{LETTER})|{'|'.join(_CHINESE.split())}")
 _HAILED = rf"hi|hello|hey|dear|thanks|thank you|bye|goodbye|welcome|good (?:{_DAYTIME})"
 _TITLE = "老师|医生|先生|女士|小姐|[哥姐总叔]|阿姨|经理"
-_TO_A_NAME = re.compile(
+_TO_A_NAME = lazy(
     rf"(?i:\b(?:{_HAILED})),? [A-Z]\w+(?=\s*(?:[^\w\s]|$))"
     rf"|(?:[你您早晚]上?好|谢谢|再见)[，, ]?(?:[小老阿]\w|\w{{1,2}}(?:{_TITLE}))(?=\W|$)"
 )
-_FACES = re.compile(r"[:;=]-?[dpo3]\b", re.IGNORECASE)
-_TALK_WORD = re.compile(rf"{LETTER}+(?:'{LETTER}+)?|\w")
+_FACES = lazy(r"[:;=]-?[dpo3]\b", re.IGNORECASE)
+_TALK_WORD = lazy(rf"{LETTER}+(?:'{LETTER}+)?|\w")
 _PARTICLES = frozenset("啊呀啦呢吧哦哟嘛喔了的吗你您也都就那这还真很太们又再先么哈呐噢诶欸")
 _OWN_WORDS = frozenset("i me my mine myself we us our ours".split())
 _IDLE = ENGLISH_STOP_WORDS - _OWN_WORDS
@@ -185,14 +184,14 @@ def asks_nothing(text: str) -> bool:
     return all(word in _PARTICLES or word.split("'")[0] in _IDLE for word in _TALK_WORD.findall(left))
 
 
-_QUESTION = re.compile(
+_QUESTION = lazy(
     r"[?？][^\w]*$|吗[^\w]*$"
     r"|^\W*(?:(?:so|and|but|then|now|also|ok|hey) )*(?:what|when|where|who|whom|whose|which|why|how)(?:'s)?\b(?!ever)"
     r"|^\W*(?:can|could|would|will|do|did|does|have|has|is|are|was|were|should|may) (?:you|i|we|it|there|that|this)\b",
     re.IGNORECASE,
 )
 _DO = "写|翻译|解释|说明|总结|概括|推荐|列举|介绍|讲讲|说说|描述|比较|计算|查找?|找|搜索|改写?|润色|续写|继续|重复"
-_REQUEST = re.compile(
+_REQUEST = lazy(
     r"^\W*(?:(?:please|now|and|then|so|ok|also|just|kindly)\W+)*(?:(?:can|could|would|will) you\W+(?:please\W+)?)?"
     r"(?:tell|show|give|list|explain|describe|summari[sz]e|translate|write|rewrite|rephrase|draft|compose|generate|"
     r"create|suggest|recommend|help|find|look up|search|calculate|compute|compare|continue|repeat|elaborate|proofread|"
@@ -201,15 +200,15 @@ _REQUEST = re.compile(
     r"|告诉我|给我(?!的)|列出)",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"[,，;；:：—–]|\s-\s|\.{2,}|…")
-_HALF = re.compile(
+_CLAUSE = lazy(r"[,，;；:：—–]|\s-\s|\.{2,}|…")
+_HALF = lazy(
     r"^\W*(?:(?:so|and|but|or|hey|also)\W+)*(?:if|when|while|once|since|because|in|on|at|for|as|given|according|based|by|"
     r"besides|instead|speaking|regarding|with|to|maybe|do you|did you|have you|are you|is it|"
     r"如果|要是|假如|当|等|关于|对于|根据|除了|比如|例如|那么|你|您|请问|想问|问一下)",
     re.IGNORECASE,
 )
-_MINE = re.compile(r"\b(?:my|our)\b|我的|我家|我们|咱", re.IGNORECASE)
-_KNOWN = re.compile(
+_MINE = lazy(r"\b(?:my|our)\b|我的|我家|我们|咱", re.IGNORECASE)
+_KNOWN = lazy(
     r"\b(?:remember|recall|know|what|when|where|who|which|told|said|mentioned)\b|记得|什么|哪|谁|几|多少|知道",
     re.IGNORECASE,
 )

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from hybrid_memory.config import CleaningLevel
+from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.sentences import blocks
 
 MAX_PASSES = 10
@@ -26,7 +27,7 @@ class _Rule:
 
 
 def _rule(hints: str, pattern: str, replacement: str = "") -> _Rule:
-    return _Rule(tuple(hints.split("|")), re.compile(pattern, re.MULTILINE), replacement)
+    return _Rule(tuple(hints.split("|")), lazy(pattern, re.MULTILINE), replacement)
 
 
 # Where a clause begins. A blank alone does not count: "der Zug um acht" is no hesitation.
@@ -117,13 +118,13 @@ _ASCII_RULES = {
 }
 
 _HIDDEN = "\ue000"
-_PROTECTED = re.compile(
+_PROTECTED = lazy(
     rf"{_HIDDEN}|`+[^`]*`+|\"[^\"]*\"|“[^“”]*”|「[^「」]*」|『[^『』]*』|《[^《》]*》"
     r"|(?<!\w)'(?:[^']|(?<=\w)'(?=\w))*'(?!\w)|‘(?:[^‘’]|(?<=\w)’(?=\w))*’(?!\w)"
     # A run of ASCII with a digit, a sign of code, or a dot or colon within: URLs, paths, names of files, ids, numbers.
     r"|(?<![!-~])[!-~]*(?:[0-9_/\\@=#<>{}\[\]|~$%^&*+]|\w[.:]\w)[!-~]*"
 )
-_CODE_LINE = re.compile(
+_CODE_LINE = lazy(
     r" {4}|\t|[ \u3000]*(?:[{}\[\]<>|#$@/\\]|```|~~~|\"[^\"]*\" *:|.*[{};]$"
     r"|(?:def|class|import|from|return|var|let|const|function|if|for|while|public|private|SELECT|else|elif|try|except)"
     r"\b.*[:;{()=]$)"

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from hybrid_memory.text.patterns import lazy
+
 ESCAPED = "‹"
 
 _LESS = (
@@ -16,23 +18,23 @@ _LESS = (
 )
 _ALIKE = "[〈〈⟨‹«《⟪❮❰⦑⧼˂ᐸ≺⋖◁]"
 
-_TAG = re.compile(rf"{_LESS}(?=\s*(?:[A-Za-z_/|!?&]|[^\x00-\x7f‹]))")
+_TAG = lazy(rf"{_LESS}(?=\s*(?:[A-Za-z_/|!?&]|[^\x00-\x7f‹]))")
 """The beginning of anything that could be read as a tag, in any alphabet, if it is closed somewhere."""
 
-_CLOSING = re.compile(rf"(?:{_LESS}|{_ALIKE})(?=\s*(?:[/／⁄∕⧸\\]|&#|&sol))")
+_CLOSING = lazy(rf"(?:{_LESS}|{_ALIKE})(?=\s*(?:[/／⁄∕⧸\\]|&#|&sol))")
 
 _ENDS = (">", "＞", "﹥", "&gt", "&GT", "&#")
 
-_NEWLINES = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_NEWLINES = lazy("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
-_UNSEEN = re.compile(
+_UNSEEN = lazy(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
 )
 """Controls, marks of direction, and what has no width: but for the joiners, which emoji and some scripts need."""
 
-_TURN = re.compile(
+_TURN = lazy(
     r"^(?=[ \t]*(?:[#*_]{1,6}[ \t]*)?(?:"
     r"(?:system|developer|human|user|assistant|ai|tool)(?:[ \t]+(?:prompt|message|instructions?|notice|override))?"
     r"[ \t]*[*_]{0,3}[ \t]*[:：]"
@@ -43,7 +45,7 @@ _TURN = re.compile(
 )
 """A line that begins like a turn in one of the formats of models."""
 
-_RECORD = re.compile(r"^(?=[ \t]*(?:- |#\d+ )?\[\d{4}-\d)", re.MULTILINE)
+_RECORD = lazy(r"^(?=[ \t]*(?:- |#\d+ )?\[\d{4}-\d)", re.MULTILINE)
 """A line that begins like a memory, or a message with its time."""
 
 

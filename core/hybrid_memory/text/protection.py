@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.sentences import sentences
 
 _UNITS = (
@@ -15,7 +16,7 @@ _HAN_UNITS = "(?:年|月|日|号|点|时|分|秒|天|周|岁|元|块|角|米|克
 _HAN_NUMERALS = "[一二三四五六七八九十两百千万亿零〇]"
 _MONTHS = "(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*"
 
-_PROTECTED = re.compile(
+_PROTECTED = lazy(
     "|".join(
         [
             r"^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)",

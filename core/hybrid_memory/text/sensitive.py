@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from hybrid_memory.text.patterns import lazy
+
 Match = re.Match[str]
 Check = Callable[[str, Match], bool]
 
@@ -54,7 +56,7 @@ def _any(_found: str, _match: Match) -> bool:
 
 
 def _rule(kind: str, pattern: str, check: Check = _any, *, shrinks: bool = False, hints: str = "") -> Rule:
-    return Rule(kind, re.compile(pattern, re.ASCII | re.VERBOSE), check, shrinks, tuple(hints.split()))
+    return Rule(kind, lazy(pattern, re.ASCII | re.VERBOSE), check, shrinks, tuple(hints.split()))
 
 
 def _before(match: Match) -> str:
@@ -74,8 +76,8 @@ _NO_PASSWORD = frozenset(
     protected encrypted hashed stored changed unknown optional mandatory needed compromised string str text none null
     true false undefined hidden case-sensitive the same too not very password""".split()
 )
-_OWN = re.compile(r"\b(?:my|our)(?: [\w'-]{1,20}){0,2} $", re.ASCII | re.IGNORECASE)
-_LENGTH = re.compile(r"\d{1,2}-\d{1,2}", re.ASCII)
+_OWN = lazy(r"\b(?:my|our)(?: [\w'-]{1,20}){0,2} $", re.ASCII | re.IGNORECASE)
+_LENGTH = lazy(r"\d{1,2}-\d{1,2}", re.ASCII)
 
 
 def _password(word: str, match: Match) -> bool:
@@ -160,7 +162,7 @@ def resident_id(number: str) -> bool:
     return "10X98765432"[weighted % 11] == number[17].upper()
 
 
-_NUMBERED = re.compile(
+_NUMBERED = lazy(
     r"(?:\b(?:order|invoice|ticket|tracking|reference|ref|case|booking|confirmation|serial|model|part|isbn|sku|item)"
     r"|订单|单号|编号|运单|快递|流水|票号|型号|序列|条码|货号|学号|工号)"
     r"(?:[ :#=.]|number|num|no|nr|id|is|was|号码?|是|为)*$",
@@ -172,7 +174,7 @@ def _no_order(_number: str, match: Match) -> bool:
     return _NUMBERED.search(_before(match)) is None
 
 
-_SCHEMES = re.compile(r"4|5[1-5]|2[2-7]|3[47]|6(?:011|5|4[4-9]|2)|35|3[0689]")
+_SCHEMES = lazy(r"4|5[1-5]|2[2-7]|3[47]|6(?:011|5|4[4-9]|2)|35|3[0689]")
 
 
 def _card(number: str, match: Match) -> bool:
@@ -213,7 +215,7 @@ _NUMBERS = (
     ),
 )  # fmt: skip
 
-_DATED = re.compile(r"(?:19|20)\d\d[-/. ]?(?:0\d|1[0-2])[-/. ]?[0-3]\d|\d{1,2}[-/. ]\d{1,2}[-/. ]\d{4}", re.ASCII)
+_DATED = lazy(r"(?:19|20)\d\d[-/. ]?(?:0\d|1[0-2])[-/. ]?[0-3]\d|\d{1,2}[-/. ]\d{1,2}[-/. ]\d{4}", re.ASCII)
 
 
 def _dialled(number: str, _match: Match) -> bool:
@@ -221,7 +223,7 @@ def _dialled(number: str, _match: Match) -> bool:
     return MIN_PHONE <= len(_digits(number)) <= MAX_PHONE and _DATED.fullmatch(number) is None
 
 
-_VERSION = re.compile(
+_VERSION = lazy(
     r"(?:\bv|version|release|build|firmware|driver|upgraded? to|updated? to|版本|升级到|更新到)"
     r"[ :=号是为]*(?:is |to )?$",
     re.IGNORECASE,

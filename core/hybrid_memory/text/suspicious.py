@@ -10,6 +10,7 @@ import re
 import unicodedata
 
 from hybrid_memory.text.marks import visible
+from hybrid_memory.text.patterns import lazy
 
 MAX_CHARS = 100_000
 """Of a longer text this much from both ends is read."""
@@ -19,7 +20,7 @@ _ASSISTANT = r"(?:(?:ai|llm|language) (?:assistant|model|agent|system)s?|ai|llms
 
 
 def _phrase(needs: tuple[str, ...], *parts: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
-    return needs, re.compile("".join(parts))
+    return needs, lazy("".join(parts))
 
 
 _PATTERNS = (
@@ -122,7 +123,7 @@ _ASCII_PATTERNS = tuple(one for one in _PATTERNS if any(word.isascii() for word 
 _ALIKE = str.maketrans("аеіјоорсухѕԁһԛԝɡοανρτυικ", "aeijoopcyxsdhqwgoavptuik")
 """Letters of other alphabets that look like Latin ones."""
 
-_LATIN_WORD = re.compile(r"[a-z]*(?:[a-z][а-яѐ-џԀ-ԯα-ωɡ]|[а-яѐ-џԀ-ԯα-ωɡ][a-z])[a-zа-яѐ-џԀ-ԯα-ωɡ]*")
+_LATIN_WORD = lazy(r"[a-z]*(?:[a-z][а-яѐ-џԀ-ԯα-ωɡ]|[а-яѐ-џԀ-ԯα-ωɡ][a-z])[a-zа-яѐ-џԀ-ԯα-ωɡ]*")
 
 
 def suspicious(text: str) -> bool:

@@ -11,14 +11,18 @@ from typer.core import TyperGroup
 
 from hybrid_memory import __version__
 from hybrid_memory.apps.cli.chatting import chat
+from hybrid_memory.apps.cli.condensing import compact, summary
+from hybrid_memory.apps.cli.conversations import history, sessions
 from hybrid_memory.apps.cli.demo import demo
 from hybrid_memory.apps.cli.evaluating import evaluate
 from hybrid_memory.apps.cli.evaluating_facts import evaluate_facts
 from hybrid_memory.apps.cli.forgetting import forget
-from hybrid_memory.apps.cli.knowledge import compact, profile, summary
+from hybrid_memory.apps.cli.knowledge import facts, profile
 from hybrid_memory.apps.cli.maintenance import doctor, migrate, rebuild, stats
-from hybrid_memory.apps.cli.recalling import history, search, why
+from hybrid_memory.apps.cli.recalling import search, why
+from hybrid_memory.apps.cli.remembering import remember
 from hybrid_memory.apps.cli.serving import inspect, mcp
+from hybrid_memory.apps.cli.terminal import any_encoding
 from hybrid_memory.apps.cli.transfer import export, import_chats
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
 
@@ -41,7 +45,7 @@ class Verbs(TyperGroup):
 app = typer.Typer(
     name=NAME,
     cls=Verbs,
-    help="Three-tier memory for LLM agents.",
+    help="Long-term memory for LLM agents: fill a store, search it, and see why it answers as it does.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
@@ -49,26 +53,26 @@ app = typer.Typer(
 )
 
 PANELS: dict[str, dict[str, Callable[..., None]]] = {
-    "Explore": {
-        "demo": demo,
-        "chat": chat,
+    "Start": {"demo": demo, "chat": chat, "import": import_chats, "remember": remember},
+    "Look": {
         "search": search,
         "why": why,
+        "sessions": sessions,
+        "history": history,
+        "facts": facts,
         "profile": profile,
         "summary": summary,
-        "history": history,
         "inspect": inspect,
-        "eval": evaluate,
-        "eval facts": evaluate_facts,
     },
-    "Change": {"import": import_chats, "compact": compact, "forget": forget},
-    "Look after": {
+    "Change": {"compact": compact, "forget": forget},
+    "Maintain": {
         "stats": stats,
         "doctor": doctor,
         "export": export,
         "migrate": migrate,
         "rebuild": rebuild,
     },
+    "Measure": {"eval": evaluate, "eval facts": evaluate_facts},
     "Serve": {"mcp": mcp},
 }
 """The verbs as the help shows them."""
@@ -105,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Raises:
         SystemExit: always; 0 when all was done, 1 when something failed, 2 when the input was wrong.
     """
-    with warnings.catch_warnings():
+    with any_encoding(), warnings.catch_warnings():
         warnings.showwarning = _warned
         try:
             app(args=None if arguments is None else list(arguments), prog_name=NAME)

@@ -18,6 +18,7 @@ from hybrid_memory.apps.cli.printing import as_json as written
 from hybrid_memory.apps.cli.printing import one_line, printable, show
 from hybrid_memory.apps.cli.recalling import show_hits
 from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, open_store, with_owner
+from hybrid_memory.apps.cli.vectors import make_vectors
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
 PROMPT = "you> "
 HITS = 3
 IDENTITY = "You are a helpful assistant who remembers earlier conversations with the user."
-HELP = "/why shows why the last turns came back, /profile what is known of you, /quit ends"
+HELP = "/why explains the last hits, /profile shows what is known about you, /quit ends"
 
 ModelName = Annotated[
     str | None,
-    typer.Option("--model", "-m", metavar="NAME", help="Answers: provider:model, as LangChain names them."),
+    typer.Option("--model", "-m", metavar="NAME", help="Model that answers: provider:model, as LangChain names them."),
 ]
 BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="An OpenAI-compatible endpoint for the model.")]
-MaxTokens = Annotated[int, typer.Option(min=1, help="Of every prompt.")]
+MaxTokens = Annotated[int, typer.Option(min=1, help="Most tokens of every prompt.")]
 
 
 @with_owner()
@@ -48,8 +49,8 @@ def chat(
 ) -> None:
     """Chat with a model that remembers; without a model, see what the memory finds for what you say.
 
-    What you say is remembered, in a new session if none is named, and so are answers. A store that is not there is
-    made. Questions can be piped in, one a line; with --json each gets a line of JSON: question, answer, hits.
+    What you say is remembered, and so are answers, in a new session unless you name one. A missing store is created.
+    You can pipe questions in, one per line; with --json each prints a line of JSON: question, answer, hits.
 
     Example: hybrid-memory chat memory.db --user alice --model anthropic:claude-sonnet-4-5
     """
@@ -60,10 +61,11 @@ def chat(
         there, who = memory.owners(), whose.scope.owner
         if there and who not in there:
             typer.echo(f"{one_line(str(who))} is new in this store", err=True)
+        make_vectors(memory, whose, store)
         chatting = _Chat(whose, answering, max_tokens, as_json=as_json)
         if sys.stdin.isatty() and not as_json:
             show(
-                f"{who}, session {session}; {'model ' + model if model else 'no model, recall alone'}. {HELP}",
+                f"{who}, session {session}; {'model ' + model if model else 'no model, only recall'}. {HELP}",
                 style="dim",
             )
         for line in _lines():
@@ -110,7 +112,7 @@ class _Chat:
             if not self._hits:
                 show("nothing came back yet")
         elif words == "/profile":
-            show_profile(self._whose.profile())
+            show_profile(self._whose.profile(), self._whose.facts(history=True))
         elif words.startswith("/"):
             show(HELP)
         elif words:
@@ -133,7 +135,7 @@ class _Chat:
         self._whose.remember(words)
         if self._as_json:
             return
-        show("no model: what I remember about that" if self._hits else "no model, and I remember nothing about that")
+        show("no model; what I remember about it:" if self._hits else "no model, and I remember nothing about it")
         for hit in self._hits:
             show(
                 one_line(f"#{hit.record.turn} {hit.record.at:%Y-%m-%d} {hit.record.speaker}: {hit.record.text}"),

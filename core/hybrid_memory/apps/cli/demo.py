@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +16,7 @@ from hybrid_memory.apps.cli.printing import bar, one_line, print_json, show, sho
 from hybrid_memory.apps.cli.recalling import show_hits
 from hybrid_memory.apps.cli.stores import AsJson, EmbeddedBy, EmbedderName, open_store
 from hybrid_memory.apps.cli.transfer import OWN, read_sessions, remember_all
+from hybrid_memory.display import counted
 from hybrid_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
 
 CHAT = Path(__file__).with_name("demo_chat.jsonl")
 USER = "noa"
-QUESTIONS = ("Where does Noa live?", "她喜欢喝什么？", "Why was the database chosen?")
+QUESTIONS = ("Where does Noa live?", "她喜欢喝什么？", "Why was PostgreSQL chosen instead of SQLite?")
+PAGE = ("jinja2", "starlette", "uvicorn")
+"""What the inspector needs."""
+
 PROMPT = "What could I cook for Noa and her friends?"
 MAX_TOKENS = 600
-HITS = 3
+HITS = 2
+LINES = 3
 
 Store = Annotated[
     str | None,
@@ -35,7 +40,7 @@ Store = Annotated[
 
 
 def demo(store: Store = None, *, embedder: EmbeddedBy = EmbedderName.AUTO, as_json: AsJson = False) -> None:
-    """See in a minute what a memory does: a small chat is remembered, searched, explained and folded. All offline.
+    """See what a memory does: a small chat is remembered, searched, explained and summarised, all offline.
 
     Example: hybrid-memory demo demo.db
     """
@@ -84,22 +89,20 @@ def _print(whose: ScopedMemory) -> None:
 def _tell(memory: HybridMemory, whose: ScopedMemory) -> None:
     turns, sessions = _filled(memory, whose)
     stats = memory.stats()
-    _title(f"{turns} turns of {sessions} conversations are remembered, in English and Chinese")
-    show(
-        f"{stats.records} records, embedder {stats.embedder or 'none: recall works on words alone'}; no model, "
-        "no network"
-    )
+    _title(f"remembered: {turns} turns of {sessions} conversations, in English and Chinese")
+    found = f"words and by vectors of {stats.embedder}" if stats.embedder else "words alone: there is no embedder"
+    show(f"found by {found}; no language model, no network")
     for question in QUESTIONS:
         _title(f"search: {question}")
         show_hits(whose.recall(question, k=HITS), why=False)
-    _title("profile: what was learned, with what it was before")
-    show_profile(whose.profile(), history=True)
+    _title("profile: what was learned of Noa, with former values and the turns that state them")
+    show_profile(whose.profile(), whose.facts(history=True), history=True)
     context = whose.assemble(PROMPT, max_tokens=MAX_TOKENS)
     _title(f"prompt: {PROMPT}")
     _show_prompt(context)
     summary = whose.summary()
     if summary:
-        _title("summary: what stands in the prompt for older turns; each line leads back to the words")
+        _title("summary: stands for older turns in a prompt; each handle leads back to the words")
         _show_summary(whose, summary)
 
 
@@ -108,35 +111,45 @@ def _title(text: str) -> None:
     show(text, style="bold magenta")
 
 
+SECTIONS = {
+    "profile": "what is known of Noa",
+    "summary": "stands for older turns",
+    "artifacts": "files that older turns name",
+    "turns": "the newest turns, word for word",
+    "recalled": "older turns that fit the question",
+    "question": "what is asked now",
+}
+
+
 def _show_prompt(context: Context) -> None:
-    show(f"{context.tokens} of {context.max_tokens} tokens; the {len(context.dropped)} parts that it lacks can be had")
+    left = counted(len(context.dropped), "part")
+    show(f"{context.tokens} of {context.max_tokens} tokens; {left} did not fit")
     rows = [
-        (name, f"{tokens:,}", bar(tokens / context.max_tokens, 40)) for name, tokens in context.section_tokens.items()
+        (name, f"{tokens:,}", bar(tokens / context.max_tokens, 30), SECTIONS.get(name, ""))
+        for name, tokens in context.section_tokens.items()
     ]
-    show_rows(rows, right=(1,), styles=("cyan", "", "cyan"))
-    reasons = Counter(f"{piece.section}: {piece.reason.partition(':')[0]}" for piece in context.plan)
-    for reason, times in reasons.items():
-        show(f"{reason}{f' ({times} times)' if times > 1 else ''}", style="dim", indent=2)
+    show_rows(rows, right=(1,), styles=("cyan", "", "cyan", "dim"))
 
 
 def _show_summary(whose: ScopedMemory, summary: Summary) -> None:
-    lines = sorted(summary, key=lambda line: -line.importance)[:HITS]
+    lines = sorted(summary, key=lambda line: -line.importance)[:LINES]
     for line in lines:
         show(f"{line.text} [{line.handle}]", indent=2)
     first = lines[0].handle
     (said, *_) = whose.expand(first)
-    show(one_line(f"expand {first}: {said.speaker}: {said.text}"), style="dim", indent=2)
+    show(one_line(f"behind {first}: {said.speaker}: {said.text}"), style="dim", indent=2)
 
 
 def _next(store: str | None) -> None:
     _title("next")
     name = store or "demo.db"
+    needs = "" if all(map(find_spec, PAGE)) else ", after pip install 'hybrid-agent-memory[inspector]'"
     steps = [
         *([("hybrid-memory demo demo.db", "keep this memory")] if store is None else []),
-        (f"hybrid-memory inspect {name}", "look around in a browser"),
-        (f'hybrid-memory search {name} "half marathon" --why', "the arithmetic of a score"),
+        (f"hybrid-memory inspect {name}", f"look around in a browser{needs}"),
+        (f'hybrid-memory search {name} "half marathon" --why', "how a score comes about"),
         (f"hybrid-memory why {name} profession", "where a value comes from"),
-        (f"hybrid-memory chat {name}", "talk to it, with --model to a language model"),
+        (f"hybrid-memory chat {name}", "ask it, or with --model a language model that remembers"),
         ("hybrid-memory import mine.db conversations.json -u me", "your own chats"),
     ]
     show_rows(steps, styles=("cyan",))

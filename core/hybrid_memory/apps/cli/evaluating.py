@@ -12,6 +12,7 @@ from hybrid_memory.apps.cli.chatting import chat_model
 from hybrid_memory.apps.cli.printing import agreed
 from hybrid_memory.apps.cli.stores import NAMED, EmbedderName
 from hybrid_memory.apps.cli.transfer import read_transcripts
+from hybrid_memory.display import counted
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -36,20 +37,22 @@ Transcripts = Annotated[
 ]
 Methods = Annotated[
     list[str] | None,
-    typer.Option("--method", "-m", help="What to compare; may be given again and again.", metavar="NAME"),
+    typer.Option("--method", "-m", help="A method to compare; may be repeated.", metavar="NAME"),
 ]
 Listed = Annotated[
     bool, typer.Option("--list-methods", callback=_list_methods, is_eager=True, help="Show all methods, and exit.")
 ]
-MaxTokens = Annotated[int, typer.Option(min=1, help="Budget of every prompt.")]
+MaxTokens = Annotated[int, typer.Option(min=100, help="Most tokens of every prompt.")]
 Form = Annotated[
     str, typer.Option(help="What wrote the files, such as openai or claude-code; auto finds out.", metavar="NAME")
 ]
 Embedder = Annotated[
     EmbedderName,
-    typer.Option(parser=EmbedderName.parsed, metavar=NAMED, help="For recall; auto is the local one."),
+    typer.Option(
+        parser=EmbedderName.parsed, metavar=NAMED, help="What makes vectors for recall; auto is the local one."
+    ),
 ]
-Seed = Annotated[int, typer.Option(help="Of the random order in which the judge is asked.")]
+Seed = Annotated[int, typer.Option(help="Seed of the random order in which the judge is asked.")]
 Model = Annotated[
     str | None,
     typer.Option(help="Writes summaries and answers: provider:model, as LangChain names them.", rich_help_panel=MODELS),
@@ -75,19 +78,17 @@ Repeats = Annotated[int, typer.Option(min=1, help="How often each answer is grad
 Written = Annotated[
     int, typer.Option(min=0, help="Questions that the model writes for each chat.", rich_help_panel=MODELS)
 ]
-PriceIn = Annotated[float | None, typer.Option(min=0, help="Of a million tokens that are read.", rich_help_panel=MONEY)]
-PriceOut = Annotated[
-    float | None, typer.Option(min=0, help="Of a million tokens that are written.", rich_help_panel=MONEY)
-]
+PriceIn = Annotated[float | None, typer.Option(min=0, help="Price of a million input tokens.", rich_help_panel=MONEY)]
+PriceOut = Annotated[float | None, typer.Option(min=0, help="Price of a million output tokens.", rich_help_panel=MONEY)]
 PriceCached = Annotated[
-    float | None, typer.Option(min=0, help="Of a million tokens that are read again.", rich_help_panel=MONEY)
+    float | None, typer.Option(min=0, help="Price of a million cached input tokens.", rich_help_panel=MONEY)
 ]
 Out = Annotated[
     Path,
-    typer.Option(help="Folder for the report; the same one goes on where it stopped.", rich_help_panel=OUTPUT),
+    typer.Option(help="Folder for the report; run again with the same one to go on.", rich_help_panel=OUTPUT),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the report as JSON.", rich_help_panel=OUTPUT)]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask models without asking me.", rich_help_panel=OUTPUT)]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask models without asking first.", rich_help_panel=OUTPUT)]
 
 
 def evaluate(
@@ -142,7 +143,7 @@ def evaluate(
     try:
         report = evaluation.run()
     except KeyboardInterrupt:
-        typer.echo(f"interrupted: the same command goes on from {out}", err=True)
+        typer.echo(f"interrupted: run the same command to go on from {out}", err=True)
         raise typer.Exit(130) from None
     _show_report(report, out, as_json=as_json)
     if report.failures:
@@ -183,8 +184,8 @@ def _announce(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> No
     journal = out / "journal.jsonl"
     done = sum(1 for line in journal.read_bytes().splitlines() if line) if journal.exists() else 0
     if done:
-        typer.echo(f"{out} has {done:,} results from before: what fits is not done again", err=True)
-    for reason in evaluation.left_out:
+        typer.echo(f"{out} has {counted(done, 'result')} from before, which are not made again", err=True)
+    for reason in evaluation.left_out_by_reason:
         typer.echo(f"left out: {printable(reason)}", err=True)
     typer.echo(f"{evaluation!r}"[1:-1] + f": {evaluation.estimate()}", err=True)
     if asks and not agreed("Go on?", "a model would be asked, and nobody is there to agree: give --yes", yes=yes):
@@ -204,10 +205,10 @@ def _show_report(report: Report, out: Path, *, as_json: bool) -> None:
         written.append("report.html")
     except MissingDependencyError as error:
         typer.echo(f"no report.html: {error}", err=True)
-    for failure in report.failures:
+    for failure in _by_error(report.failures):
         typer.echo(f"failed: {printable(failure)}", err=True)
     if report.failures:
-        typer.echo("the same command tries again what failed", err=True)
+        typer.echo("run the same command to try again what failed", err=True)
     if as_json:
         typer.echo((out / "report.json").read_text(encoding="utf-8"), nl=False)
         return
@@ -217,3 +218,15 @@ def _show_report(report: Report, out: Path, *, as_json: bool) -> None:
     console.print(table(report))
     typer.echo("* the best of those that never break the budget or a provider's rules")
     typer.echo(f"written to {out}: {', '.join(written)}")
+
+
+def _by_error(failures: Sequence[str]) -> list[str]:
+    """One line for each error, with the first place where it came up."""
+    places: dict[str, list[str]] = {}
+    for failure in failures:
+        place, _, error = failure.partition(": ")
+        places.setdefault(error, []).append(place)
+    return [
+        f"{named[0]}{f' and {len(named) - 1:,} more' if len(named) > 1 else ''}: {error}"
+        for error, named in places.items()
+    ]

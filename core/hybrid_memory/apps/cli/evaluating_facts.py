@@ -32,18 +32,16 @@ Dialogues = Annotated[
 Readers = Annotated[
     list[str] | None,
     typer.Option(
-        "--reader", "-r", metavar="NAME", help="What reads facts; may be given again. By default sentences and rules."
+        "--reader", "-r", metavar="NAME", help="What reads facts; may be repeated. By default sentences and rules."
     ),
 ]
 Embedder = Annotated[
     EmbedderName,
-    typer.Option(parser=EmbedderName.parsed, metavar=NAMED, help="Judges sentences; auto is the local one."),
+    typer.Option(parser=EmbedderName.parsed, metavar=NAMED, help="What judges sentences; auto is the local one."),
 ]
 Model = Annotated[
     str | None,
-    typer.Option(
-        help="Reads too, beside the first reader: provider:model, as LangChain names them.", rich_help_panel=MODELS
-    ),
+    typer.Option(help="A model that reads too: provider:model, as LangChain names them.", rich_help_panel=MODELS),
 ]
 BaseUrl = Annotated[
     str | None,
@@ -52,7 +50,7 @@ BaseUrl = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", help="Print JSON, with every sentence and its facts.", rich_help_panel=OUTPUT)
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask the model without asking me.", rich_help_panel=OUTPUT)]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask the model without asking first.", rich_help_panel=OUTPUT)]
 
 
 def evaluate_facts(

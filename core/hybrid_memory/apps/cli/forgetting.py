@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hybrid_memory.apps.cli.moments import MOMENT, moment
 from hybrid_memory.apps.cli.printing import agreed, fields_of, one_line, print_json, show, when
-from hybrid_memory.apps.cli.recalling import handle
-from hybrid_memory.apps.cli.stores import MOMENT, AsJson, Owner, StoreName, moment, open_store, with_owner
+from hybrid_memory.apps.cli.recalling import handle, one_turn
+from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, open_store, with_owner
 from hybrid_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ Ids = Annotated[
         "--ids",
         metavar="ID",
         rich_help_panel=WHICH,
-        help="Handles (12) or ids of events; may be given again and again.",
+        help="A handle (12) or the id of a turn; may be repeated.",
     ),
 ]
 Words = Annotated[
@@ -37,9 +39,9 @@ Words = Annotated[
 ]
 Before = Annotated[
     datetime | None,
-    typer.Option(parser=moment, metavar=MOMENT, rich_help_panel=WHICH, help="What was said before then."),
+    typer.Option(parser=moment, metavar=MOMENT, rich_help_panel=WHICH, help="Every turn before this date."),
 ]
-Expired = Annotated[bool, typer.Option("--expired", rich_help_panel=WHICH, help="What the retention policy hides.")]
+Expired = Annotated[bool, typer.Option("--expired", rich_help_panel=WHICH, help="Every turn that retention hides.")]
 Everything = Annotated[
     bool,
     typer.Option(
@@ -47,8 +49,8 @@ Everything = Annotated[
         help="All of the user: every session, with every agent if none is named, and what they wrote in shared spaces.",
     ),
 ]  # fmt: skip
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be deleted.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")]
 
 
 @with_owner()
@@ -65,9 +67,9 @@ def forget(
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
-    """Destroy turns and everything derived from them: vectors, facts, lines of summaries, notes. It cannot be undone.
+    """Delete turns for good, with everything derived from them: vectors, facts, summary lines, notes.
 
-    First it shows what would go, and asks; where nobody can be asked it does nothing without --yes.
+    It shows what would go and asks first. Without a terminal it does nothing unless you give --yes.
 
     Example: hybrid-memory forget memory.db --query "credit card" --dry-run
     """
@@ -76,6 +78,8 @@ def forget(
         # All of a user is more than what one owner has, so that none need fit.
         known = not everything or owner.user is None or owner.agent is not None
         whose = owner.of(memory, known=known)
+        for one in ids or ():
+            one_turn(whose, one)  # an id of several turns is refused
         which = {name: value for name, value in given.items() if value}
         does = _forgetting(memory, whose, which, everything=everything)
         planned = does(dry_run=True)
@@ -109,14 +113,19 @@ def _forgetting(
     return partial(whose.forget, user=scope.user)
 
 
+def _singular(name: str) -> str:
+    """Like ``turn`` for ``turns``, and ``note of what was recalled``."""
+    return re.sub(r"s\b", "", name, count=1)
+
+
 def _show_plan(whose: ScopedMemory, planned: Receipt, *, err: bool) -> None:
     """Show what would go; on stderr where JSON is read from stdout."""
     if planned.note:
         show(planned.note, err=err)
     if not planned.erased:
-        show(f"nothing of {whose.scope} fits: nothing is to be forgotten", err=err)
+        show(f"nothing of {whose.scope} matches: nothing to forget", err=err)
         return
-    counts = ", ".join(f"{count:,} {name}" for name, count in planned.erased.items())
+    counts = ", ".join(f"{count:,} {name if count > 1 else _singular(name)}" for name, count in planned.erased.items())
     show(f"to be forgotten: {counts}", style="bold", err=err)
     for place in planned.positions[:SHOWN_TURNS]:
         for event in whose.events(before=place + 1, kinds=["message"], limit=1):

@@ -1,15 +1,16 @@
-"""``hybrid-memory profile``, ``summary`` and ``compact``: what is known of a user, and what stands for older turns."""
+"""``hybrid-memory profile`` and ``facts``: what is known of a user, and everything that turns state."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hybrid_memory.apps.cli import printing as shapes
-from hybrid_memory.apps.cli.printing import print_json, show, show_rows, when
-from hybrid_memory.apps.cli.recalling import handle
+from hybrid_memory.apps.cli.printing import print_json, show, show_rows
 from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, with_owner
+from hybrid_memory.apps.cli.wording import headings, mostly_chinese
 
 if TYPE_CHECKING:
     from hybrid_memory import Fact, ProfileEntry, UserProfile
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
 STYLES = ("cyan", "", "dim", "")
 """Of the columns."""
 
-History = Annotated[bool, typer.Option("--history", help="With what each field held before.")]
+HEADS = ("conf.", "since", "value")
+
+History = Annotated[bool, typer.Option("--history", help="Also show values that no longer hold.")]
+About = Annotated[
+    str | None, typer.Option("--about", metavar="WHO", help="Only facts about this one: user, or a name such as Lia.")
+]
 
 
 @with_owner(session=False)
@@ -28,41 +34,83 @@ def profile(
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is known of a user: each value with its confidence, since when it stands, and the turn that says so.
+    """Show what is known of a user: each value with its confidence, since when it holds, and the turn that states it.
 
     Example: hybrid-memory profile memory.db --user alice --history
     """
-    with owner.opened(store) as whose:
-        known, facts = whose.profile(), whose.facts(history=history)
+    with owner.opened(store, learns=True) as whose:
+        known, facts = whose.profile(), whose.facts(history=True)
+    shown = facts if history else [fact for fact in facts if fact.current]
     if as_json:
-        print_json({**shapes.profile(known, history=history), "facts": facts})
+        print_json({**shapes.profile(known, history=history), "facts": shown})
         return
-    show_profile(known, history=history)
+    show_profile(known, facts, history=history)
     told = {number for entries in known.sources.values() for one in entries for number in one.facts}
     told |= {number for name in type(known).model_fields for one in known.history(name) for number in one.facts}
-    if others := [fact for fact in facts if fact.id not in told]:
+    if others := [fact for fact in shown if fact.id not in told]:
         show("")
-        show_rows([_row(fact) for fact in others], heads=("also", "conf.", "since", "value"), styles=STYLES)
+        _show_facts(others, "also")
 
 
-def show_profile(known: UserProfile, *, history: bool = False) -> None:
-    """Print a row for each value, and with the history one for each that stands no more."""
+@with_owner(session=False)
+def facts(
+    store: StoreName,
+    *,
+    about: About = None,
+    history: History = False,
+    owner: Owner,
+    as_json: AsJson = False,
+) -> None:
+    """List the facts that were learned, about the user and about others, each with the turns that state it.
+
+    Example: hybrid-memory facts memory.db --about user
+    """
+    with owner.opened(store, learns=True) as whose:
+        known = whose.facts(subject=about, history=history)
+    if as_json:
+        print_json(known)
+    elif known:
+        _show_facts(known, "about")
+    else:
+        show("nothing is known yet" if about is None else f"nothing is known about {about}")
+
+
+def show_profile(known: UserProfile, facts: Sequence[Fact], *, history: bool = False) -> None:
+    """Print a row for each value, and with the history one for each that no longer holds.
+
+    Args:
+        known: the profile.
+        facts: all that it rests on; they lead to the turns.
+        history: with former values.
+    """
+    turns = {fact.id: fact.positions for fact in facts}
     rows: list[list[str]] = []
-    for name in type(known).model_fields:
+    names = type(known).model_fields
+    chinese = mostly_chinese(one.value for name in names for one in known.sources.get(name, ()))
+    for name, about in names.items():
         standing = known.sources.get(name, ())
         former = [one for one in known.history(name) if not one.state.standing] if history else []
-        label = name.replace("_", " ")
-        rows += [[label, f"{one.confidence:.2f}", _span(one), _value(one)] for one in [*standing, *former]]
+        extra = about.json_schema_extra
+        label = str(extra.get("chinese", name)) if chinese and isinstance(extra, dict) else name.replace("_", " ")
+        rows += [[label, f"{one.confidence:.2f}", _span(one), _value(one, turns)] for one in [*standing, *former]]
     if rows:
-        show_rows(rows, heads=("field", "conf.", "since", "value"), styles=STYLES)
+        show_rows(rows, heads=headings(chinese, "field", *HEADS), styles=STYLES)
     else:
         show("nothing is known yet")
 
 
-def _row(fact: Fact) -> list[str]:
-    state = "" if fact.current else f" ({fact.state})"
-    name = f"{fact.subject} {fact.attribute}".replace("_", " ")
-    return [name, f"{fact.confidence:.2f}", _span(fact), fact.value + state]
+def _show_facts(facts: Sequence[Fact], head: str) -> None:
+    chinese = mostly_chinese(fact.value for fact in facts)
+    rows = [_row(fact, chinese=chinese) for fact in facts]
+    show_rows(rows, heads=headings(chinese, head, *HEADS), styles=STYLES)
+
+
+def _row(fact: Fact, *, chinese: bool) -> list[str]:
+    from hybrid_memory.analysis import attribute  # noqa: PLC0415 - half a second that help need not take
+
+    label = attribute(fact.attribute).chinese if chinese else fact.attribute.replace("_", " ")
+    value = _from(fact.value, None if fact.current else str(fact.state), fact.positions)
+    return [f"{fact.subject} {label}", f"{fact.confidence:.2f}", _span(fact), value]
 
 
 def _span(one: ProfileEntry | Fact) -> str:
@@ -70,93 +118,14 @@ def _span(one: ProfileEntry | Fact) -> str:
     return f"{one.valid_from:%Y-%m-%d}{until}"
 
 
-def _value(one: ProfileEntry) -> str:
-    more = f" and {len(one.sources) - 1} more" if len(one.sources) > 1 else ""
-    state = "" if one.state.standing else f"{one.state}; "
-    return f"{one.value} ({state}from {one.sources[0]}{more})" if one.sources else str(one.value)
+def _value(one: ProfileEntry, turns: Mapping[int, Sequence[int]]) -> str:
+    places = sorted({place for number in one.facts for place in turns.get(number, ())})
+    return _from(str(one.value), None if one.state.standing else str(one.state), places)
 
 
-if TYPE_CHECKING:
-    from hybrid_memory import Message, ScopedMemory
-
-Expanded = Annotated[
-    str | None,
-    typer.Option("--expand", metavar="HANDLE", help="Show the words behind a line instead, such as 12 or 12-40."),
-]
-Strategy = Annotated[
-    str | None, typer.Option(metavar="NAME", help="How; by default as configured, which is anchored without settings.")
-]
-Keep = Annotated[int | None, typer.Option(min=1, help="Rounds that stay word for word.")]
-
-
-@with_owner()
-def summary(
-    store: StoreName,
-    *,
-    expand: Expanded = None,
-    owner: Owner,
-    as_json: AsJson = False,
-) -> None:
-    """Show the summary of a conversation, each line with the handle that leads to its words.
-
-    Each session has a summary of its own, and so has the whole of them, which is shown where no session is named.
-
-    Example: hybrid-memory summary memory.db --session s1 --expand 12-40
-    """
-    with owner.opened(store, embedder="none") as whose:
-        if expand is not None:
-            _show_messages(whose.expand(handle(expand)), as_json=as_json)
-            return
-        folded = whose.summary()
-        others = [] if folded or owner.session is not None else _compacted_sessions(whose)
-    if as_json:
-        print_json(shapes.summary(folded))
-        return
-    if folded:
-        show(folded.text)
-        show(repr(folded.audit)[1:-1], style="dim")
-    elif others:
-        show(f"folded were the sessions {', '.join(others)}: name one with --session")
-    else:
-        show("nothing was folded yet: hybrid-memory compact does it")
-
-
-def _show_messages(messages: list[Message], *, as_json: bool) -> None:
-    if as_json:
-        print_json([shapes.message(message) for message in messages])
-        return
-    for message in messages:
-        show(f"{when(message.at)}  {message.speaker}", style="cyan")
-        show(message.text, indent=2)
-
-
-def _compacted_sessions(whose: ScopedMemory) -> list[str]:
-    names = [event.scope.session for event in whose.events(kinds=["compaction"])]
-    return list(dict.fromkeys(name for name in names if name is not None))
-
-
-@with_owner()
-def compact(
-    store: StoreName,
-    *,
-    strategy: Strategy = None,
-    keep: Keep = None,
-    owner: Owner,
-    as_json: AsJson = False,
-) -> None:
-    """Fold all but the newest rounds of a conversation into its summary; the log keeps every word.
-
-    Without a session, all sessions are folded as one conversation, as a prompt without a session shows them.
-
-    Example: hybrid-memory compact memory.db --session s1 --keep 2
-    """
-    with owner.opened(store) as whose:
-        receipt = whose.compact(strategy=strategy, keep=keep)
-        folded = whose.summary()
-    if as_json:
-        print_json({"folded": receipt.compacted, "summary": shapes.summary(folded)})
-        return
-    show(f"{receipt.compacted:,} messages were folded" if receipt.compacted else "there was nothing to fold")
-    if folded:
-        show(repr(folded)[1:-1])
-        show("hybrid-memory summary shows it", style="dim")
+def _from(value: str, state: str | None, places: Sequence[int]) -> str:
+    """The value, its state if it no longer holds, and the first turn that states it."""
+    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+    source = f"from #{places[0]}{more}" if places else None
+    told = "; ".join(part for part in (state, source) if part)
+    return f"{value} ({told})" if told else value

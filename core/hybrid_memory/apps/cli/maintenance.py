@@ -35,7 +35,7 @@ STYLES = {"ok": "green", "note": "yellow", "wrong": "bold red"}
 
 
 def stats(store: StoreName, *, as_json: AsJson = False) -> None:
-    """Show what a store holds: owners, sessions, events, vectors, and how far the index follows the log.
+    """Show what a store holds: owners, sessions, events, vectors, and what is still to be indexed.
 
     Example: hybrid-memory stats memory.db --json
     """
@@ -58,21 +58,21 @@ def _show_stats(memory: HybridMemory, told: Stats) -> None:
         ("store", memory.url),
         ("on disk", f"{told.size_bytes / 1e6:,.1f} MB"),
         ("embedder", told.embedder or "none: words alone"),
-        ("events", f"{told.events:,} in {told.sessions:,} sessions"),
+        ("events", f"{told.events:,} in {counted(told.sessions, 'session')}"),
         ("records", f"{told.records:,}, {told.vectors:,} with vectors"),
-        ("to index", f"{told.unindexed:,} events, {told.pending:,} vectors"),
-        *([("in the outbox", f"{told.waiting:,} messages")] if told.waiting else []),
-        *([("like orders", f"{told.suspicious:,} turns in words of others")] if told.suspicious else []),
-        *([("folded", repr(folded)[1:-1])] if folded.compactions else []),
+        ("to index", f"{counted(told.unindexed, 'event')}, {counted(told.pending, 'vector')}"),
+        *([("in the outbox", counted(told.waiting, "turn"))] if told.waiting else []),
+        *([("suspicious", f"orders in {counted(told.suspicious, 'turn')} of others")] if told.suspicious else []),
+        *([("compacted", repr(folded)[1:-1])] if folded.compactions else []),
         ("owners", f"{told.owners:,}"),
     ]
     show_rows(rows, styles=("cyan",))
 
 
 def doctor(store: StoreName, *, as_json: AsJson = False) -> None:
-    """Examine a store: schema, index against log, orphans, disk, versions. It changes nothing that was said.
+    """Check a store: schema, index against the log, orphans, disk, versions. It changes nothing.
 
-    Exits with 1 if something is wrong, and tells what mends it.
+    If something is wrong, it says what to run, and exits with 1.
 
     Example: hybrid-memory doctor memory.db
     """
@@ -92,19 +92,20 @@ def doctor(store: StoreName, *, as_json: AsJson = False) -> None:
         raise typer.Exit(1)
 
 
-Source = Annotated[str, typer.Argument(metavar="FROM", show_default=False, help="A store, as for all verbs.")]
+Source = Annotated[str, typer.Argument(metavar="FROM", show_default=False, help="The store to copy.")]
 Target = Annotated[
-    str, typer.Argument(metavar="TO", show_default=False, help="One that is empty, or an earlier copy; a file is made.")
+    str,
+    typer.Argument(metavar="TO", show_default=False, help="An empty store or earlier copy; a missing file is created."),
 ]
 
 
 def migrate(
     source: Source, target: Target, *, embedder: EmbeddedBy = EmbedderName.AUTO, as_json: AsJson = False
 ) -> None:
-    """Copy a whole memory to another engine or embedder, and compare the two.
+    """Copy a store to another engine or embedder, and compare the two.
 
-    Vectors are taken over, whatever made them, unless another embedder is named. What was copied before is not copied
-    again, so that an interrupted copy goes on, and a later one takes what is new.
+    Vectors are copied too, unless you name another embedder. Run it again to go on after an interruption, or to copy
+    what is new.
 
     Example: hybrid-memory migrate memory.db redis://localhost:6379/0
     """
@@ -130,7 +131,7 @@ def migrate(
         print_json(done)
         return
     where, whence = shown_url(target), shown_url(source)
-    show(f"{done.events:,} events of {done.owners:,} owners are in {where}, the same as in {whence}")
+    show(f"{counted(done.events, 'event')} of {counted(done.owners, 'owner')} in {where}, the same as in {whence}")
     show(f"indexed {done.indexed:,}, embedded {done.embedded:,}; SHA-256 {done.checksum}", style="dim")
 
 
@@ -158,7 +159,7 @@ def _model_of(original: HybridMemory, embedder: EmbedderName) -> tuple[Any, str 
 
 
 def rebuild(store: StoreName, *, embedder: EmbeddedBy = EmbedderName.AUTO, as_json: AsJson = False) -> None:
-    """Drop the index and derive it again from the log, with another embedder if one is named.
+    """Make the index again from the log, with another embedder if you name one.
 
     Example: hybrid-memory rebuild memory.db --embedder local
     """
@@ -174,7 +175,7 @@ def rebuild(store: StoreName, *, embedder: EmbeddedBy = EmbedderName.AUTO, as_js
     if as_json:
         print_json({"indexed": done.indexed, "embedded": done.embedded, "learned": done.learned})
         return
-    show(f"indexed {done.indexed:,}, embedded {done.embedded:,}, learned {done.learned:,} claims")
+    show(f"indexed {done.indexed:,}, embedded {done.embedded:,}, learned {counted(done.learned, 'claim')}")
 
 
 def _model(name: EmbedderName) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from hybrid_memory.apps.cli.terminal import draws
 from hybrid_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -37,7 +38,10 @@ def printable(text: str) -> str:
 def one_line(text: str, most: int = CLIPPED_CHARS) -> str:
     """The text printable, on one line, cut to so many characters."""
     line = printable(" ".join(text.split()))
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    if len(line) <= most:
+        return line
+    cut = "…" if draws() else "..."
+    return f"{line[: most - len(cut)]}{cut}"
 
 
 def when(at: datetime | None) -> str:
@@ -49,6 +53,8 @@ def bar(share: float, cells: int = BAR_CELLS) -> str:
     """A bar of so many cells, filled for a share in [0, 1], to an eighth of a cell."""
     eighths = round(min(max(share, 0.0), 1.0) * cells * 8)
     full, part = divmod(eighths, 8)
+    if not draws():
+        return ("#" * full + ("-" if part else "")).ljust(cells)
     return ("█" * full + (" ▏▎▍▌▋▊▉"[part] if part else "")).ljust(cells)
 
 
@@ -84,7 +90,7 @@ def show_rows(
     from rich.table import Table  # noqa: PLC0415 - see above
     from rich.text import Text  # noqa: PLC0415 - see above
 
-    listed = [[Text(printable(cell)) for cell in row] for row in rows]
+    listed = [[Text(printable(cell), overflow="fold") for cell in row] for row in rows]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(heads), header_style="bold")
     columns = len(heads) or max(map(len, listed), default=0)
     for number in range(columns):
@@ -94,6 +100,7 @@ def show_rows(
             justify="right" if number in right else "left",
             style=styles[number] if number < len(styles) else "",
             no_wrap=not last,
+            overflow="fold",
             ratio=1 if last else None,
         )
     for row in listed:

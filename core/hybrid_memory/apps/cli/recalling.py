@@ -1,4 +1,4 @@
-"""``hybrid-memory search``, ``history`` and ``why``: what comes back, what was said, and where it comes from."""
+"""``hybrid-memory search`` and ``why``: what comes back for a question, and where it comes from."""
 
 from __future__ import annotations
 
@@ -9,23 +9,31 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hybrid_memory.apps.cli import printing as shapes
+from hybrid_memory.apps.cli.listing import listed
+from hybrid_memory.apps.cli.moments import Since, Until
 from hybrid_memory.apps.cli.printing import bar, one_line, print_json, printable, show, when
-from hybrid_memory.apps.cli.stores import AsJson, Owner, Since, StoreName, Until, with_owner
+from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, with_owner
+from hybrid_memory.apps.cli.wording import headings, mostly_chinese
+from hybrid_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from hybrid_memory import Hit
+    from hybrid_memory import Event, Explanation, Hit, ScopedMemory
 
 Query = Annotated[str, typer.Argument(metavar="QUERY", show_default=False, help="A question, or any words.")]
 Most = Annotated[int, typer.Option("-k", min=1, help="How many hits at most.")]
-Why = Annotated[bool, typer.Option("--why", help="Show the arithmetic of each score.")]
+Why = Annotated[bool, typer.Option("--why", help="Show every signal of each score.")]
 MinConfidence = Annotated[
     float | None,
-    typer.Option("--min-confidence", min=0, max=1, help="Leave out what is less likely to answer, 0 to 1."),
+    typer.Option("--min-confidence", min=0, max=1, help="Leave out hits below this confidence, 0 to 1."),
 ]
 Origins = Annotated[
     list[str] | None,
-    typer.Option("--origin", metavar="ORIGIN", help="Only the words of: user, assistant, tool, web, ...; repeatable."),
+    typer.Option("--origin", metavar="ORIGIN", help="Only words of user, assistant, tool, web, ...; may be repeated."),
 ]
+
+
+SHARES = 4
+"""Signals that are shown of a hit, the strongest ones; --why shows all."""
 
 
 @with_owner()
@@ -42,10 +50,10 @@ def search(
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
-    """Search a memory; with a session only that conversation.
+    """Search a memory, or with --session one conversation.
 
-    A bar shows the score, and behind it stands what each signal brings to it. The handle, such as #12, is what other
-    verbs take: why, summary --expand, forget --ids.
+    The bar is the score; below the text stand the strongest signals, and --why shows all of them. Other verbs take
+    the handle, such as #12: why, summary --expand, forget --ids.
 
     Example: hybrid-memory search memory.db "where does she live?" -k 3 --why
     """
@@ -59,71 +67,29 @@ def search(
         return
     show_hits(hits, why=why)
     if not hits:
-        show(f"nothing {'certain ' if hits.unsure else ''}of {whose.scope} answers that")
+        show(f"nothing {'certain ' if hits.unsure else ''}of {whose.scope} answers that: try other words")
 
 
 def show_hits(hits: Sequence[Hit], *, why: bool) -> None:
     """Print each hit: its score as a bar, who said what, and what speaks for it."""
     from hybrid_memory.analysis import parts, spoken  # noqa: PLC0415 - half a second that help need not take
 
+    confidence, inside = headings(mostly_chinese(hit.record.text for hit in hits), "confidence", "in")
     for hit in hits:
         record = hit.record
         kind = "" if record.kind.value == "turn" else f"  [{record.kind.value}]"
-        place = "" if record.scope.session is None else f"  in {record.scope.session}"
+        place = "" if record.scope.session is None else f"  {inside} {record.scope.session}"
         who = spoken(record.speaker, record.origin)
-        sure = "" if hit.confidence is None else f"  confidence {hit.confidence:.2f}"
+        sure = "" if hit.confidence is None else f"  {confidence} {hit.confidence:.2f}"
         head = f"{bar(hit.score)} {hit.score:.3f}{sure}  #{record.turn}  {when(record.at)}  {who}{place}{kind}"
         show(one_line(head), style="bold cyan")
         if hit.asked is not None:
             show(one_line(f"{spoken(hit.asked.speaker, hit.asked.origin)}: {hit.asked.text}"), style="dim", indent=2)
         show(one_line(record.text), indent=2)
-        shares = " · ".join(f"{part.label} {part.share:.2f}" for part in parts(hit))
-        show(hit.why() if why else shares, style="dim", indent=2)
+        shares = [f"{part.label} {part.share:.2f}" for part in parts(hit)]
+        more = [f"{len(shares) - SHARES} more"] if len(shares) > SHARES else []
+        show(hit.why() if why else ", ".join([*shares[:SHARES], *more]), style="dim", indent=2)
 
-
-if TYPE_CHECKING:
-    from hybrid_memory import Event
-
-Newest = Annotated[int, typer.Option("--limit", "-n", min=0, help="The newest so many; 0 for all.")]
-
-
-@with_owner()
-def history(
-    store: StoreName,
-    *,
-    limit: Newest = 20,
-    since: Since = None,
-    until: Until = None,
-    owner: Owner,
-    as_json: AsJson = False,
-) -> None:
-    """Show what was said, oldest first, each turn with its handle.
-
-    Example: hybrid-memory history memory.db --since 2026-03-01 -n 50
-    """
-    with owner.opened(store, embedder="none") as whose:
-        events = whose.events(kinds=["message"], since=since, until=until, limit=limit or None)
-    if as_json:
-        print_json([shapes.turn(event) for event in events])
-        return
-    show_turns(events)
-    if not events:
-        show(f"nothing was said in {whose.scope}")
-
-
-def show_turns(events: Sequence[Event], *, whole: bool = False) -> None:
-    """Print each turn behind its handle, date, session and speaker."""
-    from hybrid_memory.analysis import spoken  # noqa: PLC0415 - see above
-
-    for event in events:
-        message, who = event.message, spoken(event.message.speaker, event.origin)
-        place = "" if event.scope.session is None else f"  in {event.scope.session}"
-        show(one_line(f"#{event.position}  {when(message.at)}  {who}{place}"), style="cyan")
-        show(message.text if whole else one_line(message.text), indent=2)
-
-
-if TYPE_CHECKING:
-    from hybrid_memory import Explanation, Message, ScopedMemory
 
 What = Annotated[
     str,
@@ -131,13 +97,13 @@ What = Annotated[
         metavar="WHAT", show_default=False, help="A turn (12, '#12' or the id of its event), or a field of the profile."
     ),
 ]
-ForQuery = Annotated[str | None, typer.Option("--query", "-q", metavar="TEXT", help="Say what this finds of the turn.")]
-WithinHits = Annotated[int, typer.Option("-k", min=1, help="With --query: how many hits it may have.")]
+ForQuery = Annotated[str | None, typer.Option("--query", "-q", metavar="TEXT", help="Why this finds the turn or not.")]
+WithinHits = Annotated[int, typer.Option("-k", min=1, help="With --query: how many hits the search has at most.")]
 
 _NUMBER = re.compile(r"#?(\d{1,18}(?:-#?\d{1,18})?)")
 
 
-@with_owner(session=False)
+@with_owner()
 def why(
     store: StoreName,
     what: What,
@@ -147,9 +113,9 @@ def why(
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
-    """Say where something comes from, word for word; with --query, why a turn comes back for it or does not.
+    """Explain where a turn or a value of the profile comes from; with --query, why a search finds a turn or not.
 
-    Of a turn it tells what was learned from it, and of a field of the profile which turns it rests on.
+    For a turn you see its words and what was learned from them, for a field of the profile the turns that state it.
 
     Example: hybrid-memory why memory.db profession
     Example: hybrid-memory why memory.db 12 --query "where does she live?"
@@ -186,19 +152,42 @@ def _of_turn(whose: ScopedMemory, what: str) -> Explanation:
 
     if what in UserProfile.model_fields:
         return whose.why(what)
-    turns = _turns(whose, what)
-    ids = {said.id for _, said in turns}
-    known = tuple(fact for fact in whose.facts(history=True) if ids.intersection(fact.sources))
+    events = turns_named(whose, what)
+    places = {event.position for event in events}
+    known = tuple(fact for fact in whose.facts(history=True) if places.intersection(fact.positions))
     told = tuple(f"{'says' if fact.current else 'once said'} {fact} ({fact.state})" for fact in known)
-    return Explanation(f"{handle(what)} in the log", told or ("nothing was learned from it",), turns, known)
+    turns = tuple((f"#{event.position}", event.message) for event in events)
+    name = handle(what) if len(turns) > 1 else turns[0][0]
+    return Explanation(f"{name} in the log", told or ("nothing was learned from it",), turns, known)
 
 
-def _turns(whose: ScopedMemory, what: str) -> tuple[tuple[str, Message], ...]:
-    """The turns behind a handle or an id, each with its own handle where that is known."""
-    said = whose.expand(handle(what))
+def turns_named(whose: ScopedMemory, what: str) -> list[Event]:
+    """The turns behind a handle, a stretch of handles or the id of one turn.
+
+    Raises:
+        InvalidInputError: there is none, or the id is that of turns in several sessions.
+    """
     number = _NUMBER.fullmatch(what.strip())
-    if number is None:
-        return tuple((str(message.id), message) for message in said)
-    last = int(number[1].replace("#", "").rpartition("-")[2])
-    events = whose.events(before=last + 1, kinds=["message"], limit=len(said))
-    return tuple((f"#{event.position}", event.message) for event in events)
+    if number is not None and "-" in number[1]:
+        said = whose.expand(handle(what))
+        last = int(number[1].replace("#", "").rpartition("-")[2])
+        return whose.events(before=last + 1, kinds=["message"], limit=len(said))
+    found = one_turn(whose, what)
+    if not found:
+        raise InvalidInputError(f"{whose.scope} has no turn {handle(what)!r}: hybrid-memory history shows the handles")
+    return found
+
+
+def one_turn(whose: ScopedMemory, what: str) -> list[Event]:
+    """The turn with this handle or id, if there is one.
+
+    Raises:
+        InvalidInputError: the id is that of turns in several sessions.
+    """
+    name = handle(what)
+    events = whose.events(which=[int(name[1:]) if name.startswith("#") and name[1:].isdecimal() else what])
+    found = [event for event in events if event.kind == "message"]
+    if len(found) > 1:
+        places = listed([f"#{event.position} in {event.scope.session}" for event in found])
+        raise InvalidInputError(f"{what!r} is the id of {len(found)} turns: give one of the handles {places}")
+    return found

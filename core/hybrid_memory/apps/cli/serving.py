@@ -30,19 +30,29 @@ HTTP = "HTTP"
 User = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", rich_help_panel=OWNER, help="The user.")]
 Spaces = Annotated[
     list[str] | None,
-    typer.Option("--space", metavar="NAME", help="A shared space that is open here; may be given again and again."),
+    typer.Option("--space", metavar="NAME", help="A shared space to open; may be repeated."),
 ]
 Port = Annotated[
     int | None,
-    typer.Option("--http", min=0, max=65535, metavar="PORT", rich_help_panel=HTTP, help="Instead of stdio; 0: any."),
+    typer.Option(
+        "--http",
+        min=0,
+        max=65535,
+        metavar="PORT",
+        rich_help_panel=HTTP,
+        help="Use HTTP, not stdio; 0: any port.",
+    ),
 ]
 Host = Annotated[
-    str, typer.Option(metavar="ADDRESS", rich_help_panel=HTTP, help="To listen on; others than this machine's own.")
+    str, typer.Option(metavar="ADDRESS", rich_help_panel=HTTP, help="Address to listen on, if other machines connect.")
 ]
 Allowed = Annotated[
     list[str] | None,
     typer.Option(
-        "--allow-host", metavar="NAME", rich_help_panel=HTTP, help="A name under which clients reach it, as behind TLS."
+        "--allow-host",
+        metavar="NAME",
+        rich_help_panel=HTTP,
+        help="A name that clients reach it by, such as a proxy's.",
     ),
 ]
 
@@ -61,8 +71,8 @@ def mcp(
 ) -> None:
     """Serve one owner's memory to the hosts of the Model Context Protocol, such as Claude.
 
-    Whose memory it is stands here alone: no client can choose another. A store that is not there yet is made.
-    Over HTTP clients show a bearer token, from HYBRID_MEMORY_MCP_TOKEN or made and told here.
+    The options here fix the owner: no client can choose another. A missing store is created. Over HTTP, clients send a
+    bearer token: the one in HYBRID_MEMORY_MCP_TOKEN, or one that is made and printed here.
 
     Example: hybrid-memory mcp memory.db --user alice
     """
@@ -93,7 +103,7 @@ def _print_address(url: str, token: str) -> None:
     _print_url(url, token)
 
 
-PagePort = Annotated[int, typer.Option(min=0, max=65535, help="To listen on; 0 takes a free one.")]
+PagePort = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
 Write = Annotated[bool, typer.Option("--write", help="Let the page forget turns; it only reads otherwise.")]
 Browser = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")]
 
@@ -107,9 +117,9 @@ def inspect(
     browser: Browser = False,
     owner: Owner,
 ) -> None:
-    """Look at a store in a browser: its log, searches with their scores, facts, summaries and prompts.
+    """Look at a store in a browser: turns, searches with their scores, facts, summaries and prompts.
 
-    The page is served to this machine alone, and the printed address lets in whoever has it. Ctrl-C ends it.
+    Only this machine can reach the page, by the address that is printed. Ctrl-C ends it.
 
     Example: hybrid-memory inspect memory.db --open
     """

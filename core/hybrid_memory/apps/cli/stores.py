@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from functools import wraps
 from inspect import Parameter
 from pathlib import Path
@@ -16,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from hybrid_memory.apps.cli.listing import listed, sessions_of
+from hybrid_memory.apps.cli.vectors import make_vectors
 from hybrid_memory.errors import (
     EmbedderMismatchError,
     InvalidConfigError,
@@ -29,16 +30,10 @@ from hybrid_memory.urls import shown_url
 if TYPE_CHECKING:
     from hybrid_memory import HybridMemory, MemoryConfig, Scope, ScopedMemory
 
-MANY = 100
-"""Missing vectors that are made without a word before a search."""
-
-SHOWN = 10
-"""Owners that an error lists."""
-
 KEY = "HYBRID_MEMORY_KEY"
 """The environment variable with the key of an encrypted store: on the command line others would see it."""
 
-OWNER = "Whose"
+OWNER = "Whose memory"
 """Panel of the help."""
 
 
@@ -104,7 +99,7 @@ UserName = Annotated[
 AgentName = Annotated[str | None, typer.Option("--agent", metavar="NAME", rich_help_panel=OWNER, help="The agent.")]
 SessionName = Annotated[
     str | None,
-    typer.Option("--session", "-s", metavar="NAME", rich_help_panel=OWNER, help="One conversation of theirs."),
+    typer.Option("--session", "-s", metavar="NAME", rich_help_panel=OWNER, help="Only this conversation."),
 ]
 EmbeddedBy = Annotated[
     EmbedderName,
@@ -112,7 +107,7 @@ EmbeddedBy = Annotated[
         "--embedder",
         parser=EmbedderName.parsed,
         metavar=NAMED,
-        help="What makes vectors: auto leaves it to the settings, none is words alone.",
+        help="What makes vectors: auto takes it from the settings, none leaves words alone.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -130,7 +125,8 @@ def open_store(
     """The memory behind a name; the key of an encrypted store is taken from the environment, see `KEY`.
 
     A store whose vectors come from another embedder than the configured one is opened all the same: with the hashing
-    embedder if they are its, else for words alone, which is said on stderr.
+    embedder if they are its, else for words alone, which is said on stderr. One that was filled without an embedder
+    stays without, unless the settings name one.
 
     Args:
         store: a file, a store URL, or a YAML file of settings.
@@ -154,7 +150,11 @@ def open_store(
         config = config.model_copy(update={"language_model": None})
     given: dict[str, Any] = {"language_model": language_model, "read_only": read_only, "key": store_key(config)}
     try:
-        return _opened(config, embedder, given)
+        memory = _opened(config, embedder, given)
+        if embedder is not None or config.embedder != EmbedderName.AUTO or not _chose_words(memory):
+            return memory
+        memory.close()
+        return _opened(config, "none", given)
     except EmbedderMismatchError as error:
         if config.embedder != "auto" or embedder is not None:
             raise
@@ -188,6 +188,12 @@ def _usable(language_model: str | None) -> bool:
         typer.echo(f"no language model is asked: {error}", err=True)
         return False
     return True
+
+
+def _chose_words(memory: HybridMemory) -> bool:
+    """Whether everything is indexed and nothing has a vector, as after an import without embedder."""
+    told = memory.stats()
+    return bool(told.embedder and told.records and not told.vectors and told.vectors_of is None)
 
 
 def _opened(config: MemoryConfig, embedder: Any, given: dict[str, Any]) -> HybridMemory:
@@ -241,11 +247,21 @@ class Owner:
     session: str | None = None
 
     @contextmanager
-    def opened(self, store: str, *, embedder: Any = None, recalls: bool = False) -> Iterator[ScopedMemory]:
-        """What a store has of them, as a verb takes it that ends at once; one that recalls makes missing vectors."""
+    def opened(
+        self, store: str, *, embedder: Any = None, recalls: bool = False, learns: bool = False
+    ) -> Iterator[ScopedMemory]:
+        """What a store has of them, as a verb takes it that ends at once.
+
+        One that recalls first makes missing vectors, and one that learns first reads the turns that were not read yet,
+        at a terminal under a bar.
+        """
         with open_store(store, background=False, embedder=embedder) as memory:
             whose = self.of(memory, known=True)
-            yield self.of(memory.as_read_only(), known=True) if recalls and not _embedded(memory, whose) else whose
+            if learns and sys.stderr.isatty():
+                whose.learn()
+            if recalls and not make_vectors(memory, whose, store):
+                whose = self.of(memory.as_read_only(), known=True)
+            yield whose
 
     def of(self, memory: HybridMemory, *, known: bool = False) -> ScopedMemory:
         """Their memory.
@@ -255,7 +271,7 @@ class Owner:
             known: it must have something of the owner already. Then what is named need only fit one owner.
 
         Raises:
-            InvalidInputError: no owner or several fit; the error lists them.
+            InvalidInputError: no owner or several fit, or the session is not there; the error lists those that are.
         """
         named = {"tenant": self.tenant, "user": self.user, "agent": self.agent}
         given = {part: name for part, name in named.items() if name is not None}
@@ -266,31 +282,24 @@ class Owner:
         exact = [owner for owner in fitting if len(given) == sum(getattr(owner, part) is not None for part in named)]
         match exact or fitting:
             case [owner]:
+                if known and self.session is not None:
+                    _check_session(memory.for_scope(owner), self.session)
                 return memory.scoped(tenant=owner.tenant, user=owner.user, agent=owner.agent, session=self.session)
             case []:
                 raise InvalidInputError(_nobody(memory, given, owners))
             case several:
-                raise InvalidInputError(f"whose memory? give --user, --agent or --tenant: {_listed(several)}")
+                raise InvalidInputError(
+                    f"several owners are here, give --user, --agent or --tenant: {listed([*map(str, several)])}"
+                )
 
 
-def _embedded(memory: HybridMemory, whose: ScopedMemory) -> bool:
-    """Make the vectors that are missing, at a terminal under a bar; False if that was interrupted."""
-    stats = memory.stats()
-    if stats.embedder is None or stats.pending <= MANY:
-        return True
-    if not sys.stderr.isatty():
-        wait = memory.config.orchestration.model_timeout.total_seconds()
-        typer.echo(f"{stats.pending:,} vectors are still to be made: as many as {wait:g} seconds allow now", err=True)
-        return True
-    try:
-        whose.flush()
-    except KeyboardInterrupt:
-        left = f"{memory.stats().pending:,} vectors are still to be made, with the next search"
-        typer.echo(f"interrupted: {left}; what has none is found by its words", err=True)
-        return False
-    except ModelError as error:  # recall goes by words
-        typer.echo(str(error), err=True)
-    return True
+def _check_session(whose: ScopedMemory, session: str) -> None:
+    rows = sessions_of(whose)
+    if any(row.session == session for row in rows):
+        return
+    names = [row.session for row in rows if row.session is not None]
+    there = f"there are: {listed(names)}" if names else "there are none"
+    raise InvalidInputError(f"{whose.scope} has no session {session!r}; {there}")
 
 
 def with_owner(*, session: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -319,14 +328,9 @@ def with_owner(*, session: bool = True) -> Callable[[Callable[..., None]], Calla
 
 def _nobody(memory: HybridMemory, given: dict[str, str], owners: list[Scope]) -> str:
     if not owners:
-        return f"{memory.url} is empty: whose memory is it to be? give --user, or fill it with hybrid-memory import"
+        return f"{memory.url} is empty: name its owner with --user, or fill it with hybrid-memory import"
     wanted = " ".join(f"{part}={name!r}" for part, name in given.items())
-    return f"{memory.url} has nothing of {wanted}; there are: {_listed(owners)}"
-
-
-def _listed(owners: list[Scope]) -> str:
-    more = len(owners) - SHOWN
-    return "; ".join([*map(str, owners[:SHOWN]), *([f"and {more} more"] if more > 0 else [])])
+    return f"{memory.url} has nothing of {wanted}; there are: {listed([*map(str, owners)])}"
 
 
 def _quiet(config: MemoryConfig) -> MemoryConfig:
@@ -337,27 +341,3 @@ def _quiet(config: MemoryConfig) -> MemoryConfig:
             "recall": config.recall.model_copy(update={"count_uses": False}),
         }
     )
-
-
-MOMENT = "DATE"
-
-
-def moment(text: str | datetime) -> datetime:
-    """The instant that ISO 8601 text tells, in UTC where it names no zone.
-
-    Raises:
-        InvalidInputError: it tells none.
-    """
-    from hybrid_memory.validation import instant  # noqa: PLC0415 - help need not wait for it
-
-    result = instant(text)
-    if result is None:
-        raise InvalidInputError(f"{text!r} is no date: write it like 2026-03-01 or 2026-03-01T14:30+01:00")
-    return result
-
-
-Since = Annotated[
-    datetime | None,
-    typer.Option(parser=moment, metavar=MOMENT, help="Only what was said then or later, such as 2026-03-01."),
-]
-Until = Annotated[datetime | None, typer.Option(parser=moment, metavar=MOMENT, help="Only what was said before.")]

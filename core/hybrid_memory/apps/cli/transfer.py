@@ -23,6 +23,7 @@ import typer
 from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.printing import as_json, print_json, show
 from hybrid_memory.apps.cli.stores import AsJson, EmbeddedBy, EmbedderName, Owner, StoreName, open_store, with_owner
+from hybrid_memory.display import counted
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError
 
 if TYPE_CHECKING:
@@ -190,8 +191,11 @@ def import_chats(
         print_json(values)
         return
     known = f", {before:,} of them known" if before else ""
-    show(f"{messages:,} messages in {len(sessions):,} sessions of {whose.scope}{known}")
-    show(f"indexed {derived.indexed:,}, embedded {derived.embedded:,}, learned {derived.learned:,} claims", style="dim")
+    show(f"{counted(messages, 'turn')} in {counted(len(sessions), 'session')} of {whose.scope}{known}")
+    show(
+        f"indexed {derived.indexed:,}, embedded {derived.embedded:,}, learned {counted(derived.learned, 'claim')}",
+        style="dim",
+    )
 
 
 def remember_all(memory: HybridMemory, whose: ScopedMemory, messages: Sequence[SessionMessages]) -> int:
@@ -248,7 +252,7 @@ def export(
                 typer.echo(line)
             return
         count = _written(out, lines)
-    typer.echo(f"{count:,} {'messages' if form is ExportForm.JSONL else 'sessions'} in {out}", err=True)
+    typer.echo(f"{counted(count, 'message' if form is ExportForm.JSONL else 'session')} in {out}", err=True)
 
 
 def _by_message(whose: ScopedMemory) -> Iterator[str]:

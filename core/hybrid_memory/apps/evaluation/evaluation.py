@@ -44,6 +44,11 @@ GRADE_TOKENS = (2500, 700)
 
 TIMEOUT = timedelta(minutes=5)
 
+NOTHING_TO_ASK = "tells nothing that could be asked: give probes, or a model and written="
+
+NAMED = 3
+"""Transcripts that a reason names."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -137,7 +142,7 @@ class Evaluation:
         self._transcripts = {name: named[name] for name in self._exact}
         self.left_out = self._reasons(named)
         if not self._transcripts:
-            raise InvalidInputError("; ".join(self.left_out))
+            raise InvalidInputError("; ".join(self.left_out_by_reason))
         self._history = {
             name: sum(message_tokens(message, count) for message in chat.messages)
             for name, chat in self._transcripts.items()
@@ -148,12 +153,29 @@ class Evaluation:
         self._journal = Journal(None if folder is None else Path(folder) / "journal.jsonl")
 
     def _reasons(self, named: Mapping[str, Transcript]) -> tuple[str, ...]:
-        limit = self._setting.max_tokens
-        fits = f"fits into {limit} tokens, so that nothing of it would be compressed: give a smaller max_tokens"
-        nothing = "tells nothing that could be asked: give probes, or a model and written="
         return tuple(
-            f"{name} {nothing if self._truncated[name] else fits}" for name in named if name not in self._exact
+            f"{name} {NOTHING_TO_ASK if self._truncated[name] else self._fits}"
+            for name in named
+            if name not in self._exact
         )
+
+    @property
+    def _fits(self) -> str:
+        return f"fits into {self._setting.max_tokens} tokens, so that nothing is compressed: give a smaller max_tokens"
+
+    @property
+    def left_out_by_reason(self) -> tuple[str, ...]:
+        """The transcripts that are not evaluated, in one line for each reason."""
+        lines = []
+        for reason in (self._fits, NOTHING_TO_ASK):
+            names = [line.removesuffix(f" {reason}") for line in self.left_out if line.endswith(f" {reason}")]
+            if len(names) > NAMED:
+                names = [*names[:NAMED], f"{len(names) - NAMED:,} more"]
+            if len(names) > 1:
+                lines.append(f"each of {', '.join(names[:-1])} and {names[-1]} {reason}")
+            elif names:
+                lines.append(f"{names[0]} {reason}")
+        return tuple(lines)
 
     def _exact_probes(self, chat: Transcript, given: Mapping[str, Sequence[Probe]] | None) -> list[Probe]:
         probes = list(given[chat.name]) if given and chat.name in given else probes_of(chat, self._truncated[chat.name])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from hybrid_memory.text.patterns import lazy
+
 MAX_LINE_CHARS = 200
 MAX_LOOKED_AT = 600
 MAX_FRAME_LINES = 200
@@ -13,7 +15,7 @@ MAX_FRAME_LINES = 200
 _MARKERS = """rror RROR xception FAIL ailed ailure atal FATAL CRITICAL SEVERE anic PANIC Interrupt imeout imed nable
     annot could found denied fault refused dumped reference such xit returncode status Traceback
     错误 失败 异常 报错 出错 超时 拒绝 崩溃""".split()
-_TROUBLE = re.compile(
+_TROUBLE = lazy(
     r"""
     (?: ^ | [\s>|\]"'(] ) [\w.]* (?: Error | Exception | Interrupt | Timeout ) (?: \s*: | \s*$ )
     | ^ .{0,60}? \b (?: ERROR | FATAL | CRITICAL | SEVERE | PANIC | FAILED | FAIL ) \b
@@ -29,13 +31,13 @@ _TROUBLE = re.compile(
     """,
     re.VERBOSE,
 )
-_FINE = re.compile(
+_FINE = lazy(
     # Neither counts of nothing and banners, nor source code and emphasis that only speak of errors.
     r"(?i)^(?:\d+[:|\t])?\s*(?:from|import|except|raise|class|def|catch|throw|\*\*)\b|^\*\*|\b(?:0|no|zero|without)\s+(?:errors?|failures?|failed|exceptions?)\b"
     r"|\b(?:errors?|failed|failures?)\s*[=:]\s*0\b"
     r"|(?:没有|没|未发现|未见|无|零|0\s*个)(?:任何)?(?:错误|失败|异常|报错)|status code:? 2\d\d\b|^[=_*-]{3,}\D*$"
 )
-_VARYING = re.compile(r"0x[0-9a-fA-F]+|\d+")
+_VARYING = lazy(r"0x[0-9a-fA-F]+|\d+")
 _TRACEBACK = "Traceback (most recent call last)"
 
 

@@ -11,6 +11,7 @@ from itertools import islice
 
 from hybrid_memory.context.offload.failures import failures
 from hybrid_memory.log.media import base64_kind
+from hybrid_memory.text.patterns import lazy
 
 SAMPLE_LINES = 300
 MAX_FAILURES = 12
@@ -20,33 +21,29 @@ END_LINES = 4
 MAX_END_LINES = 1000
 MAX_CODE_LINES = 10_000
 
-_BASE64 = re.compile(r"(?:data:[\w.+/;=-]{0,200},)?[A-Za-z0-9+/]{40}[A-Za-z0-9+/\r\n]*={0,2}\s*")
-_DIFF_FILE = re.compile(r"^(?:diff --git a/.* b/(.*)|\+\+\+ (?:b/)?([^\t\n]*).*)$", re.MULTILINE)
-_MARKUP = re.compile(
-    r"(?:<\?xml[^>]*>\s*|<!--[^>]*>\s*|<!DOCTYPE[^>]*>\s*){0,5}<([a-zA-Z][\w:.-]*)[^<>]*>", re.IGNORECASE
-)
-_TITLE = re.compile(r"<title[^>]*>([^<]*)", re.IGNORECASE)
-_TAG = re.compile(r"<([a-zA-Z][\w:.-]*)")
+_BASE64 = lazy(r"(?:data:[\w.+/;=-]{0,200},)?[A-Za-z0-9+/]{40}[A-Za-z0-9+/\r\n]*={0,2}\s*")
+_DIFF_FILE = lazy(r"^(?:diff --git a/.* b/(.*)|\+\+\+ (?:b/)?([^\t\n]*).*)$", re.MULTILINE)
+_MARKUP = lazy(r"(?:<\?xml[^>]*>\s*|<!--[^>]*>\s*|<!DOCTYPE[^>]*>\s*){0,5}<([a-zA-Z][\w:.-]*)[^<>]*>", re.IGNORECASE)
+_TITLE = lazy(r"<title[^>]*>([^<]*)", re.IGNORECASE)
+_TAG = lazy(r"<([a-zA-Z][\w:.-]*)")
 _NUMBERED = r"(?:[ ]*\d+[:|\t][ ]?)?"
-_DEFINITION = re.compile(
+_DEFINITION = lazy(
     rf"{_NUMBERED}([ \t]*)((?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub|"
     r"pub\(crate\)|unsafe|inline|virtual|override)[ ]+)*(?:def|class|function\*?|func|fn|interface|struct|enum|trait|"
     r"impl|namespace)\b[ <(].*|(?:export )?(?:const|let|var)[ ]\w+[ ]*=[ ]*(?:async[ ]*)?(?:\([^()]*\)|\w+)[ ]*=>.*|"
     r"[A-Za-z_][\w*&:<>, ]*[ ][*&]*[\w:~]+\([^;]*\)[ ]*(?:const[ ]*)?\{)[ \t\r]*$"
 )
-_CODE = re.compile(
+_CODE = lazy(
     rf"{_NUMBERED}\s*(?:.*[{{}}(\[;]\s*$|import\b|from \S+ import|return\b|#include|using\b|package\b|"
     r"(?:let|const|var) |(?:if|for|while|def|class|else|elif|try|except|with|fn|func)\b.*[:{]\s*$|self\.|@\w|//|/?\*|"
     r"[\w.\[\]]+ ?[-+:]?= ?\S|\w[\w.]*\(.*\)\s*$)"
 )
-_RUN = re.compile(r"^(?:Traceback \(most recent|=+ .* =+$|\$ |E   )", re.MULTILINE)
-_STAMP = re.compile(
-    r"\W{0,2}(?:\d{4}[-/.年]\d|\d\d:\d\d|[A-Z][a-z]{2} +\d+ \d\d:|(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b)"
-)
-_LISTED = re.compile(r"((?:\.{0,2}/)?[\w.@+-]+(?:/[\w.@+-]+)+/?)(?::\d+)?(?:[:-].*)?$")
-_HEADING = re.compile(rf"^{_NUMBERED}(#{{1,4}} .+|第[一二三四五六七八九十\d]+[章节条].*)$", re.MULTILINE)
-_BARE = re.compile(r"[\s=*_#-]*(?:</?[\w:.-]+>)?\s*")
-_RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)+\|?\s*")
+_RUN = lazy(r"^(?:Traceback \(most recent|=+ .* =+$|\$ |E   )", re.MULTILINE)
+_STAMP = lazy(r"\W{0,2}(?:\d{4}[-/.年]\d|\d\d:\d\d|[A-Z][a-z]{2} +\d+ \d\d:|(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b)")
+_LISTED = lazy(r"((?:\.{0,2}/)?[\w.@+-]+(?:/[\w.@+-]+)+/?)(?::\d+)?(?:[:-].*)?$")
+_HEADING = lazy(rf"^{_NUMBERED}(#{{1,4}} .+|第[一二三四五六七八九十\d]+[章节条].*)$", re.MULTILINE)
+_BARE = lazy(r"[\s=*_#-]*(?:</?[\w:.-]+>)?\s*")
+_RULE = lazy(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)+\|?\s*")
 
 ROW_CHARS = 160
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 
 from hybrid_memory.context.summary import Section
+from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokenize import terms
 
 THRESHOLD = 0.3
@@ -80,8 +80,8 @@ CUES: tuple[Cue, ...] = (
         r"我想(?:要|找|订|买|去|问|知道|吃)?|帮我|请(?!问一下)|麻烦|需要你|能不能|可以(?:帮|给)|目标是|任务是|推荐"),
 )  # fmt: skip
 
-_ENGLISH = tuple((cue, re.compile(cue.english)) for cue in CUES)
-_BOTH = tuple((cue, re.compile(f"{cue.english}|{cue.chinese}")) for cue in CUES)
+_ENGLISH = tuple((cue, lazy(cue.english)) for cue in CUES)
+_BOTH = tuple((cue, lazy(f"{cue.english}|{cue.chinese}")) for cue in CUES)
 
 
 def _cues(text: str) -> list[Cue]:
@@ -90,14 +90,14 @@ def _cues(text: str) -> list[Cue]:
     return [cue for cue, pattern in (_ENGLISH if text.isascii() else _BOTH) if pattern.search(lower)]
 
 
-_SPECIFIC = re.compile(
+_SPECIFIC = lazy(
     r"\d+(?:[.,:/-]\d+)*\s?(?:%|[a-zA-Z°$€£¥]{1,3}\b|元|块|岁|年|月|日|号|点|分|小时|天|周|公里|米|个|次|人)?"
     r"|[$€£¥]\s?\d"
     r"|(?<=[a-z,;] )[A-Z][\w'’-]+"  # a name: a capital inside a sentence
     r"|[“\"「『《][^”\"」』》\n]{1,60}[”\"」』》]"
     r"|\w@[\w-]+\.\w|\w/\w|\w\.(?:py|js|ts|md|json|ya?ml|toml|txt|csv|go|rs|java)\b|Error\b|Exception\b"
 )  # fmt: skip
-_QUESTION = re.compile(r"[?？]|[吗呢][。!！]?$")
+_QUESTION = lazy(r"[?？]|[吗呢][。!！]?$")
 """Matched at the end of a sentence."""
 
 

@@ -5,7 +5,6 @@ Known by cues of both languages and by the topic that two statements share, with
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -13,6 +12,7 @@ from functools import lru_cache
 from hybrid_memory.context.summary import Line, Section
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.log.origin import MARKED
+from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokenize import terms
 
 NEAR = 12
@@ -29,7 +29,7 @@ OPEN = 0.8
 
 _PLANS = (Section.DECISIONS, Section.NEXT_STEPS, Section.INTENT)
 
-_CHANGED = re.compile(
+_CHANGED = lazy(
     r"\binstead\b|\brather than\b|\b(?:i'd|i would|we'd|let's) rather\b|\b(?:chang\w+|made up) (?:my|our|his|her) mind"
     r"|\bon second thoughts?\b|\bscrap (?:that|the)\b|\bforget (?:about )?(?:that|the|it)\b|\bscratch that\b"
     r"|\b(?:switch|swap|chang|mov|postpon|push|reschedul|brought|bring|extend|delay|put)\w* .{0,60}?\b(?:to|until|till"
@@ -39,19 +39,19 @@ _CHANGED = re.compile(
     r"|改(?:成|为|到|用|在|期|主意|天|乘|坐|去|买|订|吃|喝|选)|换(?:成|为|到|个|一)|推迟|延(?:期|后|长)|提前(?:到|至)|取消"
     r"|不用了|不要了|不去了|不买了|不订了|算了|作废|还是.{1,14}吧|而不是|重新(?:选|定|安排)|别.{1,8}了|不.{1,8}了(?=[，。！,.!]|$)"
 )
-_ENDED = re.compile(
+_ENDED = lazy(
     r"\bno longer\b|(?:\b(?:not|never)\b|n['’]t\b).{0,60}\bany ?more\b"
     r"|\b(?:stopped|quit|gave up|given up|went off|gone off)\b"
     r"|\bused to\b|\b(?:now prefer|prefer .{1,40} now)\b|不再|戒了|(?:不|没).{1,8}了(?=[，。！,.!]|$)|以前.{1,10}现在"
 )
-_CORRECTS = re.compile(
+_CORRECTS = lazy(
     r"\binstead\b(?! of)|\bi'd rather\b|\b(?:chang\w+|made up) (?:my|our) mind|\bon second thoughts?\b"
     r"|\b(?:scratch|forget) (?:about )?(?:that|it)\b|\b(?:no|actually),? (?:let's|wait|make it|we'll|i'll)\b"
     r"|改(?:成|为|到|用|期|主意|天|乘|坐|买|订|吃|喝|选)|换(?:成|为|到|个|一)|算了|不用了|不要了|还是.{1,14}吧"
 )
 """Of these, what speaks for itself: it corrects what was said just before, also without naming it."""
 
-_PAST = re.compile(
+_PAST = lazy(
     r"\b(\w{2,}ed|paid|sent|bought|made|done|written|wrote|met|got|told|given|gave|taken|took|found|built|left|sold"
     r"|brought|spoken|spoke|seen|saw|chosen|chose|set|put|read|cut|rung|rang|held|hung|kept|won|sorted)\b"
 )
@@ -65,13 +65,13 @@ _BASES = {
 _ENDS = frozenset("done finished completed sorted settled solved fixed handled".split())
 """Words by which any task is done."""
 
-_DONE_CHINESE = re.compile(r"已经?.{0,14}|(?:完|好|掉|过|妥|齐|[交订买付寄发办写修打约送取领签])了|搞定|完成了")
-_UNDONE = re.compile(
+_DONE_CHINESE = lazy(r"已经?.{0,14}|(?:完|好|掉|过|妥|齐|[交订买付寄发办写修打约送取领签])了|搞定|完成了")
+_UNDONE = lazy(
     r"\b(?:not|no|never|will|would|should|must|need(?:s|ed)?|have to|has to|had to|going to|to be|if|when|once|until"
     r"|till|unless|before|can|could|may|might|please|let's)\b|n['’]t\b|'ll\b|[?？]"
     r"|没|未|不|(?<!重)要|(?<![觉记值])得|如果|等|之前|以后|别|请|打算|准备|计划|吗"
 )
-_DEFERS = re.compile(
+_DEFERS = lazy(
     r"\b(?:don'?t know|not sure|no idea|let me (?:check|ask|find out|come back|get back)"
     r"|(?:i|we)(?:'ll| will| need to| have to| must) (?:check|ask|find out|get back|come back|think about it)"
     r"|get back to|still open|undecided|come back to"

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import faiss
 import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
+from hybrid_memory.engines.sqlite import lazy_faiss as faiss
 from hybrid_memory.engines.sqlite.quantized import MAGIC, Block, Part, QuantizedVectors, Shape
 
 TRAINED_ON = 32

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import faiss
 import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
+from hybrid_memory.engines.sqlite import lazy_faiss as faiss
 from hybrid_memory.engines.sqlite.quantized import Mask, QuantizedVectors
 from hybrid_memory.index.port import Matches
 

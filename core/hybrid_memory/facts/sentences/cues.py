@@ -8,12 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from hybrid_memory.arrays import Floats
+from hybrid_memory.text.patterns import lazy
 
 LONG_CHARS = 100
 """A length that counts as 1; up to three times as much counts."""
 
 CUES = tuple(
-    re.compile(cue, re.IGNORECASE)
+    lazy(cue, re.IGNORECASE)
     for cue in (
         r"[?？]",
         r"[?？]\W*$",

@@ -21,6 +21,7 @@ from hybrid_memory.text.dates.calendar import (
     season_of,
     year_of,
 )
+from hybrid_memory.text.patterns import lazy
 
 _DIGITS = {digit: value for value, digits in enumerate("〇零 一 二两 三 四 五 六 七 八 九".split()) for digit in digits}
 _DAYS = {"大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2, "大后": 3}
@@ -210,7 +211,7 @@ def _clock(match: re.Match[str], _: Moment) -> Found | None:
 
 
 def _rule(cues: str, pattern: str, read: Reading) -> Rule:
-    return Rule(tuple(cues.split()), re.compile(pattern), read)
+    return Rule(tuple(cues.split()), lazy(pattern), read)
 
 
 def _reaches(before: str, behind: str) -> bool:
@@ -272,13 +273,13 @@ CHINESE = Language(
             _clock,
         ),
     ),
-    link=re.compile(r"[\s，、,（(]{0,2}[的在]?[）)]?"),
-    to=re.compile(r"\s?[到至~～—-]{1,2}\s?"),
-    since=re.compile(r"(?:自从?|从|打从?)$"),
-    onward=re.compile(r"以来|至今|到现在|起(?![床身来飞码初点先])|开始"),
+    link=lazy(r"[\s，、,（(]{0,2}[的在]?[）)]?"),
+    to=lazy(r"\s?[到至~～—-]{1,2}\s?"),
+    since=lazy(r"(?:自从?|从|打从?)$"),
+    onward=lazy(r"以来|至今|到现在|起(?![床身来飞码初点先])|开始"),
     reaches=_reaches,
-    past=re.compile(r"了(?!吗|解)|过(?![来去节年期敏程分滤生])|曾|刚|已经|以前|那时"),
-    future=re.compile(
+    past=lazy(r"了(?!吗|解)|过(?![来去节年期敏程分滤生])|曾|刚|已经|以前|那时"),
+    future=lazy(
         r"要(?!求|不)|(?<![开聚晚约机社])会(?![议员计])|将|打算|准备|计划|提醒|想|记得|必须|得去|预约|约好|安排|改[到成]|推迟|延期|顺延|见[!！。]?$"
     ),
 )

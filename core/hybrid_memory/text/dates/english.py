@@ -21,6 +21,7 @@ from hybrid_memory.text.dates.calendar import (
     season_of,
     year_of,
 )
+from hybrid_memory.text.patterns import lazy
 
 NUMBERS = {
     word: value
@@ -237,7 +238,7 @@ def _third(match: re.Match[str], _: Moment) -> Found:
 
 def _rule(cues: str, pattern: str, read: Reading) -> Rule:
     written = rf"(?<![a-z0-9_])(?:{pattern.replace(' ', _BLANK)})(?![a-z0-9_])"
-    return Rule(tuple(cues.split()), re.compile(written, re.IGNORECASE), read)
+    return Rule(tuple(cues.split()), lazy(written, re.IGNORECASE), read)
 
 
 _BLANK = r"\s{1,3}"
@@ -279,7 +280,7 @@ ENGLISH = Language(
         _rule(_MONTHS, rf"(?:the )?{ORDINAL} (?:of )?{MONTH}(?:,? {YEAR}(?!:))?", _date),
         Rule(
             ("0-0", "0/0", "0.0"),
-            re.compile(r"(?<![A-Za-z0-9_.])(?P<year>(?:19|20)\d\d)([-/.])(?P<one>\d\d?)\2(?P<two>\d\d?)(?!\d)"),
+            lazy(r"(?<![A-Za-z0-9_.])(?P<year>(?:19|20)\d\d)([-/.])(?P<one>\d\d?)\2(?P<two>\d\d?)(?!\d)"),
             _year_first,
         ),
         _rule("0-0 0/0 0.0", r"(?P<one>\d\d?)([/.-])(?P<two>\d\d?)\2(?P<year>(?:19|20)\d\d)(?!\.\d)", _year_last),
@@ -322,17 +323,17 @@ ENGLISH = Language(
             _third,
         ),
     ),
-    link=re.compile(r"[\s,-]{0,3}(?:(?:at|on|by|around|about|from|in the|of|in)\s{1,3})?", re.IGNORECASE),
-    to=re.compile(r"\s{0,3}(?:to|until|till|through|-|–|—)\s{0,3}", re.IGNORECASE),
-    since=re.compile(r"(?<!\w)(?:ever )?since\s{1,3}$", re.IGNORECASE),
-    onward=re.compile(r"(?!)"),
+    link=lazy(r"[\s,-]{0,3}(?:(?:at|on|by|around|about|from|in the|of|in)\s{1,3})?", re.IGNORECASE),
+    to=lazy(r"\s{0,3}(?:to|until|till|through|-|–|—)\s{0,3}", re.IGNORECASE),
+    since=lazy(r"(?<!\w)(?:ever )?since\s{1,3}$", re.IGNORECASE),
+    onward=lazy(r"(?!)"),
     reaches=lambda before, behind: bool(before or behind),
-    past=re.compile(
+    past=lazy(
         r"\b(?:was|were|did|didn't|had|went|got|took|came|saw|met|made|said|told|bought|ate|left|began|gave|felt|heard"
         r"|quit|lost|found|won|sold|ran|flew|drove|spent|wrote|became|grew|broke|fell|kept|paid|sent|slept|spoke|taught"
         r"|woke|born|ago|just|already)\b|\b(?:I|we|he|she|they|you|[A-Z][a-z]+)\s(?:\w{2,9}ly\s)?\w{3,}ed\b"
     ),
-    future=re.compile(
+    future=lazy(
         r"\b(?:will|won't|going to|gonna|shall|must|needs? to|have to|has to|want|wants|plans?|hope|remind|let's|should"
         r"|can|could|would|might|due|deadline|am|is|are|see you)\b|'(?:ll|m|d|s)\b",
         re.IGNORECASE,

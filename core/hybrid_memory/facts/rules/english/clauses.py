@@ -8,20 +8,21 @@ from collections.abc import Iterator
 from hybrid_memory.facts.rules.english.lexicon import FEMALE, KIN, MALE, either
 from hybrid_memory.facts.rules.english.values import name
 from hybrid_memory.facts.rules.rule import OWNER
+from hybrid_memory.text.patterns import lazy
 
 _PRONOUN = (
     r"(?:i|i'm|i've|i'd|i'll|im|ive|my|we|we're|we've|we'll|our|he|he's|she|she's|they|they're|it|it's|you|your)\b"
 )
 
-_OWN = re.compile(r"(?:i|we)\b", re.IGNORECASE)
-_OWN_VERB = re.compile(
+_OWN = lazy(r"(?:i|we)\b", re.IGNORECASE)
+_OWN_VERB = lazy(
     r"(?:(?:strongly|much|really|also|usually|generally|always|currently|now|recently|try to|actively) )*(?:prefer|"
     r"avoid|dislike|hate|love|like|enjoy|refuse|do not|don't|only|exclusively|will not|won't|cannot|can't|never|live|"
     r"work|have|am|need to|want to|play|study|own|speak|drive|use|moved|started|decided|follow)\b",
     re.IGNORECASE,
 )
 
-_CUT = re.compile(
+_CUT = lazy(
     r"\s*(?:;|\s[-–]\s|\s?--+\s?|—|\.{2,}|…|\(|\)|!|:\s)\s*"
     r"|,?\s+(?:but|because|'cause|cuz|although|though|even though|while|whereas|which is why|yet)\s+"
     rf"|,?\s+(?:since|so|as|and so|and then|and now|and also|and|or|plus|until|when|if|unless)\s+(?={_PRONOUN})"
@@ -29,23 +30,23 @@ _CUT = re.compile(
     rf"|,\s+(?:(?:and|so|then|now|actually|also|plus|well|honestly)\s+)?(?={_PRONOUN})",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"\"[^\"]*\b(?:i|i'm|my|we|me)\b[^\"]*\"", re.IGNORECASE)
-_WHOLE = re.compile(r"^\s*\"([^\"]*)\"\s*[.!]?\s*$")
+_QUOTED = lazy(r"\"[^\"]*\b(?:i|i'm|my|we|me)\b[^\"]*\"", re.IGNORECASE)
+_WHOLE = lazy(r"^\s*\"([^\"]*)\"\s*[.!]?\s*$")
 
-_SUPPOSED = re.compile(
+_SUPPOSED = lazy(
     r"(?:(?:so|and|but|or|well|even|only|as|yeah|yes|no|oh|okay|ok|hey|now|what|also),? )*"
     r"(?:if|unless|whenever|suppos(?:e|ing)|imagine|pretend|assum(?:e|ing)|in case|let's say|what if|as if|as though|"
     r"wish|i wish|role-?play|act as|act like|say that|maybe|perhaps|dear|once upon)\b",
     re.IGNORECASE,
 )
-_ASKING = re.compile(
+_ASKING = lazy(
     r"(?:(?:so|and|but|well|hey|hi|oh|okay|ok|now|then|no|yes|yeah|also|please|sorry|wait|actually|anyway),? "
     r")*(?:\w+, )?(?:what|when|where|who|whom|whose|which|why|how|did|does|do|have|has|had|is|are|was|were|am|can|"
     r"could|would|will|shall|should|may|might|don't|doesn't|didn't|isn't|aren't|wasn't|won't|wouldn't|can't|couldn't|"
     r"haven't|hasn't)\b",
     re.IGNORECASE,
 )
-_HEARSAY = re.compile(
+_HEARSAY = lazy(
     r"\b(?:said|says|saying|told (?:me|us|him|her|them)|asked|claims?|heard|dream(?:ed|t)|read that|joked|kidding)"
     r" *,? *(?:that|if|whether)?$",
     re.IGNORECASE,
@@ -53,7 +54,7 @@ _HEARSAY = re.compile(
 
 _HEARSAY_CHARS = 30
 
-_LEAD = re.compile(
+_LEAD = lazy(
     r"(?:[\s,.\-*•'\"“]+|\d{1,2}[.)]\s+|(?:well|oh|ah|wow|yeah|yep|yes|yup|no|nope|nah|hey|hi|hello|so|and|but|or|"
     r"also|plus|actually|honestly|frankly|personally|basically|anyway|btw|fyi|by the way|to be honest|tbh|ok|okay|"
     r"look|listen|see|sure|right|i mean|you know|you see|i guess|i think|i believe|i'd say|i must say|i have to "
@@ -66,7 +67,7 @@ _LEAD = re.compile(
     r"today))(?=[\s,.!]|$)[,!]?)+",
     re.IGNORECASE,
 )
-_VOCATIVE = re.compile(r"(?:hey |hi |hello |oh |well |okay |thanks |sorry )?[A-Z][a-z]+,\s+(?=[IiMmWw])")
+_VOCATIVE = lazy(r"(?:hey |hi |hello |oh |well |okay |thanks |sorry )?[A-Z][a-z]+,\s+(?=[IiMmWw])")
 
 
 def clauses(sentence: str) -> list[str]:
@@ -118,7 +119,7 @@ NAMED = rf"(?-i:{_WORD}(?: {_WORD}){{0,2}})"
 KINSMAN = rf"(?:my|our) {AGED}{NOUN}\b"
 WHO = rf"(?P<who>{KINSMAN}(?:,? {NAMED},?)?|he|she|{NAMED})"
 
-_KINSMAN = re.compile(rf"(?:my|our) (?P<aged>{AGED})(?P<noun>{NOUN})(?:,? (?P<name>{NAMED}))?", re.IGNORECASE)
+_KINSMAN = lazy(rf"(?:my|our) (?P<aged>{AGED})(?P<noun>{NOUN})(?:,? (?P<name>{NAMED}))?", re.IGNORECASE)
 _AGES = {"little": "younger", "big": "older", "elder": "older", "eldest": "oldest"}
 _KEPT = frozenset("older younger oldest youngest twin best".split())
 _NOBODY = frozenset(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from hybrid_memory.text.patterns import lazy
+
 KIN: dict[str, tuple[str, str]] = {
     word.replace("_", " "): (attribute, noun.replace("_", " "))
     for attribute, nouns in {
@@ -40,7 +42,7 @@ FEMALE = frozenset(
     mother-in-law sister-in-law daughter-in-law stepmother stepdaughter""".split()
 )
 
-OCCUPATION = re.compile(
+OCCUPATION = lazy(
     r"(?!.*\b(?:dog|cat|pet|home|car|proud|happy|hard|good|bad|great|better|best|worst|slow|fast|early|late|team|avid|"
     r"amateur|natural|born|lousy|lifelong|role|total|frequent|regular)\b)(?:[\w-]+ )*?(?:\w*(?:ologist|ographer|"
     r"ematician|trician|nician|ysicist|chemist|economist|therapist|scientist|engineer|developer|designer|programmer|"
@@ -58,7 +60,7 @@ OCCUPATION = re.compile(
 )
 """What somebody is by profession; what anybody can call themselves in passing is left out."""
 
-TECHNOLOGY = re.compile(
+TECHNOLOGY = lazy(
     r"(?<![\w.])(?:(?:python|java|javascript|typescript|rust|golang|kotlin|swift|scala|ruby|php|perl|haskell|elixir|"
     r"erlang|clojure|julia|matlab|dart|lua|zig|bash|powershell|html5?|css3?|sql|graphql|react(?: native)?|angular|"
     r"vue|svelte|next\.?js|node(?:\.?js)?|deno|bun|express|nestjs|django|flask|fastapi|rails|laravel|spring(?: boot)?|"
@@ -73,7 +75,7 @@ TECHNOLOGY = re.compile(
     re.IGNORECASE,
 )
 
-AILMENTS = re.compile(
+AILMENTS = lazy(
     r"\b(?:diabetes|asthma|adhd|autism|anxiety|depression|insomnia|arthritis|migraines?|epilepsy|an(?:a?)emia|eczema|"
     r"psoriasis|hypertension|(?:high|low) blood pressure|high cholesterol|hay fever|co?eliac disease|crohn'?s|ibs|"
     r"reflux|scoliosis|sciatica|tinnitus|vertigo|glaucoma|dyslexia|ptsd|ocd|lupus|fibromyalgia|endometriosis|"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from hybrid_memory.facts.rules.english.lexicon import AILMENTS, KIN, OCCUPATION, TECHNOLOGY
+from hybrid_memory.text.patterns import lazy
 
 MAX_CHARS = 120
 _SHORTEST = 2
@@ -13,7 +14,7 @@ _ROLE_WORDS = 5
 _WORDS_OF_NAME = 2
 _WORDS_BEFORE_AILMENT = 7
 
-_END = re.compile(
+_END = lazy(
     r"\s*(?:[;!?\[]|\.(?=\s|$)|\s[-–—]\s|…).*$|,?\s+(?:because|cause|cuz|since|so that|so|but|although|though|while|"
     r"whereas|if|unless|whenever|when|as (?:i|it|they|he|she|we|my|much|well|long|soon)|due to|thanks to|which|even "
     r"(?:if|though)|in case|for (?:years|ages|a (?:while|long time)|(?:about |over |almost )?(?:the (?:past|last) )?"
@@ -25,7 +26,7 @@ _END = re.compile(
     r"have|had|could|can|will)\b.*$",
     re.IGNORECASE | re.DOTALL,
 )
-_LAST = re.compile(
+_LAST = lazy(
     r"(?:\s+like (?:that|this|these|those)|\s*[\s,.;:!?*()\[\]~…–—-]+|[\s,]+(?:now|too|as well|also|right now|at the "
     r"moment|these days|nowadays|though|anyway|lol|haha|actually|currently|again|a lot|a bit|so much|very much|the "
     r"most|more than anything|lately|recently|already|at all|any ?more|any longer|instead|either|please|really|"
@@ -33,12 +34,12 @@ _LAST = re.compile(
     r"on|at|by|since|in|from|until|to|of|for|with|and|or|the|a|an|my|our|your|is|are|was|that|who|as|than))+$",
     re.IGNORECASE,
 )
-_FIRST = re.compile(
+_FIRST = lazy(
     r"^(?:[\s,.:;*()\[\]~-]+|(?:an? (?:good|nice|great|bit of|little)|own|(?:kind|type|sort|form)s? of|a|an|the|some|"
     r"any|my|our|all|both|to|actually|definitely|probably|just|really|called)\s+|(?:The|My|Our|A|An|Some)\s+(?=[a-z])"
     r")+",
 )
-_NOTHING = re.compile(
+_NOTHING = lazy(
     r"(?:it|its|it's|this|that|that's|these|those|them|they|they're|him|her|his|he|she|you|your|yours|you're|u|me|i|"
     r"i'm|we|us|myself|yourself|one|ones|each other|every(?:one|body)|some(?:one|body)|(?:some|any|every)thing"
     r"(?! (?:with|involving|that|containing|made|else that))|any(?:one|body)|nothing|nobody|none|things|stuff|thing|"
@@ -48,20 +49,20 @@ _NOTHING = re.compile(
     r"new|person|people|place|joke|question|answer)\b",
     re.IGNORECASE,
 )
-_CONTEXT = re.compile(
+_CONTEXT = lazy(
     r"(?:my|our|your|his|her|their)\b|the (?!(?:outdoors?|beach|sea|ocean|mountains?|countryside|theat(?:er|re)|opera|"
     r"gym|cold|heat|rain|snow|winter|summer|autumn|fall|spring|piano|guitar|violin|cello|drums?|arts?|(?:smell|taste|"
     r"sounds?) of (?!the\b|that|this)|(?-i:[A-Z])))|.*\blike (?:that|this|these|those)[\s.,!]*$",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(r"\s*,\s*(?:and |as well as |& )?|\s+(?:and|&|as well as|plus)\s+", re.IGNORECASE)
-_UNLISTED = re.compile(
+_BETWEEN = lazy(r"\s*,\s*(?:and |as well as |& )?|\s+(?:and|&|as well as|plus)\s+", re.IGNORECASE)
+_UNLISTED = lazy(
     r"^(?:on|in|at|by|with|for|from|about|under|over|into|out|up)\b|\b(?:that|which|who|with|to|is|are|was|were|by|"
     r"have|has|of|than|where|or|including|like)\b|\b(?:in|out|up|on|off|over|down|around|away)$",
     re.IGNORECASE,
 )
 _NAME = r"(?:(?!I\b)[A-Z][\w'-]*[\w]|[A-Z]\.?)"
-_NAMES = re.compile(rf"{_NAME}(?: (?:(?:de|van|von|der|den|da|di|del|della|bin|al|la|le|el|ten|y) )*{_NAME}){{0,3}}")
+_NAMES = lazy(rf"{_NAME}(?: (?:(?:de|van|von|der|den|da|di|del|della|bin|al|la|le|el|ten|y) )*{_NAME}){{0,3}}")
 _NO_NAME = frozenset(
     """i i'm i've i'll a an the and but or so my your his her our their it he she we they you this that these those
     monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
@@ -71,25 +72,25 @@ _NO_NAME = frozenset(
     has have had do does did will would can could should let's lol wow ai tv usa uk am pm um uh hmm yeah yep nope maybe
     absolutely definitely exactly great nice cool good sure right look see guess vegan""".split()
 )
-_PLACE = re.compile(
+_PLACE = lazy(
     rf"^(?:(?!(?:[Tt]he )?[A-Z]).*?\b(?:in|near|outside|of) )?(?:[Tt]he )?(?P<name>{_NAME}(?:(?:,? (?:(?:of|de|la|le|"
     rf"del|am|an|upon|on|and|the|do) )*){_NAME}){{0,4}})"
 )
-_SMALL_PLACE = re.compile(
+_SMALL_PLACE = lazy(
     r"(?!(?:a|an|the|my|our|with|near|on|at|your|small|big|fear|peace|in|by|down|next|alone|together|home|town|abroad|"
     r"poverty|hell|sin|one|two|way|different|another|new place|work)\b)[a-z]+(?: [a-z]+){0,2}"
 )
-_ORGANISATION = re.compile(
+_ORGANISATION = lazy(
     r"(?:a|an|the|our|my)? ?(?:[\w'&.-]+ ){0,4}?(?:bank|hospital|clinic|school|university|college|company|"
     r"start-?up|firm|agency|studio|restaurant|cafe|café|bakery|library|museum|factory|lab|institute|shop|store|"
     r"supermarket|office|hotel|charity|newspaper|airport|airline|police|government|council|church|farm|gym|pharmacy|"
     r"nursery|bar|pub|publisher|business|garage)\b",
     re.IGNORECASE,
 )
-_ORGANISATION_NAME = re.compile(
+_ORGANISATION_NAME = lazy(
     rf"(?:the |a |an )?(?:[\w-]+ ){{0,2}}?{_NAME}(?:(?:,? (?:(?:of|for|and|&|de|in|the) )*){_NAME}){{0,5}}"
 )
-_AFTER_ROLE = re.compile(
+_AFTER_ROLE = lazy(
     r"\s+(?:at|for|with|in|from|who|that|on|by|here|there|and|or|working|specializing|based|now|to)\s+|,|"
     r"\s+(?:here|there|now)$|\s+of\s+(?=my|our)"
 )

@@ -1,0 +1,33 @@
+"""Dates as they are written on the command line."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from hybrid_memory.errors import InvalidInputError
+
+MOMENT = "DATE"
+
+
+def moment(text: str | datetime) -> datetime:
+    """The instant that ISO 8601 text tells, in UTC where it names no zone.
+
+    Raises:
+        InvalidInputError: it tells none.
+    """
+    from hybrid_memory.validation import instant  # noqa: PLC0415 - help need not wait for it
+
+    result = instant(text)
+    if result is None:
+        raise InvalidInputError(f"{text!r} is no date: write it like 2026-03-01 or 2026-03-01T14:30+01:00")
+    return result
+
+
+Since = Annotated[
+    datetime | None,
+    typer.Option(parser=moment, metavar=MOMENT, help="Only turns from this date on, such as 2026-03-01."),
+]
+Until = Annotated[datetime | None, typer.Option(parser=moment, metavar=MOMENT, help="Only turns before this date.")]
