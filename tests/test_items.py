@@ -423,6 +423,6 @@ def test_items_of_others_are_not_recalled(opened: Open, face: Face) -> None:
     with pytest.raises(InvalidInputError, match="view of the past"):
         face(alice.at(1)).recall("train", items=items)
     with pytest.raises(InvalidInputError, match="items must be"):
-        face(alice).recall("train", items="users")
+        face(alice).recall("train", items="users")  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError):
         items.under("a\ud800")

@@ -293,7 +293,7 @@ def test_without_a_store_one_in_memory_serves(monkeypatch: pytest.MonkeyPatch, a
         return open_memory(MemoryConfig(url=url, embedder="hashing"))
 
     close_all()
-    monkeypatch.setattr("llamaindex_hybrid_memory.bound.open_memory", open_one)
+    monkeypatch.setattr("hybrid_memory.memory.opening.open_memory", open_one)
     assert ids(apply(HybridScorePostprocessor(), SISTER))[0] == "b"
     assert ids(apply(CompressionPostprocessor(max_tokens=9), SISTER)) == ["b"]
     assert opened == ["memory://"]
