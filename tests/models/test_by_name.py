@@ -239,7 +239,7 @@ def test_rebuild_takes_a_name(face: Face, opened: Open, provider: Provider) -> N
     assert face(memory).stats().embedder == EMBEDDERS[OPENAI]
     with pytest.raises(InvalidInputError):
         face(memory).rebuild(embedder="none")
-    with pytest.raises(InvalidConfigError, match="nobody"):
+    with pytest.raises(InvalidInputError, match="nobody"):
         face(memory).rebuild(embedder="nobody:any")
 
 
