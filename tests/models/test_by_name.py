@@ -31,8 +31,8 @@ MODELS = ["openai:gpt-5-mini", "ollama:qwen3:8b"]
 PACKAGES = {"openai": "langchain_openai", "ollama": "langchain_ollama", "bedrock": "langchain_aws"}
 OPENAI = "openai:text-embedding-3-small"
 
-LEARNING = {"background": False, "extractor": "rules"}  # no judge of sentences has to be taught
-QUICK = {"orchestration": {"cache": 0, "background": False}, "learning": LEARNING}
+LEARNING: dict[str, Any] = {"background": False, "extractor": "rules"}  # no judge of sentences has to be taught
+QUICK: dict[str, Any] = {"orchestration": {"cache": 0, "background": False}, "learning": LEARNING}
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ def test_a_server_that_hangs_is_not_waited_for(face: Face, opened: Open, provide
 
 @pytest.mark.parametrize("given", [{"embedder": OPENAI}, {"language_model": "openai:gpt-5-mini"}])
 def test_a_missing_key_is_known_when_the_memory_is_opened(
-    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, str]
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
 ) -> None:
     installed("openai")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -200,7 +200,7 @@ def test_a_missing_key_is_known_when_the_memory_is_opened(
         ({"embedder": "sentence-transformers:any"}, MissingDependencyError, "pip install sentence-transformers"),
     ],
 )
-def test_a_name_that_cannot_be_used_says_what_to_do(given: dict[str, str], error: type[Exception], said: str) -> None:
+def test_a_name_that_cannot_be_used_says_what_to_do(given: dict[str, Any], error: type[Exception], said: str) -> None:
     pytest.importorskip("langchain")
     with pytest.raises(error, match=said):
         open_memory("memory://", **given)
@@ -239,7 +239,7 @@ def test_rebuild_takes_a_name(face: Face, opened: Open, provider: Provider) -> N
     assert face(memory).stats().embedder == EMBEDDERS[OPENAI]
     with pytest.raises(InvalidInputError):
         face(memory).rebuild(embedder="none")
-    with pytest.raises(InvalidConfigError, match="nobody"):
+    with pytest.raises(InvalidInputError, match="nobody"):
         face(memory).rebuild(embedder="nobody:any")
 
 

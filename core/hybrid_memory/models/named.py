@@ -28,10 +28,13 @@ FRAMEWORK = "langchain"
 
 
 def any_embedder(wanted: Any) -> Embedder:
-    """The caller's, or the one of this name; raises what `embedder_of` does."""
+    """The caller's, or the one of this name; raises `InvalidInputError` for one that cannot be made."""
     if not isinstance(wanted, str):
         return as_embedder(wanted)
-    model = embedder_of(wanted)
+    try:
+        model = embedder_of(wanted)
+    except InvalidConfigError as error:
+        raise InvalidInputError(str(error)) from error
     if model is None:
         raise InvalidInputError(f"the embedder {wanted!r} makes no vectors: name another one, or give a model")
     return model

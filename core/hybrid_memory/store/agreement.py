@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from copy import copy
+from itertools import islice
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -14,15 +15,18 @@ from hybrid_memory.errors import EmbedderMismatchError, ModelError
 from hybrid_memory.index.derive import passage_and_alone
 from hybrid_memory.index.record import Where
 from hybrid_memory.index.semantic import SemanticIndex
-from hybrid_memory.models.port import Embedder
+from hybrid_memory.models.port import Embedder, MediaEmbedder
 from hybrid_memory.models.stand_ins import AGREE, model_in
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import content_key
 
 LOOKED_AT = 20
-"""Newest records of an owner among which one with a vector is looked for."""
+"""Newest records of an owner, and owners, among which a text with a vector is looked for."""
 
-E = TypeVar("E", bound=Embedder)
+COMPARED_CHARS = 1_000
+"""Longer texts are cut by some packages and averaged by others."""
+
+E = TypeVar("E", bound=Embedder | MediaEmbedder)
 
 
 def under_stored_name(index: SemanticIndex, owners: Iterable[Scope], embedder: E, cleaning: CleaningLevel) -> E:
@@ -40,7 +44,8 @@ def under_stored_name(index: SemanticIndex, owners: Iterable[Scope], embedder: E
         model = model_in(embedder.name)
         if model is None or model != model_in(stored[0]):
             raise EmbedderMismatchError(stored, (embedder.name, None))
-        if (cosine := _cosine(index, owners, embedder, stored[0], cleaning)) is None or cosine < AGREE:
+        cosine = _cosine(index, owners, cast("Embedder", embedder), stored[0], cleaning)
+        if cosine is None or cosine < AGREE:
             raise EmbedderMismatchError(stored, (embedder.name, None), cosine=cosine)
     same: Any = copy(embedder)  # the caller's keeps its name
     same.name = stored[0]
@@ -66,10 +71,11 @@ def _embedded(
     index: SemanticIndex, owners: Iterable[Scope], name: str, cleaning: CleaningLevel
 ) -> Iterator[tuple[str, Floats]]:
     """Texts of turns, and their vectors."""
-    for owner in owners:
+    for owner in islice(owners, LOOKED_AT):
         records = index.get(index.search(None, Where(owner), LOOKED_AT).ids.tolist())
         before = index.previous(owner, records)
         for record in records:
             for text in passage_and_alone(record, before.get(record.id), cleaning):
-                for vector in index.known([content_key(name, text)]).values():
+                known = index.known([content_key(name, text)]) if len(text) <= COMPARED_CHARS else {}
+                for vector in known.values():
                     yield text, vector
