@@ -22,7 +22,6 @@ from hybrid_memory.errors import (
     InvalidConfigError,
     InvalidInputError,
     MissingDependencyError,
-    ModelError,
     WrongKeyError,
 )
 from hybrid_memory.urls import shown_url
