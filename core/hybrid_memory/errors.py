@@ -120,7 +120,7 @@ class EmbedderMismatchError(StoreError):
         width = "" if given[1] is None else f" (width {given[1]})"
         other = "" if cosine is None else f" (the same model with other weights: cosine {cosine:.4f})"
         super().__init__(
-            f"the store's vectors come from embedder {there[0]!r} (width {there[1]}), not {given[0]!r}{width}{other}: "
+            f"the store's vectors are from embedder {there[0]!r} (width {there[1]}), not {given[0]!r}{width}{other}: "
             "open it with that embedder, or with MemoryConfig(embedder='none') and then call rebuild(embedder=...)"
         )
 

@@ -166,7 +166,7 @@ def test_a_search_says_why_a_turn_did_not_come_back(told: HybridMemory, reader: 
     page = words(reader.get(f"{ALICE}/search?q=night+train&k=1&missing=1").text)
     assert expected.about in page
     assert all(step in page for step in expected.steps)
-    assert "nothing is behind" in words(reader.get(f"{ALICE}/search?q=night+train&missing=%23999999").text)
+    assert "has no event with" in words(reader.get(f"{ALICE}/search?q=night+train&missing=%23999999").text)
 
 
 def test_the_facts_of_an_earlier_time_are_those_of_that_time(told: HybridMemory, reader: TestClient) -> None:

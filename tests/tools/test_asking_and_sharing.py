@@ -182,7 +182,7 @@ def test_no_name_or_text_in_a_space_forges_a_line(memory: HybridMemory, team: Sp
         ({"space": "other", "text": "x"}, "the space 'other' is not open here: choose one of team"),
         ({"space": "team"}, "give either text or handle"),
         ({"space": "team", "text": "x", "handle": "#1"}, "give either text or handle"),
-        ({"space": "team", "handle": "#999"}, "nothing is behind '#999'"),
+        ({"space": "team", "handle": "#999"}, "has no event with the handle or id '#999'"),
         ({"space": "team", "text": "x" * 10, "handle": " "}, None),
     ],
 )

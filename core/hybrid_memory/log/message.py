@@ -160,7 +160,7 @@ class Message(CheckedModel):
     @classmethod
     def _some_ids_are_ours(cls, value: str | None) -> str | None:
         if value is not None and value.startswith(RESERVED):
-            raise ValueError(f"ids that begin with {RESERVED!r} are the library's own: choose another")
+            raise ValueError(f"ids that start with {RESERVED!r} are reserved: choose another")
         return value
 
     @field_validator("at")

@@ -198,4 +198,4 @@ class VisibleLog(DelegatingLog):
 
     def _check_present(self) -> None:
         if self._horizon is not None:
-            raise InvalidInputError("this is a view of the past, to be read only: write to the memory itself")
+            raise InvalidInputError("this view of the past is read-only: write to the memory itself")

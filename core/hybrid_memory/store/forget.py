@@ -56,7 +56,7 @@ class ForgetRequest:
         """The request, if its parts are in order; raises `InvalidInputError`."""
         given = [value for value in (ids, query, user, before, expired or None) if value is not None]
         if len(given) != 1:
-            raise InvalidInputError("forget what? give exactly one of ids=, query=, user=, before=, expired=True")
+            raise InvalidInputError("give exactly one of ids=, query=, user=, before=, expired=True")
         words = plain(query) if isinstance(query, str) else ""
         if query is not None and not words:
             raise InvalidInputError(f"query must be words that the turns contain, got {shown(query)}")
@@ -293,7 +293,7 @@ async def _named(
     found = await _found(run, services, scope, names)
     for name in names:
         if name not in found and name not in lost:
-            raise InvalidInputError(f"nothing of {scope} has the id {name!r}: nothing was forgotten")
+            raise InvalidInputError(f"{scope} has nothing with the id {name!r}: nothing was forgotten")
     by_position = {event.position: event for events in found.values() for event in events}
     return [by_position[position] for position in sorted(by_position)]
 

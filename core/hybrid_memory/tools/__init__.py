@@ -29,5 +29,5 @@ def tools_named(names: Iterable[str] | None, among: Sequence[MemoryTool] = MEMOR
     known = {tool.name: tool for tool in among}
     wanted = set(known) if names is None else {names} if isinstance(names, str) else set(names)
     for name in wanted - known.keys():
-        raise InvalidInputError(f"no memory tool {shown(name)}: choose from {', '.join(known)}")
+        raise InvalidInputError(f"unknown memory tool {shown(name)}: choose from {', '.join(known)}")
     return [tool for tool in among if tool.name in wanted]

@@ -122,7 +122,7 @@ def _own_message(record: Record, numbers: Counter[str | None]) -> tuple[str | No
 
     value = record.value
     if not isinstance(value, Mapping) or not isinstance(value.get("session"), str | None):
-        raise record.refused("no message with a session, as hybrid-memory export writes them")
+        raise record.refused("not a message with a session, as written by hybrid-memory export")
     fields = dict(value)
     session = fields.pop("session")
     numbers[session] += 1
@@ -172,7 +172,7 @@ def import_chats(
     said = read_sessions(files, form)
     if owner.session is not None:
         if len(said) > 1:
-            raise InvalidInputError(f"--session takes one conversation, and these files hold {len(said)}: leave it out")
+            raise InvalidInputError(f"--session imports one conversation, these files hold {len(said)}: leave it out")
         said = [SessionMessages(owner.session, one.messages) for one in said]
     with open_store(store, create=True, background=False, embedder=embedder.given) as memory:
         whose = replace(owner, session=None).of(memory)

@@ -136,7 +136,7 @@ class _Inspector:
         if not from_own_form(request, fields.get("form_token", [""])[0], self._token):
             raise HTTPException(403, "this form was not sent by this page")
         if fields.get("confirmed") != ["yes"]:
-            raise InvalidInputError("nothing was forgotten: the box that confirms it was not ticked")
+            raise InvalidInputError("nothing was forgotten: tick the box to confirm")
         return await asyncio.to_thread(self._forget, request, fields)
 
     def _forget(self, request: Request, fields: Mapping[str, list[str]]) -> Response:
@@ -227,7 +227,7 @@ def serve(
         try:
             listening.bind((HOST, port))
         except (OSError, OverflowError) as error:
-            raise InvalidInputError(f"cannot listen on {HOST}:{port}: {error}; --port 0 takes a free one") from error
+            raise InvalidInputError(f"cannot listen on {HOST}:{port}: {error}; use --port 0 for a free port") from error
         path = "" if scope is None else f"o/{key_of(scope)}/timeline"
         address = f"http://{HOST}:{listening.getsockname()[1]}/{path}?token={token}"
         config = uvicorn.Config(

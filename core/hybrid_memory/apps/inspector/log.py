@@ -220,7 +220,7 @@ def positions_of(values: Sequence[str]) -> list[int]:
     """
     numbers = [value.strip().removeprefix("#") for value in values if value.strip()]
     if wrong := [number for number in numbers if not number.isdecimal() or len(number) > 18]:  # noqa: PLR2004 - 64 bits
-        raise InvalidInputError(f"{shown(wrong[0])} is no position in the log")
+        raise InvalidInputError(f"{shown(wrong[0])} is not a position in the log")
     positions = list(dict.fromkeys(map(int, numbers)))
     if not 1 <= len(positions) <= MOST_FORGOTTEN:
         raise InvalidInputError(f"choose 1 to {MOST_FORGOTTEN} events to forget, got {len(positions)}")

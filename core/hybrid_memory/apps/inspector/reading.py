@@ -51,7 +51,7 @@ def scope_of(key: str) -> Scope:
     """
     names = dict(parse_qsl(key.replace(ESCAPE, "%"), keep_blank_values=True, errors="surrogateescape"))
     if not names.keys() <= {part.name for part in fields(Scope)}:
-        raise InvalidInputError(f"no owner has the name {shown(key)}")
+        raise InvalidInputError(f"no owner is named {shown(key)}")
     return Scope(**names)
 
 

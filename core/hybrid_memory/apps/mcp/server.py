@@ -48,7 +48,7 @@ class Binding:
         if not isinstance(self.spaces, tuple):  # a text would be taken letter by letter
             raise InvalidInputError(f"spaces must be names in a tuple, got {shown(self.spaces)}")
         if self.spaces and self.user is None and self.agent is None:
-            raise InvalidInputError("only users and agents share spaces: give user=, agent= or both")
+            raise InvalidInputError("spaces need a user or an agent: give user=, agent= or both")
         for name in self.spaces:
             Scope(tenant=self.tenant, space=name)
 
@@ -180,7 +180,7 @@ async def _answer(
     known = tool.arguments.model_fields
     # Left out silently, a model that names a user would believe that this is whose memory it has read.
     if other := sorted(arguments.keys() - known):
-        raise InvalidInputError(f"{tool.name} takes no {shown(other[0])}, only {', '.join(known)}")
+        raise InvalidInputError(f"{tool.name} has no argument {shown(other[0])}, only {', '.join(known)}")
     return await tool.arun(memory, arguments, spaces=spaces)
 
 
@@ -242,7 +242,7 @@ def add_resources(server: MCPServer, memory: ScopedMemory) -> None:
             existing = await memory.ablocks()
             if label not in existing:
                 known = ", ".join(existing) or "none yet"
-                raise ResourceNotFoundError(f"no block has this label; there are: {known}")
+                raise ResourceNotFoundError(f"there is no block with this label; existing blocks: {known}")
             return existing[label].value
 
 

@@ -62,7 +62,7 @@ class InMemoryLog(EventLog):
                 elif draft.fixed_id and _says(known, draft.kind, payload):
                     appended.append(Appended(draft.id, known.position, fresh=False))
                 else:
-                    raise IdConflictError(f"id {draft.id!r} is taken in this session by another message")
+                    raise IdConflictError(f"id {draft.id!r} is already used by another message of this session")
             self._by_id.update(fresh)
             self._positions.update(event.position for event in fresh.values())
             for event in fresh.values():

@@ -272,8 +272,8 @@ def _first_places(drafts: Sequence[Draft]) -> list[int]:
 def _conflict(draft: Draft, position: int | None) -> IdConflictError:
     where = "of the same call" if position is None else f"(position {position})"
     return IdConflictError(
-        f"id {draft.id!r} is taken in this session by another message {where}: the log is append-only, so give the new "
-        "one an id of its own"
+        f"id {draft.id!r} is already used by another message of this session {where}: the log is append-only, so give "
+        "the new message another id"
     )
 
 

@@ -228,8 +228,8 @@ def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> App
     position, same = _known(connection, key, draft.kind, payload)
     if not draft.fixed_id or not same:
         raise IdConflictError(
-            f"id {draft.id!r} is taken in this session by another message (position {position}): "
-            "the log is append-only, so give the new one an id of its own"
+            f"id {draft.id!r} is already used by another message of this session (position {position}): "
+            "the log is append-only, so give the new message another id"
         )
     return Appended(id=draft.id, position=int(position), fresh=False)
 
