@@ -135,7 +135,7 @@ def test_undo_goes_back_change_by_change_and_history_keeps_all(face: Face, alice
     assert files.read("/a.md") == "one\n"
     assert texts(alice.recall("two")) == []
     assert files.undo("/a.md") is None
-    with pytest.raises(FileError, match="no change of '/a.md' to undo"):
+    with pytest.raises(FileError, match=r"no change of '/a\.md' to undo"):
         files.undo("/a.md")
     files.write("/a.md", "three")
     assert files.undo("/a.md") is None
@@ -220,7 +220,7 @@ def test_what_cannot_be_a_file_is_refused(face: Face, alice: ScopedMemory) -> No
             call()
         assert error.value.reason == reason, told
     with pytest.raises(InvalidInputError, match="text"):
-        files.write("/c", b"x")
+        files.write("/c", b"x")  # type: ignore[arg-type]
     with pytest.raises(FileError, match="there is a file") as taken:
         files.rename("/d", "/a/b.md")
     assert taken.value.reason == "exists"
@@ -329,7 +329,9 @@ def test_any_changes_leave_what_a_dict_would_have(steps: list[tuple[Any, ...]]) 
         assert found == {unit.words for text in kept.values() for unit in units(text) if unit.words}
 
 
-def _oracle(kept: dict[str, str], verb: str, path: str, *given_: Any) -> dict[str, str]:
+def _oracle(  # noqa: C901 - all that a dict needs to be a file system
+    kept: dict[str, str], verb: str, path: str, *given_: Any
+) -> dict[str, str]:
     """What a dict of texts is after a change; raises LookupError where that cannot be."""
     inside = [other for other in kept if other.startswith(f"{path}/")]
     if verb == "write":

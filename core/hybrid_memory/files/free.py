@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from hybrid_memory.blocks.edit import Owned
 from hybrid_memory.errors import FileError, InvalidInputError
 from hybrid_memory.files.file import File, FileRevision, KeptFiles, Part, Revision, checked_file, joined, kept_files
 from hybrid_memory.files.owned import (
     RACES,
     Change,
-    Owned,
     Place,
     Writing,
     appended,
