@@ -32,7 +32,6 @@ COMMANDS: list[dict[str, Any]] = [
     {"command": "create", "path": "/memories/x/.hidden", "file_text": "x"},
     {"command": "create", "path": "/memories/big.md", "file_text": "line\n" * 3000},
     {"command": "view", "path": "/memories"},
-    {"command": "view", "path": "/memories/"},
     {"command": "view", "path": "/memories/x"},
     {"command": "view", "path": "/memories/旅行"},
     {"command": "view", "path": "/memories/a.md"},
@@ -195,9 +194,11 @@ class Claude:
     @property
     def results(self) -> list[tuple[str, bool]]:
         """What the tool answered, and whether that was an error."""
-        blocks = [block for turn in self.asked[-1]["messages"] if turn["role"] == "user" for block in turn["content"]]
-        found = [block for block in blocks if isinstance(block, dict) and block["type"] == "tool_result"]
-        return [(str(block["content"]), bool(block.get("is_error"))) for block in found]
+        turns = [turn for asked in self.asked for turn in asked["messages"] if turn["role"] == "user"]
+        blocks = [block for turn in turns for block in turn["content"] if isinstance(block, dict)]
+        # Of one conversation a client sends all anew, or only what came since.
+        found = {block["tool_use_id"]: block for block in blocks if block["type"] == "tool_result"}
+        return [(str(block["content"]), bool(block.get("is_error"))) for block in found.values()]
 
     def close(self) -> None:
         self.server.shutdown()
