@@ -70,7 +70,6 @@ COMMANDS: list[dict[str, Any]] = [
     {"command": "rename", "old_path": "/memories/b.md", "new_path": "/memories/empty.txt"},
     {"command": "rename", "old_path": "/memories/b.md", "new_path": "/memories/x"},
     {"command": "rename", "old_path": "/memories/x", "new_path": "/memories/new/x"},
-    {"command": "rename", "old_path": "/memories", "new_path": "/memories/y"},
     {"command": "rename", "old_path": "/memories/b.md", "new_path": "/tmp/b.md"},
     {"command": "view", "path": "/memories/new/x/y/z/deep.md"},
     {"command": "delete", "path": "/memories/new"},
@@ -90,7 +89,9 @@ def ann(opened: Open) -> ScopedMemory:
 def told(tool: Any, command: dict[str, Any]) -> tuple[bool, str]:
     """Whether it went well, and the text, without the sizes of folders, which are those of a disk there."""
     try:
-        return True, re.sub(r"(?m)^\S+\t(?=\S+(/|/memories)$|/memories$)|^\S+\t(?=/memories/\w+$)", "", str(tool.call(command)))
+        return True, re.sub(
+            r"(?m)^\S+\t(?=\S+(/|/memories)$|/memories$)|^\S+\t(?=/memories/\w+$)", "", str(tool.call(command))
+        )
     except ToolError as error:
         return False, str(error)
 
@@ -128,10 +129,14 @@ async def test_its_async_twin_answers_the_same(ann: ScopedMemory, opened: Open) 
         ({"command": "create", "path": "/memories/%2e%2e/x", "file_text": "x"}, "percent encoding"),
         ({"command": "create", "path": "/memories/a\x00", "file_text": "x"}, "control characters"),
         ({"command": "create", "path": "/memories/a", "file_text": "\x00"}, "NUL"),
+        ({"command": "rename", "old_path": "/memories", "new_path": "/memories/y"}, "Cannot rename the /memories dir"),
         ({"command": "view", "path": "/memoriesx"}, "must start with /memories"),
         ({"command": "delete", "path": "/memories/profile.md"}, "'/memories/profile.md' is made by the memory"),
         ({"command": "create", "path": "/memories/profile.md", "file_text": "- home: Oslo"}, "below /memories/notes/"),
-        ({"command": "create", "path": "/memories/facts/x.md", "file_text": "- a: b"}, "in /memories/facts/knowledge.md"),
+        (
+            {"command": "create", "path": "/memories/facts/x.md", "file_text": "- a: b"},
+            "in /memories/facts/knowledge.md",
+        ),
     ],
 )
 def test_what_is_wrong_is_told_the_model(ann: ScopedMemory, command: dict[str, Any], error: str) -> None:

@@ -251,7 +251,7 @@ async def test_resources_show_profile_summary_and_blocks(memory: HybridMemory) -
         assert await read("memory://summary") == alice.summary().text != ""
 
 
-async def test_files_are_a_tree_of_resources(memory: HybridMemory) -> None:
+async def test_files_are_a_tree_of_resources(memory: HybridMemory, said: Said) -> None:
     alice = memory.scoped(user="alice", session="s1")
     memory.scoped(user="bob").files().write("/secret.md", SECRET)
     files = {"/AGENTS.md": "Use tabs.\n", "/计划/a b.txt": "罗马\n", "/profile.md": "- home: Rome\n"}

@@ -140,7 +140,11 @@ BATCH = 500
 
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE...", show_default=False, help="Files or folders of chats, JSON or JSONL, or of Markdown; - is stdin."),
+    typer.Argument(
+        metavar="FILE...",
+        show_default=False,
+        help="Files or folders of chats, JSON or JSONL, or of Markdown; - is stdin.",
+    ),
 ]
 Form = Annotated[
     str,
@@ -152,7 +156,9 @@ Form = Annotated[
 ]
 Speaker = Annotated[
     str,
-    typer.Option("--origin", metavar="NAME", help="Whose words Markdown is: imported, of which no facts are read, or user."),
+    typer.Option(
+        "--origin", metavar="NAME", help="Whose words Markdown is: imported, of which no facts are read, or user."
+    ),
 ]
 
 
@@ -251,7 +257,8 @@ class ExportForm(StrEnum):
 
 
 Folder = Annotated[
-    Path | None, typer.Option("--markdown", metavar="FOLDER", help="Write the memory's files there instead of messages.")
+    Path | None,
+    typer.Option("--markdown", metavar="FOLDER", help="Write the memory's files there instead of messages."),
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where to; - for stdout.")]
 WrittenAs = Annotated[ExportForm, typer.Option(help="jsonl keeps everything; openai is what others read.")]

@@ -224,8 +224,6 @@ def _schema(tool: MemoryTool) -> dict[str, Any]:
     }
 
 
-
-
 def add_resources(server: MCPServer, memory: ScopedMemory) -> None:
     """Give the server the resources of one owner's memory."""
 
