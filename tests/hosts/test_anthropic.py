@@ -70,7 +70,7 @@ COMMANDS: list[dict[str, Any]] = [
     {"command": "rename", "old_path": "/memories/b.md", "new_path": "/memories/empty.txt"},
     {"command": "rename", "old_path": "/memories/b.md", "new_path": "/memories/x"},
     {"command": "rename", "old_path": "/memories/x", "new_path": "/memories/new/x"},
-    {"command": "rename", "old_path": "/memories/b.md", "new_path": "/tmp/b.md"},
+    {"command": "rename", "old_path": "/memories/b.md", "new_path": "/other/b.md"},
     {"command": "view", "path": "/memories/new/x/y/z/deep.md"},
     {"command": "delete", "path": "/memories/new"},
     {"command": "delete", "path": "/memories/new"},
@@ -151,8 +151,8 @@ def test_the_models_own_view_of_what_is_known(ann: ScopedMemory) -> None:
     tool = HybridMemoryTool(ann)
     listing = tool.call({"command": "view", "path": "/memories"})
     assert [line.partition("\t")[2] for line in listing.splitlines()[1:]] == [
-        "/memories", "/memories/blocks/", "/memories/blocks/task.md", "/memories/facts/", "/memories/facts/knowledge.md",
-        "/memories/profile.md",
+        "/memories", "/memories/blocks/", "/memories/blocks/task.md", "/memories/facts/",
+        "/memories/facts/knowledge.md", "/memories/profile.md",
     ]  # fmt: skip
     assert "     1\t- home: Rome" in tool.call({"command": "view", "path": "/memories/profile.md"})
     command = {"command": "str_replace", "path": "/memories/blocks/task.md", "old_str": "hall", "new_str": "room"}

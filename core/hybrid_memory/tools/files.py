@@ -224,7 +224,7 @@ def _by(call: Call) -> dict[str, Any]:
 FILE = MemoryTool(
     "memory_file",
     f"Your memory as files below {ROOT}: view it before you begin, write down what will matter later. profile.md is "
-    "what is known of the user, facts/ all that is known, blocks/ stand in every prompt; notes go under any other path.",
+    "what is known of the user, facts/ all that is known, blocks/ stand in every prompt; notes go under other paths.",
     FileCommand,
     file,
 )

@@ -70,7 +70,8 @@ def read_tree(paths: Iterable[Path]) -> dict[str, str]:
 def write_texts(whose: ScopedMemory, texts: dict[str, str], origin: str) -> tuple[int, list[str]]:
     """Write what differs from the memory; returns how many files that were, and what could not be written, and why.
 
-    The origin is that of free files: what is known is the user's own to state. Of facts, which two files may show, only what a file changes is changed.
+    The origin is that of free files: what is known is the user's own to state. Of facts, which two files may show, only
+    what a file changes is changed.
     """
     files = whose.files()
     before = {file.path: files.read(file.path) for file in files.list(deep=True)}
