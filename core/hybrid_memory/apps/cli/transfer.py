@@ -175,8 +175,8 @@ def import_chats(
 ) -> None:
     """Import chats from files: each conversation is a session of its own, with dates, tool calls and speakers.
 
-    Markdown, such as AGENTS.md or what export --markdown wrote, becomes files of the memory. A store that is not
-    there is made. To import a file again changes nothing, and of a chat that has grown only what is new is written. Without
+    Markdown, such as AGENTS.md or what export --markdown wrote, becomes files of the memory. A store that is not there
+    is made. To import a file again changes nothing, and of a chat that has grown only what is new is written. Without
     --session, sessions are called as the files call them, or after the files.
 
     Example: hybrid-memory import memory.db conversations.json --user alice
