@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -365,3 +366,17 @@ def _oracle(  # noqa: C901 - all that a dict needs to be a file system
             raise LookupError
         rest[there] = kept[other]
     return rest
+
+
+def test_of_writers_at_once_none_is_lost(store: str) -> None:
+    def write(writer: int) -> None:
+        with open_memory(MemoryConfig(url=store, embedder="none", power_safe=False)) as memory:
+            for row in range(5):
+                memory.scoped(user="ann").files().insert("/a.md", 0, f"- writer {writer} row {row}")
+
+    with open_memory(MemoryConfig(url=store, embedder="none", power_safe=False)) as memory:
+        files = memory.scoped(user="ann").files()
+        files.write("/a.md", "")
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(write, range(4)))
+        assert len(files.read("/a.md").splitlines()) == 20

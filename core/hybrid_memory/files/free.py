@@ -62,6 +62,7 @@ class FreeFiles(Place):
         services = present(owned.services)
         for _ in range(RACES):
             seen = await head(run, services, owned.scope)
+            numbers = await kept_files(run, services, owned.scope)  # first: what others write from here on takes the id
             kept = await seen_files(run, owned)
             kept.check_free(path)
             before = kept.get(path)
@@ -75,7 +76,7 @@ class FreeFiles(Place):
             if lost := await forgotten(run, services, owned.scope.owner, writing.sources):
                 raise InvalidInputError(f"it follows from {shown(lost)}, which was forgotten: nothing was changed")
             parts, drafts = _parts(owned, new, path, writing, events)
-            made = await _next(run, owned, path, writing.change, parts)
+            made = _next(numbers, owned, path, writing.change, parts)
             made = replace(made, origin=writing.origin, call=writing.call)
             gone = [event for event in events if event.id not in made.ids]
             if await appended(run, owned, [made], [*drafts, *kept_changed(services, gone)], seen=seen):
@@ -87,9 +88,10 @@ class FreeFiles(Place):
         services = present(owned.services)
         for _ in range(RACES):
             seen = await head(run, services, owned.scope)
+            numbers = await kept_files(run, services, owned.scope)  # first: what others write from here on takes the id
             found = _named(await seen_files(run, owned), path)
             gone = await said(run, owned, _ids(found))
-            made = [replace(await _next(run, owned, one.path, "delete", ()), removed=True) for one in found]
+            made = [replace(_next(numbers, owned, one.path, "delete", ()), removed=True) for one in found]
             if await appended(run, owned, made, kept_changed(services, gone), seen=seen):
                 return
         raise raced(path)
@@ -99,6 +101,7 @@ class FreeFiles(Place):
         services = present(owned.services)
         for _ in range(RACES):
             seen = await head(run, services, owned.scope)
+            numbers = await kept_files(run, services, owned.scope)  # first: what others write from here on takes the id
             kept = await seen_files(run, owned)
             found = _named(kept, old)
             made: list[Revision] = []
@@ -107,8 +110,8 @@ class FreeFiles(Place):
                 if kept.get(path) is not None or kept.under(path):
                     raise FileError("exists", f"there is a file {shown(path)} already: give another path")
                 kept.check_free(path)
-                left = await _next(run, owned, one.path, change, ())
-                moved = await _next(run, owned, path, change, one.parts)
+                left = _next(numbers, owned, one.path, change, ())
+                moved = _next(numbers, owned, path, change, one.parts)
                 if change == "undo":
                     moved = replace(moved, base=next(was.base for was in kept.histories[path][::-1] if not was.removed))
                 made += [replace(left, moved=path, removed=True), replace(moved, moved=one.path, origin=one.origin)]
@@ -142,6 +145,7 @@ class FreeFiles(Place):
         services = present(owned.services)
         for _ in range(RACES):
             seen = await head(run, services, owned.scope)
+            numbers = await kept_files(run, services, owned.scope)  # first: what others write from here on takes the id
             kept = await seen_files(run, owned)
             found = kept.counted(path)
             if found is None:
@@ -156,7 +160,7 @@ class FreeFiles(Place):
             parts = () if before is None else before.parts
             base = 0 if before is None else before.number
             made = replace(
-                await _next(run, owned, path, "undo", parts), base=base, removed=before is None or before.removed
+                _next(numbers, owned, path, "undo", parts), base=base, removed=before is None or before.removed
             )
             there = [] if now is None else now.ids
             gone = await said(run, owned, [one for one in there if one not in made.ids])
@@ -188,9 +192,9 @@ def _ids(revisions: Iterable[Revision]) -> list[str]:
     return list(dict.fromkeys(name for one in revisions for name in one.ids))
 
 
-async def _next(run: Runner, owned: Owned, path: str, change: str, parts: Sequence[Part]) -> Revision:
+def _next(numbers: KeptFiles, owned: Owned, path: str, change: str, parts: Sequence[Part]) -> Revision:
     """The next revision of a path; what a rollback hides keeps its number."""
-    number = 1 + (await kept_files(run, owned.services, owned.scope)).number(path)
+    number = 1 + numbers.number(path)
     return Revision(
         path, number, change, owned.services.clock(), tuple(parts), author=owned.services.author, base=number
     )
