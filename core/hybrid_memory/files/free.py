@@ -78,7 +78,8 @@ class FreeFiles(Place):
             parts, drafts = _parts(owned, new, path, writing, events)
             made = _next(numbers, owned, path, writing.change, parts)
             made = replace(made, origin=writing.origin, call=writing.call)
-            gone = [event for event in events if event.id not in made.ids]
+            there = frozenset(made.ids)
+            gone = [event for event in events if event.id not in there]
             if await appended(run, owned, [made], [*drafts, *kept_changed(services, gone)], seen=seen):
                 return _file(owned, made)
         raise raced(path)
@@ -162,9 +163,9 @@ class FreeFiles(Place):
             made = replace(
                 _next(numbers, owned, path, "undo", parts), base=base, removed=before is None or before.removed
             )
-            there = [] if now is None else now.ids
-            gone = await said(run, owned, [one for one in there if one not in made.ids])
-            again = await said(run, owned, [one for one in made.ids if one not in there])
+            there, then = {} if now is None else dict.fromkeys(now.ids), dict.fromkeys(made.ids)
+            gone = await said(run, owned, [one for one in there if one not in then])
+            again = await said(run, owned, [one for one in then if one not in there])
             if await appended(run, owned, [made], kept_changed(services, gone, again), seen=seen):
                 return None if made.removed else _file(owned, made)
         raise raced(path)
