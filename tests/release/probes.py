@@ -174,9 +174,19 @@ def mcp() -> None:
         assert memory.scoped(user="alice").recall("Rome")
 
 
+def anthropic() -> None:
+    """The memory tool of the SDK."""
+    from hybrid_memory_hosts.anthropic import HybridMemoryTool
+
+    with small() as memory:
+        tool = HybridMemoryTool(memory.scoped(user="alice"))
+        tool.call({"command": "create", "path": "/memories/a.md", "file_text": "I live in Rome."})
+        assert memory.scoped(user="alice").recall("Rome")
+
+
 PROBES: tuple[Callable[[], None], ...] = (
     bare, local, langchain, llamaindex, tiktoken, encryption, postgres, redis, milvus, clickhouse, telemetry, report,
-    inspector, mcp,
+    inspector, mcp, anthropic,
 )  # fmt: skip
 
 

@@ -29,6 +29,7 @@ from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.facts.learn import Extractors, FactReader, LimitedExtractor
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
+from hybrid_memory.files.file import FilesProjection
 from hybrid_memory.items.kept import ItemsProjection
 from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.event import TimeOrderedIds
@@ -335,6 +336,7 @@ def projections(
         GrantsProjection(),
         ItemsProjection(),
         BlocksProjection(),
+        FilesProjection(),
         StepsProjection(),
     ]
 
