@@ -77,7 +77,7 @@ def knowledge(request: PageRequest) -> dict[str, Any]:
     chosen = [fact for fact in known if (history or fact.current) and wanted in str(fact).lower()]
     things = [list(group) for _, group in groupby(sorted(chosen, key=_thing), key=_thing)]
     page = request.number("page", 1)
-    axis = _axis(known, _now(request))
+    axis = _axis(known, _last(request))
     profile = scoped.profile()
     by_id = {fact.id: fact for fact in known}
     return {
@@ -100,19 +100,18 @@ def _thing(fact: Fact) -> tuple[str, str]:
     return fact.subject, fact.attribute
 
 
-def _now(request: PageRequest) -> datetime:
-    if isinstance(request.at, datetime):
-        return request.at
-    if request.at is None:
-        return request.memory.now()
-    last = request.seen(request.scope.owner).events(limit=1)
-    return last[0].at if last else datetime.now(UTC)
+def _last(request: PageRequest) -> datetime | None:
+    """When the newest message was written."""
+    said = request.seen(request.scope.owner).events(kinds=(EventKind.MESSAGE,), limit=1)
+    return said[0].at if said else None
 
 
-def _axis(facts: Sequence[Fact], now: datetime) -> Axis:
-    instants = [now, *(fact.valid_from for fact in facts), *(fact.valid_to for fact in facts if fact.valid_to)]
-    since = min(instants)
-    return Axis(since, max(*instants, since + timedelta(hours=1)))
+def _axis(facts: Sequence[Fact], last: datetime | None) -> Axis:
+    """From the first fact to the newest message, or to where a fact ends after it."""
+    instants = [*(fact.valid_from for fact in facts), *(fact.valid_to for fact in facts if fact.valid_to)]
+    instants += [last] if last else []
+    since = min(instants, default=datetime(1970, 1, 1, tzinfo=UTC))
+    return Axis(since, max(*instants, since + timedelta(hours=1)) if instants else since + timedelta(hours=1))
 
 
 def _drawn(group: Sequence[Fact], axis: Axis) -> Thing:
@@ -159,23 +158,35 @@ STRETCH_CHARS = 4000
 
 
 def summaries(request: PageRequest) -> dict[str, Any]:
-    """The sessions of the owner, and the summary of the one that was chosen."""
+    """The sessions of the owner, and the summary of the one that was chosen, or of the whole owner if there is one."""
     listed = _sessions(request)
-    session = request.scope.session
-    chosen = session is not None or not listed or "all" in request.query
-    return {"sessions": listed, "summary": _summary(request) if chosen else None}
+    summary = _summary(request)
+    chosen = request.scope.session is not None or not listed or bool(summary["summary"])
+    return {"sessions": listed, "summary": summary if chosen else None, "whole": request.scope.session is None}
 
 
 def _sessions(request: PageRequest) -> list[dict[str, Any]]:
-    """The newest sessions, the last one first, with how far each was folded."""
+    """The newest sessions, the last one first, with the place up to which each was summarised."""
     owner = request.seen(request.scope.owner)
     recent = owner.events(limit=RECENT)
     last: dict[str, Event] = {event.scope.session: event for event in recent if event.scope.session}
+    compacted: dict[str | None, Event] = {}
     for event in owner.events(kinds=(EventKind.COMPACTION,), limit=RECENT):
+        compacted[event.scope.session] = event
         if event.scope.session:
             last.setdefault(event.scope.session, event)
     ordered = sorted(last.values(), key=lambda event: event.position, reverse=True)
-    return [{"session": event.scope.session, "at": event.at, "position": event.position} for event in ordered]
+    return [
+        {
+            "session": event.scope.session,
+            "at": event.at,
+            "position": event.position,
+            "lines": len(compacted[event.scope.session].payload.get("lines", ()))
+            if event.scope.session in compacted
+            else 0,
+        }
+        for event in ordered
+    ]
 
 
 def _summary(request: PageRequest) -> dict[str, Any]:

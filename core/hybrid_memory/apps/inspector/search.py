@@ -43,14 +43,17 @@ class HitRow:
 
 
 def search(request: PageRequest) -> dict[str, Any]:
-    """The hits of a query, and why a turn that is named is not among them."""
-    query = request.query.get("q", "").strip()
+    """The hits of a query, beside those of another one; and why a turn that is named is not among them."""
+    query, other = request.query.get("q", "").strip(), request.query.get("other", "").strip()
     k = request.number("k", DEFAULT_K, most=MOST)
     wanted = request.query.get("missing", "").strip()
     within: Within = "session" if request.scope.session and request.query.get("within") == "session" else "user"
     least = request.share("min_confidence")
     hits = request.scoped.recall(query, k=k, within=within, min_confidence=least) if query else Hits()
-    shown: dict[str, Any] = {"why_not": None, "refused": ""}
+    shown: dict[str, Any] = {"why_not": None, "refused": "", "sides": []}
+    if query and other:
+        others = request.scoped.recall(other, k=k, within=within, min_confidence=least)
+        shown["sides"] = _sides(request, (query, hits), (other, others))
     if query and wanted:
         try:
             name = f"#{wanted}" if wanted.isdecimal() else wanted
@@ -59,6 +62,7 @@ def search(request: PageRequest) -> dict[str, Any]:
             shown["refused"] = str(error)
     return shown | {
         "q": query,
+        "other": other,
         "k": k,
         "within": within,
         "min_confidence": least,
@@ -85,6 +89,20 @@ def _rows(request: PageRequest, hits: list[Hit]) -> list[HitRow]:
             tiers=tiers[position],
         )
         for place, (hit, position) in enumerate(zip(hits, positions, strict=True), 1)
+    ]
+
+
+def _sides(request: PageRequest, *found: tuple[str, Hits]) -> list[dict[str, Any]]:
+    """For each query its hits, each with its place among those of the other one; None if it is not there."""
+    places = [{hit.record.id: place for place, hit in enumerate(hits, 1)} for _, hits in found]
+    return [
+        {
+            "q": query,
+            "plan": str(hits[0].plan) if hits and hits[0].plan else "",
+            "rows": [(row, places[1 - side].get(row.hit.record.id)) for row in _rows(request, hits)],
+            "shared": len(places[0].keys() & places[1].keys()),
+        }
+        for side, (query, hits) in enumerate(found)
     ]
 
 
