@@ -69,7 +69,7 @@ def _drawn(events: Sequence[Event]) -> list[Prompt]:
             handle=handle(event.position, event.position),
             at=event.at,
             session=event.scope.session,
-            query=str(event.payload["query"])[:160],
+            query=str(event.payload["query"])[:300],
             tokens=event.payload["tokens"],
             max_tokens=event.payload["max_tokens"],
             ms=event.payload["ms"],

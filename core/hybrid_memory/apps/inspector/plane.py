@@ -19,7 +19,7 @@ TURNS = 400
 MOST_HITS = 8
 """That a query is joined with."""
 
-HUES, AGES = 7, 6
+HUES, AGES = 10, 6
 """Sessions with a hue of their own, and steps of age."""
 
 WIDTH, HEIGHT, MARGIN = 900, 480, 26
@@ -63,7 +63,14 @@ def landscape(request: PageRequest) -> dict[str, Any]:
     vectors, asked = scoped.vectors(sorted(listed), query=query)
     drawn = [listed[position] for position in sorted(vectors)]
     plane = _plane(np.array([vectors[event.position] for event in drawn]), asked) if len(drawn) > 2 else None  # noqa: PLR2004
-    shown = {"q": query, "colour": colour, "before": before, "hits": hits, "turns": len(events), "dots": []}
+    shown: dict[str, Any] = {
+        "q": query,
+        "colour": colour,
+        "before": before,
+        "hits": hits,
+        "turns": len(events),
+        "dots": [],
+    }
     if plane is None:
         return shown | {"sessions": [], "without": len(events)}
     points, query_point, share = plane
@@ -108,14 +115,18 @@ def _plane(rows: npt.NDArray[np.float32], asked: npt.NDArray[np.float32] | None)
 
 
 def _looks(events: Sequence[Event], colour: str) -> tuple[dict[int, str], list[tuple[str, str, int]]]:
-    """By position the name of a colour; and the sessions with theirs and their number of turns, the largest first."""
+    """By position the name of a colour; and the sessions with theirs and their number of turns, the largest first.
+
+    Those with a hue stand in the order in which they began.
+    """
     counts: dict[str, int] = {}
     for event in events:
         counts[event.scope.session or ""] = counts.get(event.scope.session or "", 0) + 1
     if colour == "time":
         steps = {event.position: f"age{AGES * row // len(events)}" for row, event in enumerate(events)}
         return steps, []
-    ordered = sorted(counts, key=lambda name: (-counts[name], name))
+    largest = sorted(counts, key=lambda name: -counts[name])[:HUES]
+    ordered = sorted(counts, key=lambda name: name not in largest)  # else as they began
     hues = {name: f"hue{row}" if row < HUES else "hue-rest" for row, name in enumerate(ordered)}
     looks = {event.position: hues[event.scope.session or ""] for event in events}
     return looks, [(name, hues[name], counts[name]) for name in ordered]
@@ -127,7 +138,7 @@ def _dot(event: Event, point: npt.NDArray[np.float64], look: str, places: Mappin
         handle=handle(event.position, event.position),
         session=event.scope.session or "",
         speaker=event.message.speaker,
-        text=event.message.text[:160],
+        text=event.message.text[:300],
         x=float(point[0]),
         y=float(point[1]),
         look=look,
