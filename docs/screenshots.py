@@ -7,6 +7,7 @@ in light, in dark and on a phone. Everything that shows in them comes from the d
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import shutil
 import sys
@@ -24,7 +25,7 @@ import uvicorn
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, open_memory
+from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, OrchestrationConfig, open_memory
 from hybrid_memory.apps.inspector import application
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,6 +35,7 @@ TOKEN = "screenshots"  # noqa: S105 - of a server that ends with this script
 FLAGS = ["--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--font-render-hinting=none"]
 COLOURS = 128
 MOST_BYTES = 150_000
+PROMPTED = "s09"
 BUDGET = 2000
 """Tokens of a prompt; few enough that older turns are compacted."""
 
@@ -47,6 +49,7 @@ class Shot:
     scheme: str = "light"
     width: int = 1120
     height: int = 860
+    scale: float = 1.25
 
 
 QUESTION = quote("When is my dentist appointment?")
@@ -58,7 +61,7 @@ SHOTS = [
     Shot("map-dark", f"/o/user=mei/map?q={quote('what must the cat not eat?')}", scheme="dark"),
     Shot("facts", "/o/user=mei/facts", height=1000),
     Shot("prompt", "/o/user=mei&session=s09/prompt", height=1000),
-    Shot("search-phone", f"/o/user=mei/search?q={quote('我对什么过敏？')}&k=5", width=390, height=844),
+    Shot("search-phone", f"/o/user=mei/search?q={quote('我对什么过敏？')}&k=5", width=390, height=844, scale=2),
 ]
 
 
@@ -68,11 +71,12 @@ class Clock:
     now = datetime(2026, 1, 1, tzinfo=UTC)
 
     def __call__(self) -> datetime:
+        """The time of the turn that is played."""
         return self.now
 
 
 def filled(memory: HybridMemory, clock: Clock) -> None:
-    """Play the conversations to the memory, with a prompt for each question, as a host would."""
+    """Play the conversations to the memory, and one session with a prompt for each turn, as a host would."""
     turns = [
         (datetime.fromisoformat(turn["at"]), user, turn)
         for user, chat in CHATS.items()
@@ -83,8 +87,9 @@ def filled(memory: HybridMemory, clock: Clock) -> None:
         scoped = memory.scoped(user=user, session=turn["session"])
         message = {name: turn[name] for name in ("role", "content", "name") if name in turn}
         scoped.remember(message, at=at)
-        if turn["role"] == "user":
+        if turn["session"] == PROMPTED and turn["role"] == "user":
             scoped.assemble(max_tokens=BUDGET)
+    memory.flush(progress=False)
     for user in CHATS:
         memory.scoped(user=user).learn(progress=False)
     memory.scoped(user="mei").compact(keep=12)
@@ -111,9 +116,8 @@ def served(memory: HybridMemory) -> Iterator[str]:
 def taken(browser: Browser, base: str, shot: Shot, folder: Path) -> Path:
     """The picture of a page, with as few colours as it needs."""
     view: Any = {"width": shot.width, "height": shot.height}
-    context = browser.new_context(
-        viewport=view, color_scheme=shot.scheme, device_scale_factor=1.5 if shot.width > 500 else 2  # type: ignore[arg-type]
-    )  # fmt: skip
+    scheme: Any = shot.scheme
+    context = browser.new_context(viewport=view, color_scheme=scheme, device_scale_factor=shot.scale)
     page = context.new_page()
     page.goto(f"{base}/?token={TOKEN}")
     answer = page.goto(f"{base}{shot.path}")
@@ -138,21 +142,26 @@ def main() -> None:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
         raise SystemExit("no Chromium is installed: run make setup-browser, or install one")
-    options.to.mkdir(parents=True, exist_ok=True)
+    folder = options.to.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
     clock = Clock()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as work:
         config = MemoryConfig(
-            url=f"sqlite:///{folder}/demo.db", compaction=CompactionConfig(max_tokens=BUDGET), power_safe=False
+            url="sqlite:///demo.db",
+            compaction=CompactionConfig(max_tokens=BUDGET),
+            orchestration=OrchestrationConfig(background=False),
+            power_safe=False,
         )
-        with open_memory(config, clock=clock) as memory:
+        with contextlib.chdir(work), open_memory(config, clock=clock) as memory:
             filled(memory, clock)
             with served(memory.as_read_only()) as base, sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-                paths = [taken(browser, base, shot, options.to) for shot in SHOTS if (options.only or "") in shot.name]
+                wanted = [shot for shot in SHOTS if (options.only or "") in shot.name]
+                paths = [taken(browser, base, shot, folder) for shot in wanted]
                 browser.close()
     for path in paths:
         size = path.stat().st_size
-        print(f"{path.name}: {size / 1000:.0f} kB")
+        sys.stdout.write(f"{path.name}: {size / 1000:.0f} kB\n")
         if size > MOST_BYTES:
             sys.exit(f"{path.name} has more than {MOST_BYTES / 1000:.0f} kB")
 

@@ -16,6 +16,12 @@ from hybrid_memory.apps.inspector.reading import RECENT, PageRequest, state_of
 THINGS = 60
 """Of which facts are told, on one page."""
 
+SPANS = 40
+"""Of each of them; older ones are found by the filter."""
+
+ENTRIES = 20
+"""Of a field of the profile."""
+
 TICKS = 5
 LEAST_WIDTH = 0.6
 """Percent of the axis; a span of an instant is still seen."""
@@ -52,20 +58,25 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """What facts tell of: one attribute of one subject, its facts oldest first."""
+    """What facts tell of: one attribute of one subject, its newest facts, oldest first, and how many more."""
 
     subject: str
     attribute: str
     spans: list[Span]
+    more: int
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of the profile: what stands in it, and what it held before, each with the positions of its turns."""
+    """A field of the profile: what stands in it, and what it held before, each with the positions of its turns.
+
+    Only the newest of each; ``more`` are not listed.
+    """
 
     name: str
     standing: list[tuple[ProfileEntry, list[int]]]
     former: list[tuple[ProfileEntry, list[int]]]
+    more: int
 
 
 def knowledge(request: PageRequest) -> dict[str, Any]:
@@ -116,13 +127,14 @@ def _axis(facts: Sequence[Fact], last: datetime | None) -> Axis:
 
 def _drawn(group: Sequence[Fact], axis: Axis) -> Thing:
     spans = []
-    for fact in sorted(group, key=lambda fact: (fact.valid_from, fact.id)):
+    ordered = sorted(group, key=lambda fact: (fact.valid_from, fact.id))
+    for fact in ordered[-SPANS:]:
         start = axis.place(fact.valid_from)
         end = axis.place(fact.valid_to) if fact.valid_to else 100.0
         width = max(end - start, LEAST_WIDTH)
         handles = [handle(position, position) for position in fact.positions]
         spans.append(Span(fact, min(start, 100 - width), width, handles))
-    return Thing(group[0].subject, group[0].attribute, spans)
+    return Thing(group[0].subject, group[0].attribute, spans, max(len(ordered) - SPANS, 0))
 
 
 def _field(profile: UserProfile, name: str, facts: Mapping[int, Fact]) -> Field:
@@ -133,10 +145,11 @@ def _field(profile: UserProfile, name: str, facts: Mapping[int, Fact]) -> Field:
     def told(entries: Sequence[ProfileEntry]) -> list[tuple[ProfileEntry, list[int]]]:
         return [
             (entry, sorted({place for number in entry.facts if number in facts for place in facts[number].positions}))
-            for entry in entries
+            for entry in entries[-ENTRIES:]
         ]
 
-    return Field(name.replace("_", " "), told(standing), told(former))
+    more = max(len(standing) - ENTRIES, 0) + max(len(former) - ENTRIES, 0)
+    return Field(name.replace("_", " "), told(standing), told(former), more)
 
 
 def _blocks(request: PageRequest) -> list[Block]:

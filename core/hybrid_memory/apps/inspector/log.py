@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from hybrid_memory import Event, EventKind, Fact, HybridMemory, Line, Tier
 from hybrid_memory.analysis import handle, spoken
-from hybrid_memory.apps.inspector.home import activity_of
+from hybrid_memory.apps.inspector.home import MOST_CLAIMS, activity_of
 from hybrid_memory.apps.inspector.reading import RECENT, PageRequest, moment_of, state_of, tiers_of
 from hybrid_memory.apps.inspector.words import KINDS
 from hybrid_memory.errors import InvalidInputError
@@ -201,8 +201,11 @@ def _sources(request: PageRequest, event: Event) -> list[Row]:
     return [row_of(source, []) for source in visible]
 
 
-def _facts(request: PageRequest, position: int) -> list[Fact]:
-    """The facts that were extracted from this turn, or that this claim states."""
+def _facts(request: PageRequest, position: int) -> list[Fact] | None:
+    """The facts that were extracted from this turn, or that this claim states; None of an owner with too many claims."""
+    claims = request.memory.for_scope(request.scope.owner).events(kinds=(EventKind.CLAIM,), limit=MOST_CLAIMS)
+    if len(claims) == MOST_CLAIMS:
+        return None
     known = request.seen(request.scope.owner).facts(history=True)
     return [fact for fact in known if position in fact.positions or fact.id == position]
 

@@ -67,7 +67,6 @@ def landscape(request: PageRequest) -> dict[str, Any]:
         "q": query,
         "colour": colour,
         "before": before,
-        "hits": hits,
         "turns": len(events),
         "dots": [],
     }
@@ -102,14 +101,15 @@ def _plane(rows: npt.NDArray[np.float32], asked: npt.NDArray[np.float32] | None)
     The sign of each axis is that of its greatest part, so that a map does not turn over between two looks.
     """
     middle = rows.mean(axis=0)
-    _, strengths, axes = np.linalg.svd(rows - middle, full_matrices=False)
-    axes = axes[:2] * np.sign(axes[:2][np.arange(2), np.abs(axes[:2]).argmax(axis=1)])[:, None]
+    strengths, columns = np.linalg.eigh((rows - middle).T @ (rows - middle))  # the weakest first
+    axes = columns[:, :-3:-1].T
+    axes = axes * np.sign(axes[np.arange(2), np.abs(axes).argmax(axis=1)])[:, None]
     points = (rows - middle) @ axes.T
     whole = points if asked is None else np.vstack([points, (asked - middle) @ axes.T])
     low, high = whole.min(axis=0), whole.max(axis=0)
     room = np.array([WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN])
     placed = MARGIN + (whole - low) / np.maximum(high - low, 1e-9) * room
-    share = float((strengths[:2] ** 2).sum() / max((strengths**2).sum(), 1e-9))
+    share = float(strengths[-2:].sum() / max(strengths.sum(), 1e-9))
     query = None if asked is None else tuple(placed[-1].tolist())
     return placed[: len(points)], query, share
 
