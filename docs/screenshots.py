@@ -33,7 +33,7 @@ PICTURES = ROOT / "docs/assets/screenshots"
 CHATS = {"mei": ROOT / "examples/sample_chat.jsonl", "noa": ROOT / "core/hybrid_memory/apps/cli/demo_chat.jsonl"}
 TOKEN = "screenshots"  # noqa: S105 - of a server that ends with this script
 FLAGS = ["--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--font-render-hinting=none"]
-COLOURS = 128
+COLOURS = 256
 MOST_BYTES = 150_000
 PROMPTED = "s09"
 BUDGET = 2000
@@ -127,7 +127,7 @@ def taken(browser: Browser, base: str, shot: Shot, folder: Path) -> Path:
     page.screenshot(path=path)
     context.close()
     with Image.open(path) as picture:
-        picture.convert("RGB").quantize(COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
+        picture.convert("RGB").quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
             path, optimize=True
         )
     return path

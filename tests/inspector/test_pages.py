@@ -169,7 +169,7 @@ def test_a_timeline_holds_the_events_with_all_words(told: HybridMemory, reader: 
 def test_a_filter_goes_on_where_it_stopped(opened: Callable[..., HybridMemory], browse: Any) -> None:
     memory = opened(url="memory://", embedder="none")
     bob = memory.scoped(user="bob", session="s")
-    bob.remember([{"role": "user", "content": "needle" if number == 3 else "hay"} for number in range(5200)])
+    bob.remember([{"role": "user", "content": "needle" if number == 3 else "hay"} for number in range(5100)])
     browser = browse(memory)
     page = browser.get("/o/user=bob/timeline?q=needle").text
     assert '<li class="entry' not in page
