@@ -59,9 +59,9 @@ SHOTS = [
     Shot("timeline", "/o/user=mei/timeline?before=2026-05-20&kind=message", height=1000),
     Shot("search", f"/o/user=mei/search?q={QUESTION}&k=5", height=1000),
     Shot("map-dark", f"/o/user=mei/map?q={quote('what must the cat not eat?')}", scheme="dark"),
-    Shot("facts", "/o/user=mei/facts", height=1000),
+    Shot("facts", "/o/user=noa/facts#facts", height=1000),
     Shot("prompt", "/o/user=mei&session=s09/prompt", height=1000),
-    Shot("search-phone", f"/o/user=mei/search?q={quote('我对什么过敏？')}&k=5", width=390, height=844, scale=2),
+    Shot("search-phone", f"/o/user=mei/search?q={quote('拔智齿改到什么时候？')}&k=5", width=390, height=844, scale=2),
 ]
 
 
@@ -127,7 +127,7 @@ def taken(browser: Browser, base: str, shot: Shot, folder: Path) -> Path:
     page.screenshot(path=path)
     context.close()
     with Image.open(path) as picture:
-        picture.convert("RGB").quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+        picture.convert("RGB").quantize(COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
             path, optimize=True
         )
     return path

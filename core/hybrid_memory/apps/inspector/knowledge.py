@@ -22,6 +22,9 @@ SPANS = 40
 ENTRIES = 20
 """Of a field of the profile."""
 
+NEWEST = 100
+"""Messages that the axis of the facts ends with."""
+
 TICKS = 5
 LEAST_WIDTH = 0.6
 """Percent of the axis; a span of an instant is still seen."""
@@ -112,9 +115,9 @@ def _thing(fact: Fact) -> tuple[str, str]:
 
 
 def _last(request: PageRequest) -> datetime | None:
-    """When the newest message was written."""
-    said = request.seen(request.scope.owner).events(kinds=(EventKind.MESSAGE,), limit=1)
-    return said[0].at if said else None
+    """The latest time of the newest messages, which may have been imported out of order."""
+    said = request.seen(request.scope.owner).events(kinds=(EventKind.MESSAGE,), limit=NEWEST)
+    return max((event.at for event in said), default=None)
 
 
 def _axis(facts: Sequence[Fact], last: datetime | None) -> Axis:

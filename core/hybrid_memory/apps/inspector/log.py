@@ -202,7 +202,7 @@ def _sources(request: PageRequest, event: Event) -> list[Row]:
 
 
 def _facts(request: PageRequest, position: int) -> list[Fact] | None:
-    """The facts that were extracted from this turn, or that this claim states; None of an owner with too many claims."""
+    """The facts that this turn or claim led to; None of an owner with too many claims."""
     claims = request.memory.for_scope(request.scope.owner).events(kinds=(EventKind.CLAIM,), limit=MOST_CLAIMS)
     if len(claims) == MOST_CLAIMS:
         return None

@@ -115,8 +115,7 @@ def _plane(rows: npt.NDArray[np.float32], asked: npt.NDArray[np.float32] | None)
 
 
 def _looks(events: Sequence[Event], colour: str) -> tuple[dict[int, str], list[tuple[str, str, int]]]:
-    """By position the name of a colour; and the sessions with theirs and their number of turns, those with a hue first, as they began.
-    """
+    """By position the name of a colour; and the sessions with theirs and how many turns, those with a hue first."""
     counts: dict[str, int] = {}
     for event in events:
         counts[event.scope.session or ""] = counts.get(event.scope.session or "", 0) + 1
