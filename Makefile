@@ -34,7 +34,7 @@ FULL_STALE := $(shell test "$$(cat $(FULL_STAMP) 2>/dev/null)" = "$(CURDIR)" && 
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv setup setup-browser setup-oldest setup-full models again demo docs dist test test-oldest test-full check lint format types imports bench clean clean-models
+.PHONY: help venv setup setup-browser setup-oldest setup-full models again demo docs screenshots dist test test-oldest test-full check lint format types imports bench clean clean-models
 
 help:
 	@echo "make demo       a long chat goes in, LangChain and LlamaIndex answer from it    (STORE=file keeps it)"
@@ -43,6 +43,7 @@ help:
 	@echo "make test-full  that, and what is tested with real models, in $(FULL): 3 GB on disk, 1.4 GB downloaded once"
 	@echo "make check      ruff, ruff format, mypy, pyright, import-linter"
 	@echo "make docs       the documents as a site in site/, warnings as errors               (ARGS=serve shows them)"
+	@echo "make screenshots  the pictures of the inspector in docs/assets/screenshots, in headless Chromium"
 	@echo "make dist       wheels and sdist in dist/, tried in clean environments with each extra alone (20 minutes)"
 	@echo "make bench      how to measure retrieval, compression, learning       (DATA=folder measures them)"
 	@echo "make setup      make the environment in $(VENV); the targets above do it when they need it"
@@ -105,6 +106,10 @@ demo: $(STAMP)
 docs: $(STAMP)
 	@echo "== the documents: mkdocs"
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs $(or $(ARGS),build) --strict
+
+screenshots: $(STAMP) setup-browser
+	@echo "== pictures of the inspector into docs/assets/screenshots: docs/screenshots.py"
+	@$(BIN)/python docs/screenshots.py $(ARGS)
 
 dist: $(STAMP)
 	@echo "== wheel and sdist: tests/release/smoke.py"
