@@ -31,7 +31,7 @@ class CompactionConfig(Settings):
 
     Attributes:
         strategy: how a summary is made: a name, of ours or of an installed package's, or an object; see
-            docs/internals.md. Whether the name is known is told when the memory is opened.
+            docs/conversations.md. Whether the name is known is told when the memory is opened.
         max_tokens: of a prompt, unless `assemble` is given another number.
         rounds: compact when the queue has so many turns of the user; None never asks.
         flush: compact when the prompt needs more than this share of its budget.
