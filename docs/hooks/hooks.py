@@ -53,6 +53,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     return WANTED.sub(lambda found: MADE[found["what"]](found["which"] or ""), markdown)
 
 
+def on_post_page(output: str, **_: Any) -> str:
+    """The theme's search is a dialog without a name."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+
+
 def _inline(picture: Path, title: str) -> str:
     drawn = re.sub(r"<style>.*?</style>", "", picture.read_text(encoding="utf-8"), flags=re.DOTALL).strip()
     return f'<figure class="drawn wide" title="{escape(title)}">{drawn}</figure>'

@@ -1,35 +1,32 @@
-"""Shows verbs in the API reference: griffe sees ``recall, arecall = faces(_recall)`` as two attributes without a signature."""
+"""Shows verbs in the API reference: of ``recall, arecall = faces(_recall)`` griffe makes nothing by itself."""
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
-from griffe import Attribute, Class, ExprCall, Extension, Function, Parameters
+from griffe import Class, Docstring, Extension, Function, Parameters
 
 OWN = 2
-"""Parameters that a flow has and its faces have not: ``self`` stays, the runner goes."""
+"""Parameters that a flow begins with: ``self``, which its faces have too, and the runner, which they have not."""
 
 
 class Verbs(Extension):
-    """Gives both faces of a verb the signature and the docstring of their flow."""
+    """Gives a class both faces of each verb, with the signature and the docstring of the flow."""
 
-    def on_class_members(self, *, cls: Class, **_: Any) -> None:
-        """Replace attributes made by ``faces`` with functions."""
-        for name, member in list(cls.members.items()):
-            flow = cls.members.get(_flow(member))
-            if isinstance(flow, Function):
-                cls.set_member(name, _face(name, flow))
-
-
-def _flow(member: Any) -> str:
-    """The name of the coroutine that a member is a face of, or nothing."""
-    call = member.value if isinstance(member, Attribute) else None
-    if not isinstance(call, ExprCall) or str(call.function) != "faces":
-        return ""
-    return str(call.arguments[0])
+    def on_class_members(self, *, node: Any, cls: Class, **_: Any) -> None:
+        """Read what the class assigns."""
+        for statement in node.body if isinstance(node, ast.ClassDef) else ():
+            match statement:
+                case ast.Assign(
+                    targets=[ast.Tuple(elts=[ast.Name(face), ast.Name(twin)])],
+                    value=ast.Call(func=ast.Name("faces"), args=[ast.Name(flow), *_]),
+                ) if isinstance(found := cls.members.get(flow), Function):
+                    cls.set_member(face, _face(face, found))
+                    cls.set_member(twin, _face(twin, found, twin_of=face))
 
 
-def _face(name: str, flow: Function) -> Function:
+def _face(name: str, flow: Function, twin_of: str = "") -> Function:
     parameters = list(flow.parameters)
     face = Function(
         name,
@@ -37,9 +34,7 @@ def _face(name: str, flow: Function) -> Function:
         endlineno=flow.endlineno,
         parameters=Parameters(parameters[0], *parameters[OWN:]),
         returns=flow.returns,
-        docstring=flow.docstring,
-        parent=flow.parent,
+        docstring=Docstring(f"The async twin of `{twin_of}`.") if twin_of else flow.docstring,
     )
-    if name == "a" + flow.name.lstrip("_"):
-        face.labels.add("async")
+    face.labels.update({"async"} if twin_of else ())
     return face
