@@ -10,15 +10,13 @@ from benchmarks.acting.tasks import HOSTS, MAIN, Edit, Pause, Regenerate, Remove
 
 CHOSEN = {
     "next-week-allergy-zh-chain": "A chain is asked next week, in another thread, about something said in passing.",
-    "small-talk-hi-en-agent": "A greeting, a week after private things were told: nothing is recalled for it.",
     "profile-en-agent": "What is known of the user, and what they said, stand in front of their question.",
-    "regenerate-zh-agent": "The user wants another answer: the one before is no part of the conversation any more.",
 }
 """Tasks, and what is to be seen in each."""
 
 HEAD = """# Real prompts
 
-Prompts of four tasks of the [acting benchmark](benchmarks.md#tasks-that-an-agent-must-finish), exactly as the host sent them to
+Prompts of two tasks of the [acting benchmark](benchmarks.md#tasks-that-an-agent-must-finish), exactly as the host sent them to
 the model, with every default. [What the model sees](prompts.md) explains them. `── user` names who speaks. This page is generated:
 
 ```bash
