@@ -16,8 +16,9 @@ CHOSEN = {
 
 HEAD = """# Real prompts
 
-Prompts of two tasks of the [acting benchmark](benchmarks.md#tasks-that-an-agent-must-finish), exactly as the host sent them to
-the model, with every default. [What the model sees](prompts.md) explains them. `── user` names who speaks. This page is generated:
+Prompts of two tasks of the [acting benchmark](benchmarks.md#tasks-that-an-agent-must-finish), exactly as the host sent
+them to the model, with every default. [What the model sees](prompts.md) explains them. `── user` names who speaks.
+This page is generated:
 
 ```bash
 python benchmarks/acting --pages docs/real-prompts.md

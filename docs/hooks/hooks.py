@@ -49,7 +49,9 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """What the page asks for stands where it asks; a drawing is in the page itself, so that it follows its colours."""
     folder = page.file.src_uri.partition("/")[0]
     page.meta.setdefault("search", {"boost": BOOSTS.get(folder, 1)})
-    markdown = PICTURE.sub(lambda found: _inline(Path(page.file.abs_src_path).parent / found["file"], found["title"]), markdown)
+    markdown = PICTURE.sub(
+        lambda found: _inline(Path(page.file.abs_src_path).parent / found["file"], found["title"]), markdown
+    )
     return WANTED.sub(lambda found: MADE[found["what"]](found["which"] or ""), markdown)
 
 

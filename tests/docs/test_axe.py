@@ -1,4 +1,4 @@
-"""The site in a real browser: axe-core finds nothing that breaks WCAG A or AA, and code fits a screen of 1440 pixels."""
+"""The site in a real browser: axe-core finds no breach of WCAG A or AA, and code fits a screen of 1440 pixels."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-PAGES = ["index.html", "recall.html", "settings.html", "zh/index.html", "decisions/0045-a-ranker-that-is-learned-and-is-a-sum.html"]
+PAGES = ["index.html", "recall.html", "settings.html", "zh/index.html", "decisions/0001-the-log-is-the-truth.html"]
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
 FLAGS = ["--no-sandbox", "--disable-gpu"]
 REQUIRED = os.environ.get("HYBRID_MEMORY_BROWSER") == "required"
-WIDER = "[...document.querySelectorAll('pre')].filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"
+WIDER = "[...document.querySelectorAll('pre')].filter(one => one.scrollWidth > one.clientWidth + 1).length"
 
 
 @pytest.fixture(scope="module")
@@ -52,4 +52,4 @@ def test_a_page_is_accessible_and_its_code_fits(page: str, tab: Page, site: Path
     tab.goto((site / page).as_uri())
     found = Axe().run(tab, options=RULES)
     assert found.violations_count == 0, found.generate_report()
-    assert tab.evaluate(WIDER) == []
+    assert tab.evaluate(WIDER) == 0

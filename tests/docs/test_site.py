@@ -152,7 +152,9 @@ def test_the_reference_has_every_public_name_and_every_verb(site: Path) -> None:
     for package in (hybrid_memory, langchain_hybrid_memory, llamaindex_hybrid_memory, ports, errors):
         names = getattr(package, "__all__", None) or [name for name in vars(package) if name.endswith("Error")]
         assert {f"{package.__name__}.{name}" for name in names if name != "__version__"} <= shown
-    assert {f"hybrid_memory.ScopedMemory.{name}" for name in ("recall", "arecall", "assemble", "forget", "facts")} <= shown
+    assert {
+        f"hybrid_memory.ScopedMemory.{name}" for name in ("recall", "arecall", "assemble", "forget", "facts")
+    } <= shown
     recall = (site / "api" / "memory.html").read_text("utf-8").partition('id="hybrid_memory.ScopedMemory.recall"')[2]
     assert "min_confidence" in recall[:20_000]
 
