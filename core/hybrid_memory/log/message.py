@@ -22,6 +22,15 @@ RESERVED = "hybrid-memory:"
 REPLACES = f"{RESERVED}replaces"
 """Where an edited message says whose place it takes; callers cannot."""
 
+STATES = f"{RESERVED}states"
+"""Where a message says the claims that it was written to state; callers cannot."""
+
+EARLIER = f"{RESERVED}earlier"
+"""Where a piece of a file says whose words it took over when these left the file; it goes with them, and they with it."""
+
+OWN_EXTRA = frozenset((REPLACES, STATES, EARLIER))
+"""Fields of ``extra`` that are the library's own."""
+
 PRESSURE = "pressure"
 """The event by which a model is warned that older messages will leave its context."""
 

@@ -14,7 +14,7 @@ from typing import Any
 from hybrid_memory.errors import IdConflictError, InvalidMessageError, OutdatedError, StoreUnavailableError
 from hybrid_memory.log.event import QUARANTINE, Event, EventKind
 from hybrid_memory.log.media import is_media
-from hybrid_memory.log.message import REPLACES, Message, Role
+from hybrid_memory.log.message import OWN_EXTRA, Message, Role
 from hybrid_memory.log.origin import lowest
 from hybrid_memory.log.port import Appended, Draft, EventLog
 from hybrid_memory.log.receipt import Receipt, receipt_of
@@ -154,9 +154,9 @@ def _message(
         fields["id"] = message_id
     if at is not None and fields.get("at") is None:
         fields["at"] = at
-    if isinstance(extra := fields.get("extra"), Mapping) and REPLACES in extra:
+    if isinstance(extra := fields.get("extra"), Mapping) and not OWN_EXTRA.isdisjoint(extra):
         # Of a message that was read here: written again, it is one of its own.
-        fields["extra"] = {key: value for key, value in extra.items() if key != REPLACES}
+        fields["extra"] = {key: value for key, value in extra.items() if key not in OWN_EXTRA}
     own = fields.get("metadata")
     if metadata and isinstance(own, Mapping | None):
         fields["metadata"] = {**metadata, **(own or {})}
