@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -363,3 +364,10 @@ def _oracle(kept: dict[str, str], verb: str, path: str, *given_: Any) -> dict[st
             raise LookupError
         rest[there] = kept[other]
     return rest
+
+
+async def test_edits_at_the_same_time_lose_nothing(opened: Open) -> None:
+    files = opened().scoped(user="alice").files()
+    await files.awrite("/a.md", "".join(f"- {number}\n" for number in range(10)))
+    await asyncio.gather(*(files.aedit("/a.md", f"- {number}\n", f"- {number}!\n") for number in range(10)))
+    assert await files.aread("/a.md") == "".join(f"- {number}!\n" for number in range(10))

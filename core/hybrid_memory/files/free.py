@@ -61,7 +61,7 @@ class FreeFiles(Place):
     async def change(self, run: Runner, owned: Owned, path: str, change: Change, writing: Writing) -> File:
         services = present(owned.services)
         for _ in range(RACES):
-            seen = await head(run, services, owned.scope)
+            seen, numbers = await _started(run, owned)
             kept = await seen_files(run, owned)
             kept.check_free(path)
             before = kept.get(path)
@@ -75,7 +75,7 @@ class FreeFiles(Place):
             if lost := await forgotten(run, services, owned.scope.owner, writing.sources):
                 raise InvalidInputError(f"it follows from {shown(lost)}, which was forgotten: nothing was changed")
             parts, drafts = _parts(owned, new, path, writing, events)
-            made = await _next(run, owned, path, writing.change, parts)
+            made = _next(numbers, owned, path, writing.change, parts)
             made = replace(made, origin=writing.origin, call=writing.call)
             gone = [event for event in events if event.id not in made.ids]
             if await appended(run, owned, [made], [*drafts, *kept_changed(services, gone)], seen=seen):
@@ -86,19 +86,19 @@ class FreeFiles(Place):
         """Remove a file, or all files in a folder."""
         services = present(owned.services)
         for _ in range(RACES):
-            seen = await head(run, services, owned.scope)
+            seen, numbers = await _started(run, owned)
             found = _named(await seen_files(run, owned), path)
             gone = await said(run, owned, _ids(found))
-            made = [replace(await _next(run, owned, one.path, "delete", ()), removed=True) for one in found]
+            made = [replace(_next(numbers, owned, one.path, "delete", ()), removed=True) for one in found]
             if await appended(run, owned, made, kept_changed(services, gone), seen=seen):
                 return
         raise raced(path)
 
     async def rename(self, run: Runner, owned: Owned, old: str, new: str, change: str = "rename") -> None:
         """Give a file, or all files in a folder, another path."""
-        services = present(owned.services)
+        present(owned.services)
         for _ in range(RACES):
-            seen = await head(run, services, owned.scope)
+            seen, numbers = await _started(run, owned)
             kept = await seen_files(run, owned)
             found = _named(kept, old)
             made: list[Revision] = []
@@ -107,8 +107,8 @@ class FreeFiles(Place):
                 if kept.get(path) is not None or kept.under(path):
                     raise FileError("exists", f"there is a file {shown(path)} already: give another path")
                 kept.check_free(path)
-                left = await _next(run, owned, one.path, change, ())
-                moved = await _next(run, owned, path, change, one.parts)
+                left = _next(numbers, owned, one.path, change, ())
+                moved = _next(numbers, owned, path, change, one.parts)
                 if change == "undo":
                     moved = replace(moved, base=next(was.base for was in kept.histories[path][::-1] if not was.removed))
                 made += [replace(left, moved=path, removed=True), replace(moved, moved=one.path, origin=one.origin)]
@@ -141,7 +141,7 @@ class FreeFiles(Place):
     async def undo(self, run: Runner, owned: Owned, path: str) -> File | None:
         services = present(owned.services)
         for _ in range(RACES):
-            seen = await head(run, services, owned.scope)
+            seen, numbers = await _started(run, owned)
             kept = await seen_files(run, owned)
             found = kept.counted(path)
             if found is None:
@@ -156,7 +156,7 @@ class FreeFiles(Place):
             parts = () if before is None else before.parts
             base = 0 if before is None else before.number
             made = replace(
-                await _next(run, owned, path, "undo", parts), base=base, removed=before is None or before.removed
+                _next(numbers, owned, path, "undo", parts), base=base, removed=before is None or before.removed
             )
             there = [] if now is None else now.ids
             gone = await said(run, owned, [one for one in there if one not in made.ids])
@@ -188,9 +188,18 @@ def _ids(revisions: Iterable[Revision]) -> list[str]:
     return list(dict.fromkeys(name for one in revisions for name in one.ids))
 
 
-async def _next(run: Runner, owned: Owned, path: str, change: str, parts: Sequence[Part]) -> Revision:
+async def _started(run: Runner, owned: Owned) -> tuple[int, KeptFiles]:
+    """The last position, and the files with what a rollback hides, before anything else is read for a change.
+
+    The number of a change is read off these: whoever wrote meanwhile has it, and the change is made again.
+    """
+    seen = await head(run, owned.services, owned.scope)
+    return seen, await kept_files(run, owned.services, owned.scope)
+
+
+def _next(numbers: KeptFiles, owned: Owned, path: str, change: str, parts: Sequence[Part]) -> Revision:
     """The next revision of a path; what a rollback hides keeps its number."""
-    number = 1 + (await kept_files(run, owned.services, owned.scope)).number(path)
+    number = 1 + numbers.number(path)
     return Revision(
         path, number, change, owned.services.clock(), tuple(parts), author=owned.services.author, base=number
     )

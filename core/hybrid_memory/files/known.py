@@ -87,6 +87,7 @@ class KnownFiles(Place):
         spoken = await _spoken(run, owned, writing)
         for _ in range(RACES):
             seen = await head(run, services, owned.scope)
+            number = 1 + (await kept_files(run, services, owned.scope)).number(path)
             kept = await seen_files(run, owned)
             if writing.call and any(made.call == writing.call for made in kept.histories.get(path, ())):
                 break
@@ -100,7 +101,6 @@ class KnownFiles(Place):
                 parted(services, owned, writing.message(services, words_of(claim), path, carried(claim)))
                 for claim in claims
             ]
-            number = 1 + (await kept_files(run, services, owned.scope)).number(path)
             parts = tuple(part for part, _ in made)
             revision = Revision(
                 path, number, writing.change, services.clock(), parts, writing.origin, services.author,
@@ -132,11 +132,11 @@ class KnownFiles(Place):
         services = present(owned.services)
         for _ in range(RACES):
             seen = await head(run, services, owned.scope)
+            number = 1 + (await kept_files(run, services, owned.scope)).number(path)
             found = (await seen_files(run, owned)).counted(path)
             if found is None:
                 raise FileError("missing", f"there is no change of {shown(path)} to undo")
             current, before = found
-            number = 1 + (await kept_files(run, services, owned.scope)).number(path)
             base = 0 if before is None else before.number
             made = Revision(path, number, "undo", services.clock(), author=services.author, base=base)
             gone = kept_changed(services, await said(run, owned, current.ids))
