@@ -154,7 +154,8 @@ class HybridSessionService(BaseSessionService):
             state |= _own(event.actions.state_delta)
         state |= {APP + key: value for key, value in _state(shared).items()}
         state |= {USER + key: value for key, value in _state(users).items()}
-        at = said[-1].at.timestamp() if said[-1].at else 0.0
+        made = said[-1].at.timestamp() if said[-1].at else 0.0
+        at = events[-1].timestamp if events else made
         return Session(id=name, app_name=app, user_id=user, state=state, events=events, last_update_time=at)
 
 

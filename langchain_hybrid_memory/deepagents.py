@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from hybrid_memory.errors import MissingDependencyError
@@ -35,6 +36,8 @@ _CODES = {"missing": "file_not_found", "folder": "is_directory", "read_only": "p
 """deepagents' codes by the reasons of `FileError`; all others are paths that cannot be."""
 
 _AWAY = "the memory cannot be reached now: go on without it"
+
+_log = logging.getLogger(__name__)
 
 
 class HybridMemoryBackend(BackendProtocol):
@@ -170,8 +173,12 @@ class HybridMemoryBackend(BackendProtocol):
             try:
                 text = await run.call(self._files().read, path)
                 made.append(FileDownloadResponse(path=path, content=text.encode()))
-            except (FileError, StoreError) as error:
+            except FileError as error:
                 made.append(FileDownloadResponse(path=path, error=_code(error)))
+            except StoreError as error:
+                # `MemoryMiddleware` ends the run for any other error.
+                _log.warning("the agent goes on without %s: %s", path, error)
+                made.append(FileDownloadResponse(path=path, error="file_not_found"))
         return made
 
     download_files, adownload_files = faces(_download_files)
