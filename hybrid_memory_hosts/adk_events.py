@@ -44,7 +44,9 @@ def from_event(event: Event) -> list[Message]:
         speaks = Role.SYSTEM if not content and not calls else Role.USER if _is_users(event) else Role.ASSISTANT
         words = content or ([] if calls else [{MARK: None}])
         made = [{"role": speaks, "content": words, "tool_calls": calls, "extra": {MARK: mark}}, *results]
-    return [Message(**{**said, **one, "id": event.id if row == 0 else f"{event.id}:{row}"}) for row, one in enumerate(made)]
+    return [
+        Message(**{**said, **one, "id": event.id if row == 0 else f"{event.id}:{row}"}) for row, one in enumerate(made)
+    ]
 
 
 def _is_users(event: Event) -> bool:

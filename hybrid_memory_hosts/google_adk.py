@@ -121,8 +121,7 @@ class HybridSessionService(BaseSessionService):
             raise SessionNotFoundError(f"Session {session.id} not found.")
         # Everything has an id made of the event's: after a failure the caller may give it again.
         await scoped.aremember(from_event(event))
-        delta = {} if event.actions is None else event.actions.state_delta
-        await self._share(session.app_name, session.user_id, delta, {}, name=event.id)
+        await self._share(session.app_name, session.user_id, event.actions.state_delta, {}, name=event.id)
         if any(event.id == known.id for known in session.events):
             return event
         await super().append_event(session, event)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from hybrid_memory import Message, Role
+from hybrid_memory import Message, Role, ToolCall
 from hybrid_memory.adapters import as_shown, storable_name
 
 MARK = "openai"
@@ -47,13 +47,13 @@ def _from_item(item: Mapping[str, Any], names: Mapping[Any, Any]) -> Message:
         return _said(Role.TOOL, item, "output", tool_call_id=call, name=storable_name(names.get(call)))
     place = _CALLS.get(kind, "")
     if call and storable_name(item.get("name")) and isinstance(item.get(place), str):
-        asked: dict[str, Any] = {"name": item["name"], "arguments": item[place], "id": call}
+        asked = ToolCall(name=item["name"], arguments=item[place], id=call)
         mark = {"item": _without(item, place), "call": place}
         return Message(role=Role.ASSISTANT, tool_calls=[asked], extra={MARK: mark})
     return Message(role=Role.ASSISTANT, content=[{MARK: item}], extra={MARK: {}})
 
 
-def _said(role: Role, item: Mapping[str, Any], place: str, **names: str | None) -> Message:
+def _said(role: Role, item: Mapping[str, Any], place: str, **names: Any) -> Message:
     """A message whose words stand at this place of the item."""
     mark: dict[str, Any] = {"item": _without(item, place), "place": place}
     content = item[place]

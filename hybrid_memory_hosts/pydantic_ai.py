@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 from hybrid_memory.errors import MissingDependencyError
 
@@ -23,6 +23,9 @@ from hybrid_memory.errors import InvalidMessageError, InvalidScopeError, ModelEr
 from hybrid_memory.tools import MemoryTool, tools_named
 from hybrid_memory_hosts.pydantic_messages import from_model_messages, to_model_messages
 from hybrid_memory_hosts.recalled import Whose, memory_of, recalled
+
+Handler: TypeAlias = Callable[[ModelRequestContext], Awaitable[ModelResponse]]
+"""What makes the request."""
 
 _log = logging.getLogger(__name__)
 
@@ -96,7 +99,7 @@ class HybridMemoryCapability(AbstractCapability[Any]):
         self._memory, self._k, self._max_tokens, self._keep = memory, k, max_tokens, keep
 
     async def wrap_model_request(
-        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, handler: Any
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, handler: Handler
     ) -> ModelResponse:
         memory, said = memory_of(self._memory, ctx.deps), request_context.messages
         row, place = _question(said)
@@ -136,12 +139,12 @@ def _text(part: Any) -> str:
     return content if isinstance(content, str) else "\n".join(one for one in content if isinstance(one, str))
 
 
-def _with_note(message: ModelMessage, place: int, note: str) -> ModelRequest:
-    parts: list[Any] = list(message.parts)
+def _with_note(message: Any, place: int, note: str) -> ModelRequest:
+    parts = list(message.parts)
     asked = parts[place]
     content = f"{note}\n\n{asked.content}" if isinstance(asked.content, str) else [note, *asked.content]
     parts[place] = replace(asked, content=content)
-    return replace(message, parts=parts)
+    return cast("ModelRequest", replace(message, parts=parts))
 
 
 @checked

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 
-from hybrid_memory import Message, Origin, Role
+from hybrid_memory import Message, Origin, Role, ToolCall
 from hybrid_memory.adapters import as_shown, storable_name
 
 MARK = "pydantic_ai"
@@ -71,7 +71,7 @@ def _request(part: dict[str, Any], mark: dict[str, Any]) -> Message:
 
 def _response(head: dict[str, Any], parts: list[dict[str, Any]]) -> Message:
     content: list[dict[str, Any]] = []
-    calls: list[dict[str, Any]] = []
+    calls: list[ToolCall] = []
     rests: list[dict[str, Any] | None] = []
     for part in parts:
         kind, words = part["part_kind"], part.get("content")
@@ -80,16 +80,14 @@ def _response(head: dict[str, Any], parts: list[dict[str, Any]]) -> Message:
             rests.append(_without(part, "content"))
         elif kind == "tool-call":
             asked = {} if part["args"] is None else part["args"]
-            calls.append({"name": part["tool_name"], "arguments": asked, "id": storable_name(part["tool_call_id"])})
+            calls.append(ToolCall(name=part["tool_name"], arguments=asked, id=storable_name(part["tool_call_id"])))
             rests.append(part if part["args"] is None else _without(part, "args"))
         else:
             content.append({MARK: part})
             rests.append(None)
     mark = {"head": head, "parts": rests}
     said = content or ([] if calls else [{MARK: None}])
-    return Message(
-        role=Role.ASSISTANT, content=said, tool_calls=calls, at=head.get("timestamp"), extra={MARK: mark}
-    )
+    return Message(role=Role.ASSISTANT, content=said, tool_calls=calls, at=head.get("timestamp"), extra={MARK: mark})
 
 
 def _without(values: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -185,9 +185,11 @@ class HybridMemoryBackend(BackendProtocol):
 
 
 def _info(file: File) -> FileInfo:
-    at = {} if file.modified_at is None else {"modified_at": file.modified_at.isoformat()}
     path = f"{file.path}/" if file.folder else file.path
-    return FileInfo(path=path, is_dir=file.folder, size=file.size, **at)  # type: ignore[typeddict-item]
+    info = FileInfo(path=path, is_dir=file.folder, size=file.size)
+    if file.modified_at is not None:
+        info["modified_at"] = file.modified_at.isoformat()
+    return info
 
 
 def _said(error: Exception) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from deepagents import create_deep_agent
 from deepagents.backends import CompositeBackend, StateBackend
-from langchain_core.messages import AIMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, ToolMessage
 
 from hybrid_memory import HybridMemory, Origin
 from hybrid_memory.errors import InvalidScopeError
@@ -77,7 +77,11 @@ class TestABackend:
         files.write("/notes/trip.md", TRIP)
         files.write("/top.md", "Alice.\nAlice [here].\n")
         matches = files.grep("Alice").matches
-        assert [(one["path"], one["line"]) for one in matches] == [("/notes/trip.md", 3), ("/top.md", 1), ("/top.md", 2)]
+        assert [(one["path"], one["line"]) for one in matches] == [
+            ("/notes/trip.md", 3),
+            ("/top.md", 1),
+            ("/top.md", 2),
+        ]
         assert [one["text"] for one in files.grep("[here]", "/", "*.md").matches] == ["Alice [here]."]
         assert files.grep("护照", "/notes").matches[0]["line"] == 6
         assert files.grep("Alice", max_count=2).truncated
@@ -124,7 +128,9 @@ class TestABackend:
 
     async def test_writers_at_the_same_time_lose_nothing(self, backend: HybridMemoryBackend) -> None:
         await backend.awrite("/a.md", "".join(f"- {number}\n" for number in range(10)))
-        done = await asyncio.gather(*(backend.aedit("/a.md", f"- {number}\n", f"- {number}!\n") for number in range(10)))
+        done = await asyncio.gather(
+            *(backend.aedit("/a.md", f"- {number}\n", f"- {number}!\n") for number in range(10))
+        )
         assert [one.error for one in done] == 10 * [None]
         found = await backend.aread("/a.md")
         assert found.file_data is not None
@@ -143,7 +149,9 @@ class TestAnAgent:
 
         return made
 
-    def test_remembers_over_threads_and_tells_users_apart(self, agent: Callable[..., Any], memory: HybridMemory) -> None:
+    def test_remembers_over_threads_and_tells_users_apart(
+        self, agent: Callable[..., Any], memory: HybridMemory
+    ) -> None:
         HybridMemoryBackend(memory, user="alice").upload_files([("/AGENTS.md", b"Answer in French.\n")])
         note = uses("write_file", file_path="/memories/likes.md", content="Alice likes green tea.\n")
         look = uses("read_file", file_path="/memories/likes.md")
@@ -153,13 +161,13 @@ class TestAnAgent:
         deep.invoke(said, run("alice", "t1"))
         tea = deep.invoke(said, run("alice", "t2"))
         nothing = deep.invoke(said, run("bob", "t3"))
-        assert [isinstance(prompt[0], SystemMessage) and "Answer in French." in prompt[0].text for prompt in model.prompts] == [
-            *(4 * [True]), *(2 * [False]),
-        ]  # fmt: skip
+        assert ["Answer in French." in prompt[0].text for prompt in model.prompts] == [*(4 * [True]), *(2 * [False])]
         results = [one.text for state in (tea, nothing) for one in state["messages"] if isinstance(one, ToolMessage)]
         assert "Alice likes green tea." in results[0]
         assert "no file" in results[1]
-        (hit,) = [hit for hit in memory.scoped(user="alice").recall("What does Alice like?") if "tea" in hit.record.text]
+        (hit,) = [
+            hit for hit in memory.scoped(user="alice").recall("What does Alice like?") if "tea" in hit.record.text
+        ]
         assert hit.record.text == "Alice likes green tea."
 
     async def test_goes_on_where_the_store_fails(self, agent: Callable[..., Any], broken: Broken) -> None:

@@ -31,7 +31,7 @@ from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory_hosts.google_adk import HybridMemoryService, HybridSessionService, memory_tools
 from tests.hosts.conftest import Broken
 
-WHO = {"app_name": "app", "user_id": "alice"}
+WHO: dict[str, Any] = {"app_name": "app", "user_id": "alice"}
 
 
 def content(role: str, *parts: Any) -> types.Content:
@@ -90,7 +90,10 @@ class Scripted(BaseLlm):
 
     @property
     def shown(self) -> str:
-        return "\n".join(part.text or "" for one in self.sent[-1].contents for part in one.parts or ())
+        """All that the model was told; where a preloaded memory stands depends on the version."""
+        request = self.sent[-1]
+        said = [part.text or "" for one in request.contents for part in one.parts or ()]
+        return "\n".join([str(request.config.system_instruction), *said])
 
 
 def runner(memory: HybridMemory, model: Scripted, *tools: Any, **agent: Any) -> Runner:
@@ -259,7 +262,9 @@ class TestMemories:
 
     async def test_notes_are_added_as_they_are(self, memory: HybridMemory) -> None:
         service = HybridMemoryService(memory)
-        entry = MemoryEntry(content=content("user", {"text": "Alice likes green tea."}), custom_metadata={"topic": "tea"})
+        entry = MemoryEntry(
+            content=content("user", {"text": "Alice likes green tea."}), custom_metadata={"topic": "tea"}
+        )
         await service.add_memory(**WHO, memories=[entry])
         (found,) = (await service.search_memory(**WHO, query="What does Alice like?")).memories
         assert found.content.parts is not None

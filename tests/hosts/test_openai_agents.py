@@ -58,7 +58,7 @@ ITEMS: list[Any] = [
 
 
 def message(text: str) -> Any:
-    content = [ResponseOutputText(annotations=[], text=text, type="output_text")]
+    content: list[Any] = [ResponseOutputText(annotations=[], text=text, type="output_text")]
     return ResponseOutputMessage(id="m", content=content, role="assistant", status="completed", type="message")
 
 
@@ -118,7 +118,7 @@ class TestASession:
         session = HybridSession(alice)
         assert await session.pop_item() is None
         await session.add_items(ITEMS)
-        assert [await session.pop_item() for _ in range(3)] == ITEMS[: -4 : -1]
+        assert [await session.pop_item() for _ in range(3)] == ITEMS[:-4:-1]
         assert await session.get_items() == ITEMS[:-3]
         await session.clear_session()
         assert await session.get_items() == []
@@ -142,7 +142,9 @@ class TestASession:
 
     async def test_what_another_host_wrote_is_shown(self, alice: ScopedMemory) -> None:
         asked = Message(
-            role=Role.ASSISTANT, content="Let me add.", tool_calls=[{"name": "add", "arguments": {"a": 1}, "id": "c"}]  # type: ignore[list-item]
+            role=Role.ASSISTANT,
+            content="Let me add.",
+            tool_calls=[{"name": "add", "arguments": {"a": 1}, "id": "c"}],  # type: ignore[list-item]
         )
         alice.remember(["你好", asked, Message(role=Role.TOOL, content="2", tool_call_id="c")])
         session = HybridSession(alice)
@@ -155,13 +157,13 @@ class TestASession:
         await session.pop_item()
         last = await session.pop_item()
         assert last is not None
-        assert last["type"] == "function_call"  # type: ignore[typeddict-item]
+        assert last["type"] == "function_call"
         assert [item.get("content") for item in await session.get_items()] == ["你好", "Let me add."]
 
     async def test_nothing_is_written_of_what_cannot_be_kept(self, alice: ScopedMemory) -> None:
         session = HybridSession(alice)
         with pytest.raises(InvalidMessageError):
-            await session.add_items([{"role": "user", "content": "x"}, cast("Any", {"role": "user", "content": object()})])
+            await session.add_items([{"role": "user", "content": "x"}, cast("Any", {"role": "user", "content": {1}})])
         assert await session.get_items() == []
         with pytest.raises(InvalidScopeError, match="which conversation"):
             HybridSession(ScopedMemory(alice._runtime, alice.scope.owner))
@@ -170,7 +172,10 @@ class TestASession:
 
     async def test_writers_at_the_same_time_lose_nothing(self, alice: ScopedMemory) -> None:
         async def write(number: int) -> None:
-            pair: list[Any] = [{"role": "user", "content": f"{number}?"}, {"role": "assistant", "content": f"{number}!"}]
+            pair: list[Any] = [
+                {"role": "user", "content": f"{number}?"},
+                {"role": "assistant", "content": f"{number}!"},
+            ]
             await HybridSession(alice).add_items(pair)
 
         await asyncio.gather(*map(write, range(20)), HybridSession(alice).pop_item())

@@ -28,6 +28,7 @@ from hybrid_memory_hosts.pydantic_messages import from_model_messages, to_model_
 from tests.hosts.conftest import Broken
 
 AT = "2026-05-01T12:00:00Z"
+C1, C2, C3 = ({"tool_call_id": name, "timestamp": AT} for name in ("c1", "c2", "c3"))
 SAID: list[ModelMessage] = ModelMessagesTypeAdapter.validate_python(
     [
         {
@@ -56,9 +57,9 @@ SAID: list[ModelMessage] = ModelMessagesTypeAdapter.validate_python(
         {
             "kind": "request",
             "parts": [
-                {"part_kind": "tool-return", "tool_name": "fetch_page", "content": {"x": [1]}, "tool_call_id": "c1", "timestamp": AT},
-                {"part_kind": "retry-prompt", "tool_name": "add", "content": "bad", "tool_call_id": "c2", "timestamp": AT},
-                {"part_kind": "tool-return", "tool_name": "nop", "content": None, "tool_call_id": "c3", "timestamp": AT},
+                {"part_kind": "tool-return", "tool_name": "fetch_page", "content": {"x": [1]}, **C1},
+                {"part_kind": "retry-prompt", "tool_name": "add", "content": "bad", **C2},
+                {"part_kind": "tool-return", "tool_name": "nop", "content": None, **C3},
                 {
                     "part_kind": "user-prompt",
                     "timestamp": AT,
@@ -84,6 +85,8 @@ SAID: list[ModelMessage] = ModelMessagesTypeAdapter.validate_python(
 
 class Scripted:
     """Answers from a list; keeps what it was sent."""
+
+    __name__ = "scripted"  # a function has one, and the host asks for it
 
     def __init__(self, *answers: str | ToolCallPart) -> None:
         self.answers, self.sent = list(answers), list[list[ModelMessage]]()
