@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from agents import Agent, RunConfig, Runner
 from deepagents import create_deep_agent
@@ -36,7 +38,8 @@ async def test_an_agent_moves_between_hosts(memory: HybridMemory) -> None:
         backend=CompositeBackend(default=StateBackend(), routes={"/memories/": HybridMemoryBackend(memory)}),
         middleware=[HybridMemoryMiddleware(memory)],
     )
-    await deep.ainvoke({"messages": [("user", "I live in Berlin. I fly to Oslo on Friday.")]}, run("alice", "deep"))
+    said: Any = {"messages": [("user", "I live in Berlin. I fly to Oslo on Friday.")]}
+    await deep.ainvoke(said, run("alice", "deep"))
     assert alice.files().read("/trip.md") == "# Trip\n\nAlice flies to Oslo on Friday.\n"
 
     # It is asked in LlamaIndex, in another session.
@@ -52,9 +55,9 @@ async def test_an_agent_moves_between_hosts(memory: HybridMemory) -> None:
     session = HybridSession(memory.scoped(user="alice", session="llama"))
     shown = RunConfig(call_model_input_filter=MemoryInput(alice))
     await Runner.run(Agent(name="helper", model=model), "What do I pack for Oslo?", session=session, run_config=shown)
-    said = [item.get("content") for item in model.inputs[0]]
-    assert said[:2] == ["When do I fly to Oslo?", "On Friday."]
-    assert "Alice flies to Oslo on Friday." in said[2]
+    sent = [item.get("content") for item in model.inputs[0]]
+    assert sent[:2] == ["When do I fly to Oslo?", "On Friday."]
+    assert "Alice flies to Oslo on Friday." in sent[2]
 
     # And in Pydantic AI.
     held = HybridMessageHistory(memory.scoped(user="alice", session="llama"))
@@ -73,4 +76,6 @@ async def test_an_agent_moves_between_hosts(memory: HybridMemory) -> None:
     assert [file.path for file in files.list("/", deep=True)] == ["/facts/knowledge.md", "/profile.md", "/trip.md"]
     assert "Berlin" in files.read("/profile.md")
     files.edit("/trip.md", "Alice flies to Oslo on Friday.\n", "")
-    assert "Alice flies to Oslo on Friday." not in [hit.record.text for hit in alice.recall("When does Alice fly to Oslo?")]
+    assert "Alice flies to Oslo on Friday." not in [
+        hit.record.text for hit in alice.recall("When does Alice fly to Oslo?")
+    ]
