@@ -55,9 +55,9 @@ class FileError(InvalidInputError):
     """A path, or what is to be done with a file, is wrong; nothing was changed.
 
     Attributes:
-        reason: ``missing`` or ``exists``; ``folder`` where a file is expected, ``file`` where a folder is; ``read_only``;
-            ``absent`` or ``several`` for what is to be replaced; ``line``, ``path``, ``pattern`` or ``text`` for an
-            argument that cannot be.
+        reason: ``missing`` or ``exists``; ``folder`` where a file is expected, ``file`` where a folder is;
+            ``read_only``; ``absent`` or ``several`` for what is to be replaced; ``line``, ``path``, ``pattern`` or
+            ``text`` for an argument that cannot be.
     """
 
     def __init__(self, reason: str, text: str) -> None:

@@ -207,9 +207,19 @@ def google_adk() -> None:
         assert asyncio.run(HybridSessionService(memory).create_session(app_name="app", user_id="alice")).id
 
 
+def anthropic() -> None:
+    """The memory tool of the SDK."""
+    from hybrid_memory_hosts.anthropic import HybridMemoryTool
+
+    with small() as memory:
+        tool = HybridMemoryTool(memory.scoped(user="alice"))
+        tool.call({"command": "create", "path": "/memories/a.md", "file_text": "I live in Rome."})
+        assert memory.scoped(user="alice").recall("Rome")
+
+
 PROBES: tuple[Callable[[], None], ...] = (
     bare, local, langchain, llamaindex, tiktoken, encryption, postgres, redis, milvus, clickhouse, telemetry, report,
-    inspector, mcp, deepagents, openai_agents, pydantic_ai, google_adk,
+    inspector, mcp, anthropic, deepagents, openai_agents, pydantic_ai, google_adk,
 )  # fmt: skip
 
 

@@ -30,17 +30,18 @@ PACKAGES = {
 }
 EXTRAS = (
     "local langchain llamaindex tiktoken encryption postgres redis milvus clickhouse telemetry report inspector mcp "
-    "deepagents openai-agents pydantic-ai google-adk"
+    "anthropic deepagents openai-agents pydantic-ai google-adk"
 ).split()
 NEEDS_NOTHING = {"bare", "tiktoken"}
 """Without tiktoken tokens are estimated, which is no error."""
 
 ALONG = {
+    "anthropic": {"telemetry"},
     "llamaindex": {"report"},
     "mcp": {"telemetry"},
     "langchain": {"telemetry"},
     "milvus": {"telemetry"},
-    "deepagents": {"langchain", "telemetry"},
+    "deepagents": {"anthropic", "langchain", "telemetry"},
     "openai-agents": {"mcp", "telemetry"},
     "pydantic-ai": {"telemetry"},
     "google-adk": {"inspector", "telemetry"},

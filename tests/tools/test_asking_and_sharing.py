@@ -50,7 +50,7 @@ def place(answer: Answer) -> int:
 
 def test_agents_have_no_more_tools_than_before() -> None:
     assert [tool.name for tool in tools_named(None)] == [tool.name for tool in MEMORY_TOOLS]
-    assert set(SERVER_TOOLS) - set(MEMORY_TOOLS) == {TOOLS["why"], TOOLS["profile"], TOOLS["share"]}
+    assert set(SERVER_TOOLS) - set(MEMORY_TOOLS) == {TOOLS["why"], TOOLS["profile"], TOOLS["share"], TOOLS["file"]}
 
 
 def test_why_a_turn_comes_back_and_why_it_does_not(alice: ScopedMemory, use: Use) -> None:

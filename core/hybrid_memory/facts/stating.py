@@ -74,14 +74,11 @@ def may_state(claim: Claim, origin: Origin, said: Sequence[Event], origins: Iter
         return ""
     if is_order(claim.attribute):
         return "only the user gives instructions"
-    if shared and origin is Origin.PERSON:
-        return "" if "person" in origins else "facts are not learned from persons here"
+    if origin is (Origin.PERSON if shared else Origin.ASSISTANT) and origin in origins:
+        return ""
     if origin is not Origin.ASSISTANT:
-        return f"what comes from {origin} is never taken as a fact"
-    if "assistant" in origins or claim.subject != USER:
-        return "" if "assistant" in origins else "the assistant states facts about the user only"
+        return f"what comes from {origin} is not taken as a fact here"
     spoken = {term for event in said if event.origin in INSTRUCTING for term in terms(event.message.text)}
     wanted = terms(claim.value)
-    if wanted and spoken.issuperset(wanted):
-        return ""
-    return "the user did not say so in this session"
+    said_so = claim.subject == USER and wanted and spoken.issuperset(wanted)
+    return "" if said_so else "the user did not say so in this session"

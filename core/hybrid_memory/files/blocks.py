@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from hybrid_memory.blocks import edit as flows
 from hybrid_memory.blocks.block import MAX_CHARS, Block, Edit
+from hybrid_memory.blocks.edit import Owned
 from hybrid_memory.errors import FileError
 from hybrid_memory.files.file import File, FileRevision, checked_file
-from hybrid_memory.files.owned import Change, Owned, Place, Writing, missing
+from hybrid_memory.files.owned import Change, Place, Writing, missing
 from hybrid_memory.log.origin import lowest
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.sharing.grant import Right

@@ -95,7 +95,8 @@ class Revision:
     Attributes:
         position: of the event; 0 before it is written.
         parts: what stands in the file; of a file that shows what is known, the messages by which it was changed.
-        call: made the change idempotent; base: the number of the revision whose parts it has, 0 where an undo left none.
+        call: made the change idempotent.
+        base: the number of the revision whose parts it has, 0 where an undo left none.
         moved: the path that it had before, or has since, where the change is a rename.
     """
 
@@ -280,7 +281,7 @@ def checked_file(text: Any) -> str:
         raise FileError("text", "a file of a memory is text: this has NUL characters, as binary data has")
     if len(text) > MAX_FILE_CHARS:
         raise FileError("text", f"a file has {MAX_FILE_CHARS:,} characters at most, got {len(text):,}: split it")
-    return text
+    return str(text)
 
 
 def listed(files: Iterable[File], folder: str) -> list[File]:

@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from hybrid_memory.blocks.edit import Owned
 from hybrid_memory.errors import FileError, InvalidInputError
 from hybrid_memory.files.file import File, FileRevision, KeptFiles, Part, Revision, checked_file, joined, kept_files
 from hybrid_memory.files.owned import (
     RACES,
     Change,
-    Owned,
     Place,
     Writing,
     appended,
@@ -61,7 +61,8 @@ class FreeFiles(Place):
     async def change(self, run: Runner, owned: Owned, path: str, change: Change, writing: Writing) -> File:
         services = present(owned.services)
         for _ in range(RACES):
-            seen, numbers = await _started(run, owned)
+            seen = await head(run, services, owned.scope)
+            numbers = await kept_files(run, services, owned.scope)  # first: what others write from here on takes the id
             kept = await seen_files(run, owned)
             kept.check_free(path)
             before = kept.get(path)
@@ -77,7 +78,8 @@ class FreeFiles(Place):
             parts, drafts = _parts(owned, new, path, writing, events)
             made = _next(numbers, owned, path, writing.change, parts)
             made = replace(made, origin=writing.origin, call=writing.call)
-            gone = [event for event in events if event.id not in made.ids]
+            there = frozenset(made.ids)
+            gone = [event for event in events if event.id not in there]
             if await appended(run, owned, [made], [*drafts, *kept_changed(services, gone)], seen=seen):
                 return _file(owned, made)
         raise raced(path)
@@ -86,7 +88,8 @@ class FreeFiles(Place):
         """Remove a file, or all files in a folder."""
         services = present(owned.services)
         for _ in range(RACES):
-            seen, numbers = await _started(run, owned)
+            seen = await head(run, services, owned.scope)
+            numbers = await kept_files(run, services, owned.scope)  # first: what others write from here on takes the id
             found = _named(await seen_files(run, owned), path)
             gone = await said(run, owned, _ids(found))
             made = [replace(_next(numbers, owned, one.path, "delete", ()), removed=True) for one in found]
@@ -96,9 +99,10 @@ class FreeFiles(Place):
 
     async def rename(self, run: Runner, owned: Owned, old: str, new: str, change: str = "rename") -> None:
         """Give a file, or all files in a folder, another path."""
-        present(owned.services)
+        services = present(owned.services)
         for _ in range(RACES):
-            seen, numbers = await _started(run, owned)
+            seen = await head(run, services, owned.scope)
+            numbers = await kept_files(run, services, owned.scope)  # first: what others write from here on takes the id
             kept = await seen_files(run, owned)
             found = _named(kept, old)
             made: list[Revision] = []
@@ -141,7 +145,8 @@ class FreeFiles(Place):
     async def undo(self, run: Runner, owned: Owned, path: str) -> File | None:
         services = present(owned.services)
         for _ in range(RACES):
-            seen, numbers = await _started(run, owned)
+            seen = await head(run, services, owned.scope)
+            numbers = await kept_files(run, services, owned.scope)  # first: what others write from here on takes the id
             kept = await seen_files(run, owned)
             found = kept.counted(path)
             if found is None:
@@ -158,9 +163,9 @@ class FreeFiles(Place):
             made = replace(
                 _next(numbers, owned, path, "undo", parts), base=base, removed=before is None or before.removed
             )
-            there = [] if now is None else now.ids
-            gone = await said(run, owned, [one for one in there if one not in made.ids])
-            again = await said(run, owned, [one for one in made.ids if one not in there])
+            there, then = {} if now is None else dict.fromkeys(now.ids), dict.fromkeys(made.ids)
+            gone = await said(run, owned, [one for one in there if one not in then])
+            again = await said(run, owned, [one for one in then if one not in there])
             if await appended(run, owned, [made], kept_changed(services, gone, again), seen=seen):
                 return None if made.removed else _file(owned, made)
         raise raced(path)
@@ -186,15 +191,6 @@ def _named(kept: KeptFiles, path: str) -> list[Revision]:
 
 def _ids(revisions: Iterable[Revision]) -> list[str]:
     return list(dict.fromkeys(name for one in revisions for name in one.ids))
-
-
-async def _started(run: Runner, owned: Owned) -> tuple[int, KeptFiles]:
-    """The last position, and the files with what a rollback hides, before anything else is read for a change.
-
-    The number of a change is read off these: whoever wrote meanwhile has it, and the change is made again.
-    """
-    seen = await head(run, owned.services, owned.scope)
-    return seen, await kept_files(run, owned.services, owned.scope)
 
 
 def _next(numbers: KeptFiles, owned: Owned, path: str, change: str, parts: Sequence[Part]) -> Revision:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from hybrid_memory.blocks.edit import Owned
 from hybrid_memory.errors import FileError
 from hybrid_memory.facts.attributes import ATTRIBUTES, RULE
 from hybrid_memory.facts.fact import USER, Category, Claim, Fact
@@ -16,10 +17,10 @@ from hybrid_memory.facts.profile_schema import profile_fields
 from hybrid_memory.facts.profiling import own_facts
 from hybrid_memory.facts.stating import carried, ending, may_state, stating, words_of
 from hybrid_memory.files.file import File, FileRevision, Revision, checked_file, kept_files
+from hybrid_memory.files.free import said
 from hybrid_memory.files.owned import (
     RACES,
     Change,
-    Owned,
     Place,
     Writing,
     appended,
@@ -29,7 +30,6 @@ from hybrid_memory.files.owned import (
     raced,
     seen_files,
 )
-from hybrid_memory.files.free import said
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.origin import Origin, lowest
 from hybrid_memory.log.visible import Horizon
@@ -66,7 +66,7 @@ class KnownFiles(Place):
     """``/profile.md``, what is known of the user, and ``/facts/<category>.md``, all that stands."""
 
     def holds(self, path: str) -> bool:
-        return path == PROFILE or path == FOLDER or path.startswith(f"{FOLDER}/")
+        return path in (PROFILE, FOLDER) or path.startswith(f"{FOLDER}/")
 
     async def files(self, run: Runner, owned: Owned) -> list[File]:
         known = await _facts(run, owned)
@@ -93,7 +93,7 @@ class KnownFiles(Place):
                 break
             lines = _lines(owned, path, await _facts(run, owned))
             text = stored_text(services, checked_file(change(_written(lines) or None)))
-            claims = _claims(owned, path, lines, text)
+            claims = _claims(path, lines, text)
             if not claims:
                 break
             _check(owned, claims, writing, spoken)
@@ -193,11 +193,11 @@ def _file(owned: Owned, path: str, lines: Sequence[_Line]) -> File:
     return File(path, len(_written(lines).encode()), max(times, default=None), read_only=fixed)
 
 
-def _claims(owned: Owned, path: str, lines: Sequence[_Line], text: str) -> list[Claim]:
+def _claims(path: str, lines: Sequence[_Line], text: str) -> list[Claim]:
     """What a new text says that the lines do not, and what it says no longer; that first."""
     wanted = dict.fromkeys(bare for line in text.splitlines() if (bare := _bare(line)))
     there = {line.text: line for line in lines}
-    new = [_claim(owned, path, bare) for bare in wanted if bare not in there]
+    new = [_claim(path, bare) for bare in wanted if bare not in there]
     replaced = {(claim.subject, claim.attribute) for claim in new if claim.single}
     gone = [
         ending(fact)
@@ -217,7 +217,7 @@ def _bare(line: str) -> str:
     return re.sub(r"^[-*+] ", "", plain)
 
 
-def _claim(owned: Owned, path: str, bare: str) -> Claim:
+def _claim(path: str, bare: str) -> Claim:
     """What a line states; one without a field is a note."""
     subject, category = USER, None
     if path != PROFILE:
@@ -235,7 +235,7 @@ def _claim(owned: Owned, path: str, bare: str) -> Claim:
 @cache
 def _attributes() -> dict[str, str]:
     """Attributes by all their names."""
-    found = {}
+    found: dict[str, str] = {}
     for about in ATTRIBUTES.values():
         for name in (*about.aliases, about.chinese, about.english):
             found.setdefault(name.casefold(), about.name)

@@ -97,7 +97,7 @@ async def seen_files(run: Runner, owned: Owned) -> KeptFiles:
 
 
 async def appended(run: Runner, owned: Owned, made: Sequence[Revision], drafts: Sequence[Draft], *, seen: int) -> bool:
-    """Write changes of files and what goes with them, all or none; False if somebody was faster, or forgot something."""
+    """Write changes of files and what goes with them, all or none; False if somebody was faster, or forgot any."""
     services = owned.services
     revisions = [
         replace(

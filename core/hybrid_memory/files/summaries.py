@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from hybrid_memory.blocks.edit import Owned
 from hybrid_memory.context import session as sessions
 from hybrid_memory.context.state import QueueState
 from hybrid_memory.context.summary import Line, Section
 from hybrid_memory.errors import FileError
 from hybrid_memory.files.file import File, FileRevision, checked_file
-from hybrid_memory.files.owned import RACES, Change, Owned, Place, Writing, missing, raced
+from hybrid_memory.files.owned import RACES, Change, Place, Writing, missing, raced
 from hybrid_memory.files.path import MAX_NAME_BYTES
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.origin import lowest
@@ -129,11 +130,9 @@ def _shown(line: Line) -> str:
 
 
 def _written(lines: Sequence[Line]) -> str:
-    parts = []
-    for section in Section:
-        if own := [_shown(line) for line in lines if line.section is section]:
-            parts.append("\n".join([f"## {section.replace('_', ' ')}", *own]) + "\n")
-    return "\n".join(parts)
+    by_section = {section: [_shown(line) for line in lines if line.section is section] for section in Section}
+    parts = [[f"## {section.replace('_', ' ')}", *own] for section, own in by_section.items() if own]
+    return "\n".join("\n".join(part) + "\n" for part in parts)
 
 
 def _file(owned: Owned, path: str, lines: Sequence[Line], events: Sequence[Event]) -> File:

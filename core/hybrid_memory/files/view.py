@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from hybrid_memory.blocks.edit import Owned
 from hybrid_memory.errors import FileError
 from hybrid_memory.files.blocks import BlockFiles
 from hybrid_memory.files.file import File, FileMatch, FileRevision, listed
 from hybrid_memory.files.free import FreeFiles
 from hybrid_memory.files.known import KnownFiles
-from hybrid_memory.files.owned import Change, Owned, Place, Writing, missing
+from hybrid_memory.files.owned import Change, Place, Writing, missing
 from hybrid_memory.files.path import below, checked_path, matches
 from hybrid_memory.files.summaries import SummaryFiles
 from hybrid_memory.runtime.runners import Runner

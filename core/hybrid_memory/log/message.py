@@ -26,7 +26,7 @@ STATES = f"{RESERVED}states"
 """Where a message says the claims that it was written to state; callers cannot."""
 
 EARLIER = f"{RESERVED}earlier"
-"""Where a piece of a file says whose words it took over when these left the file; it goes with them, and they with it."""
+"""Where a piece of a file says whose words it took over when these left the file; they are forgotten together."""
 
 OWN_EXTRA = frozenset((REPLACES, STATES, EARLIER))
 """Fields of ``extra`` that are the library's own."""

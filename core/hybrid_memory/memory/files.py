@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.files import view
 from hybrid_memory.files.file import File, FileMatch, FileRevision
-from hybrid_memory.files.owned import Writing
+from hybrid_memory.files.owned import Change, Writing
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.memory.faces import Part, faces, owned
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.sharing.grant import Right
 from hybrid_memory.validation import checked_text, shown
 
+Listed: TypeAlias = list[File]
+Revisions: TypeAlias = list[FileRevision]
+Matches: TypeAlias = list[FileMatch]
+
 
 class MemoryFiles(Part):
     """A memory as files, made by `ScopedMemory.files`. Every change is an event of the log.
 
-    ``/profile.md`` is what is known of the user, and ``/facts/<category>.md`` all that stands, a line a fact: to write a
-    line states the fact, to remove it ends it. ``/blocks/<label>.md`` are the blocks, ``/summary/<session>.md`` the
-    summaries, of which lines can be removed and reworded. Every other path is a free file, whose paragraphs recall finds
-    like any note. All verbs raise `FileError` for a path that no file can have.
+    ``/profile.md`` is what is known of the user, and ``/facts/<category>.md`` all that stands, a line a fact: to write
+    a line states the fact, to remove it ends it. ``/blocks/<label>.md`` are the blocks, ``/summary/<session>.md`` the
+    summaries, of which lines can be removed and reworded. Every other path is a free file, whose paragraphs recall
+    finds like any note. All verbs raise `FileError` for a path that no file can have.
     """
 
-    async def _list(self, run: Runner, path: str = "/", *, deep: bool = False) -> list[File]:
+    async def _list(self, run: Runner, path: str = "/", *, deep: bool = False) -> Listed:
         """What lies in a folder, by path: files, and folders with the size of all that is in them.
 
         Args:
@@ -65,8 +70,8 @@ class MemoryFiles(Part):
             text: at most 1,000,000 characters.
             id: makes the change idempotent.
             source: ids of the messages that it follows from; what is new in the file is forgotten with them.
-            origin: whose words it brings: by default the user's, or the assistant's where ``id`` or ``source`` is given.
-                The assistant states in the profile and among facts only what the user said, and gives no instructions.
+            origin: whose words it brings: by default the user's, or the assistant's where ``id`` or ``source`` is
+                given. The assistant states in the profile and among facts only what the user said, and no instruction.
 
         Raises:
             FileError: no file can have this path or text, or not from this origin. Nothing was changed.
@@ -151,7 +156,7 @@ class MemoryFiles(Part):
 
     rename, arename = faces(_rename, needs=Right.WRITE, verb="rename_file")
 
-    async def _history(self, run: Runner, path: str) -> list[FileRevision]:
+    async def _history(self, run: Runner, path: str) -> Revisions:
         """The file after each of its changes, oldest first; of what is known after each change that was written here.
 
         Raises:
@@ -171,12 +176,12 @@ class MemoryFiles(Part):
 
     undo, aundo = faces(_undo, needs=Right.WRITE, verb="undo_file")
 
-    async def _glob(self, run: Runner, pattern: str, path: str = "/") -> list[File]:
+    async def _glob(self, run: Runner, pattern: str, path: str = "/") -> Listed:
         """The files in and below a folder whose path, from there on, fits a pattern, by path.
 
         Args:
-            pattern: ``*`` and ``?`` within a name, ``**`` over folders, ``[ab]``, ``{a,b}``; without a slash it is about
-                names alone.
+            pattern: ``*`` and ``?`` within a name, ``**`` over folders, ``[ab]``, ``{a,b}``; without a slash it is
+                about names alone.
             path: of the folder.
         """
         return await view.glob(run, owned(self._memory), pattern, path)
@@ -185,7 +190,7 @@ class MemoryFiles(Part):
 
     async def _grep(
         self, run: Runner, text: str, path: str = "/", *, pattern: str | None = None, limit: int | None = None
-    ) -> list[FileMatch]:
+    ) -> Matches:
         """The lines of files that have a text, letter for letter, in the order of their paths.
 
         Args:
@@ -198,7 +203,7 @@ class MemoryFiles(Part):
 
     grep, agrep = faces(_grep, needs=Right.READ, verb="read_file")
 
-    async def _changed(self, run: Runner, path: str, change: view.Change, writing: Writing) -> File:
+    async def _changed(self, run: Runner, path: str, change: Change, writing: Writing) -> File:
         file = await view.change(run, owned(self._memory), path, change, writing)
         self._runtime.after_write(self._memory.scope)
         return file

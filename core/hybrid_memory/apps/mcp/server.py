@@ -7,18 +7,19 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from mcp.server import MCPServer
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
-from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from mcp.types import CallToolResult, Resource, TextContent, ToolAnnotations
 from pydantic import AnyHttpUrl
 
-from hybrid_memory import Block, HybridMemory, Scope, ScopedMemory
+from hybrid_memory import Block, File, HybridMemory, MemoryFiles, Scope, ScopedMemory
 from hybrid_memory.arguments import checked
-from hybrid_memory.errors import HybridMemoryError, InvalidInputError
+from hybrid_memory.errors import FileError, HybridMemoryError, InvalidInputError
 from hybrid_memory.tools import SERVER_TOOLS, Answer, MemoryTool
 from hybrid_memory.validation import shown
 
@@ -84,7 +85,7 @@ def server(memory: HybridMemory, binding: Binding, *, token: str | None = None) 
     checked: dict[str, Any] = {}
     if token is not None:
         checked = {"token_verifier": OneToken(token), "auth": AuthSettings(issuer_url=NOBODY, resource_server_url=None)}
-    made: MCPServer[Any] = MCPServer(
+    made = FilesServer(
         NAME,
         title="Hybrid memory",
         instructions=INSTRUCTIONS,
@@ -93,8 +94,29 @@ def server(memory: HybridMemory, binding: Binding, *, token: str | None = None) 
         log_level="WARNING",
         **checked,
     )
+    made.files = owner.files()
     add_resources(made, owner)
     return made
+
+
+class FilesServer(MCPServer[Any]):
+    """A server that lists a memory's files among its resources, as they are at each moment."""
+
+    files: MemoryFiles | None = None
+
+    async def list_resources(self) -> list[Resource]:
+        """Those that were registered, and a resource for each file."""
+        listed = await super().list_resources()
+        if self.files is None:
+            return listed
+        async with _as_resource_errors():
+            found = await self.files.alist(deep=True)
+        return [*listed, *(_listed(file) for file in found)]
+
+
+def _listed(file: File) -> Resource:
+    kind = MARKDOWN if file.path.endswith(".md") else TEXT
+    return Resource(uri=FILES + quote(file.path), name=file.path, mime_type=kind, size=file.size)
 
 
 class OneToken:
@@ -120,6 +142,9 @@ def _version() -> str:
     return __version__
 
 
+MARKDOWN, TEXT = "text/markdown", "text/plain"
+FILES = "memory://files"
+
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
@@ -135,6 +160,7 @@ KINDS: Mapping[str, ToolAnnotations] = {
     "memory_why": READS,
     "memory_profile": READS,
     "memory_share": ADDS,
+    "memory_file": CHANGES,  # what is deleted there can be brought back
 }
 """What a host may tell its user, or ask them, before it calls a tool."""
 
@@ -198,9 +224,6 @@ def _schema(tool: MemoryTool) -> dict[str, Any]:
     }
 
 
-MARKDOWN, TEXT = "text/markdown", "text/plain"
-
-
 def add_resources(server: MCPServer, memory: ScopedMemory) -> None:
     """Give the server the resources of one owner's memory."""
 
@@ -244,6 +267,16 @@ def add_resources(server: MCPServer, memory: ScopedMemory) -> None:
                 known = ", ".join(existing) or "none yet"
                 raise ResourceNotFoundError(f"no block has this label; there are: {known}")
             return existing[label].value
+
+    @server.resource(
+        f"{FILES}/{{+path}}", name="file", title="File", description="A file of the memory.", mime_type=TEXT
+    )
+    async def file(path: str) -> str:
+        async with _as_resource_errors():
+            try:
+                return await memory.files().aread(f"/{path}")
+            except FileError as error:
+                raise ResourceNotFoundError(str(error)) from error
 
 
 def _written(block: Block) -> str:
