@@ -7,6 +7,9 @@ FULL := .venv-full
 FULL_STAMP := $(FULL)/.set-up
 OLDEST := .oldest
 OLDEST_STAMP := $(OLDEST)/.set-up
+OLDEST_HOSTS := .oldest-hosts
+OLDEST_HOSTS_STAMP := $(OLDEST_HOSTS)/.set-up
+HOSTS := $(addprefix tests/hosts/test_,deepagents.py google_adk.py moving.py openai_agents.py pydantic_ai.py)
 MODELS := .models
 PYTHONS := $(strip $(PYTHON) python3.13 python3.12 python3.11 python3)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -62,8 +65,8 @@ setup-browser:
 setup-full: $(FULL_STAMP)
 	@echo "== $(FULL) is up to date"
 
-setup-oldest: $(OLDEST_STAMP)
-	@echo "== $(OLDEST) is up to date"
+setup-oldest: $(OLDEST_STAMP) $(OLDEST_HOSTS_STAMP)
+	@echo "== $(OLDEST) and $(OLDEST_HOSTS) are up to date"
 
 # The tests fetch what is not there yet.
 models: $(FULL_STAMP)
@@ -120,14 +123,23 @@ test: $(STAMP)
 	@$(BIN)/python -m pytest -q $(SPREAD) $(ARGS)
 
 # Installed in front of what the environment has: an environment of their own would take minutes and half a gigabyte.
-test-oldest: $(OLDEST_STAMP)
+test-oldest: $(OLDEST_STAMP) $(OLDEST_HOSTS_STAMP)
 	@echo "== the tests of the adapters, with the oldest versions: pytest tests/langchain tests/llamaindex tests/adapters"
 	@PYTHONPATH=$(OLDEST) $(BIN)/python -m pytest -q $(SPREAD) -k "not ($(OTHERWISE))" tests/langchain tests/llamaindex tests/adapters $(ARGS)
+	@echo "== the tests of the other hosts, with the oldest versions: pytest tests/hosts"
+	@PYTHONPATH=$(OLDEST_HOSTS) $(BIN)/python -m pytest -q $(SPREAD) -W ignore::DeprecationWarning -W ignore::UserWarning $(HOSTS) $(ARGS)
 
 $(OLDEST_STAMP): $(STAMP)
 	@echo "== installing the oldest versions into $(OLDEST)"
 	@rm -rf $(OLDEST)
 	@$(BIN)/python -m pip install -qq --no-compile --no-deps --target $(OLDEST) --group oldest
+	@touch $@
+
+# The oldest deep agents want a newer LangChain than the oldest.
+$(OLDEST_HOSTS_STAMP): $(STAMP)
+	@echo "== installing the oldest hosts into $(OLDEST_HOSTS)"
+	@rm -rf $(OLDEST_HOSTS)
+	@$(BIN)/python -m pip install -qq --no-compile --no-deps --target $(OLDEST_HOSTS) --group oldest-hosts
 	@touch $@
 
 test-full: test-oldest $(FULL_STAMP)
@@ -224,8 +236,8 @@ bench:
 endif
 
 clean:
-	@echo "== removing $(VENV), $(FULL), $(OLDEST), caches and reports"
-	@rm -rf $(VENV) $(FULL) $(OLDEST) .venv-peers dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
+	@echo "== removing $(VENV), $(FULL), $(OLDEST), $(OLDEST_HOSTS), caches and reports"
+	@rm -rf $(VENV) $(FULL) $(OLDEST) $(OLDEST_HOSTS) .venv-peers dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
 	@rm -f retrieval.json speed.json compression.json learning.json orchestration.json paging.json engines.json methods.json acting.json poisoning.json original_case.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

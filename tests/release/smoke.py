@@ -30,12 +30,22 @@ PACKAGES = {
 }
 EXTRAS = (
     "local langchain llamaindex tiktoken encryption postgres redis milvus clickhouse telemetry report inspector mcp "
-    "anthropic"
+    "anthropic deepagents openai-agents pydantic-ai google-adk"
 ).split()
 NEEDS_NOTHING = {"bare", "tiktoken"}
 """Without tiktoken tokens are estimated, which is no error."""
 
-ALONG = {"llamaindex": {"report"}, **{name: {"telemetry"} for name in ("anthropic", "langchain", "mcp", "milvus")}}
+ALONG = {
+    "anthropic": {"telemetry"},
+    "llamaindex": {"report"},
+    "mcp": {"telemetry"},
+    "langchain": {"telemetry"},
+    "milvus": {"telemetry"},
+    "deepagents": {"anthropic", "langchain", "telemetry"},
+    "openai-agents": {"mcp", "telemetry"},
+    "pydantic-ai": {"telemetry"},
+    "google-adk": {"inspector", "telemetry"},
+}
 """What another extra may happen to bring along."""
 
 CONSUMERS = {"": "core_only.py", "langchain": "with_langchain.py", "llamaindex": "with_llamaindex.py"}

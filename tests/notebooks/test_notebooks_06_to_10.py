@@ -12,6 +12,7 @@ NAMES = [
     "07_memgpt_paging.ipynb",
     "08_scaling_out.ipynb",
     "09_bring_your_own_chats.ipynb",
+    "10_one_memory_many_hosts.ipynb",
 ]
 
 
