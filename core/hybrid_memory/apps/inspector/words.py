@@ -36,7 +36,7 @@ TIERS = {
 SIGNALS = {
     "vector": "near the query in meaning, against the other hits",
     "text": "words in common with the query (BM25)",
-    "closeness": "near the query in meaning, by itself",
+    "similarity": "near the query in meaning, by itself",
     "coverage": "share of the query's words that it has, rare ones first",
     "neighbours": "the turns next to it fit the query",
     "segment": "the conversation around it fits the query",
