@@ -27,9 +27,9 @@ KINDS = {
 }
 
 TIERS = {
-    "context": ("L1 in the prompt", "the next prompt shows it word for word"),
+    "context": ("L1 in the prompt", "the next prompt has it word for word"),
     "semantic": ("L2 searchable", "a search can return it"),
-    "episodic": ("L3 in the log only", "neither the next prompt nor a search has it"),
+    "episodic": ("L3 in the log only", "neither prompt nor search has it"),
 }
 """By tier, the badge and what it means; a badge of the log stands where there is no other."""
 
