@@ -99,7 +99,8 @@ def test_a_hit_says_what_and_why(told: HybridMemory, host: Host) -> None:
     assert found.metadata["score"] == pytest.approx(hit.score)
     assert found.metadata["confidence"] == pytest.approx(hit.confidence)
     assert found.metadata["signals"].keys() == asdict(hit.signals).keys()
-    assert "; from #1; read as a question for a fact ('Where'); compared: up to 48 turns by meaning, 48 by words" in found.metadata["why"]
+    plan = "read as a question for a fact ('Where'); compared: up to 48 turns by meaning, 48 by words"
+    assert f"; from #1; {plan}" in found.metadata["why"]
     rest = {key: value for key, value in found.metadata.items() if key not in ("score", "confidence", "signals", "why")}
     assert rest == {
         "topic": "family",
