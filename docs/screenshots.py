@@ -72,7 +72,7 @@ QUESTION = quote("Who looks after the cat when we are away?")
 SHOTS = [
     Shot("overview", "/", height=800),
     Shot("overview-dark", "/", scheme="dark", height=800),
-    Shot("timeline", "/o/user=mei/timeline?before=2026-05-20&kind=message", height=1000),
+    Shot("timeline", "/o/user=mei/timeline?before=112&kind=message", height=1000),
     Shot("search", f"/o/user=mei/search?q={QUESTION}&k=5", height=1000),
     Shot("map-dark", f"/o/user=mei/map?q={quote('what must the cat not eat?')}", scheme="dark"),
     Shot("facts", "/o/user=noa/facts#facts", height=1000),
