@@ -15,13 +15,14 @@ BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, GREY = (
 INK, GRID, GROUND = "#1f2328", "#8a9199", "#ffffff"
 DARK = {INK: ("ink", "#e8ebee"), GRID: ("grid", "#78818a"), GROUND: ("ground", "#111315")}
 
-rcParams.update({name: INK for name in ("axes.edgecolor", "axes.labelcolor", "hatch.color", "legend.labelcolor")})
-rcParams.update({name: INK for name in ("patch.edgecolor", "text.color", "xtick.color", "ytick.color")})
+rcParams.update(dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "hatch.color", "legend.labelcolor"), INK))
+rcParams.update(dict.fromkeys(("patch.edgecolor", "text.color", "xtick.color", "ytick.color"), INK))
 rcParams.update({"axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True, "legend.frameon": False})
 rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "notebooks", "axes.facecolor": "none", "grid.color": GRID})
 rcParams.update({"font.size": 11, "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left"})
 rcParams.update({"patch.force_edgecolor": True, "patch.linewidth": 0.6, "hatch.linewidth": 0.5, "lines.linewidth": 2})
-rcParams["text.parse_math"] = False
+rcParams.update({"text.parse_math": False, "lines.markeredgecolor": INK, "lines.markeredgewidth": 0.6})
+rcParams["axes.prop_cycle"] = f"cycler('color', {[BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, GREY]})"
 
 
 def figure(rows: int = 1, columns: int = 1, *, width: float = 8, height: float = 3, **options: Any) -> tuple[Any, Any]:

@@ -1,6 +1,7 @@
 """Run notebooks from top to bottom and keep what they show.
 
-Each notebook can be downloaded alone: it imports installed packages only. Cells tagged ``plots`` hold a copy of `plots.py`.
+Each notebook works when downloaded alone: it imports installed packages only. Cells tagged ``plots`` hold a copy of
+`plots.py`.
 
 python notebooks/run.py                     all of them
 python notebooks/run.py 04_why_this_came_back.ipynb
