@@ -21,13 +21,8 @@ CONTEXT, SEMANTIC, EPISODIC, PLAIN = "0,114,178", "0,158,115", "230,159,0", "128
 STRONG, FAINT = 0.75, 0.16
 """How much of a hue is laid on the ground: of a bar, and under words."""
 
-LINES = {
-    "/": "135deg",
-    "\\": "45deg",
-    "|": "90deg",
-    "-": "0deg",
-}
-"""The angle of the gradient that draws each hatch."""
+LINES = {"": (), "/": (135,), "\\": (45,), "|": (90,), "-": (0,), "x": (45, 135)}
+"""The angles, in degrees, of the gradients that draw each hatch."""
 
 _TABLE = "border-collapse:collapse;text-align:left;margin:.3em 0"
 _CELL = "text-align:left;vertical-align:top;padding:.2em .7em .2em 0;border-bottom:1px solid rgba(128,128,128,.35)"
@@ -49,11 +44,11 @@ class Part:
     @property
     def ground(self) -> str:
         """As a CSS declaration."""
-        colour = f"background-color:rgba({self.hue},{STRONG})"
-        if not self.hatch:
-            return colour
-        lines = f"repeating-linear-gradient({LINES[self.hatch]},currentColor 0 1px,transparent 1px 5px)"
-        return f"{colour};background-image:{lines}"
+        lines = ",".join(
+            f"repeating-linear-gradient({angle}deg,currentColor 0 1px,transparent 1px 5px)"
+            for angle in LINES[self.hatch]
+        )
+        return f"background-color:rgba({self.hue},{STRONG})" + (f";background-image:{lines}" if lines else "")
 
 
 def counted(number: int, noun: str) -> str:

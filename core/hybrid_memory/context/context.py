@@ -16,12 +16,12 @@ from hybrid_memory.log.message import Message, Role
 from hybrid_memory.recall.hit import Hit
 
 LOOKS = {
-    "identity": (display.PLAIN, ""),
-    "instructions": (display.PLAIN, "|"),
+    "identity": (display.PLAIN, "|"),
+    "instructions": (display.PLAIN, "x"),
     "blocks": ("213,94,0", "-"),
     "profile": (display.SEMANTIC, "\\"),
     "summary": (display.EPISODIC, "/"),
-    "artifacts": ("204,121,167", "|"),
+    "artifacts": ("204,121,167", "x"),
     "turns": ("86,180,233", ""),
     "recalled": ("240,228,66", "-"),
     "question": (display.CONTEXT, "\\"),
