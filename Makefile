@@ -7,6 +7,9 @@ FULL := .venv-full
 FULL_STAMP := $(FULL)/.set-up
 OLDEST := .oldest
 OLDEST_STAMP := $(OLDEST)/.set-up
+OLDEST_HOSTS := .oldest-hosts
+OLDEST_HOSTS_STAMP := $(OLDEST_HOSTS)/.set-up
+HOSTS := $(addprefix tests/hosts/test_,deepagents.py google_adk.py moving.py openai_agents.py pydantic_ai.py)
 MODELS := .models
 PYTHONS := $(strip $(PYTHON) python3.13 python3.12 python3.11 python3)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -34,7 +37,7 @@ FULL_STALE := $(shell test "$$(cat $(FULL_STAMP) 2>/dev/null)" = "$(CURDIR)" && 
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv setup setup-browser setup-oldest setup-full models again demo docs dist test test-oldest test-full check lint format types imports bench clean clean-models
+.PHONY: help venv setup setup-browser setup-oldest setup-full models again demo docs screenshots dist test test-oldest test-full check lint format types imports bench clean clean-models
 
 help:
 	@echo "make demo       a long chat goes in, LangChain and LlamaIndex answer from it    (STORE=file keeps it)"
@@ -43,6 +46,7 @@ help:
 	@echo "make test-full  that, and what is tested with real models, in $(FULL): 3 GB on disk, 1.4 GB downloaded once"
 	@echo "make check      ruff, ruff format, mypy, pyright, import-linter"
 	@echo "make docs       the documents as a site in site/, warnings as errors               (ARGS=serve shows them)"
+	@echo "make screenshots  the pictures of the inspector in docs/assets/screenshots, in headless Chromium"
 	@echo "make dist       wheels and sdist in dist/, tried in clean environments with each extra alone (20 minutes)"
 	@echo "make bench      how to measure retrieval, compression, learning       (DATA=folder measures them)"
 	@echo "make setup      make the environment in $(VENV); the targets above do it when they need it"
@@ -61,8 +65,8 @@ setup-browser:
 setup-full: $(FULL_STAMP)
 	@echo "== $(FULL) is up to date"
 
-setup-oldest: $(OLDEST_STAMP)
-	@echo "== $(OLDEST) is up to date"
+setup-oldest: $(OLDEST_STAMP) $(OLDEST_HOSTS_STAMP)
+	@echo "== $(OLDEST) and $(OLDEST_HOSTS) are up to date"
 
 # The tests fetch what is not there yet.
 models: $(FULL_STAMP)
@@ -106,6 +110,10 @@ docs: $(STAMP)
 	@echo "== the documents: mkdocs"
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs $(or $(ARGS),build) --strict
 
+screenshots: $(STAMP) setup-browser
+	@echo "== pictures of the inspector into docs/assets/screenshots: docs/screenshots.py"
+	@$(BIN)/python docs/screenshots.py $(ARGS)
+
 dist: $(STAMP)
 	@echo "== wheel and sdist: tests/release/smoke.py"
 	@$(BIN)/python tests/release/smoke.py
@@ -115,14 +123,23 @@ test: $(STAMP)
 	@$(BIN)/python -m pytest -q $(SPREAD) $(ARGS)
 
 # Installed in front of what the environment has: an environment of their own would take minutes and half a gigabyte.
-test-oldest: $(OLDEST_STAMP)
+test-oldest: $(OLDEST_STAMP) $(OLDEST_HOSTS_STAMP)
 	@echo "== the tests of the adapters, with the oldest versions: pytest tests/langchain tests/llamaindex tests/adapters"
 	@PYTHONPATH=$(OLDEST) $(BIN)/python -m pytest -q $(SPREAD) -k "not ($(OTHERWISE))" tests/langchain tests/llamaindex tests/adapters $(ARGS)
+	@echo "== the tests of the other hosts, with the oldest versions: pytest tests/hosts"
+	@PYTHONPATH=$(OLDEST_HOSTS) $(BIN)/python -m pytest -q $(SPREAD) -W ignore::DeprecationWarning -W ignore::UserWarning $(HOSTS) $(ARGS)
 
 $(OLDEST_STAMP): $(STAMP)
 	@echo "== installing the oldest versions into $(OLDEST)"
 	@rm -rf $(OLDEST)
 	@$(BIN)/python -m pip install -qq --no-compile --no-deps --target $(OLDEST) --group oldest
+	@touch $@
+
+# The oldest deep agents want a newer LangChain than the oldest.
+$(OLDEST_HOSTS_STAMP): $(STAMP)
+	@echo "== installing the oldest hosts into $(OLDEST_HOSTS)"
+	@rm -rf $(OLDEST_HOSTS)
+	@$(BIN)/python -m pip install -qq --no-compile --no-deps --target $(OLDEST_HOSTS) --group oldest-hosts
 	@touch $@
 
 test-full: test-oldest $(FULL_STAMP)
@@ -219,8 +236,8 @@ bench:
 endif
 
 clean:
-	@echo "== removing $(VENV), $(FULL), $(OLDEST), caches and reports"
-	@rm -rf $(VENV) $(FULL) $(OLDEST) .venv-peers dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
+	@echo "== removing $(VENV), $(FULL), $(OLDEST), $(OLDEST_HOSTS), caches and reports"
+	@rm -rf $(VENV) $(FULL) $(OLDEST) $(OLDEST_HOSTS) .venv-peers dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
 	@rm -f retrieval.json speed.json compression.json learning.json orchestration.json paging.json engines.json methods.json acting.json poisoning.json original_case.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

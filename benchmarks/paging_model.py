@@ -1,6 +1,6 @@
 """A small model that manages its own memory: a short conversation in two languages, call by call.
 
-    python benchmarks/paging_model.py --model Qwen2.5 --out docs/paging-transcript.md
+    python benchmarks/paging_model.py --model Qwen2.5 --out paging-transcript.md
 
 The model is a GGUF file, or the beginning of its name in .models; llama.cpp serves it over an OpenAI-compatible
 endpoint on loopback, on one thread, and LangChain's ``ChatOpenAI`` asks it, at temperature 0. The window is so small
@@ -242,7 +242,7 @@ def transcript(model: str, played: Sequence[Played], recorder: Recorder, max_tok
     made = (
         f"`{model}` on one thread behind an OpenAI-compatible endpoint, temperature 0, in a window of {max_tokens} "
         f"tokens. Made on {datetime.now(UTC):%Y-%m-%d} by `python benchmarks/paging_model.py --model {model} --out "
-        "docs/paging-transcript.md`; what the model got wrong is left as it was."
+        "paging-transcript.md`; what the model got wrong is left as it was."
     )
     head = [
         "# A small model that manages its own memory",

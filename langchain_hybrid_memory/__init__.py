@@ -13,6 +13,7 @@ from hybrid_memory.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from langchain_hybrid_memory.chat_memory import HybridChatMemory as HybridChatMemory
+    from langchain_hybrid_memory.deepagents import HybridMemoryBackend as HybridMemoryBackend
     from langchain_hybrid_memory.documents import HybridDocumentCompressor as HybridDocumentCompressor
     from langchain_hybrid_memory.documents import HybridMemoryRetriever as HybridMemoryRetriever
     from langchain_hybrid_memory.documents import HybridScoreCompressor as HybridScoreCompressor
@@ -29,6 +30,7 @@ _HOME = {
     "HybridChatMemory": "chat_memory",
     "HybridChatMessageHistory": "history",
     "HybridDocumentCompressor": "documents",
+    "HybridMemoryBackend": "deepagents",
     "HybridMemoryMiddleware": "middleware",
     "HybridMemoryRetriever": "documents",
     "HybridMemoryStore": "store",
@@ -44,6 +46,7 @@ __all__ = [
     "HybridChatMemory",
     "HybridChatMessageHistory",
     "HybridDocumentCompressor",
+    "HybridMemoryBackend",
     "HybridMemoryMiddleware",
     "HybridMemoryRetriever",
     "HybridMemoryStore",

@@ -138,7 +138,7 @@ class HybridMemoryRetriever(BaseRetriever):
         """The arguments of recall: what the call says, else what this retriever says."""
         unknown = sorted(set(filters) - set(_FILTERS))
         if unknown:
-            raise InvalidInputError(f"no filter {', '.join(unknown)}: choose from {', '.join(_FILTERS)}")
+            raise InvalidInputError(f"unknown filter {', '.join(unknown)}: choose from {', '.join(_FILTERS)}")
         asked = {name: filters.get(name, getattr(self, name)) for name in _FILTERS}
         return {_OURS.get(name, name): value for name, value in asked.items()}
 

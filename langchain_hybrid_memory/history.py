@@ -70,7 +70,7 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
         scoped = binding.alone() if self._fixed else binding.of_run(ensure_config())
         if scoped.scope.session is None:
             raise InvalidScopeError(
-                "which conversation? give session=, or name it in the run: config={'configurable': {'session_id': ...}}"
+                "no session given: give session=, or name it in the run: config={'configurable': {'session_id': ...}}"
             )
         return scoped
 

@@ -58,7 +58,7 @@ def from_langchain(message: BaseMessage, *, keep_id: bool = True) -> Message:
         InvalidMessageError: it is no turn of a conversation (``RemoveMessage``), or holds what JSON cannot.
     """
     if message.type not in _CLASSES:
-        raise InvalidMessageError(f"cannot store a {type(message).__name__}: its type {message.type!r} is no turn")
+        raise InvalidMessageError(f"cannot store a {type(message).__name__}: its type {message.type!r} is not a turn")
     fields = dict(message)
     mark: dict[str, Any] = {"type": fields.pop("type")}
     calls = _calls(fields)

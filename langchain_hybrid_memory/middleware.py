@@ -234,7 +234,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         scoped = self._binding.scoped(runtime)
         if scoped.scope.session is None:
             raise InvalidScopeError(
-                "which conversation? give session=, or name it in the run: config={'configurable': {'thread_id': ...}}"
+                "no session given: give session=, or name it in the run: config={'configurable': {'thread_id': ...}}"
             )
         caller = self._binding.caller(runtime)
         return scoped if caller is None else self._binding.in_session(runtime, caller.thread)

@@ -23,7 +23,7 @@ _KEYS = {
 """Under which names a part of the scope is looked for, first one first."""
 
 _WHOSE = (
-    "whose memory? give user=, or name the user in the run: context={'user_id': ...} or "
+    "no user given: give user=, or name the user in the run: context={'user_id': ...} or "
     "config={'configurable': {'user_id': ...}}"
 )
 _RUNTIME = "__pregel_runtime"
@@ -113,7 +113,7 @@ class Binding:
             return self.user
         user = _named("user", sources)
         if None not in (user, signed_in) and user != signed_in:
-            raise InvalidScopeError(f"the run asks for the memory of {user!r}, but {signed_in!r} is signed in")
+            raise InvalidScopeError(f"the run names user {user!r}, but {signed_in!r} is signed in")
         return signed_in if user is None else user
 
     def _of(self, user: str | None, sources: list[Any]) -> ScopedMemory:

@@ -84,7 +84,7 @@ def matches(labels: tuple[str, ...], path: tuple[str, ...], *, at_end: bool) -> 
 
 def _label(one: str | int) -> str:
     if isinstance(one, bool) or not isinstance(one, str | int):
-        raise InvalidInputError(f"a namespace is made of text and integers, got {shown(one)}")
+        raise InvalidInputError(f"a namespace must consist of text and integers, got {shown(one)}")
     if isinstance(one, int):
         return f"{_NUMBER}{one}"
     return _AWKWARD.sub(lambda found: f"%{ord(found[0]):02X}", one) or _EMPTY
@@ -111,7 +111,7 @@ def check_filter(wanted: Mapping[str, Any]) -> None:
     for value in wanted.values():
         if isinstance(value, Mapping):
             if unknown := [name for name in value if name.startswith("$") and name not in _OPERATORS]:
-                raise InvalidInputError(f"no operator {shown(unknown[0])}: use {', '.join(sorted(_OPERATORS))}")
+                raise InvalidInputError(f"unknown operator {shown(unknown[0])}: use {', '.join(sorted(_OPERATORS))}")
             for name in _AMONG:
                 if not isinstance(value.get(name, []), list | tuple | set | frozenset):
                     raise InvalidInputError(f"{name} needs a list of values, got {shown(value[name])}")
@@ -157,7 +157,7 @@ def _refuse_awkward(op: Any) -> None:
     paths += [condition.path for condition in getattr(op, "match_conditions", None) or ()]
     for label in (label for path in paths for label in path):
         if not isinstance(label, str) or not label or set(label) & {".", "\x00"}:
-            raise InvalidNamespaceError(f"no label of a namespace: {shown(label)}; namespace() makes one of any id")
+            raise InvalidNamespaceError(f"{shown(label)} is not a namespace label; namespace() makes one from any id")
 
 
 # LangGraph checks labels in put() and search(), and not in batch(); older versions leave it to the store.
@@ -248,7 +248,7 @@ class HybridMemoryStore(BaseStore):
             _check_page(op.limit, op.offset, op.max_depth)
             return ListNamespaces()
         if not isinstance(op, SearchOp):
-            raise InvalidInputError(f"no operation of a store: {shown(op)}")
+            raise InvalidInputError(f"not a store operation: {shown(op)}")
         check_filter(op.filter or {})
         return FindItems(
             tuple(op.namespace_prefix),
@@ -295,7 +295,7 @@ def _minutes(number: float) -> timedelta:
     try:
         return timedelta(minutes=number)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(f"no time in minutes: {shown(number)}: {error}") from None
+        raise InvalidInputError(f"not a time in minutes: {shown(number)}: {error}") from None
 
 
 @checked

@@ -45,7 +45,7 @@ def pick(side: str, values: Mapping[str, Any], key: str | None, usual: Sequence[
         for left in (list(values.values()), texts):
             if len(left) == 1:
                 return left[0]
-    raise InvalidInputError(f"which {side} is the turn? {sorted(values)} has none of {list(wanted)}: set {side}_key")
+    raise InvalidInputError(f"which {side} is the turn's? {sorted(values)} has none of {list(wanted)}: set {side}_key")
 
 
 def as_messages(side: str, value: Any, speaker: type[HumanMessage | AIMessage]) -> list[BaseMessage]:

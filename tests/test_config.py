@@ -304,7 +304,7 @@ ONE_MISTAKE: Final = {
         "'iban', 'phone' or 'ip' (got 'mail')"
     ),
     "prompt:\n  memories: <记忆></记忆>": (
-        "line 2, column 3: prompt.memories: memories must hold {memories} once, with a mark around it (got "
+        "line 2, column 3: prompt.memories: memories must contain {memories} once, with text around it (got "
         "'<记忆></记忆>')"
     ),
     "learning: {model: true}\n\n# 又一次\nlearning: {delay: 3}": (

@@ -68,7 +68,8 @@ def blocks(page: str) -> tuple[Block, ...]:
 
 
 README = "../README.md"
-PAGES = [README, *sorted(page.name for page in DOCS.glob("*.md") if page.name not in ELSEWHERE and blocks(page.name))]
+NAMES = sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+PAGES = [README, *(name for name in NAMES if name not in ELSEWHERE and blocks(name))]
 
 
 @cache

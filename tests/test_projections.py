@@ -15,6 +15,7 @@ from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, check_store,
 from hybrid_memory.blocks.block import BlocksProjection
 from hybrid_memory.context.session import QueueProjection
 from hybrid_memory.facts.facts import FactsProjection
+from hybrid_memory.files.file import FilesProjection
 from hybrid_memory.items.items import PutItem, batch
 from hybrid_memory.items.kept import ItemsProjection
 from hybrid_memory.log.event import EventKind
@@ -77,6 +78,7 @@ def full_of(memory: HybridMemory) -> ScopedMemory:
     run, services, scope = InlineRunner(), block._services, block.scope
     drive(put_block(block))
     drive(put_item(block))
+    block.files().write(f"/notes/{CANARY}.md", f"{CANARY} is far away.")
     before = drive(work_left(run, services, scope))
     step = Step(Does.YIELDED, upto=before.head, why=f"{CANARY} is done")
     assert drive(advance(run, services, scope, before, step))
@@ -116,7 +118,10 @@ def test_words_that_are_forgotten_are_in_no_projection_of_turns(memory: HybridMe
     assert not holding(memory)
 
 
-@pytest.mark.parametrize("kind", [FactsProjection, QueueProjection, BlocksProjection, StepsProjection, ItemsProjection])
+@pytest.mark.parametrize(
+    "kind",
+    [FactsProjection, QueueProjection, BlocksProjection, FilesProjection, StepsProjection, ItemsProjection],
+)
 def test_a_projection_that_is_left_out_would_be_missed(kind: type[Projection], memory: HybridMemory) -> None:
     full_of(memory)
     services = memory._runtime.services
@@ -186,7 +191,7 @@ def test_the_doctor_names_every_event_that_cannot_be_read(tmp_path: Path) -> Non
     with open_memory(config, token_counter=estimate_tokens) as memory:
         services, owner = memory._runtime.services, full_of(memory).scope.owner
         assert all(finding.state != "wrong" for finding in check_store(config))
-        kinds = (EventKind.CLAIM, EventKind.COMPACTION, EventKind.RECALLED, EventKind.BLOCK)
+        kinds = (EventKind.CLAIM, EventKind.COMPACTION, EventKind.RECALLED, EventKind.BLOCK, EventKind.FILE)
         broken = services.truth.append(owner, [services.draft(kind, {"odd": 1}) for kind in kinds])
     told = [finding.told for finding in check_store(config) if finding.state == "wrong"]
     assert sorted(line.split()[0] for line in told) == sorted(f"#{event.position}" for event in broken)

@@ -122,10 +122,10 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("recall", {"query": "tide", "until": "9999-12-31"}, "such as '2026-05-03'"),
     ("remember", {"text": ""}, "empty"), ("remember", {"text": "\ud800"}, "surrogate"),
     ("remember", {"text": "a", "importance": 7}, "less than or equal to 1"),
-    ("update", {"handle": "#99", "text": "b"}, "nothing is behind"),
+    ("update", {"handle": "#99", "text": "b"}, "has no event with"),
     ("update", {"handle": "#1-2", "text": "b"}, "stretch"),
     ("update", {"handle": "#1", "text": " "}, "empty"), ("forget", {"handles": []}, "at least 1"),
-    ("forget", {"handles": ["#1", "everything"]}, "no handle"), ("forget", {"handles": ["#99"]}, "nothing is behind"),
+    ("forget", {"handles": ["#1", "everything"]}, "no handle"), ("forget", {"handles": ["#99"]}, "has no event with"),
     ("forget", {"handles": ["#1"], "code": "yes"}, "does not belong"), ("expand", {"handle": "the first"}, "no handle"),
     ("expand", {"handle": "#9-3"}, "ascend"), ("expand", {"handle": "#1-99999999"}, "ascend"),
     ("fetch", {"handle": "#1", "where": "900-901"}, "lines"), ("fetch", {"handle": "#1", "pattern": "("}, "pattern"),
@@ -181,7 +181,7 @@ def test_an_update_replaces_the_old_words(alice: ScopedMemory, use: Use, old: st
     assert {old, new} <= set(texts(_owner(alice).history()))
     (now,) = re.findall(r"as (#\d+)", told.text)
     then = use(alice, "recall", query=asked, until="2026-04-01").text.splitlines()[0]
-    assert re.fullmatch(rf"#1 \[2026-03-05\] user.* \(later changed: {now}\)", then)
+    assert re.fullmatch(rf"#1 \[2026-03-05\] user.* \(updated later: {now}\)", then)
 
 
 def _owner(memory: ScopedMemory) -> ScopedMemory:

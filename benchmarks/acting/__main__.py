@@ -91,7 +91,7 @@ def main() -> None:
     parser.add_argument(
         "--show", metavar="TASK", choices=TASKS, help="print the prompts of a task as the first system sent them"
     )
-    parser.add_argument("--pages", type=Path, help="write the prompts of ten tasks as a page")
+    parser.add_argument("--pages", type=Path, help="write the prompts of two tasks as a page")
     parser.add_argument("--embedder", choices=("local", "hashing"), default="local")
     parser.add_argument("--cache", type=Path, help="keep the vectors here, and use those that are there")
     parser.add_argument("--json", type=Path)

@@ -10,30 +10,15 @@ from benchmarks.acting.tasks import HOSTS, MAIN, Edit, Pause, Regenerate, Remove
 
 CHOSEN = {
     "next-week-allergy-zh-chain": "A chain is asked next week, in another thread, about something said in passing.",
-    "change-elsewhere-zh-agent": "The user moved and said so in another thread, while this one was open.",
-    "small-talk-hi-en-agent": "A greeting, a week after private things were told: nothing is recalled for it.",
-    "order-idle-zh-function": "What was ordered on Monday is a record on Friday, and nothing that the model acts on.",
     "profile-en-agent": "What is known of the user, and what they said, stand in front of their question.",
-    "sub-agent-en-agent": "A researcher works inside a tool. Its own turns stand in a thread of its own, not here.",
-    "regenerate-zh-agent": "The user wants another answer: the one before is no part of the conversation any more.",
-    "remove-en-agent": "The agent's state lost a message, so the prompt has lost it too.",
-    "document-10k-in-4000-en-agent": (
-        "A file of 10,000 tokens was read with a budget of 4,000. When something else is asked about it, the prompt "
-        "has a digest of it and a tool that reads on."
-    ),
-    "long-chat-60-in-4000-zh-agent": (
-        "Sixty turns with a budget of 4,000 tokens: a summary of the older turns, and the newer ones as they were said."
-    ),
 }
 """Tasks, and what is to be seen in each."""
 
-HEAD = """# Ten prompts as they were sent
+HEAD = """# Real prompts
 
-These are prompts of ten tasks of the [acting benchmark](benchmarks.md#tasks-that-an-agent-must-finish), five in English
-and five in Chinese, word for word as the host handed them to the model, with every default but a budget that a name
-tells. [What the model sees](prompts.md) explains why they look like this. The model is a script that reads nothing but
-its prompt. In each block a line such as `── user` says whose message follows, and `->` marks a call of a tool. The page
-is written by a command:
+Prompts of two tasks of the [acting benchmark](benchmarks.md#tasks-that-an-agent-must-finish), exactly as the host sent
+them to the model, with every default. [What the model sees](prompts.md) explains them. `── user` names who speaks.
+This page is generated:
 
 ```bash
 python benchmarks/acting --pages docs/real-prompts.md

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hybrid_memory.context.summary import Audit, Line, Section, Summary
     from hybrid_memory.facts.fact import Category, Explanation, Fact, Facts, FactScope, FactState
     from hybrid_memory.facts.profile import ProfileEntry, UserProfile
+    from hybrid_memory.files.file import File, FileMatch, FileRevision
     from hybrid_memory.index.record import Record, RecordKind
     from hybrid_memory.log.event import Event, EventKind, Tier
     from hybrid_memory.log.message import Message, Role, ToolCall
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from hybrid_memory.log.receipt import Receipt
     from hybrid_memory.memory import HybridMemory, ScopedMemory, SpaceMemory
     from hybrid_memory.memory.faces import BlockHandle
+    from hybrid_memory.memory.files import MemoryFiles
     from hybrid_memory.memory.opening import aopen_memory, check_store, open_memory
     from hybrid_memory.memory.stats import Stats
     from hybrid_memory.recall.hit import Hit, Hits, Scored, Signals
@@ -77,6 +79,9 @@ _HOME = {
     "FactScope": "facts.fact",
     "FactState": "facts.fact",
     "Facts": "facts.fact",
+    "File": "files.file",
+    "FileMatch": "files.file",
+    "FileRevision": "files.file",
     "Finding": "store.engine",
     "Grant": "sharing.grant",
     "Hit": "recall.hit",
@@ -89,6 +94,7 @@ _HOME = {
     "LearningConfig": "config",
     "Line": "context.summary",
     "MemoryConfig": "config",
+    "MemoryFiles": "memory.files",
     "Message": "log.message",
     "Migration": "store.migrate",
     "OrchestrationConfig": "config",
@@ -150,6 +156,9 @@ __all__ = [
     "FactScope",
     "FactState",
     "Facts",
+    "File",
+    "FileMatch",
+    "FileRevision",
     "Finding",
     "Grant",
     "Hit",
@@ -162,6 +171,7 @@ __all__ = [
     "LearningConfig",
     "Line",
     "MemoryConfig",
+    "MemoryFiles",
     "Message",
     "Migration",
     "OrchestrationConfig",

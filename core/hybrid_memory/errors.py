@@ -7,6 +7,7 @@
     │   ├── InvalidScopeError               the owner is missing or malformed
     │   ├── InvalidMessageError             a message cannot be stored
     │   ├── IdConflictError                 an id is taken by a different message
+    │   ├── FileError                       a file is not there, or cannot be changed so; its reason tells which
     │   └── InvalidConfigError              a setting, URL or YAML file is wrong
     ├── AccessDeniedError                   the caller: not allowed to do this
     ├── MemoryClosedError                   the caller: the memory was closed
@@ -48,6 +49,20 @@ class InvalidMessageError(InvalidInputError):
 
 class IdConflictError(InvalidInputError):
     """The id is already taken by a message with other content."""
+
+
+class FileError(InvalidInputError):
+    """A path, or what is to be done with a file, is wrong; nothing was changed.
+
+    Attributes:
+        reason: ``missing`` or ``exists``; ``folder`` where a file is expected, ``file`` where a folder is;
+            ``read_only``; ``absent`` or ``several`` for what is to be replaced; ``line``, ``path``, ``pattern`` or
+            ``text`` for an argument that cannot be.
+    """
+
+    def __init__(self, reason: str, text: str) -> None:
+        self.reason = reason
+        super().__init__(text)
 
 
 class InvalidConfigError(InvalidInputError):
@@ -120,7 +135,7 @@ class EmbedderMismatchError(StoreError):
         width = "" if given[1] is None else f" (width {given[1]})"
         other = "" if cosine is None else f" (the same model with other weights: cosine {cosine:.4f})"
         super().__init__(
-            f"the store's vectors come from embedder {there[0]!r} (width {there[1]}), not {given[0]!r}{width}{other}: "
+            f"the store's vectors are from embedder {there[0]!r} (width {there[1]}), not {given[0]!r}{width}{other}: "
             "open it with that embedder, or with MemoryConfig(embedder='none') and then call rebuild(embedder=...)"
         )
 

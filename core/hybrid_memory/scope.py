@@ -53,10 +53,10 @@ class Scope:
                 except ValueError as error:
                     raise InvalidScopeError(str(error)) from None
         if self.space is not None and (self.user is not None or self.agent is not None):
-            raise InvalidScopeError("a space belongs to no single user or agent: give space= and, if need be, tenant=")
+            raise InvalidScopeError("a space does not belong to a user or agent: give space= and, if needed, tenant=")
         if self.tenant is None and self.user is None and self.agent is None and self.space is None:
             raise InvalidScopeError(
-                "whose memory? give at least one of user=, agent=, tenant= (a session alone names nobody)"
+                "no owner given: give at least one of user=, agent=, tenant= (a session alone is not enough)"
             )
 
     @property

@@ -52,7 +52,7 @@ def found(what: str, name: str, own: Mapping[str, str], extras: Mapping[str, str
     if name not in others:
         known = ", ".join(sorted({*own, *others}))
         raise InvalidConfigError(
-            f"no {what} {name!r}: choose one of {known}, or install a package that registers it under {GROUPS[what]}"
+            f"unknown {what} {name!r}: choose one of {known}, or install a package that offers it under {GROUPS[what]}"
         )
     try:
         return others[name].load()

@@ -1,32 +1,37 @@
-"""What MkDocs calls while it builds the site: pages, tables and pictures that are made from the code.
+"""What MkDocs calls while it builds the site: tables, sources and pictures that are made from the code.
 
-A page asks for one by a comment of its own: ``<!-- make: settings -->``.
+A page of the reference asks for one by a comment of its own: ``<!-- make: settings memory -->``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import benchmarks_page
 import command_page
-import diagrams
 import settings_page
 
 ROOT = Path(__file__).parents[2]
-WANTED = re.compile(r"<!-- make: (?P<what>[a-z]+)(?: (?P<which>[a-z_-]+))? -->")
+WANTED = re.compile(r"<!-- make: (?P<what>[a-z]+)(?: (?P<which>[\w./-]+))? -->")
+PICTURE = re.compile(r"!\[(?P<title>[^\]]*)\]\((?P<file>[\w./-]+\.svg)\)")
+BOOSTS = {"api": 0.5, "decisions": 0.2}
+"""A guide is found before the reference, and that before the reasons; by folder."""
 
 MADE: dict[str, Callable[[str], str]] = {
     "benchmark": lambda which: benchmarks_page.section(ROOT / "benchmarks" / "results", which),
     "command": lambda _: command_page.reference(),
-    "floors": lambda _: diagrams.floors(ROOT / "pyproject.toml"),
-    "path": lambda which: diagrams.path(ROOT / "docs" / "hooks" / "paths.yaml", which),
-    "picture": lambda which: diagrams.inline(ROOT / "docs" / "assets" / f"{which}.svg"),
-    "rooms": lambda _: diagrams.rooms(ROOT / "core" / "hybrid_memory"),
     "settings": settings_page.table,
+    "source": lambda which: source(ROOT / "tests" / "extension" / which),
 }
+
+
+def source(file: Path) -> str:
+    """A file of the example package."""
+    return f"```{file.suffix[1:].replace('py', 'python', 1)} title={file.name!r}\n{file.read_text(encoding='utf-8')}```"
 
 
 def on_config(config: Any) -> Any:
@@ -40,6 +45,21 @@ def on_config(config: Any) -> Any:
     return config
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """What the page asks for stands where it asks."""
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """What the page asks for stands where it asks; a drawing is in the page itself, so that it follows its colours."""
+    folder = page.file.src_uri.partition("/")[0]
+    page.meta.setdefault("search", {"boost": BOOSTS.get(folder, 1)})
+    markdown = PICTURE.sub(
+        lambda found: _inline(Path(page.file.abs_src_path).parent / found["file"], found["title"]), markdown
+    )
     return WANTED.sub(lambda found: MADE[found["what"]](found["which"] or ""), markdown)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """The theme's search is a dialog without a name."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+
+
+def _inline(picture: Path, title: str) -> str:
+    drawn = re.sub(r"<style>.*?</style>", "", picture.read_text(encoding="utf-8"), flags=re.DOTALL).strip()
+    return f'<figure class="drawn wide" title="{escape(title)}">{drawn}</figure>'

@@ -18,9 +18,6 @@ pytestmark = [  # of LlamaIndex's agents
     pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
 ]
 DOCS = Path(__file__).parents[2] / "docs"
-RECALLED_BY_MEANING = {"change-elsewhere-zh-agent", "long-chat-60-in-4000-zh-agent"}
-"""Whose prompts need the local embedder."""
-
 READER = {
     "description": "Read a long text",
     "parameters": {"properties": {"handle": {"type": "string"}, "where": {}, "pattern": {}}},
@@ -152,7 +149,7 @@ def test_a_table_counts_by_host_and_tells_what_only_the_bare_agent_finishes() ->
     assert acting.behind(done) == ["small-talk-hi-en-agent"]
 
 
-@pytest.mark.parametrize("name", [name for name in CHOSEN if name not in RECALLED_BY_MEANING])
+@pytest.mark.parametrize("name", CHOSEN)
 def test_the_page_of_prompts_has_what_is_sent_today(name: str) -> None:
     shown = (DOCS / "real-prompts.md").read_text(encoding="utf-8")
     assert "\n".join(section(outcome(name, "ours"))) in shown, "python benchmarks/acting --pages docs/real-prompts.md"

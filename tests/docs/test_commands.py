@@ -16,7 +16,7 @@ from hybrid_memory.apps.cli.app import app
 ROOT = Path(__file__).parents[2]
 COMMAND: Any = typer.main.get_command(app)
 SHELL = re.compile(r"^```(?:bash|sh|shell|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def commands(page: Path) -> Iterator[list[str]]:

@@ -84,5 +84,5 @@ def test_recall_goes_by_the_log_while_the_texts_are_indexed_anew(face: Face, mem
     line.during["upsert"] = lambda: found.extend([face(alice).recall("cat11", k=3), face(reading).recall("cat11", k=3)])
     face(memory).rebuild(embedder=HashingEmbedder(dim=32))
     assert [texts(hits[:1]) for hits in found[:2]] == [[CATS[11]]] * 2
-    assert "the index is being made anew" in found[0][0].note
+    assert "the index is being rebuilt" in found[0][0].note
     assert face(alice).recall("cat11", k=3)[0].note == ""

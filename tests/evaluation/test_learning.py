@@ -166,7 +166,7 @@ def test_the_package_has_labelled_sentences_and_dialogues() -> None:
         ("hobby=tennis\tI play tennis.", r"no such label: 'hobby=tennis'"),
         ("home!sold=Rome\tI left Rome.", r"line 1: 'sold' is not a valid"),
         ("-joke\tI live on Mars.", r"no such kind"),
-        ("\n\n", r"nothing labelled in .*mine\.tsv"),
+        ("\n\n", r"no labelled data in .*mine\.tsv"),
     ],
 )
 def test_what_is_no_labelled_line_is_told_with_its_number(tmp_path: Path, text: str, told: str) -> None:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -21,6 +22,7 @@ import pytest
 
 from hybrid_memory import CompactionConfig, MemoryConfig, open_memory
 from hybrid_memory.apps.inspector import serve
+from hybrid_memory.apps.inspector.app import PAGES
 from hybrid_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -230,8 +232,8 @@ def test_travelling_in_time_and_back_by_keyboard(page: Page, link: str) -> None:
 def test_the_prompt_turn_by_turn_by_keyboard(page: Page, link: str) -> None:
     page.goto(f"{base_of(link)}{TRIP}/prompt")
     assert "halcyon" in page.inner_text(".messages")
-    assert "the next prompt begins with all up to here" in page.inner_text(".messages")
-    go_to(page, lambda told: "Turn before" in told)
+    assert "the next prompt begins with everything above" in page.inner_text(".messages")
+    go_to(page, lambda told: "Previous turn" in told)
     page.keyboard.press("Enter")
     page.wait_for_url("**turn=*")
     assert "halcyon" not in page.inner_text(".messages")
@@ -252,7 +254,10 @@ def test_a_crafted_text_runs_nothing_and_loads_nothing(page: Page, link: str) ->
 
 
 def test_no_page_is_wider_than_the_screen(page: Page, link: str) -> None:
-    paths = ["/", *(f"{TRIP}/{name}" for name in "timeline event?position=5 facts summaries prompt".split())]
+    paths = [
+        "/",
+        *(f"{TRIP}/{name}" for name in "timeline event?position=5 facts summaries prompt map figures".split()),
+    ]
     for path in [
         *paths,
         f"{TRIP}/search?q=night+train&missing=%231",
@@ -264,6 +269,33 @@ def test_no_page_is_wider_than_the_screen(page: Page, link: str) -> None:
             page.set_viewport_size({"width": width, "height": 800})
             assert page.evaluate("innerWidth") == width
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1100])
+def test_axe_finds_nothing_on_any_page(chromium: Browser, link: str, scheme: Any, width: int) -> None:
+    package = find_spec("axe_playwright_python")
+    if package is None or package.origin is None:
+        pytest.skip("axe-playwright-python is not installed")
+    axe = Path(package.origin).with_name("axe.min.js").read_text(encoding="utf-8")
+    view: Any = {"width": width, "height": 800}
+    context = chromium.new_context(viewport=view, color_scheme=scheme, bypass_csp=True)
+    tab = context.new_page()
+    tab.goto(link)
+    pages = ["/", *(f"{TRIP}/{name}" for name in ("event?position=5", *PAGES) if name not in {"event", "stretch"})]
+    searches = [f"{TRIP}/search?q=night+train&missing=%231", f"{TRIP}/search?q=train&other=Hamburg"]
+    others = [
+        f"{TRIP}/map?q=night+train",
+        f"{TRIP}/timeline?q=night",
+        f"{TRIP}/forget?position=1",
+        f"{TRIP}/facts?at=5",
+    ]
+    for path in [*pages, *searches, *others]:
+        tab.goto(f"{base_of(link)}{path}")
+        tab.evaluate(axe)
+        problems = tab.evaluate("axe.run().then(r => r.violations.map(v => [v.id, v.nodes.map(n => n.html)]))")
+        assert problems == [], path
+    context.close()
 
 
 def test_forgetting_with_a_confirmation_by_keyboard(page: Page, link: str) -> None:

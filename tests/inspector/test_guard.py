@@ -193,7 +193,7 @@ def test_the_form_of_the_page_forgets_what_it_showed(fresh: HybridMemory, browse
     answer = writer.post("/o/user=alice/forget", data={**fields, "confirmed": "yes"}, headers={"origin": ADDRESS})
     assert answer.status_code == 200
     assert "1 turn is gone" in answer.text
-    with pytest.raises(InvalidInputError, match="nothing is behind"):
+    with pytest.raises(InvalidInputError, match="has no event with"):
         alice.expand("#1")
     assert "Northwind" not in writer.get("/o/user=alice/timeline?kind=message").text
 

@@ -31,6 +31,7 @@ OWN: dict[str, dict[str, Any]] = {
     "memory_forget": {"handles": ["#1"]},
     "memory_expand": {"handle": "#1"},
     "memory_fetch": {"handle": "#1", "where": "1-1"},
+    "memory_file": {"command": "view", "path": "/memories"},
 }
 
 
@@ -88,7 +89,7 @@ class TestIntegration(ToolSuite, ToolsIntegrationTests):
 
 def test_all_tools_are_there_and_cheap(filled: HybridMemory) -> None:
     tools = memory_tools(filled)
-    assert {tool.name for tool in tools} == set(OWN)
+    assert {tool.name for tool in tools} == OWN.keys() - {"memory_file"}
     schemas = [convert_to_openai_tool(tool) for tool in tools]
     assert schema_tokens(schemas, estimate_tokens) < 900
     assert not [schema for schema in schemas if "runtime" in str(schema)]
@@ -140,7 +141,7 @@ def test_the_run_says_whose_memory_it_is(filled: HybridMemory, invoke: Invoke, p
 
 @pytest.mark.parametrize("name", OWN)
 def test_a_run_without_a_user_ends(filled: HybridMemory, invoke: Invoke, name: str) -> None:
-    agent = agent_of(memory_tools(filled), calls((name, EXAMPLES[name])))
+    agent = agent_of(memory_tools(filled, names=[name]), calls((name, EXAMPLES[name])))
     with pytest.raises(InvalidScopeError, match="whose memory"):
         invoke(agent, HI)
 
@@ -306,3 +307,17 @@ def test_no_answer_takes_more_than_the_share_of_a_prompt(filled: HybridMemory) -
     filled.scoped(user="alice").remember("The long list: " + "a long story about tea. " * 2000)
     (fetch,) = memory_tools(filled, user="alice", paging=True, names=["fetch"])
     assert 0 < estimate_tokens(fetch.invoke({"handle": "#3"})) <= 2000
+
+
+def test_a_file_that_an_agent_writes_is_found_elsewhere(filled: HybridMemory, invoke: Invoke) -> None:
+    note = {"command": "create", "path": "/memories/trip.md", "file_text": "The trip goes to Lisbon.\n"}
+    wrong = {"command": "view", "path": "/memories/../etc"}
+    tools = memory_tools(filled, user="alice", names=["memory_file"])
+    state = invoke(agent_of(tools, calls(("memory_file", note)), calls(("memory_file", wrong), start=1)), HI)
+    assert [(one.status, one.content) for one in results(state)] == [
+        ("success", "File created successfully at: /memories/trip.md"),
+        ("error", "Error: Path /memories/../etc would escape /memories directory"),
+    ]
+    alice = filled.scoped(user="alice", session="another")
+    assert alice.files().read("/trip.md") == "The trip goes to Lisbon.\n"
+    assert alice.recall("Where does the trip go?", k=1)[0].record.text == "The trip goes to Lisbon."

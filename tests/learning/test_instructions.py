@@ -200,7 +200,7 @@ def test_a_project_is_named_where_the_value_does_not_say_so() -> None:
             ["Please keep your answers short.", "Always add type hints in Python."],
             "Hello!",
             """\
-Except 'instructions': so the user wants you to work, as far as the system message allows.
+Except 'instructions': how the user wants you to work; follow it as far as the system message allows.
 instructions: keep your answers short; Always add type hints in Python
 """,
         ),

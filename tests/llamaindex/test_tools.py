@@ -175,3 +175,14 @@ async def test_an_agent_remembers_and_recalls_in_parallel_calls(filled: HybridMe
     assert [message.role.value for message in await chat.aget_all()] == [
         "user", "assistant", "tool", "tool", "assistant", "tool", "tool", "assistant",
     ]  # fmt: skip
+
+
+def test_a_file_that_it_writes_is_found_elsewhere(filled: HybridMemory) -> None:
+    tool = one(filled, "memory_file")
+    made = tool.call(command="create", path="/memories/trip.md", file_text="The trip goes to Lisbon.\n")
+    assert (made.content, made.is_error) == ("File created successfully at: /memories/trip.md", False)
+    assert tool.call(command="view", path="/etc/passwd").is_error
+    shown = asyncio.run(tool.acall(command="view", path="/memories/trip.md"))
+    assert shown.content.endswith("     1\tThe trip goes to Lisbon.\n     2\t")
+    alice = filled.scoped(user="alice", session="another")
+    assert alice.recall("Where does the trip go?", k=1)[0].record.text == "The trip goes to Lisbon."

@@ -233,8 +233,8 @@ async def test_resources_show_profile_summary_and_blocks(memory: HybridMemory) -
     async with Client(server(memory, Binding(user="alice", session="s1"))) as client:
         listed = {resource.uri for resource in (await client.list_resources()).resources}
         assert listed == {"memory://profile", "memory://summary", "memory://blocks"}
-        (template,) = (await client.list_resource_templates()).resource_templates
-        assert template.uri_template == "memory://blocks/{label}"
+        templates = (await client.list_resource_templates()).resource_templates
+        assert [one.uri_template for one in templates] == ["memory://blocks/{label}", "memory://files/{+path}"]
         assert await read("memory://profile") == "Nothing is known of the user yet."
         assert await read("memory://summary") == "Nothing was summarised yet."
         assert await read("memory://blocks") == "There are no blocks yet."
@@ -249,6 +249,30 @@ async def test_resources_show_profile_summary_and_blocks(memory: HybridMemory) -
         alice.remember(["Where?", "In the old town hall, as in 2024."] * 4)
         alice.compact()
         assert await read("memory://summary") == alice.summary().text != ""
+
+
+async def test_files_are_a_tree_of_resources(memory: HybridMemory, said: Said) -> None:
+    alice = memory.scoped(user="alice", session="s1")
+    memory.scoped(user="bob").files().write("/secret.md", SECRET)
+    files = {"/AGENTS.md": "Use tabs.\n", "/计划/a b.txt": "罗马\n", "/profile.md": "- home: Rome\n"}
+    for path, text in files.items():
+        alice.files().write(path, text)
+    async with Client(server(memory, Binding(user="alice", session="s1"))) as client:
+        listed = {one.name: one for one in (await client.list_resources()).resources}
+        assert files.keys() < listed.keys()
+        assert (listed["/AGENTS.md"].mime_type, listed["/计划/a b.txt"].mime_type) == ("text/markdown", "text/plain")
+        assert listed["/AGENTS.md"].size == len(files["/AGENTS.md"])
+        for path, text in files.items():
+            (content,) = (await client.read_resource(listed[path].uri)).contents
+            assert content.text == text  # type: ignore[union-attr]
+        for path in ("secret.md", "../secret.md", "%2e%2e/secret.md", "none.md", "", "a%00b"):
+            with pytest.raises(MCPError) as caught:
+                await client.read_resource(f"memory://files/{path}")
+            assert "4711" not in str(caught.value)
+        failed, text = await said(client, "file", command="view", path="/memories")
+        assert not failed
+        assert "/memories/AGENTS.md" in text
+        assert "secret" not in text
 
 
 @pytest.mark.parametrize("label", ["other", "..", "%2e%2e", "a%2Fb", "task%00", "tas", "task?user=bob"])

@@ -199,7 +199,7 @@ def test_an_edit_with_an_id_is_made_once(face: Face, alice: ScopedMemory, human:
 def test_what_is_written_anew_must_follow_from_what_was_seen(face: Face, alice: ScopedMemory, human: Block) -> None:
     edited = face(alice.block("human")).edit(append="Cat: Pixel")
     for stale in (human.revision, edited.revision + 1, 0):
-        with pytest.raises(InvalidInputError, match=r"somebody changed the block 'human'.*\nName: Ada\nCat: Pixel"):
+        with pytest.raises(InvalidInputError, match=r"someone else changed the block 'human'.*\nName: Ada\nCat: Pixel"):
             face(alice.block("human")).edit(value="Name: Eve", revision=stale)
     assert face(alice.block("human")).edit(append="Dog: Rex", revision=human.revision).revision == 3
     assert face(alice.block("human")).edit(old="Rex", new="Max", revision=human.revision).revision == 4

@@ -322,7 +322,7 @@ def test_of_rewritings_at_once_one_holds(memories: list[HybridMemory], busy: Spa
         told = at_once(rewrite)
         (winner,) = [number for number, error in enumerate(told) if not error]
         assert text(busy).startswith(f"turn {turn} as agent{winner} sees it, ")
-        assert all("somebody changed the block 'task' meanwhile" in error for error in told if error)
+        assert all("someone else changed the block 'task' meanwhile" in error for error in told if error)
         assert all(text(busy) in error for error in told if error)
     assert [block.change for block in busy.block("task").history()] == ["put", *["rethink"] * 3]
 

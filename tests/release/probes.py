@@ -174,9 +174,55 @@ def mcp() -> None:
         assert memory.scoped(user="alice").recall("Rome")
 
 
+def deepagents() -> None:
+    """Files of a deep agent."""
+    from langchain_hybrid_memory import HybridMemoryBackend
+
+    with small() as memory:
+        files = HybridMemoryBackend(memory, user="alice")
+        assert files.write("/trip.md", "Rome.").error is None
+        assert files.glob("*.md").matches
+
+
+def openai_agents() -> None:
+    """A session."""
+    from hybrid_memory_hosts.openai_agents import HybridSession
+
+    with small() as memory:
+        session = HybridSession(memory.scoped(user="alice", session="s1"))
+        asyncio.run(session.add_items([{"role": "user", "content": "I live in Rome."}]))
+        assert asyncio.run(session.get_items())
+
+
+def pydantic_ai() -> None:
+    """A message history."""
+    from hybrid_memory_hosts.pydantic_ai import HybridMessageHistory
+
+    with small() as memory:
+        assert HybridMessageHistory(memory.scoped(user="alice", session="s1")).messages() == []
+
+
+def google_adk() -> None:
+    """Sessions."""
+    from hybrid_memory_hosts.google_adk import HybridSessionService
+
+    with small() as memory:
+        assert asyncio.run(HybridSessionService(memory).create_session(app_name="app", user_id="alice")).id
+
+
+def anthropic() -> None:
+    """The memory tool of the SDK."""
+    from hybrid_memory_hosts.anthropic import HybridMemoryTool
+
+    with small() as memory:
+        tool = HybridMemoryTool(memory.scoped(user="alice"))
+        tool.call({"command": "create", "path": "/memories/a.md", "file_text": "I live in Rome."})
+        assert memory.scoped(user="alice").recall("Rome")
+
+
 PROBES: tuple[Callable[[], None], ...] = (
     bare, local, langchain, llamaindex, tiktoken, encryption, postgres, redis, milvus, clickhouse, telemetry, report,
-    inspector, mcp,
+    inspector, mcp, anthropic, deepagents, openai_agents, pydantic_ai, google_adk,
 )  # fmt: skip
 
 
@@ -190,4 +236,4 @@ def outcome(probe: Callable[[], None]) -> str:
 
 
 if __name__ == "__main__":
-    json.dump({probe.__name__: outcome(probe) for probe in PROBES}, sys.stdout)
+    json.dump({probe.__name__.replace("_", "-"): outcome(probe) for probe in PROBES}, sys.stdout)

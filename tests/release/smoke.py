@@ -23,17 +23,29 @@ ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 PACKAGES = {
     "hybrid_memory": ROOT / "core" / "hybrid_memory",
+    "hybrid_memory_hosts": ROOT / "hybrid_memory_hosts",
     "langchain_hybrid_memory": ROOT / "langchain_hybrid_memory",
     "llamaindex_hybrid_memory": ROOT / "llamaindex_hybrid_memory",
     "llama_index": ROOT / "llama_index",
 }
 EXTRAS = (
-    "local langchain llamaindex tiktoken encryption postgres redis milvus clickhouse telemetry report inspector mcp"
+    "local langchain llamaindex tiktoken encryption postgres redis milvus clickhouse telemetry report inspector mcp "
+    "anthropic deepagents openai-agents pydantic-ai google-adk"
 ).split()
 NEEDS_NOTHING = {"bare", "tiktoken"}
 """Without tiktoken tokens are estimated, which is no error."""
 
-ALONG = {"llamaindex": {"report"}, "mcp": {"telemetry"}, "langchain": {"telemetry"}, "milvus": {"telemetry"}}
+ALONG = {
+    "anthropic": {"telemetry"},
+    "llamaindex": {"report"},
+    "mcp": {"telemetry"},
+    "langchain": {"telemetry"},
+    "milvus": {"telemetry"},
+    "deepagents": {"anthropic", "langchain", "telemetry"},
+    "openai-agents": {"mcp", "telemetry"},
+    "pydantic-ai": {"telemetry"},
+    "google-adk": {"inspector", "telemetry"},
+}
 """What another extra may happen to bring along."""
 
 CONSUMERS = {"": "core_only.py", "langchain": "with_langchain.py", "llamaindex": "with_llamaindex.py"}

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-PACKAGES = ("hybrid_memory", "langchain_hybrid_memory", "llamaindex_hybrid_memory")
-ROOMS = ("hybrid_memory.errors", "hybrid_memory.apps.mcp", "hybrid_memory.tools")
+PACKAGES = ("hybrid_memory", "hybrid_memory_hosts", "langchain_hybrid_memory", "llamaindex_hybrid_memory")
+ROOMS = ("hybrid_memory.errors", "hybrid_memory.apps.mcp", "hybrid_memory.tools", "hybrid_memory_hosts.anthropic")
 """Modules below the packages that documents tell callers to import from."""
 
 PINNED = Path(__file__).with_name("public_api.txt")

@@ -50,7 +50,7 @@ def place(answer: Answer) -> int:
 
 def test_agents_have_no_more_tools_than_before() -> None:
     assert [tool.name for tool in tools_named(None)] == [tool.name for tool in MEMORY_TOOLS]
-    assert set(SERVER_TOOLS) - set(MEMORY_TOOLS) == {TOOLS["why"], TOOLS["profile"], TOOLS["share"]}
+    assert set(SERVER_TOOLS) - set(MEMORY_TOOLS) == {TOOLS["why"], TOOLS["profile"], TOOLS["share"], TOOLS["file"]}
 
 
 def test_why_a_turn_comes_back_and_why_it_does_not(alice: ScopedMemory, use: Use) -> None:
@@ -182,7 +182,7 @@ def test_no_name_or_text_in_a_space_forges_a_line(memory: HybridMemory, team: Sp
         ({"space": "other", "text": "x"}, "the space 'other' is not open here: choose one of team"),
         ({"space": "team"}, "give either text or handle"),
         ({"space": "team", "text": "x", "handle": "#1"}, "give either text or handle"),
-        ({"space": "team", "handle": "#999"}, "nothing is behind '#999'"),
+        ({"space": "team", "handle": "#999"}, "has no event with the handle or id '#999'"),
         ({"space": "team", "text": "x" * 10, "handle": " "}, None),
     ],
 )

@@ -131,12 +131,12 @@ class Edit:
         count = block.value.count(old) if old else 0
         if not count:
             raise InvalidInputError(
-                f"{shown(old)} is not in the block {block.label!r}, give a part of it letter for letter; "
+                f"{shown(old)} does not occur in the block {block.label!r}: quote a part of it exactly; "
                 f"it says:\n{block.value}"
             )
         if count > 1:
             raise InvalidInputError(
-                f"{shown(old)} stands {count} times in the block {block.label!r}: give a longer part"
+                f"{shown(old)} occurs {count} times in the block {block.label!r}: quote a longer part"
             )
 
 

@@ -131,7 +131,7 @@ async def edit(
             return None
         if wanted.value is not None and seen is not None and seen != block.revision:
             raise InvalidInputError(
-                f"somebody changed the block {label!r} meanwhile: bring both together; it says now:\n{block.value}"
+                f"the block {label!r} was changed in the meantime: merge both versions; it now says:\n{block.value}"
             )
         text, editor = wanted.applied(block), lowest((origin, services.speaks))
         written = wanted.origin(block, editor)
@@ -147,7 +147,7 @@ async def editor(
     if origin is None:
         origin = Origin.ASSISTANT if followed or sources else Origin.OPERATOR
     elif origin not in tuple(Origin):
-        raise InvalidInputError(f"no origin {shown(origin)}: choose one of {', '.join(Origin)}")
+        raise InvalidInputError(f"unknown origin {shown(origin)}: choose one of {', '.join(Origin)}")
     _check_known(None, "", tuple(sources))
     events = await run.call(owned.services.truth.get, owned.scope.owner, list(sources)) if sources else []
     return lowest((Origin(origin), *(event.origin for event in events if event.kind is EventKind.MESSAGE)))
@@ -159,7 +159,7 @@ async def undo(run: Runner, services: Services, scope: Scope, label: str) -> Blo
     def change(kept: KeptBlocks) -> Revision:
         before = kept.before(checked_label(label))
         if before is None:
-            raise InvalidInputError(f"there is no change of the block {shown(label)} to undo")
+            raise InvalidInputError(f"the block {shown(label)} has no change to undo")
         return Revision(replace(before.block, change="undo", sources=()), base=before.block.revision)
 
     return await _changed(run, services, scope, label, change)
@@ -215,7 +215,7 @@ async def _changed(run: Runner, services: Services, scope: Scope, label: str, ch
         revision = Revision(block, made.call, made.base or number)
         if await append_revision(run, services, scope.owner, _draft(services, revision), seen=seen) is not None:
             return block
-    raise StoreUnavailableError(f"others kept changing the block {label!r} at the same time: try again")
+    raise StoreUnavailableError(f"other processes kept changing the block {label!r} at the same time: try again")
 
 
 def _draft(services: Services, made: Revision) -> Draft:
@@ -282,7 +282,7 @@ def _missing(kept: KeptBlocks, label: str) -> str:
 def _checked(services: Services, wanted: Edit) -> Edit:
     parts = {"append": wanted.append, "old": wanted.old, "value": wanted.value}
     if sum(part is not None for part in parts.values()) != 1:
-        raise InvalidInputError("change how? give exactly one of append=, old= (with new=) and value=")
+        raise InvalidInputError("give exactly one of append=, old= (with new=) and value=")
     checked_text("new", wanted.new)
     for name, part in parts.items():
         if part is not None:
@@ -290,6 +290,6 @@ def _checked(services: Services, wanted: Edit) -> Edit:
     if wanted.append is not None and not wanted.append.strip():
         raise InvalidInputError("append is empty: say what to add")
     if wanted.old == "":
-        raise InvalidInputError("old is empty: give the words to replace, letter for letter")
+        raise InvalidInputError("old is empty: quote the words to replace exactly")
     texts = {name: stored_text(services, part) for name, part in parts.items() if part is not None and name != "old"}
     return replace(wanted, **texts, new=stored_text(services, wanted.new))

@@ -85,7 +85,7 @@ class CompactionConfig(Settings):
             InvalidConfigError: the preset does not exist, or a change is invalid.
         """
         if name not in _PRESETS:
-            raise InvalidConfigError(f"no preset {name!r}: choose one of {', '.join(_PRESETS)}")
+            raise InvalidConfigError(f"unknown preset {name!r}: choose one of {', '.join(_PRESETS)}")
         return cls.of({**_PRESETS[name], **changes})
 
 
@@ -116,7 +116,7 @@ class PromptConfig(Settings):
     @classmethod
     def _has_a_place(cls, value: str) -> str:
         if value.count("{memories}") != 1 or value.strip() == "{memories}":
-            raise ValueError("memories must hold {memories} once, with a mark around it")
+            raise ValueError("memories must contain {memories} once, with text around it")
         return value
 
 

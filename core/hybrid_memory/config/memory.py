@@ -26,7 +26,7 @@ ConflictRule: TypeAlias = Literal["newest", "trusted", "ask"]
 
 def _clean_url(url: str) -> str:
     if len(url) > MAX_URL_CHARS or "\x00" in url:
-        raise ValueError(f"a URL has no NUL, and at most {MAX_URL_CHARS:,} characters")
+        raise ValueError(f"a URL must have no NUL and at most {MAX_URL_CHARS:,} characters")
     return str(storable(url))
 
 

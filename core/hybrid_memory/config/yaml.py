@@ -177,7 +177,7 @@ def dumped(settings: Settings, *, passwords: bool = False) -> str:
     try:
         values = settings.model_dump(mode="json")
     except PydanticSerializationError as error:
-        raise InvalidConfigError(f"no file can hold a setting that is an object, give its name: {error}") from error
+        raise InvalidConfigError(f"an object cannot be written to a file, give its name: {error}") from error
     text: str = yaml.dump(
         values if passwords else without_passwords(values),
         Dumper=_Dumper,

@@ -7,6 +7,7 @@ fit, compacts the oldest turns and begins again.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -84,6 +85,7 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
 
 
 async def _assembled(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> Assembled:
+    began = time.perf_counter()
     state: LogState | None = await run.call(services.truth.state, scope.owner, HIDING)
     services = await paged(run, await in_view(run, services, scope, state), request)
     await run.call(services.count, "")  # a counter may have tables to load, off the event loop
@@ -106,7 +108,7 @@ async def _assembled(run: Runner, services: Services, scope: Scope, request: Pro
         if await compact_units(run, services, session, needed.count, max_tokens=request.max_tokens, ask=request.wait):
             reason = reason or needed.why or "the model is asked again"
     if request.k and seen.shown_note is None and seen.words and request.layout != "classic":
-        await _keep_note(run, services, session, seen, made)
+        await _keep_note(run, services, session, seen, made, began=began)
     count_uses(services, scope.owner, made.hits)
     behind = needed.behind or (request.paging is None and seen.next_round + made.tokens > seen.budget)
     return Assembled(replace(_reported(services, seen, made, hits), compacted=reason), behind=behind)
@@ -162,8 +164,10 @@ def _reported(services: Services, seen: PromptView, made: PromptPlan, hits: Sequ
     return context
 
 
-async def _keep_note(run: Runner, services: Services, session: Session, seen: PromptView, made: PromptPlan) -> None:
-    """Write down what was shown with the turn, so that later prompts show it in the same place.
+async def _keep_note(
+    run: Runner, services: Services, session: Session, seen: PromptView, made: PromptPlan, *, began: float
+) -> None:
+    """Write down what was shown with the turn, so that later prompts show it in the same place, and what it took.
 
     Not if something was forgotten meanwhile: then it is recalled anew.
     """
@@ -174,6 +178,9 @@ async def _keep_note(run: Runner, services: Services, session: Session, seen: Pr
             "query": seen.words,
             "text": made.parts.note,
             "origin": lowest((Origin.ASSISTANT, *(hit.origin for hit in made.hits))),
+            "tokens": made.tokens,
+            "max_tokens": seen.request.max_tokens,
+            "ms": round(1000 * (time.perf_counter() - began), 1),
             **({"turn": turn} if turn else {}),
         },
         session=session.scope.session,

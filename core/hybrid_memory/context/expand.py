@@ -39,7 +39,7 @@ async def expand(run: Runner, services: Services, scope: Scope, what: Any) -> li
     events = await behind(run, services, scope, what)
     messages = [event.message for event in events if event.kind is EventKind.MESSAGE]
     if not messages:
-        raise InvalidInputError(f"no message is behind {shown(what)}: what was put aside is read with fetch()")
+        raise InvalidInputError(f"{shown(what)} is not a message: read offloaded texts with fetch()")
     return messages
 
 
@@ -69,7 +69,7 @@ async def behind(run: Runner, services: Services, scope: Scope, what: Any) -> li
         reach = scope.owner if first == last else scope
         events = await run.call(services.log.read, reach, after=first - 1, upto=last)
     if not events:
-        raise InvalidInputError(f"nothing is behind {wanted!r}: no event of {scope} has this handle or id")
+        raise InvalidInputError(f"{scope} has no event with the handle or id {wanted!r}")
     return events
 
 
@@ -80,7 +80,7 @@ async def payload(run: Runner, services: Services, scope: Scope, result_id: str)
         text: str = event.payload["text"]
         return text
     if event.kind is not EventKind.MESSAGE:
-        raise InvalidInputError(f"{result_id!r} is no message and no payload")
+        raise InvalidInputError(f"{result_id!r} is neither a message nor a payload")
     return payload_of(event.message)
 
 
@@ -121,11 +121,11 @@ async def offload(run: Runner, services: Services, scope: Scope, text: Any, max_
     present(services)
     tokens = checked_count("max_tokens", max_tokens, least=1)
     if not isinstance(text, str) or not text:
-        raise InvalidInputError(f"only a text that is not empty can be put aside, got {shown(text)}")
+        raise InvalidInputError(f"only a non-empty text can be offloaded, got {shown(text)}")
     try:
         storable(text)
     except ValueError as error:
-        raise InvalidInputError(f"cannot put {shown(text)} aside: {error}") from error
+        raise InvalidInputError(f"cannot offload {shown(text)}: {error}") from error
     payload = {"text": text, "origin": Origin.ASSISTANT}  # the model's, or put aside for it: nobody's instruction
     draft = services.draft(EventKind.PAYLOAD, payload, session=scope.session, author=services.author)
     await run.call(services.count, "")

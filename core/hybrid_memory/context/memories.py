@@ -1,6 +1,6 @@
 """What is recalled for a prompt: whether a hit has to do with the question, and the note that shows it.
 
-A recall returns the best that there is, however far from the query. What was measured is in docs/decisions/0037.
+A recall returns the best that there is, however far from the query. What was measured is in docs/decisions/0046.
 """
 
 from __future__ import annotations

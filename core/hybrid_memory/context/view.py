@@ -217,7 +217,7 @@ def view(
     units = session.queue.visible
     asked = _asked(units, request.query)
     if request.query is None and asked is None and request.paging is None:
-        raise InvalidInputError("nothing to answer: give a query, or remember a turn of the user first")
+        raise InvalidInputError("there is no question: give a query, or remember a user turn first")
     words = request.query or "" if asked is None else units[asked].messages[0].text
     unsaid = _unsaid(units, words) if words and asked is None else None
     said = _opening(session, costs, request)

@@ -34,7 +34,7 @@ async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Expla
     if isinstance(what, Fact):
         known = {fact.id: fact for fact in await facts(run, services, scope, history=True)}
         if what.id not in known:
-            raise InvalidInputError(f"no such fact of {scope.owner}: {what!r}")
+            raise InvalidInputError(f"{scope.owner} has no such fact: {what!r}")
         return await _of_fact(run, services, scope, known[what.id], known)
     if isinstance(what, Hit):
         return await _of_hit(run, services, scope, what)
@@ -94,7 +94,7 @@ async def _of_line(run: Runner, services: Services, scope: Scope, line: Line) ->
     view = await in_view(run, services, scope)
     events = await run.call(view.log.get, scope, list(line.sources))
     if not events:
-        raise InvalidInputError(f"no turn of {scope} is behind {line!r}")
+        raise InvalidInputError(f"{scope} has no turn behind {line!r}")
     words = "word for word" if line.coverage == 1 else f"{line.coverage:.0%} in the words of the turns"
     steps = (f"stands for {line.handle} in {line.section}, importance {line.importance:.2f}, {words}",)
     positions = [event.position for event in events]

@@ -40,7 +40,7 @@ async def why_not(run: Runner, services: Services, request: Request, scope: Scop
     """
     event = (await behind(run, services, scope, what))[0]
     if event.kind is not EventKind.MESSAGE:
-        raise InvalidInputError(f"{shown(what)} is no turn but an event of the kind {event.kind}: recall finds turns")
+        raise InvalidInputError(f"{shown(what)} is not a turn but an event of kind {event.kind}: recall finds turns")
     name = handle(event.position, event.position)
     hits = await recall(run, services, request)
     place = _row(hits, event.position)

@@ -13,6 +13,8 @@ from hybrid_memory.scope import Scope
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+DAY = 86_400_000_000
+"""Microseconds."""
 
 
 def to_micros(at: datetime) -> int:

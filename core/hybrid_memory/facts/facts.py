@@ -111,7 +111,7 @@ def _category(category: Any) -> Category:
     try:
         return Category(category)
     except ValueError:
-        raise InvalidInputError(f"no category {shown(category)}: choose one of {', '.join(Category)}") from None
+        raise InvalidInputError(f"unknown category {shown(category)}: choose one of {', '.join(Category)}") from None
 
 
 async def knowledge(run: Runner, view: View, state: LogState | None = None) -> Knowledge:
@@ -163,7 +163,7 @@ async def settle(run: Runner, services: Services, scope: Scope, fact: Any) -> Re
     seen = await head(run, services, scope)
     known = {one.id: one for one in await facts(run, present(services), scope, history=True)}
     if fact.id not in known or not fact.positions:
-        raise InvalidInputError(f"no such fact of {scope.owner}: {fact!r}")
+        raise InvalidInputError(f"{scope.owner} has no such fact: {fact!r}")
     claim = Claim(
         fact.subject,
         fact.attribute,

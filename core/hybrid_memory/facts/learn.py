@@ -22,6 +22,7 @@ from hybrid_memory.facts.rules.bilingual import BilingualRules
 from hybrid_memory.facts.sentences.changes import Earlier, standing
 from hybrid_memory.facts.sentences.judges import fit
 from hybrid_memory.facts.sentences.reading import SURE, SentenceReader
+from hybrid_memory.facts.stating import stated
 from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.message import RESERVED
 from hybrid_memory.log.port import Draft
@@ -244,6 +245,7 @@ async def claims_of(
     by_position = {turn.position: turn for turn in turns}
     claims: list[tuple[Event, Claim]] = []
     known = list(earlier)
+    by_model = extractor is services.state(Extractors).reader
     for session in by_session.values():
         before = await run.call(
             services.truth.read,
@@ -255,6 +257,10 @@ async def claims_of(
         )
         # A scope without a session reads all sessions: the turns of others are no context.
         before = [turn for turn in before if turn.scope == session[0].scope]
+        if not by_model:
+            told = [(turn, _named(claim, turn)) for turn, claim in stated(session)]
+            claims += told
+            known += standing(claim for _, claim in told)
         turns, before = heard(learnt(services, session)), heard(learnt(services, before))
         found = await _found(run, services, extractor, turns, before, earlier=known) if turns else []
         known += standing(found)

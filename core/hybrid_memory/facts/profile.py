@@ -165,7 +165,7 @@ class UserProfile(CheckedModel):
         """
         fields = type(self).model_fields
         if field not in fields:
-            raise InvalidInputError(f"a {type(self).__name__} has no field {field!r}: take one of {', '.join(fields)}")
+            raise InvalidInputError(f"{type(self).__name__} has no field {field!r}: choose one of {', '.join(fields)}")
         return self._origins.history.get(field, ())
 
     @property

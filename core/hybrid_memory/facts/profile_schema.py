@@ -80,9 +80,9 @@ def check_profile_type(schema: type[UserProfile]) -> None:
     for name, info in schema.model_fields.items():
         where = f"{schema.__name__}.{name}"
         if info.is_required():
-            raise InvalidConfigError(f"{where} has no default, but a profile begins empty: give it one, such as None")
+            raise InvalidConfigError(f"{where} needs a default, such as None, since a profile starts empty")
         if name not in UserProfile.model_fields and hasattr(UserProfile, name):
-            raise InvalidConfigError(f"{where}: every profile has a {name!r} that is no field: choose another name")
+            raise InvalidConfigError(f"{where}: the name {name!r} is reserved: choose another")
     profile_fields(schema)
     try:
         schema()

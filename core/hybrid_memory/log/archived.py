@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Unpack
 
 from hybrid_memory.errors import OutdatedError, StoreUnavailableError
@@ -104,6 +105,9 @@ class ArchivedLog(DelegatingLog):
             twice = self._archive.get(owner.owner, [event.id for event in old])
             both = {event.position for event in old} & {event.position for event in twice}
             return hot + self._archive.count(owner, after=after) - len(both)
+
+    def tally(self, scope: Scope, *, newest: int) -> Counter[tuple[date, EventKind]]:
+        return EventLog.tally(self, scope, newest=newest)
 
     def size(self) -> LogSize:
         """Counts over all owners, in both parts; what an `expire` that was cut short left in both counts twice."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from datetime import date
 from typing import Any, NoReturn, Unpack
 
 from hybrid_memory.errors import InvalidInputError
@@ -54,6 +56,9 @@ class DelegatingLog(EventLog):
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         return self._log.count(owner, after=after)
+
+    def tally(self, scope: Scope, *, newest: int) -> Counter[tuple[date, EventKind]]:
+        return self._log.tally(scope, newest=newest)
 
     def size(self) -> LogSize:
         return self._log.size()

@@ -38,7 +38,8 @@ class EventKind(StrEnum):
     anew. Erased says what was forgotten. In a shared space: a grant gives or takes a right,
     or lets messages out of quarantine; a denial says who was refused; quarantined is a message of somebody who is not
     trusted yet. An item is a value that an application put, refreshed or destroyed under a key of its own. Used says
-    how often which records were recalled. Block is a change of an agent's working context, step one of its steps.
+    how often which records were recalled. Block is a change of an agent's working context, step one of its steps, file
+    a change of a file.
     """
 
     MESSAGE = "message"
@@ -58,6 +59,7 @@ class EventKind(StrEnum):
     USED = "used"
     BLOCK = "block"
     STEP = "step"
+    FILE = "file"
 
 
 @dataclass(frozen=True)

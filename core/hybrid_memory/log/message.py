@@ -23,6 +23,15 @@ RESERVED = "hybrid-memory:"
 REPLACES = f"{RESERVED}replaces"
 """Where an edited message says whose place it takes; callers cannot."""
 
+STATES = f"{RESERVED}states"
+"""Where a message says the claims that it was written to state; callers cannot."""
+
+EARLIER = f"{RESERVED}earlier"
+"""Where a piece of a file says whose words it took over when these left the file; they are forgotten together."""
+
+OWN_EXTRA = frozenset((REPLACES, STATES, EARLIER))
+"""Fields of ``extra`` that are the library's own."""
+
 PRESSURE = "pressure"
 """The event by which a model is warned that older messages will leave its context."""
 
@@ -160,7 +169,7 @@ class Message(CheckedModel):
     @classmethod
     def _some_ids_are_ours(cls, value: str | None) -> str | None:
         if value is not None and value.startswith(RESERVED):
-            raise ValueError(f"ids that begin with {RESERVED!r} are the library's own: choose another")
+            raise ValueError(f"ids that start with {RESERVED!r} are reserved: choose another")
         return value
 
     @field_validator("at")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, date, datetime
 from typing import Any, Protocol, TypeAlias, TypedDict, Unpack
 
 from hybrid_memory.log.event import Event, EventKind
@@ -172,6 +173,11 @@ class Readable(ABC):
     def count(self, owner: Scope, *, after: int = 0) -> int:
         """How many events the owner has beyond this position."""
         return len(self.read(owner.owner, after=after))
+
+    def tally(self, scope: Scope, *, newest: int) -> Counter[tuple[date, EventKind]]:
+        """How many of the scope's newest events fall on each day (UTC) and are of each kind."""
+        events = self.read(scope, limit=newest, newest=True)
+        return Counter((event.at.astimezone(UTC).date(), event.kind) for event in events)
 
     @abstractmethod
     def close(self) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, TypeAlias, Unpack
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.delegating import DelegatingLog
-from hybrid_memory.log.event import Event
+from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft, EventLog, Reading, Selection
 from hybrid_memory.scope import Scope
 
@@ -196,6 +197,9 @@ class VisibleLog(DelegatingLog):
     def count(self, owner: Scope, *, after: int = 0) -> int:
         return len(self.read(owner.owner, after=after))
 
+    def tally(self, scope: Scope, *, newest: int) -> Counter[tuple[date, EventKind]]:
+        return EventLog.tally(self, scope, newest=newest)
+
     def _check_present(self) -> None:
         if self._horizon is not None:
-            raise InvalidInputError("this is a view of the past, to be read only: write to the memory itself")
+            raise InvalidInputError("this view of the past is read-only: write to the memory itself")

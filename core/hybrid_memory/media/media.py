@@ -59,7 +59,7 @@ class MediaIndex(IndexProjection):
 
     def port(self, services: Services) -> SemanticIndex:
         if services.media is None:
-            raise InvalidInputError("this memory has no index of media")
+            raise InvalidInputError("this memory has no media index")
         return services.media
 
     async def follow(self, run: Runner, services: Services, owner: Scope) -> int:
@@ -123,7 +123,7 @@ def ready(services: Services) -> tuple[SemanticIndex, MediaEmbedder]:
     """The index of media and their embedder; raises `InvalidInputError` where there is none."""
     if services.media is None or services.media_embedder is None:
         raise InvalidInputError(
-            "this memory embeds no images and no sounds: open it with an embedder that does, one with "
+            "this memory cannot embed images or sounds: open it with an embedder that has "
             "embed_images(list of bytes) or embed_audio(list of bytes), or a LlamaIndex MultiModalEmbedding"
         )
     return services.media, services.media_embedder

@@ -53,7 +53,7 @@ def engine_at(url: str, config: MemoryConfig, key: Key | None = None, *, read_on
     """
     scheme = url.partition(":")[0].partition("+")[0]
     if f"://{HIDDEN}" in url:
-        raise InvalidConfigError(f"user and password were left out of {url!r}, as it was shown or written: put them in")
+        raise InvalidConfigError(f"{url!r} lacks user and password, which are never shown or written: add them")
     if ":" not in url or (scheme not in OWN and scheme not in registered("engine")):
         raise InvalidConfigError(
             f"cannot open {shown_url(url)!r}: use {INDEXES}, the path of a .yaml file, or a package that registers the "
@@ -159,6 +159,6 @@ def _outbox(config: MemoryConfig, engines: Engines, at: Callable[[str], Engine])
     file = Path(config.outbox or "").expanduser().resolve()
     taken = [getattr(engine, "path", None) for engine in engines.opened]
     if file in [path.resolve() for path in taken if path is not None]:
-        raise InvalidConfigError(f"outbox={config.outbox!r} is the store itself: name another file")
+        raise InvalidConfigError(f"outbox={config.outbox!r} is the store itself: choose another file")
     engines.opened.append(at(f"sqlite:///{file}"))
     return engines.opened[-1]

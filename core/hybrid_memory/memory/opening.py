@@ -29,6 +29,7 @@ from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.facts.learn import Extractors, FactReader, LimitedExtractor
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
+from hybrid_memory.files.file import FilesProjection
 from hybrid_memory.items.kept import ItemsProjection
 from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.event import TimeOrderedIds
@@ -249,7 +250,7 @@ def _counted(count: TokenCounter, text: str) -> int:
     except Exception as error:
         raise ModelError(f"the token counter failed: {error}") from error
     if not hasattr(type(tokens), "__index__") or tokens < 0:
-        raise ModelError(f"the token counter answered {shown(tokens)}, not how many tokens there are")
+        raise ModelError(f"the token counter returned {shown(tokens)} instead of a number of tokens")
     return index(tokens)
 
 
@@ -259,7 +260,7 @@ def _told(clock: Clock) -> Clock:
     def told() -> datetime:
         now: object = clock()
         if not isinstance(now, datetime) or now.utcoffset() is None:
-            raise InvalidConfigError(f"clock must tell a datetime with a time zone, got {shown(now)}")
+            raise InvalidConfigError(f"clock must return a datetime with a time zone, got {shown(now)}")
         return now
 
     return told
@@ -290,7 +291,7 @@ def _rankers(*wanted: Any, timeout: timedelta) -> tuple[Ranker, WrappedReranker 
 def _able(model: T, *methods: str) -> T:
     """The model, if it has these methods."""
     if missing := [method for method in methods if not callable(getattr(model, method, None))]:
-        raise InvalidInputError(f"{shown(model)} has no method {missing[0]}(...), which it is to be asked by")
+        raise InvalidInputError(f"{shown(model)} has no method {missing[0]}(...), which is required")
     return model
 
 
@@ -335,6 +336,7 @@ def projections(
         GrantsProjection(),
         ItemsProjection(),
         BlocksProjection(),
+        FilesProjection(),
         StepsProjection(),
     ]
 

@@ -21,6 +21,7 @@ from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory.faces import AgentSteps, faces, renamed
+from hybrid_memory.memory.files import MemoryFiles
 from hybrid_memory.memory.prompts import Prompts
 from hybrid_memory.memory.runtime import flush_owners
 from hybrid_memory.recall.hit import Hit
@@ -258,6 +259,10 @@ class ScopedMemory(Prompts):
         return [space.space for space in readable if space.space is not None]
 
     spaces, aspaces = faces(_spaces)
+
+    def files(self) -> MemoryFiles:
+        """This memory as files: profile, facts, blocks, summaries, and free files that are found by recall."""
+        return MemoryFiles(self)
 
     def steps(self) -> AgentSteps:
         """The steps of the agent that works in this session."""

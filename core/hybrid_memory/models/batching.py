@@ -220,7 +220,7 @@ class BatchingEmbedder:
                 if waiting and self._take(call, now):
                     return True
                 if now >= call.until:
-                    raise ModelError(f"embedder {self.name!r} is busy: there was no answer in time")
+                    raise ModelError(f"embedder {self.name!r} is busy and did not answer in time")
                 pause = min(text.due if text.due > now else inf for text in waiting) if waiting else inf
                 pause = min(pause, call.until) - now
                 self._changed.wait(None if pause == inf else min(pause, TIMEOUT_MAX))

@@ -212,7 +212,7 @@ def checked_rows(rows: Any, count: int, dim: int | None, name: str) -> Floats:
     try:
         table = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise ModelError(f"embedder {name!r} returned no table of numbers: {error}") from error
+        raise ModelError(f"embedder {name!r} did not return a table of numbers: {error}") from error
     if table.ndim != 2 or table.shape[0] != count or table.shape[1] != (dim or table.shape[1]):  # noqa: PLR2004
         wanted = f"({count}, {dim or 'dim'})"
         raise ModelError(f"embedder {name!r} returned shape {table.shape}, expected {wanted}")
@@ -241,7 +241,7 @@ def _methods(model: Any) -> tuple[Callable[[list[str]], Any], Callable[[str], An
     if callable(model):
         return model, lambda text: model([text])[0]
     raise InvalidInputError(
-        f"{shown(model)} cannot embed: give a LangChain Embeddings, a LlamaIndex BaseEmbedding, "
+        f"{shown(model)} is not an embedder: give a LangChain Embeddings, a LlamaIndex BaseEmbedding, "
         "or a callable from a list of texts to rows of numbers"
     )
 

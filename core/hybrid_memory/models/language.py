@@ -113,7 +113,7 @@ class WrappedLanguageModel:
             answer = self._text(self._called(self._ask, chat))
             found = parse_object(answer)
         if found is None:
-            raise ModelError(f"language model {self.name!r} answered no JSON object: {answer[:200]!r}")
+            raise ModelError(f"language model {self.name!r} did not answer with a JSON object: {answer[:200]!r}")
         return found
 
     def _text(self, answer: Any) -> str:
@@ -140,7 +140,7 @@ def _asker(model: Any) -> Callable[[Any], Any]:
     if callable(model):
         return model if _takes_messages(model) else lambda chat: model(_as_prompt(chat))
     raise InvalidInputError(
-        f"{shown(model)} cannot write: give a LangChain chat model, a LlamaIndex LLM, a LanguageModel, "
+        f"{shown(model)} is not a language model: give a LangChain chat model, a LlamaIndex LLM, a LanguageModel, "
         "or a callable from a prompt, or from messages, to text"
     )
 

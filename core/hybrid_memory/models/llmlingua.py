@@ -87,7 +87,7 @@ class LlmLinguaCompressor:
         free = sum(tokens for _, tokens, keep in pieces if not keep)
         room = max_tokens - kept
         if room <= 0 or not free:
-            raise ModelError(f"the parts that must stay as they are take {kept} tokens, of {max_tokens} in all")
+            raise ModelError(f"the protected parts alone take {kept} of {max_tokens} tokens")
         rate = room / free
         for _ in range(2):
             result = "".join(piece if keep else self._shortened(piece, rate * tokens) for piece, tokens, keep in pieces)

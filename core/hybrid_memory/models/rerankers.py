@@ -80,7 +80,7 @@ class WrappedReranker:
         except Exception as error:
             raise ModelError(f"reranker {self.name!r} failed: {type(error).__name__}: {error}") from error
         if answer.shape != (len(texts),) or np.isinf(answer).any():
-            raise ModelError(f"reranker {self.name!r} gave no {len(texts)} finite numbers")
+            raise ModelError(f"reranker {self.name!r} did not return {len(texts)} finite numbers")
         return to_unit(answer)
 
 
@@ -145,7 +145,7 @@ def _placed(ranked: Ranked, count: int) -> Array:
     for row, score in ranked:
         kept.setdefault(row, score)
     if not set(kept) <= set(range(count)):
-        raise ValueError("it gave back what it was not given")
+        raise ValueError("it returned something that it was not given")
     told = np.array([*kept.values()], dtype=np.float64)
     by_place = 1 - np.arange(len(told)) / max(len(told), 1)
     scores = np.full(count, np.nan)

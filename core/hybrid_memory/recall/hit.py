@@ -201,7 +201,7 @@ class Hits(list[Hit]):
         if not self:
             return f"<p>{display.text(self.query)}: nothing {'certain ' if self.unsure else ''}was found</p>"
         plan = next((str(hit.plan) for hit in self if hit.plan), "")
-        about = f"<p><small>how it was looked for: {display.text(plan)}</small></p>" if plan else ""
+        about = f"<p><small>how the query was read: {display.text(plan)}</small></p>" if plan else ""
         return display.card(f"{display.counted(len(self), 'hit')} for {display.text(self.query)}", about + _drawn(self))
 
 

@@ -144,7 +144,7 @@ async def _homes(
     """What is searched, with its index brought up to its log, and notes of what is missing there."""
     texts = services.state(TextIndex)
     if texts.emptied:
-        raise StoreUnavailableError("the index is being made anew")
+        raise StoreUnavailableError("the index is being rebuilt")
     homes, notes = list[Home](), dict[str, None]()
     for number, (where, state) in enumerate(places):
         status, note = await texts.catch_up(run, services, where.scope.owner, state)

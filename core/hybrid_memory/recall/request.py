@@ -57,7 +57,7 @@ class Request:
         if within == "session" and scope.session is None:
             raise InvalidInputError("within='session' needs a scope with a session: scoped(..., session=...)")
         if within == "session" and spaces:
-            raise InvalidInputError("within='session' is this handle's session alone: leave spaces out")
+            raise InvalidInputError("within='session' searches this session only: leave out spaces")
         check_span(since, until)
         least = None if min_confidence is None else checked_share("min_confidence", min_confidence)
         where = Where(
@@ -120,5 +120,5 @@ def _scalars(metadata: Mapping[Any, Any]) -> dict[str, Scalar]:
         try:
             storable({key: value})
         except ValueError as error:
-            raise InvalidInputError(f"no metadata has {shown(key)}: {shown(value)}; {error}") from None
+            raise InvalidInputError(f"metadata cannot have {shown(key)}: {shown(value)}; {error}") from None
     return dict(metadata)

@@ -50,7 +50,7 @@ async def reranked(
     try:
         given = await run.call(services.reranker.score, query, [said[int(ids[row])] for row in known])
     except ModelError as error:
-        _log.warning("%s; hits stay in our order", error)
+        _log.warning("%s; hits keep their order", error)
         return Reranked(own, nothing.by_model, failure=f"not reranked, {error}")
     scores = np.full(len(own), np.nan)
     scores[known] = given

@@ -59,7 +59,7 @@ class Request:
             raise InvalidInputError(f"diversity must lie in 0 to 1, got {shown(diversity)}")
         for name, given in (("vectors", vectors), ("at", at)):
             if given is not None and len(given) != len(texts):
-                raise InvalidInputError(f"{name} must have one entry a text: {len(texts)}, got {len(given)}")
+                raise InvalidInputError(f"{name} must have one entry per text: {len(texts)}, got {len(given)}")
         return cls(
             query=query,
             texts=texts,
@@ -79,7 +79,7 @@ def _unit(row: int, given: Any) -> Floats | None:
     try:
         vector = np.asarray(given, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"vectors[{row}] is no list of numbers: {error}") from None
+        raise InvalidInputError(f"vectors[{row}] is not a list of numbers: {error}") from None
     if vector.ndim != 1 or not np.isfinite(vector).all():
         raise InvalidInputError(f"vectors[{row}] must be finite numbers in one row, got shape {vector.shape}")
     length = float(np.linalg.norm(vector))
@@ -90,7 +90,7 @@ def _seconds(instant: Any) -> float:
     if instant is None:
         return float("nan")
     if not isinstance(instant, datetime) or instant.tzinfo is None:
-        raise InvalidInputError(f"at must be aware instants or None, got {shown(instant)}")
+        raise InvalidInputError(f"at must be datetimes with a time zone, or None, got {shown(instant)}")
     return instant.timestamp()
 
 

@@ -155,7 +155,7 @@ class Scheduler:
         if job.cancel():
             sort = "interactive tasks" if job.task.interactive else "tasks"
             raise QueueFullError(
-                f"the queue is full of {sort}, and none of them began within {timeout} seconds: wait longer, use a "
+                f"the queue is full of {sort}, and none of them started within {timeout} seconds: wait longer, use a "
                 "larger capacity, or ask for less"
             )
 

@@ -99,10 +99,10 @@ class TimeLimit:
         with self._lock:
             self._left = [thread for thread in self._left if thread.is_alive()]
             if len(self._left) >= MAX_HANGING:
-                raise NoResultError(f"{self._name} hangs: {MAX_HANGING} calls have not come back yet")
+                raise NoResultError(f"{self._name} hangs: {MAX_HANGING} calls have not returned")
         admission = Admission.YES if self._breaker is None else self._breaker.admit()
         if self._breaker is not None and admission is Admission.NO:
-            raise NoResultError(f"{self._breaker.failure}; it is not asked again yet")
+            raise NoResultError(f"{self._breaker.failure}; it will be retried later")
         return min(self.seconds, PROBE_SECONDS) if admission is Admission.PROBE else self.seconds
 
     def _left_behind(self, thread: threading.Thread, seconds: float) -> NoResultError:

@@ -56,7 +56,7 @@ async def create(run: Runner, services: Services, member: Member) -> None:
     first = _given(member.principal.user, member.principal.agent, Right.ADMIN)
     if await append_revision(run, services, member.space, _decision(services, member, Standing(), first)) is None:
         name = member.space.space
-        raise InvalidInputError(f"there is a space {name!r}: choose another name, or ask its admin")
+        raise InvalidInputError(f"the space {name!r} already exists: choose another name, or ask its admin")
 
 
 def _given(user: str | None, agent: str | None, right: Right | None, trust: float = 1.0) -> dict[str, Any]:
@@ -82,10 +82,10 @@ async def decide(
         appended = await append_revision(run, services, member.space, revision, [revision, *drafts], seen=seen)
         if appended is None:
             if seen is not None and await erased_since(run, services, member.space, seen):
-                raise InvalidInputError(f"something was forgotten in {member.space} meanwhile: look again what waits")
+                raise InvalidInputError(f"{member.space} forgot something in the meantime: call quarantined() again")
             continue
         return receipt_of(appended[1:] or appended)
-    raise StoreUnavailableError(f"other admins kept deciding in {member.space} at the same time: try again")
+    raise StoreUnavailableError(f"other admins kept changing {member.space} at the same time: try again")
 
 
 async def grant(
@@ -96,7 +96,7 @@ async def grant(
     try:
         level = Right(right)
     except ValueError:
-        raise InvalidInputError(f"no right {shown(right)}: choose one of {', '.join(Right)}") from None
+        raise InvalidInputError(f"unknown right {shown(right)}: choose one of {', '.join(Right)}") from None
     if isinstance(trust, bool) or not isinstance(trust, int | float) or not isfinite(trust) or not 0 <= trust <= 1:
         raise InvalidInputError(f"trust must be a number in 0 to 1, got {shown(trust)}")
     if level is Right.ADMIN and trust < TRUSTED:
@@ -111,7 +111,7 @@ async def revoke(run: Runner, services: Services, member: Member, *, user: Any, 
 
 def _grantee(user: Any, agent: Any) -> tuple[str | None, str | None]:
     if user is None and agent is None:
-        raise InvalidInputError("whose right? give user=, agent= or both")
+        raise InvalidInputError("no member given: give user=, agent= or both")
     for label, name in (("user", user), ("agent", agent)):
         try:
             name is None or check_name(label, name)
@@ -126,7 +126,7 @@ def _change(user: str | None, agent: str | None, right: Right | None, trust: flo
         if right is None and current is None:
             raise InvalidInputError(f"there is no grant for {Scope(user=user, agent=agent)}: see grants()")
         if current is not None and current.right is Right.ADMIN and right is not Right.ADMIN and known.admins == 1:
-            raise InvalidInputError(f"{Scope(user=user, agent=agent)} is the last admin: make another one first")
+            raise InvalidInputError(f"{Scope(user=user, agent=agent)} is the last admin: appoint another one first")
         return _given(user, agent, right, trust), []
 
     return decision
@@ -176,7 +176,7 @@ async def reached(run: Runner, services: Services, principal: Scope, spaces: Any
 def named(principal: Scope, name: Any, session: str | None = None) -> Scope:
     """The space of this name in the tenant of the user or agent; raises `InvalidInputError` if there can be none."""
     if principal.user is None and principal.agent is None:
-        raise InvalidInputError(f"{principal} is no user and no agent: only they share spaces")
+        raise InvalidInputError(f"{principal} is neither a user nor an agent: only they can share spaces")
     return Scope(tenant=principal.tenant, space=_space_name(name), session=session)
 
 
@@ -192,7 +192,7 @@ async def origin(run: Runner, services: Services, scope: Scope, other: Scope, ve
     if other.owner == scope.owner:
         return other
     if other.space is None or scope.space is not None or other.tenant != scope.tenant:
-        raise InvalidInputError(f"this is not of {scope.owner}: it comes from {other.owner}")
+        raise InvalidInputError(f"this belongs to {other.owner}, not to {scope.owner}")
     await admitted(run, services, Member(scope.owner, other.owner), Asked(verb, Right.READ, trusted=False))
     return other
 
@@ -259,5 +259,5 @@ async def _chosen(run: Runner, services: Services, scope: Scope, which: Any) -> 
             raise InvalidInputError(f"which one is {shown(item)}? {several}")
         chosen[matching[0].position] = matching[0]
     if not chosen:
-        raise InvalidInputError("no message is named: give ids, or what quarantined() returns")
+        raise InvalidInputError("no message given: give ids, or events from quarantined()")
     return [chosen[position] for position in sorted(chosen)]

@@ -158,6 +158,6 @@ def _check(owner: Scope, ours: Sequence[Event], theirs: Sequence[Event], digest:
     lines = [line_of(event) for event in ours]
     if lines != [line_of(event) for event in theirs]:
         first, last = ours[0].position, ours[-1].position
-        raise StoreError(f"the copy of what {owner} has is not like the original, between #{first} and #{last}")
+        raise StoreError(f"the copy of {owner} differs from the original between #{first} and #{last}")
     if digest is not None:
         digest.update(b"".join(lines))

@@ -103,7 +103,7 @@ class Engine:
 
     def rekey(self, key: str | bytes) -> None:
         """Give what is open another key; raises `InvalidConfigError` where nothing is encrypted."""
-        raise InvalidConfigError(f"{shown_url(self.url)} has no key to be changed, got one of {len(key)} characters")
+        raise InvalidConfigError(f"{shown_url(self.url)} cannot change its key, got one of {len(key)} characters")
 
     def check(self) -> list[Finding]:
         """What is wrong beneath log and index, such as a broken page of a file; empty where nothing is."""

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import REPLACES
+from hybrid_memory.log.message import EARLIER, REPLACES
 from hybrid_memory.log.port import EventLog
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
@@ -49,7 +49,7 @@ def texts_of(event: Event) -> str:
     if event.kind is EventKind.PAYLOAD:
         return str(payload["text"])
     content, calls = payload.get("content", ""), payload.get("tool_calls", ())
-    extra = {key: value for key, value in payload.get("extra", {}).items() if key not in {REPLACES, "made_of"}}
+    extra = {key: value for key, value in payload.get("extra", {}).items() if key not in {EARLIER, REPLACES, "made_of"}}
     parts = [content] if isinstance(content, str) else ["\n".join(leaves([block.get("text") for block in content]))]
     parts += leaves([[] if isinstance(content, str) else content, payload.get("name"), payload.get("metadata")])
     parts += leaves([*extra.values(), [[call.get("name"), call.get("arguments")] for call in calls]])

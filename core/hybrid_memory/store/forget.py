@@ -12,7 +12,7 @@ from typing import Any, Self
 from hybrid_memory.errors import InvalidInputError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.exchanges import Echoes
-from hybrid_memory.log.message import REPLACES
+from hybrid_memory.log.message import EARLIER, REPLACES
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Span, traced
@@ -56,7 +56,7 @@ class ForgetRequest:
         """The request, if its parts are in order; raises `InvalidInputError`."""
         given = [value for value in (ids, query, user, before, expired or None) if value is not None]
         if len(given) != 1:
-            raise InvalidInputError("forget what? give exactly one of ids=, query=, user=, before=, expired=True")
+            raise InvalidInputError("give exactly one of ids=, query=, user=, before=, expired=True")
         words = plain(query) if isinstance(query, str) else ""
         if query is not None and not words:
             raise InvalidInputError(f"query must be words that the turns contain, got {shown(query)}")
@@ -233,9 +233,10 @@ async def _add_repeating(run: Runner, services: Services, erasure: Erasure) -> N
 
 
 def _made_of(event: Event, erasure: Erasure) -> bool:
-    """Whether a note, an edited message, or what was let into a space is made of what goes."""
-    names = event.payload.get("extra", {}).get("made_of") if event.kind is EventKind.MESSAGE else None
-    if isinstance(names, list) and erasure.made_of(names):
+    """Whether a note, an edited message, a piece of a file, or what was let into a space is made of what goes."""
+    extra = event.payload.get("extra", {}) if event.kind is EventKind.MESSAGE else {}
+    names = extra.get("made_of")
+    if (isinstance(names, list) and erasure.made_of(names)) or erasure.made_of(extra.get(EARLIER, ())):
         return True
     return event.scope.space is not None and erasure.made_of(event.sources, event.scope.session)
 
@@ -245,6 +246,7 @@ async def _closed(run: Runner, services: Services, scope: Scope, chosen: list[Ev
     found, new = {event.position: event for event in chosen}, chosen
     while new:
         edited = {name for event in new if REPLACES in event.payload.get("extra", ()) for name in event.message.made_of}
+        edited |= {name for event in new for name in event.payload.get("extra", {}).get(EARLIER, ())}
         waited = {(event.scope, name) for event in new for name in event.sources} if scope.space is not None else set()
         names = edited.union(name for _, name in waited)
         before = await run.call(services.truth.get, scope.owner, sorted(names)) if names else []
@@ -293,7 +295,7 @@ async def _named(
     found = await _found(run, services, scope, names)
     for name in names:
         if name not in found and name not in lost:
-            raise InvalidInputError(f"nothing of {scope} has the id {name!r}: nothing was forgotten")
+            raise InvalidInputError(f"{scope} has nothing with the id {name!r}: nothing was forgotten")
     by_position = {event.position: event for events in found.values() for event in events}
     return [by_position[position] for position in sorted(by_position)]
 

@@ -274,7 +274,7 @@ class IndexProjection(Projection):
         if await run.call(index.upsert, owner, [], after=at, seen=seen, upto=upto, anchor=anchor, gone=stale):
             _log.warning(
                 "the log of %s was set back behind the index, which had seen its #%d: %d records of events that are "
-                "gone were dropped, and what follows #%d is indexed anew",
+                "gone were dropped, and events after #%d are indexed again",
                 *(owner.owner, status.applied, len(stale), upto),
             )
         _clear(services)
@@ -353,7 +353,7 @@ class IndexProjection(Projection):
         embeds = self.embeds(services)
         status = await run.call(self.port(services).status, owner, pending=int(embeds), sums=embeds)
         if anchored(status)[0] != state.mark and await run.call(astray, services.truth, owner, status):
-            raise StoreUnavailableError(f"the log of {owner} was set back behind the index: open it to be written")
+            raise StoreUnavailableError(f"the log of {owner} was restored to before its index: open it for writing")
         if status.applied < state.head:
             behind = await run.call(services.truth.count, owner, after=status.applied)
             return status, f"read-only: {behind:,} new events are not indexed"
@@ -374,7 +374,7 @@ class IndexProjection(Projection):
         try:
             await self.embed(run, services, owner, enough)
         except ModelError as error:
-            _log.warning("%s; the records are there, their vectors will be made later", error)
+            _log.warning("%s; the records are there, their vectors are made later", error)
             return str(error)
         return ""
 
@@ -475,7 +475,7 @@ async def scrubbed(run: Runner, scrub: Callable[[], None]) -> None:
     try:
         await run.call(scrub)
     except StoreUnavailableError as error:
-        _log.warning("%s; what was erased is cleaned up later", error)
+        _log.warning("%s; erased data is cleaned up later", error)
 
 
 async def embedding(run: Runner, method: Callable[[T], Floats], argument: T) -> Floats:

@@ -34,7 +34,7 @@ async def copied(run: Runner, source: Services, target: Services, progress: Prog
     size = await run.call(source.truth.size)
     if size.archived:
         raise InvalidInputError(
-            f"{counted(size.archived, 'message')} of {shown_url(source.config.url)} stand in an archive: name it by "
+            f"{counted(size.archived, 'message')} of {shown_url(source.config.url)} are in an archive: name it with "
             "archive= in the settings, so that they are copied too"
         )
     copies, done = await begun(run, source, target), 0

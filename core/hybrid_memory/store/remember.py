@@ -14,7 +14,7 @@ from typing import Any
 from hybrid_memory.errors import IdConflictError, InvalidMessageError, OutdatedError, StoreUnavailableError
 from hybrid_memory.log.event import QUARANTINE, Event, EventKind
 from hybrid_memory.log.media import is_media
-from hybrid_memory.log.message import REPLACES, Message, Role
+from hybrid_memory.log.message import OWN_EXTRA, Message, Role
 from hybrid_memory.log.origin import lowest
 from hybrid_memory.log.port import Appended, Draft, EventLog
 from hybrid_memory.log.receipt import Receipt, receipt_of
@@ -96,7 +96,7 @@ async def _check_visible(run: Runner, services: Services, scope: Scope, drafts: 
     for event in await run.call(view.truth.get, scope, named) if view.hidden else ():
         if event.scope == scope and not visible(event.position, view.hidden):
             raise IdConflictError(
-                f"id {event.id!r} is that of a message which a rollback or an edit hides: give another id"
+                f"id {event.id!r} belongs to a message hidden by a rollback or an edit: give another id"
             )
 
 
@@ -108,7 +108,7 @@ async def _append(
     while names:
         seen = (await run.call(services.truth.heads, owner)).get(owner, 0)
         if lost := await forgotten(run, services, owner, names):
-            raise InvalidMessageError(f"it is made of {shown(lost)}, which was forgotten: nothing was kept")
+            raise InvalidMessageError(f"it was made from {shown(lost)}, which was forgotten: nothing was kept")
         with suppress(OutdatedError):
             return await run.call(services.log.append, owner, drafts, seen=seen)
     return await run.call(services.log.append, owner, drafts)
@@ -165,9 +165,9 @@ def _message(
         fields["id"] = message_id
     if at is not None and fields.get("at") is None:
         fields["at"] = at
-    if isinstance(extra := fields.get("extra"), Mapping) and REPLACES in extra:
+    if isinstance(extra := fields.get("extra"), Mapping) and not OWN_EXTRA.isdisjoint(extra):
         # Of a message that was read here: written again, it is one of its own.
-        fields["extra"] = {key: value for key, value in extra.items() if key != REPLACES}
+        fields["extra"] = {key: value for key, value in extra.items() if key not in OWN_EXTRA}
     own = fields.get("metadata")
     if metadata and isinstance(own, Mapping | None):
         fields["metadata"] = {**metadata, **(own or {})}
@@ -201,7 +201,7 @@ def _held_back(name: str) -> str:
     """The id under which a message waits, so that it takes none from those who are trusted."""
     if len(name) > MAX_NAME_CHARS - len(QUARANTINE):
         raise InvalidMessageError(
-            f"what waits for approval has ids of {MAX_NAME_CHARS - len(QUARANTINE)} characters at most"
+            f"ids of messages that await approval have {MAX_NAME_CHARS - len(QUARANTINE)} characters at most"
         )
     return QUARANTINE + name
 
@@ -259,7 +259,7 @@ async def put_aside(
     """Keep the drafts in the outbox, behind what waits there; raises the failure if there is none."""
     if services.outbox is None:
         raise failure
-    _log.warning("%s; what was said waits in the outbox", failure)
+    _log.warning("%s; the messages are in the outbox", failure)
     appended = await run.call(services.outbox.append, owner, drafts)
     return Receipt(ids=tuple(event.id for event in appended), waiting=tuple(event.id for event in appended))
 

@@ -148,7 +148,7 @@ def present(services: Services) -> Services:
             f"{shown_url(services.config.url)} is opened read-only: open it without read_only to change it"
         )
     if services.horizon is not None:
-        raise InvalidInputError("this is a view of the past, to be read only: write to the memory itself")
+        raise InvalidInputError("this view of the past is read-only: write to the memory itself")
     return services
 
 
@@ -158,7 +158,7 @@ def horizon(moment: Any) -> Horizon:
         check_span(moment, None)
         return Horizon(until=moment)
     if isinstance(moment, bool) or not isinstance(moment, int):
-        raise InvalidInputError(f"give an aware datetime or a position of the log, got {shown(moment)}")
+        raise InvalidInputError(f"give a datetime with a time zone or a log position, got {shown(moment)}")
     return Horizon(upto=checked_count("a position", moment, least=0))
 
 

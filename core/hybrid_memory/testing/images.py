@@ -52,7 +52,7 @@ def png(pixels: Pixels) -> bytes:
 def pixels(data: bytes) -> Pixels:
     """The pixels of a PNG that `png` wrote; raises `ValueError` for other data."""
     if not data.startswith(_SIGNATURE):
-        raise ValueError("no picture: it does not begin as a PNG does")
+        raise ValueError("not a PNG picture")
     try:
         chunks = _chunks(data[len(_SIGNATURE) :])
         width, height, *form = _HEADER.unpack(chunks[b"IHDR"])

@@ -56,7 +56,7 @@ def redact(text: str, kinds: Collection[str] = KINDS) -> str:
     """
     unknown = sorted(set(kinds) - set(KINDS))
     if unknown:
-        raise InvalidInputError(f"no rule finds {', '.join(map(repr, unknown))}: take of {', '.join(KINDS)}")
+        raise InvalidInputError(f"there is no rule for {', '.join(map(repr, unknown))}: choose from {', '.join(KINDS)}")
     parts, done = [], 0
     for start, end, kind in findings(text, kinds):
         parts += [text[done:start], f"[{kind}]"]

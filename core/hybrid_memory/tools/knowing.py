@@ -57,9 +57,7 @@ async def _why_known(call: Call, memory: ScopedMemory, name: str) -> str:
         return _written(await call(memory.why, name))
     known = ", ".join({fact.attribute: None for fact in facts}) or "nothing yet"
     fields = ", ".join(type(profile).model_fields)
-    raise InvalidInputError(
-        f"{shown(name)} is no handle, no field of the profile ({fields}) and no attribute that is known ({known})"
-    )
+    raise InvalidInputError(f"{shown(name)} is not a handle, a profile field ({fields}) or a known attribute ({known})")
 
 
 def _written(explanation: Explanation) -> str:
@@ -125,7 +123,7 @@ async def share(call: Call, memory: ScopedMemory, wanted: Sharing) -> str:
         existing = f"choose one of {', '.join(call.spaces)}" if call.spaces else "none is"
         raise InvalidInputError(f"the space {shown(wanted.space)} is not open here: {existing}")
     if bool(wanted.text.strip()) == bool(wanted.handle.strip()):
-        raise InvalidInputError("what to share? give either text or handle")
+        raise InvalidInputError("give either text or handle")
     note = Remembering(text=wanted.text)
     if wanted.handle.strip():
         place = position(wanted.handle)

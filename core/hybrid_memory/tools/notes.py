@@ -133,7 +133,7 @@ async def forget(call: Call, memory: ScopedMemory, wanted: Forgetting) -> str:
             ]
         )
     if wanted.code.strip().strip("'\"") != code:
-        raise InvalidInputError("the code does not belong to these handles: call memory_forget without one to see it")
+        raise InvalidInputError("the code does not match these handles: call memory_forget without a code to get it")
     await call(memory.forget, ids=handles)
     return f"Forgotten for good: {', '.join(handles)}."
 

@@ -51,10 +51,10 @@ class Recalling(CheckedModel):
     """What to look for."""
 
     query: str = Field(description="A question, or words")
-    k: int = Field(default=5, ge=1, le=MAX_HITS, description="At most so many")
+    k: int = Field(default=5, ge=1, le=MAX_HITS, description="The most hits to return")
     since: str = Field(default="", description="Only from this date on: 2026-05-03")
     until: str = Field(default="", description="Only up to this date, inclusive")
-    min_confidence: float = Field(default=0.0, ge=0, le=1, description="Only what answers with this probability")
+    min_confidence: float = Field(default=0.0, ge=0, le=1, description="Leave out hits less likely than this to answer")
 
 
 async def recall(call: Call, memory: ScopedMemory, wanted: Recalling) -> str:
@@ -91,7 +91,7 @@ async def recall(call: Call, memory: ScopedMemory, wanted: Recalling) -> str:
             lines[now] = line_of(note, wanted.query, whose=whose and origin(note))
         else:
             line = line_of(hit.record, wanted.query, whose=whose + _question(hit, wanted.query))
-            lines.setdefault(hit.record.turn, f"{line} (later changed: {named(now)})")
+            lines.setdefault(hit.record.turn, f"{line} (updated later: {named(now)})")
     return "\n".join(list(lines.values())[: wanted.k]) or nothing
 
 

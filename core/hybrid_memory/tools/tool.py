@@ -165,10 +165,10 @@ def stretch(text: str, most: int | None = MAX_STRETCH) -> tuple[int, int]:
     """The first and last position of a handle; raises `InvalidInputError` if it is none, or is longer than ``most``."""
     match = _HANDLE.fullmatch(text.strip())
     if match is None:
-        raise InvalidInputError(f"{shown(text)} is no handle: give one that memory_recall gave, such as '#12'")
+        raise InvalidInputError(f"{shown(text)} is not a handle: give one from memory_recall, such as '#12'")
     first, last = int(match[1]), int(match[2] or match[1])
     if last < first or (most is not None and last >= first + most):
-        raise InvalidInputError(f"{shown(text)} must ascend{f', over {most} places at most' if most else ''}")
+        raise InvalidInputError(f"{shown(text)} must be ascending{f', over {most} places at most' if most else ''}")
     return first, last
 
 
@@ -176,7 +176,7 @@ def position(text: str) -> int:
     """The position of a handle of one turn; raises `InvalidInputError`."""
     first, last = stretch(text)
     if first != last:
-        raise InvalidInputError(f"{shown(text)} is a stretch: give the handle of each turn, such as '#12'")
+        raise InvalidInputError(f"{shown(text)} is a range: give the handle of one turn, such as '#12'")
     return first
 
 

@@ -264,7 +264,7 @@ def _functions(names: Iterable[str] | None, custom: Sequence[Callable[..., Any]]
     said = [function.name for function in functions]
     for name in said:
         if said.count(name) > 1:
-            raise InvalidInputError(f"there are two functions {name!r}: give one of them another name")
+            raise InvalidInputError(f"there are two functions {name!r}: rename one of them")
     return functions
 
 
@@ -280,7 +280,7 @@ def _check_room(frame: Frame, tokens: int) -> None:
 def _event_message(event: str, text: str) -> Message:
     """The message that tells an event."""
     if not checked_text("event", event).strip() or event in (PRESSURE, STOPPED):
-        raise InvalidInputError(f"an event has a name of its own, such as 'login', got {shown(event)}")
+        raise InvalidInputError(f"an event needs a name, such as 'login', got {shown(event)}")
     if not checked_text("text", text).strip():
-        raise InvalidInputError("the text is empty: say what happened")
+        raise InvalidInputError("text is empty: say what happened")
     return Message(role=Role.SYSTEM, content=text, extra={"event": event})

@@ -158,7 +158,7 @@ class CustomFunction:
         """The function; raises `InvalidInputError` where a model could not call it."""
         name = getattr(function, "__name__", "")
         if not name.isidentifier():
-            raise InvalidInputError(f"a function of an agent is a function with a name, got {shown(function)}")
+            raise InvalidInputError(f"an agent's function must be a named function, got {shown(function)}")
         description = " ".join((inspect.getdoc(function) or "").split())
         return cls(name, description, _arguments(name, function), function)
 
@@ -185,9 +185,9 @@ def _arguments(name: str, function: Callable[..., Any]) -> type[CheckedModel]:
         fields: dict[str, Any] = {}
         for row, parameter in enumerate(inspect.signature(function).parameters.values()):
             if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-                raise InvalidInputError(f"{name}: a model calls by name, so it cannot fill in {parameter}")
+                raise InvalidInputError(f"{name}: a model passes arguments by name and cannot fill in {parameter}")
             if parameter.name in (HEARTBEAT, THOUGHTS):
-                raise InvalidInputError(f"{name}: {parameter.name!r} stands beside the arguments of every call")
+                raise InvalidInputError(f"{name}: {parameter.name!r} is reserved in every call")
             default = ... if parameter.default is parameter.empty else parameter.default
             # Under a name of ours, since pydantic keeps some to itself.
             fields[f"argument_{row}"] = (hints.get(parameter.name, Any), Field(default, alias=parameter.name))
@@ -196,5 +196,5 @@ def _arguments(name: str, function: Callable[..., Any]) -> type[CheckedModel]:
             warnings.simplefilter("error")
             made.model_json_schema()
     except (NameError, TypeError, ValueError, PydanticUserError, Warning) as error:
-        raise InvalidInputError(f"no model can call {name}: {error}") from error
+        raise InvalidInputError(f"a model cannot call {name}: {error}") from error
     return made

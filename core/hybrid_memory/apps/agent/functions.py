@@ -34,8 +34,8 @@ class Replacing(CheckedModel):
     """What to put in the place of what."""
 
     label: str = Field(description=LABEL)
-    old_content: str = Field(description="What stands in the block, letter for letter")
-    new_content: str = Field(default="", description="What is to stand there; empty takes it out")
+    old_content: str = Field(description="The text to replace, exactly as it is in the block")
+    new_content: str = Field(default="", description="The replacement; empty removes the old text")
 
 
 async def replace(call: Call, memory: ScopedMemory, wanted: Replacing) -> str:
@@ -49,7 +49,7 @@ class Rethinking(CheckedModel):
     """What to say instead."""
 
     label: str = Field(description=LABEL)
-    new_content: str = Field(description="The whole block anew")
+    new_content: str = Field(description="The new text of the whole block")
 
 
 async def rethink(call: Call, memory: ScopedMemory, wanted: Rethinking) -> str:
@@ -82,7 +82,7 @@ REPLACE = MemoryTool(
 )
 RETHINK = MemoryTool(
     "core_memory_rethink",
-    "Write a whole block of your working context anew, shorter or better ordered; keep what still matters.",
+    "Rewrite a whole block of your working context, shorter or better ordered; keep what still matters.",
     Rethinking,
     rethink,
 )

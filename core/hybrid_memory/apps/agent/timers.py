@@ -63,7 +63,7 @@ def cron_rhythm(expression: Any, timezone: tzinfo | None = None) -> Rhythm:
     except (CronSimError, StopIteration, TypeError, AttributeError) as error:
         problem = str(error) or "it has no time"
         raise InvalidInputError(
-            f"{shown(expression)} is no cron expression, such as '0 9 * * 1-5': {problem}"
+            f"{shown(expression)} is not a cron expression such as '0 9 * * 1-5': {problem}"
         ) from None
     return Rhythm(f"cron {expression} {timezone or UTC}", after)
 
@@ -113,4 +113,4 @@ class Alarm:
 
 def _tell(error: BaseException | None) -> None:
     if error is not None:
-        _log.warning("an agent could not be woken, or failed: %s", error)
+        _log.warning("an agent could not be started, or failed: %s", error)

@@ -196,7 +196,7 @@ def chat_model(name: str | None, *, base_url: str | None = None) -> Any:
         key = os.environ.get("OPENAI_API_KEY") or NO_KEY
         given = {"model_provider": "openai", "base_url": base_url, "api_key": key}
     elif not all(name.partition(":")):
-        raise InvalidInputError(f"the model {name!r} has no provider: give it as provider:model, or give its base URL")
+        raise InvalidInputError(f"the model {name!r} has no provider: write provider:model, or give --base-url")
     try:
         return make(name, **given)
     except Exception as error:  # each provider raises what it likes

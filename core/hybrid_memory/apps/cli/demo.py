@@ -50,7 +50,7 @@ def demo(store: Store = None, *, embedder: EmbeddedBy = EmbedderName.AUTO, as_js
             name = str(Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="hybrid-memory-"))) / "demo.db")
         memory = opened.enter_context(open_store(name, create=True, background=False, embedder=embedder.given))
         if any(owner.user != USER for owner in memory.owners()):
-            raise InvalidInputError(f"{name} holds another memory: give the demo a file of its own, such as demo.db")
+            raise InvalidInputError(f"{name} holds another memory: give the demo its own file, such as demo.db")
         whose = memory.scoped(user=USER)
         if as_json:
             _filled(memory, whose)

@@ -102,7 +102,7 @@ def _forgetting(
 ) -> Callable[..., Receipt]:
     """The verb with what it is to forget."""
     if len(which) + everything != 1:
-        raise InvalidInputError("forget what? give exactly one of --ids, --query, --before, --expired, --everything")
+        raise InvalidInputError("give exactly one of --ids, --query, --before, --expired, --everything")
     if not everything:
         return partial(whose.forget, **which)
     scope = whose.scope

@@ -111,7 +111,7 @@ def migrate(
     """
     if settings(source).url == settings(target, create=True).url:
         raise InvalidInputError(
-            f"{shown_url(source)} and {shown_url(target)} are the same store: give another one to copy to"
+            f"{shown_url(source)} and {shown_url(target)} are the same store: choose another target"
         )
     with open_store(source, background=False, embedder="none") as original:
         own = settings(target, create=True).embedder
@@ -153,7 +153,7 @@ def _model_of(original: HybridMemory, embedder: EmbedderName) -> tuple[Any, str 
             continue
 
     def refuse(_: list[str]) -> Any:
-        raise ModelError(f"the command cannot make the embedder {name!r}")
+        raise ModelError(f"the command line cannot create the embedder {name!r}")
 
     return WrappedEmbedder(refuse, name=name), name
 

@@ -22,7 +22,7 @@ def moment(text: str | datetime) -> datetime:
 
     result = instant(text)
     if result is None:
-        raise InvalidInputError(f"{text!r} is no date: write it like 2026-03-01 or 2026-03-01T14:30+01:00")
+        raise InvalidInputError(f"{text!r} is not a date: write it like 2026-03-01 or 2026-03-01T14:30+01:00")
     return result
 
 

@@ -163,7 +163,7 @@ def open_store(
             typer.echo(f"recall works on words alone: {error}", err=True)
             return _opened(config, "none", given)
     except WrongKeyError as error:
-        raise WrongKeyError(f"{error}; the key is taken from the environment variable {KEY}") from error
+        raise WrongKeyError(f"{error}; the key comes from the environment variable {KEY}") from error
 
 
 def _made(embedder: str) -> Any:
@@ -173,7 +173,8 @@ def _made(embedder: str) -> Any:
     try:
         return embedder_of(embedder)
     except (InvalidConfigError, MissingDependencyError) as error:
-        typer.echo(f"recall works on words alone: the command cannot make the embedder {embedder!r}: {error}", err=True)
+        why = f"the command line cannot create the embedder {embedder!r}: {error}"
+        typer.echo(f"recall works with words alone: {why}", err=True)
         return "none"
 
 
@@ -213,7 +214,7 @@ def settings(store: str, *, create: bool = False) -> MemoryConfig:
 
     if store.endswith((".yaml", ".yml")):
         if not Path(store).exists():
-            raise InvalidInputError(f"{shown_url(store)}: no such file of settings")
+            raise InvalidInputError(f"{shown_url(store)}: no such settings file")
         config = MemoryConfig.from_yaml(store)
     elif "://" in store:
         config = MemoryConfig(url=store)
@@ -221,7 +222,7 @@ def settings(store: str, *, create: bool = False) -> MemoryConfig:
         config = MemoryConfig(url=f"{_FILE}{Path(store).expanduser().absolute()}")
     path = store_file(config)
     if path is not None and not path.exists() and not create:
-        raise InvalidInputError(f"{path}: no such store; hybrid-memory import {store} FILE makes one from a chat")
+        raise InvalidInputError(f"{path}: no such store; create one with: hybrid-memory import {store} FILE")
     return config
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hybrid_memory.apps.cli import markdown
 from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.printing import as_json, print_json, show
 from hybrid_memory.apps.cli.stores import AsJson, EmbeddedBy, EmbedderName, Owner, StoreName, open_store, with_owner
@@ -122,7 +123,7 @@ def _own_message(record: Record, numbers: Counter[str | None]) -> tuple[str | No
 
     value = record.value
     if not isinstance(value, Mapping) or not isinstance(value.get("session"), str | None):
-        raise record.refused("no message with a session, as hybrid-memory export writes them")
+        raise record.refused("not a message with a session, as written by hybrid-memory export")
     fields = dict(value)
     session = fields.pop("session")
     numbers[session] += 1
@@ -140,14 +141,24 @@ BATCH = 500
 
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE...", show_default=False, help="Files or folders of chats: JSON or JSONL; - is stdin."),
+    typer.Argument(
+        metavar="FILE...",
+        show_default=False,
+        help="Files or folders of chats, JSON or JSONL, or of Markdown; - is stdin.",
+    ),
 ]
 Form = Annotated[
     str,
     typer.Option(
         metavar="NAME",
         help="What wrote the files: openai, langchain, llama-index, claude-code, chatgpt, swe-agent, mini-swe-agent, "
-        "or jsonl for hybrid-memory export; auto finds out.",
+        "jsonl for hybrid-memory export, or markdown; auto finds out.",
+    ),
+]
+Speaker = Annotated[
+    str,
+    typer.Option(
+        "--origin", metavar="NAME", help="Whose words Markdown is: imported, of which no facts are read, or user."
     ),
 ]
 
@@ -158,21 +169,26 @@ def import_chats(
     files: Files,
     *,
     form: Form = "auto",
+    origin: Speaker = "imported",
     embedder: EmbeddedBy = EmbedderName.AUTO,
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
     """Import chats from files: each conversation is a session of its own, with dates, tool calls and speakers.
 
-    A store that is not there is made. To import a file again changes nothing, and of a chat that has grown only what is
-    new is written. Without --session, sessions are called as the files call them, or after the files.
+    Markdown, such as AGENTS.md or what export --markdown wrote, becomes files of the memory. A store that is not there
+    is made. To import a file again changes nothing, and of a chat that has grown only what is new is written. Without
+    --session, sessions are called as the files call them, or after the files.
 
     Example: hybrid-memory import memory.db conversations.json --user alice
     """
+    if markdown.is_tree(files, form):
+        _import_texts(store, markdown.read_tree(files), origin, embedder=embedder, owner=owner, json=as_json)
+        return
     said = read_sessions(files, form)
     if owner.session is not None:
         if len(said) > 1:
-            raise InvalidInputError(f"--session takes one conversation, and these files hold {len(said)}: leave it out")
+            raise InvalidInputError(f"--session imports one conversation, these files hold {len(said)}: leave it out")
         said = [SessionMessages(owner.session, one.messages) for one in said]
     with open_store(store, create=True, background=False, embedder=embedder.given) as memory:
         whose = replace(owner, session=None).of(memory)
@@ -196,6 +212,22 @@ def import_chats(
         f"indexed {derived.indexed:,}, embedded {derived.embedded:,}, learned {counted(derived.learned, 'claim')}",
         style="dim",
     )
+
+
+def _import_texts(
+    store: str, texts: dict[str, str], origin: str, *, embedder: EmbedderName, owner: Owner, json: bool
+) -> None:
+    """Write the texts as files of the memory; raises `InvalidInputError` at the end if some cannot be."""
+    with open_store(store, create=True, background=False, embedder=embedder.given) as memory:
+        whose = replace(owner, session=None).of(memory)
+        written, refused = markdown.write_texts(whose, texts, origin)
+        whose.flush()
+    if json:
+        print_json({"files": len(texts), "written": written, "refused": refused})
+    else:
+        show(f"{len(texts):,} files, {written:,} of them new or changed, for {whose.scope}")
+    if refused:
+        raise InvalidInputError(f"not imported: {'; '.join(refused)}")
 
 
 def remember_all(memory: HybridMemory, whose: ScopedMemory, messages: Sequence[SessionMessages]) -> int:
@@ -229,6 +261,10 @@ class ExportForm(StrEnum):
     OPENAI = "openai"
 
 
+Folder = Annotated[
+    Path | None,
+    typer.Option("--markdown", metavar="FOLDER", help="Write the memory's files there instead of messages."),
+]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where to; - for stdout.")]
 WrittenAs = Annotated[ExportForm, typer.Option(help="jsonl keeps everything; openai is what others read.")]
 
@@ -239,12 +275,22 @@ def export(
     *,
     out: Out = STDOUT,
     form: WrittenAs = ExportForm.JSONL,
+    folder: Folder = None,
     owner: Owner,
 ) -> None:
     """Write all messages of an owner to a file, or of one session; hybrid-memory import reads them back.
 
+    With --markdown the files of the memory: profile, facts, blocks and all free files, but no summaries.
+
     Example: hybrid-memory export memory.db --user alice --out alice.jsonl
     """
+    if folder is not None:
+        with owner.opened(store) as whose:
+            count, written, others = markdown.write_tree(whose, folder)
+        typer.echo(f"{count:,} files in {folder}, {written:,} of them new or changed", err=True)
+        if others:
+            typer.echo(f"not in the memory: {markdown.some(others)}", err=True)
+        return
     with owner.opened(store, embedder="none") as whose:
         lines = _by_message(whose) if form is ExportForm.JSONL else _by_session(whose)
         if out == STDOUT:

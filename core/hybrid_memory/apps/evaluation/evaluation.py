@@ -126,7 +126,7 @@ class Evaluation:
         folder: str | Path | None = None,
     ) -> None:
         if model is None and (judge is not None or written):
-            raise InvalidInputError("a judge, and probes that are written, need a model that answers: give model=")
+            raise InvalidInputError("a judge and written probes need a model: give model=")
         if repeats < 1 or max_tokens < 1 or written < 0:
             raise InvalidInputError(f"repeats={repeats}, max_tokens={max_tokens} or written={written} is too small")
         self._methods = chosen_methods(methods)
@@ -182,9 +182,9 @@ class Evaluation:
         existing = {message.id for message in chat.messages}
         for probe in probes:
             if not probe.keys or not existing.issuperset(probe.sources):
-                raise InvalidInputError(f"probe {probe.id} of {chat.name} has no keys, or sources that are no messages")
+                raise InvalidInputError(f"probe {probe.id} of {chat.name} has no keys, or unknown sources")
         if len({probe.id for probe in probes}) < len(probes):
-            raise InvalidInputError(f"two probes of {chat.name} have one id")
+            raise InvalidInputError(f"two probes of {chat.name} have the same id")
         return probes
 
     @cached_property
@@ -256,5 +256,5 @@ def _by_name(transcripts: Sequence[Transcript]) -> dict[str, Transcript]:
     if not named:
         raise InvalidInputError("there are no transcripts")
     if len(named) < len(transcripts):
-        raise InvalidInputError("two transcripts have one name: give each its own")
+        raise InvalidInputError("two transcripts have the same name: rename one")
     return named

@@ -24,7 +24,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from hybrid_memory import HybridMemory, Scope, __version__
-from hybrid_memory.apps.inspector import knowledge, log, prompts, search
+from hybrid_memory.apps.inspector import figures, home, knowledge, log, plane, prompts, search, words
 from hybrid_memory.apps.inspector.guard import HEADERS, Guard, finished, form_token, from_own_form
 from hybrid_memory.apps.inspector.reading import PageRequest, key_of, moment_of, scope_of, warm_up
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, StoreUnavailableError
@@ -39,18 +39,22 @@ PAGES: dict[str, Page] = {
     "timeline": log.timeline,
     "event": log.event,
     "search": search.search,
+    "map": plane.landscape,
     "facts": knowledge.knowledge,
     "summaries": knowledge.summaries,
     "stretch": knowledge.stretch,
     "prompt": prompts.prompts,
+    "figures": figures.figures,
 }
 
 NAVIGATION = {
     "timeline": "Timeline",
     "search": "Search",
+    "map": "Map",
     "facts": "Profile and facts",
     "summaries": "Summaries",
     "prompt": "Prompt",
+    "figures": "Figures",
 }
 
 
@@ -90,7 +94,10 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.globals |= {"navigation": NAVIGATION, "version": __version__}
+    pages.globals |= {
+        "navigation": NAVIGATION, "version": __version__, "kind_names": words.KINDS, "tier_names": words.TIERS,
+        "signal_names": words.SIGNALS, "split": words.split,
+    }  # fmt: skip
     return pages
 
 
@@ -105,7 +112,7 @@ class _Inspector:
 
     def start(self, request: Request) -> Response:
         """The owners."""
-        return self._shown("overview", log.overview(self._reading, dict(request.query_params)), None)
+        return self._shown("overview", home.overview(self._reading, dict(request.query_params)), None)
 
     def page(self, name: str) -> Callable[[Request], Response]:
         """A page of an owner."""
@@ -136,7 +143,7 @@ class _Inspector:
         if not from_own_form(request, fields.get("form_token", [""])[0], self._token):
             raise HTTPException(403, "this form was not sent by this page")
         if fields.get("confirmed") != ["yes"]:
-            raise InvalidInputError("nothing was forgotten: the box that confirms it was not ticked")
+            raise InvalidInputError("nothing was forgotten: tick the box to confirm")
         return await asyncio.to_thread(self._forget, request, fields)
 
     def _forget(self, request: Request, fields: Mapping[str, list[str]]) -> Response:
@@ -227,7 +234,7 @@ def serve(
         try:
             listening.bind((HOST, port))
         except (OSError, OverflowError) as error:
-            raise InvalidInputError(f"cannot listen on {HOST}:{port}: {error}; --port 0 takes a free one") from error
+            raise InvalidInputError(f"cannot listen on {HOST}:{port}: {error}; use --port 0 for a free port") from error
         path = "" if scope is None else f"o/{key_of(scope)}/timeline"
         address = f"http://{HOST}:{listening.getsockname()[1]}/{path}?token={token}"
         config = uvicorn.Config(

@@ -16,6 +16,15 @@ from hybrid_memory.apps.inspector.reading import RECENT, PageRequest, state_of
 THINGS = 60
 """Of which facts are told, on one page."""
 
+SPANS = 40
+"""Of each of them; older ones are found by the filter."""
+
+ENTRIES = 20
+"""Of a field of the profile."""
+
+NEWEST = 100
+"""Messages that the axis of the facts ends with."""
+
 TICKS = 5
 LEAST_WIDTH = 0.6
 """Percent of the axis; a span of an instant is still seen."""
@@ -52,20 +61,25 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """What facts tell of: one attribute of one subject, its facts oldest first."""
+    """What facts tell of: one attribute of one subject, its newest facts, oldest first, and how many more."""
 
     subject: str
     attribute: str
     spans: list[Span]
+    more: int
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of the profile: what stands in it, and what it held before, each with the positions of its turns."""
+    """A field of the profile: what stands in it, and what it held before, each with the positions of its turns.
+
+    Only the newest of each; ``more`` are not listed.
+    """
 
     name: str
     standing: list[tuple[ProfileEntry, list[int]]]
     former: list[tuple[ProfileEntry, list[int]]]
+    more: int
 
 
 def knowledge(request: PageRequest) -> dict[str, Any]:
@@ -77,7 +91,7 @@ def knowledge(request: PageRequest) -> dict[str, Any]:
     chosen = [fact for fact in known if (history or fact.current) and wanted in str(fact).lower()]
     things = [list(group) for _, group in groupby(sorted(chosen, key=_thing), key=_thing)]
     page = request.number("page", 1)
-    axis = _axis(known, _now(request))
+    axis = _axis(known, _last(request))
     profile = scoped.profile()
     by_id = {fact.id: fact for fact in known}
     return {
@@ -100,30 +114,30 @@ def _thing(fact: Fact) -> tuple[str, str]:
     return fact.subject, fact.attribute
 
 
-def _now(request: PageRequest) -> datetime:
-    if isinstance(request.at, datetime):
-        return request.at
-    if request.at is None:
-        return request.memory.now()
-    last = request.seen(request.scope.owner).events(limit=1)
-    return last[0].at if last else datetime.now(UTC)
+def _last(request: PageRequest) -> datetime | None:
+    """The latest time of the newest messages, which may have been imported out of order."""
+    said = request.seen(request.scope.owner).events(kinds=(EventKind.MESSAGE,), limit=NEWEST)
+    return max((event.at for event in said), default=None)
 
 
-def _axis(facts: Sequence[Fact], now: datetime) -> Axis:
-    instants = [now, *(fact.valid_from for fact in facts), *(fact.valid_to for fact in facts if fact.valid_to)]
-    since = min(instants)
-    return Axis(since, max(*instants, since + timedelta(hours=1)))
+def _axis(facts: Sequence[Fact], last: datetime | None) -> Axis:
+    """From the first fact to the newest message, or to where a fact ends after it."""
+    instants = [*(fact.valid_from for fact in facts), *(fact.valid_to for fact in facts if fact.valid_to)]
+    instants += [last] if last else []
+    since = min(instants, default=datetime(1970, 1, 1, tzinfo=UTC))
+    return Axis(since, max(*instants, since + timedelta(hours=1)) if instants else since + timedelta(hours=1))
 
 
 def _drawn(group: Sequence[Fact], axis: Axis) -> Thing:
     spans = []
-    for fact in sorted(group, key=lambda fact: (fact.valid_from, fact.id)):
+    ordered = sorted(group, key=lambda fact: (fact.valid_from, fact.id))
+    for fact in ordered[-SPANS:]:
         start = axis.place(fact.valid_from)
         end = axis.place(fact.valid_to) if fact.valid_to else 100.0
         width = max(end - start, LEAST_WIDTH)
         handles = [handle(position, position) for position in fact.positions]
         spans.append(Span(fact, min(start, 100 - width), width, handles))
-    return Thing(group[0].subject, group[0].attribute, spans)
+    return Thing(group[0].subject, group[0].attribute, spans, max(len(ordered) - SPANS, 0))
 
 
 def _field(profile: UserProfile, name: str, facts: Mapping[int, Fact]) -> Field:
@@ -134,10 +148,11 @@ def _field(profile: UserProfile, name: str, facts: Mapping[int, Fact]) -> Field:
     def told(entries: Sequence[ProfileEntry]) -> list[tuple[ProfileEntry, list[int]]]:
         return [
             (entry, sorted({place for number in entry.facts if number in facts for place in facts[number].positions}))
-            for entry in entries
+            for entry in entries[-ENTRIES:]
         ]
 
-    return Field(name.replace("_", " "), told(standing), told(former))
+    more = max(len(standing) - ENTRIES, 0) + max(len(former) - ENTRIES, 0)
+    return Field(name.replace("_", " "), told(standing), told(former), more)
 
 
 def _blocks(request: PageRequest) -> list[Block]:
@@ -159,23 +174,35 @@ STRETCH_CHARS = 4000
 
 
 def summaries(request: PageRequest) -> dict[str, Any]:
-    """The sessions of the owner, and the summary of the one that was chosen."""
+    """The sessions of the owner, and the summary of the one that was chosen, or of the whole owner if there is one."""
     listed = _sessions(request)
-    session = request.scope.session
-    chosen = session is not None or not listed or "all" in request.query
-    return {"sessions": listed, "summary": _summary(request) if chosen else None}
+    summary = _summary(request)
+    chosen = request.scope.session is not None or not listed or bool(summary["summary"])
+    return {"sessions": listed, "summary": summary if chosen else None, "whole": request.scope.session is None}
 
 
 def _sessions(request: PageRequest) -> list[dict[str, Any]]:
-    """The newest sessions, the last one first, with how far each was folded."""
+    """The newest sessions, the last one first, with the place up to which each was summarised."""
     owner = request.seen(request.scope.owner)
     recent = owner.events(limit=RECENT)
     last: dict[str, Event] = {event.scope.session: event for event in recent if event.scope.session}
+    compacted: dict[str | None, Event] = {}
     for event in owner.events(kinds=(EventKind.COMPACTION,), limit=RECENT):
+        compacted[event.scope.session] = event
         if event.scope.session:
             last.setdefault(event.scope.session, event)
     ordered = sorted(last.values(), key=lambda event: event.position, reverse=True)
-    return [{"session": event.scope.session, "at": event.at, "position": event.position} for event in ordered]
+    return [
+        {
+            "session": event.scope.session,
+            "at": event.at,
+            "position": event.position,
+            "lines": len(compacted[event.scope.session].payload.get("lines", ()))
+            if event.scope.session in compacted
+            else 0,
+        }
+        for event in ordered
+    ]
 
 
 def _summary(request: PageRequest) -> dict[str, Any]:

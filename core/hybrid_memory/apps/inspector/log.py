@@ -1,55 +1,27 @@
-"""Owners, the log of one, newest first, a single event, and forgetting events in two steps."""
+"""The log of an owner, newest first, a single event, and forgetting events in two steps."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
-from hybrid_memory import Event, EventKind, HybridMemory, Tier
+from hybrid_memory import Event, EventKind, Fact, HybridMemory, Line, Tier
 from hybrid_memory.analysis import handle, spoken
-from hybrid_memory.apps.inspector.reading import PageRequest, key_of, tiers_of
+from hybrid_memory.apps.inspector.home import MOST_CLAIMS, activity_of
+from hybrid_memory.apps.inspector.reading import RECENT, PageRequest, moment_of, state_of, tiers_of
+from hybrid_memory.apps.inspector.words import KINDS
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import shown
 
-OWNERS = 50
-"""On one page; each is counted."""
-
-
-def overview(memory: HybridMemory, query: dict[str, str]) -> dict[str, Any]:
-    """The owners whose name holds what is looked for, with how much there is of each; and the figures of the store."""
-    wanted = query.get("q", "").strip()
-    owners = [owner for owner in memory.owners() if wanted.lower() in str(owner).lower()]
-    text = query.get("page", "")
-    page = min(int(text) if text.isdecimal() and len(text) < 10 else 1, len(owners) // OWNERS + 1)  # noqa: PLR2004
-    chosen = owners[(max(page, 1) - 1) * OWNERS : max(page, 1) * OWNERS]
-    heads = memory.heads()
-    work = memory.work
-    return {
-        "q": wanted,
-        "page": max(page, 1),
-        "pages": max(1, -(-len(owners) // OWNERS)),
-        "found": len(owners),
-        "owners": [
-            {
-                "scope": owner,
-                "key": key_of(owner),
-                "events": memory.for_scope(owner).count(),
-                "head": heads.get(owner, ""),
-            }
-            for owner in chosen
-        ],
-        "stats": memory.stats(),
-        "kinds": [(kind, asdict(figures)) for kind, figures in sorted(work.kinds.items())],
-        "caches": sorted(work.caches.items()),
-        "work": work,
-    }
-
-
 PAGE = 50
 SHOWN_CHARS = 500
+SCANNED = 5_000
+"""Events that are read for one page of those that hold some words."""
+
+Moment: TypeAlias = int | datetime | None
 NEIGHBOURS = 3
 """Messages of the session before and after an event."""
 
@@ -79,20 +51,53 @@ class Row:
 
 
 def timeline(request: PageRequest) -> dict[str, Any]:
-    """A page of the log, newest first."""
-    kind = request.query.get("kind", "")
-    before = request.number("before", 0) or None
+    """A page of the log, newest first: of one kind, and with all of the words that are looked for."""
+    kind, wanted = request.query.get("kind", ""), request.query.get("q", "").strip()
     kinds = (EventKind(kind),) if kind in set(EventKind) else ()
-    events = request.scoped.events(before=before, kinds=kinds, limit=PAGE + 1)
-    shown_now = events[-PAGE:]
+    before = moment_of(request.query.get("before", ""))
+    events, older = _holding(request, wanted, kinds, before) if wanted else _newest(request, kinds, before)
     return {
-        "rows": rows_of(request, shown_now),
+        "rows": rows_of(request, events),
         "kind": kind if kinds else "",
-        "kinds": list(EventKind),
+        "kinds": KINDS,
+        "q": wanted,
         "sessions": request.sessions(),
-        "before": before,
-        "older": shown_now[0].position if len(events) > PAGE else None,
+        "before": request.query.get("before", "").strip(),
+        "older": older,
+        "activity": activity_of(request.memory, request.scope),
     }
+
+
+def _newest(request: PageRequest, kinds: Sequence[EventKind], before: Moment) -> tuple[list[Event], int | None]:
+    """A page of events, and from where on there are older ones."""
+    events = request.scoped.events(**_until(before), kinds=kinds, limit=PAGE + 1)
+    shown_now = events[-PAGE:]
+    return shown_now, shown_now[0].position if len(events) > PAGE else None
+
+
+def _until(before: Moment) -> dict[str, Any]:
+    return {"until": before} if isinstance(before, datetime) else {"before": before or None}
+
+
+def _holding(
+    request: PageRequest, wanted: str, kinds: Sequence[EventKind], before: Moment
+) -> tuple[list[Event], int | None]:
+    """The newest events with all of these words, in any case, and from where on to look for older ones."""
+    words = wanted.casefold().split()
+    found: list[Event] = []
+    limits = _until(before)
+    for _ in range(SCANNED // RECENT):
+        events = request.scoped.events(**limits, kinds=kinds, limit=RECENT)
+        for event in reversed(events):
+            text = f"{_speaker(event)} {_text(event)}".casefold()
+            if all(word in text for word in words):
+                found.append(event)
+                if len(found) == PAGE:
+                    return found[::-1], event.position
+        if len(events) < RECENT:
+            return found[::-1], None
+        limits = {**limits, "before": events[0].position}
+    return found[::-1], limits["before"]
 
 
 def rows_of(request: PageRequest, events: list[Event]) -> list[Row]:
@@ -103,22 +108,27 @@ def rows_of(request: PageRequest, events: list[Event]) -> list[Row]:
 
 def row_of(event: Event, tiers: list[Tier], *, most: int = SHOWN_CHARS) -> Row:
     """The event as a row."""
-    said = event.kind is EventKind.MESSAGE
-    text = event.message.text if said else description(event)
+    text = _text(event)
     return Row(
         position=event.position,
         handle=handle(event.position, event.position),
         kind=event.kind.value,
         at=event.at,
         session=event.scope.session,
-        speaker=_speaker(event) if said else event.author,
+        speaker=_speaker(event),
         text=text[:most],
         more=max(len(text) - most, 0),
         tiers=tiers,
     )
 
 
+def _text(event: Event) -> str:
+    return event.message.text if event.kind is EventKind.MESSAGE else description(event)
+
+
 def _speaker(event: Event) -> str:
+    if event.kind is not EventKind.MESSAGE:
+        return event.author
     message = event.message
     name = message.speaker if message.speaker == message.role else f"{message.speaker} ({message.role})"
     name = name if event.origin.value == message.role.value else spoken(name, event.origin)
@@ -134,16 +144,23 @@ def description(event: Event) -> str:
         return json.dumps(event.payload, ensure_ascii=False)
 
 
+def _prompt(payload: Mapping[str, Any]) -> str:
+    took = f" ({payload['tokens']:,} tokens, {payload['ms']:,.0f} ms)" if "tokens" in payload else ""
+    return f"for “{payload['query']}”{took}, recalled:\n{payload['text'] or 'nothing'}"
+
+
 _TELLERS: Mapping[EventKind, Callable[[Mapping[str, Any]], str]] = {
-    EventKind.CLAIM: lambda p: f"{p['subject']} · {p['attribute']}: {p['value']} ({p['stance']}, read by {p['by']})",
-    EventKind.COMPACTION: lambda p: (
-        f"folded up to #{p['cursor']} with {p['strategy']}: {len(p['lines'])} lines for "
-        f"{len(p['stretches'])} stretches; {p['latest']['items']} critical items in the last one"
+    EventKind.CLAIM: lambda p: (
+        f"{p['subject']} · {p['attribute']}: {p['value']} ({p['stance']}, extracted by {p['by']})"
     ),
-    EventKind.RESET: lambda p: f"the conversation began anew with {len(p['kept'])} messages",
-    EventKind.RECALLED: lambda p: f"for “{p['query']}” the prompt was given:\n{p['text'] or '(nothing)'}",
+    EventKind.COMPACTION: lambda p: (
+        f"summarised up to #{p['cursor']} by the strategy {p['strategy']}: {len(p['lines'])} lines for "
+        f"{len(p['stretches'])} stretches of the log, {p['latest']['items']} critical items in the last one"
+    ),
+    EventKind.RESET: lambda p: f"the conversation started again with {len(p['kept'])} messages",
+    EventKind.RECALLED: _prompt,
     EventKind.PAYLOAD: lambda p: str(p["text"]),
-    EventKind.LEARNED: lambda p: "; ".join(f"{name} read up to #{upto}" for name, upto in p["cursors"].items()),
+    EventKind.LEARNED: lambda p: "; ".join(f"{name} extracted up to #{upto}" for name, upto in p["cursors"].items()),
     EventKind.ROLLBACK: lambda p: f"back to #{p['to']}",
     EventKind.ERASED: lambda p: "forgotten: " + ", ".join(handle(first, last) for first, last in p["positions"]),
     EventKind.BLOCK: lambda p: f"{p['change']} {p['label']!r}: {p.get('value', '')}",
@@ -169,6 +186,8 @@ def event(request: PageRequest) -> dict[str, Any]:
         "row": row_of(event, tiers_of(request, result)[position], most=len(json.dumps(event.payload))),
         "record": records[0] if records else None,
         "sources": _sources(request, event),
+        "facts": _facts(request, position),
+        "lines": _lines(request, event),
         "around": _around(request, event),
         "json": json.dumps(_as_json(event), ensure_ascii=False, indent=2),
         "has_session": event.scope.session is not None,
@@ -180,6 +199,22 @@ def _sources(request: PageRequest, event: Event) -> list[Row]:
     existing = request.memory.for_scope(request.scope.owner).events(which=event.sources)
     visible = [source for source in existing if source.position < event.position]
     return [row_of(source, []) for source in visible]
+
+
+def _facts(request: PageRequest, position: int) -> list[Fact] | None:
+    """The facts that this turn or claim led to; None of an owner with too many claims."""
+    claims = request.memory.for_scope(request.scope.owner).events(kinds=(EventKind.CLAIM,), limit=MOST_CLAIMS)
+    if len(claims) == MOST_CLAIMS:
+        return None
+    known = request.seen(request.scope.owner).facts(history=True)
+    return [fact for fact in known if position in fact.positions or fact.id == position]
+
+
+def _lines(request: PageRequest, event: Event) -> list[tuple[str | None, Line]]:
+    """The lines of summaries that replace this turn: of its session, and of the whole owner."""
+    sessions = dict.fromkeys((event.scope.session, None))
+    states = {session: state_of(request, session) for session in sessions}
+    return [(session, line) for session, state in states.items() for line in state.lines if event.id in line.sources]
 
 
 def _around(request: PageRequest, event: Event) -> list[Row]:
@@ -220,7 +255,7 @@ def positions_of(values: Sequence[str]) -> list[int]:
     """
     numbers = [value.strip().removeprefix("#") for value in values if value.strip()]
     if wrong := [number for number in numbers if not number.isdecimal() or len(number) > 18]:  # noqa: PLR2004 - 64 bits
-        raise InvalidInputError(f"{shown(wrong[0])} is no position in the log")
+        raise InvalidInputError(f"{shown(wrong[0])} is not a position in the log")
     positions = list(dict.fromkeys(map(int, numbers)))
     if not 1 <= len(positions) <= MOST_FORGOTTEN:
         raise InvalidInputError(f"choose 1 to {MOST_FORGOTTEN} events to forget, got {len(positions)}")

@@ -19,7 +19,7 @@ AROUND = 400
 """Events of the session, on each side, among which the turns next to the chosen one are looked for."""
 
 MOST_QUEUED = 1000
-"""Messages that no compaction has folded; laying out more of them than this takes too long for a page."""
+"""Messages that no summary replaces; laying out more of them than this takes too long for a page."""
 
 LISTED = 12
 """Turns to choose from, on each side."""
@@ -72,14 +72,19 @@ class Laid:
 
 
 def prompts(request: PageRequest) -> dict[str, Any]:
-    """The prompt for one turn of a session, which is the last one if none is chosen."""
+    """The prompt for one turn, the last one if none is chosen: of a session, or of all sessions of the owner.
+
+    A handle without a session has one conversation out of all that the owner said; where nobody has compacted it, a
+    session is asked for first.
+    """
     budget = request.memory.config.compaction.max_tokens
     tokens = request.number("tokens", budget, least=LEAST_TOKENS, most=MOST_TOKENS)
     chosen = request.number("turn", 0, least=0)
     turns = _turns(request, chosen)
     sessions = [] if request.scope.session else request.sessions()
-    shown: dict[str, Any] = {"tokens": tokens, "turns": [], "sessions": sessions, "context": None}
-    if sessions or not turns:
+    whole = bool(sessions) and ("all" in request.query or state_of(request, None).cursor > 0)
+    shown: dict[str, Any] = {"tokens": tokens, "turns": [], "sessions": sessions, "whole": whole, "context": None}
+    if (sessions and not whole) or not turns:
         return shown
     places = [event.position for event in turns]
     row = places.index(chosen) if chosen in places else len(turns) - 1
@@ -112,15 +117,17 @@ def _turns(request: PageRequest, chosen: int) -> list[Event]:
 
 
 def _check_length(request: PageRequest, turn: int) -> None:
-    """Raise `InvalidInputError` if too many messages stand before this turn that were not folded."""
+    """Raise `InvalidInputError` if too many messages stand before this turn that no summary replaces."""
     cursor = state_of(request, request.scope.session).cursor
     said = request.scoped.events(before=turn, kinds=(EventKind.MESSAGE,), limit=MOST_QUEUED + 1)
     if len(said) > MOST_QUEUED and said[0].position > cursor:
-        raise InvalidInputError(f"more than {MOST_QUEUED:,} messages before this turn wait to be folded: see compact()")
+        raise InvalidInputError(
+            f"more than {MOST_QUEUED:,} messages before this turn have no summary yet: call compact() first"
+        )
 
 
 def _context(request: PageRequest, turn: int, tokens: int) -> Context:
-    """The prompt as it was when the turn stood last: with what was noted and folded for it, before anybody answered."""
+    """The prompt as it was when the turn stood last: with what was recalled for it, before anybody answered."""
     following = request.scoped.events(before=turn + 1 + AROUND, kinds=(EventKind.MESSAGE,), limit=AROUND)
     after = next((event.position for event in following if event.position > turn), None)
     scoped = request.memory.for_scope(request.scope)

@@ -51,7 +51,7 @@ def scope_of(key: str) -> Scope:
     """
     names = dict(parse_qsl(key.replace(ESCAPE, "%"), keep_blank_values=True, errors="surrogateescape"))
     if not names.keys() <= {part.name for part in fields(Scope)}:
-        raise InvalidInputError(f"no owner has the name {shown(key)}")
+        raise InvalidInputError(f"no owner is named {shown(key)}")
     return Scope(**names)
 
 
@@ -157,7 +157,7 @@ def state_of(request: PageRequest, session: str | None) -> QueueState:
 
 
 def tiers_of(request: PageRequest, events: Sequence[Event]) -> dict[int, list[Tier]]:
-    """By position, the tiers that an event stands in."""
+    """By position, the tiers that an event stands in above the log, which has all of them; else the log alone."""
     sessions = {event.scope.session for event in events if event.kind is EventKind.MESSAGE}
     states = {session: state_of(request, session) for session in sessions}
     records = request.memory.for_scope(request.scope.owner).records([event.position for event in events])
@@ -173,7 +173,7 @@ def tiers_of(request: PageRequest, events: Sequence[Event]) -> dict[int, list[Ti
         event.position: [
             *([Tier.CONTEXT] if queued(event) else []),
             *([Tier.SEMANTIC] if event.position in indexed else []),
-            Tier.EPISODIC,
         ]
+        or [Tier.EPISODIC]
         for event in events
     }

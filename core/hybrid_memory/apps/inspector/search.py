@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias
 
-from hybrid_memory import Event, EventKind, Hit, Hits, Record, Tier, Weights
+from hybrid_memory import Event, EventKind, Hit, Hits, Intent, Record, Tier, Weights
 from hybrid_memory.analysis import handle, spoken
 from hybrid_memory.apps.inspector.reading import PageRequest, tiers_of
 from hybrid_memory.errors import InvalidInputError
@@ -14,6 +14,9 @@ Within: TypeAlias = Literal["user", "session"]
 
 MOST = 100
 DEFAULT_K = 10
+
+
+INTENTS = {Intent.FACT: "a fact", Intent.REASONING: "reasons", Intent.CONTEXTUAL: "context", Intent.AUTO: "anything"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +46,17 @@ class HitRow:
 
 
 def search(request: PageRequest) -> dict[str, Any]:
-    """The hits of a query, and why a turn that is named is not among them."""
-    query = request.query.get("q", "").strip()
+    """The hits of a query, beside those of another one; and why a turn that is named is not among them."""
+    query, other = request.query.get("q", "").strip(), request.query.get("other", "").strip()
     k = request.number("k", DEFAULT_K, most=MOST)
     wanted = request.query.get("missing", "").strip()
     within: Within = "session" if request.scope.session and request.query.get("within") == "session" else "user"
     least = request.share("min_confidence")
     hits = request.scoped.recall(query, k=k, within=within, min_confidence=least) if query else Hits()
-    shown: dict[str, Any] = {"why_not": None, "refused": ""}
+    shown: dict[str, Any] = {"why_not": None, "refused": "", "sides": []}
+    if query and other:
+        others = request.scoped.recall(other, k=k, within=within, min_confidence=least)
+        shown["sides"] = _sides(request, (query, hits), (other, others))
     if query and wanted:
         try:
             name = f"#{wanted}" if wanted.isdecimal() else wanted
@@ -59,12 +65,13 @@ def search(request: PageRequest) -> dict[str, Any]:
             shown["refused"] = str(error)
     return shown | {
         "q": query,
+        "other": other,
         "k": k,
         "within": within,
         "min_confidence": least,
         "unsure": hits.unsure,
         "hits": _rows(request, hits),
-        "plan": str(hits[0].plan) if hits and hits[0].plan else "",
+        "plan": _plan(hits),
         "notes": list(dict.fromkeys(hit.note for hit in hits if hit.note)),
         "missing": wanted,
     }
@@ -86,6 +93,43 @@ def _rows(request: PageRequest, hits: list[Hit]) -> list[HitRow]:
         )
         for place, (hit, position) in enumerate(zip(hits, positions, strict=True), 1)
     ]
+
+
+def _sides(request: PageRequest, *found: tuple[str, Hits]) -> list[dict[str, Any]]:
+    """For each query its hits, each with its place among those of the other one; None if it is not there."""
+    places = [{hit.record.id: place for place, hit in enumerate(hits, 1)} for _, hits in found]
+    return [
+        {
+            "q": query,
+            "plan": _plan(hits),
+            "rows": [(row, places[1 - side].get(row.hit.record.id)) for row in _rows(request, hits)],
+            "shared": len(places[0].keys() & places[1].keys()),
+        }
+        for side, (query, hits) in enumerate(found)
+    ]
+
+
+PATHS = {
+    "vector": "nearest in meaning",
+    "text": "with the same words",
+    "exact": "with the same names, paths or ids",
+    "temporal": "from the time that it names",
+}
+"""By path of a plan, which turns it brings in."""
+
+
+def _plan(hits: Hits) -> str:
+    """What the recall set out to do, in a sentence or two."""
+    plan = hits[0].plan if hits else None
+    if plan is None:
+        return ""
+    cue = f", because of “{plan.cue}”" if plan.cue else ""
+    paths = [f"up to {most} {turns}" for name, turns in PATHS.items() if (most := getattr(plan, name))]
+    read = [f"“{word}” is read as “{other}”" for word, other in plan.corrected.items()]
+    read += [f"“{word}” also as “{'”, “'.join(others)}”" for word, others in plan.synonyms.items()]
+    return f"Looks for {INTENTS[plan.intent]}{cue}. Compares the turns: {', '.join(paths)}." + "".join(
+        f" {text}." for text in read
+    )
 
 
 def _turn(record: Record) -> Event:

@@ -7,18 +7,19 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from mcp.server import MCPServer
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
-from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from mcp.types import CallToolResult, Resource, TextContent, ToolAnnotations
 from pydantic import AnyHttpUrl
 
-from hybrid_memory import Block, HybridMemory, Scope, ScopedMemory
+from hybrid_memory import Block, File, HybridMemory, MemoryFiles, Scope, ScopedMemory
 from hybrid_memory.arguments import checked
-from hybrid_memory.errors import HybridMemoryError, InvalidInputError
+from hybrid_memory.errors import FileError, HybridMemoryError, InvalidInputError
 from hybrid_memory.tools import SERVER_TOOLS, Answer, MemoryTool
 from hybrid_memory.validation import shown
 
@@ -48,7 +49,7 @@ class Binding:
         if not isinstance(self.spaces, tuple):  # a text would be taken letter by letter
             raise InvalidInputError(f"spaces must be names in a tuple, got {shown(self.spaces)}")
         if self.spaces and self.user is None and self.agent is None:
-            raise InvalidInputError("only users and agents share spaces: give user=, agent= or both")
+            raise InvalidInputError("spaces need a user or an agent: give user=, agent= or both")
         for name in self.spaces:
             Scope(tenant=self.tenant, space=name)
 
@@ -84,7 +85,7 @@ def server(memory: HybridMemory, binding: Binding, *, token: str | None = None) 
     checked: dict[str, Any] = {}
     if token is not None:
         checked = {"token_verifier": OneToken(token), "auth": AuthSettings(issuer_url=NOBODY, resource_server_url=None)}
-    made: MCPServer[Any] = MCPServer(
+    made = FilesServer(
         NAME,
         title="Hybrid memory",
         instructions=INSTRUCTIONS,
@@ -93,8 +94,29 @@ def server(memory: HybridMemory, binding: Binding, *, token: str | None = None) 
         log_level="WARNING",
         **checked,
     )
+    made.files = owner.files()
     add_resources(made, owner)
     return made
+
+
+class FilesServer(MCPServer[Any]):
+    """A server that lists a memory's files among its resources, as they are at each moment."""
+
+    files: MemoryFiles | None = None
+
+    async def list_resources(self) -> list[Resource]:
+        """Those that were registered, and a resource for each file."""
+        listed = await super().list_resources()
+        if self.files is None:
+            return listed
+        async with _as_resource_errors():
+            found = await self.files.alist(deep=True)
+        return [*listed, *(_listed(file) for file in found)]
+
+
+def _listed(file: File) -> Resource:
+    kind = MARKDOWN if file.path.endswith(".md") else TEXT
+    return Resource(uri=FILES + quote(file.path), name=file.path, mime_type=kind, size=file.size)
 
 
 class OneToken:
@@ -120,6 +142,9 @@ def _version() -> str:
     return __version__
 
 
+MARKDOWN, TEXT = "text/markdown", "text/plain"
+FILES = "memory://files"
+
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
@@ -135,6 +160,7 @@ KINDS: Mapping[str, ToolAnnotations] = {
     "memory_why": READS,
     "memory_profile": READS,
     "memory_share": ADDS,
+    "memory_file": CHANGES,  # what is deleted there can be brought back
 }
 """What a host may tell its user, or ask them, before it calls a tool."""
 
@@ -180,7 +206,7 @@ async def _answer(
     known = tool.arguments.model_fields
     # Left out silently, a model that names a user would believe that this is whose memory it has read.
     if other := sorted(arguments.keys() - known):
-        raise InvalidInputError(f"{tool.name} takes no {shown(other[0])}, only {', '.join(known)}")
+        raise InvalidInputError(f"{tool.name} has no argument {shown(other[0])}, only {', '.join(known)}")
     return await tool.arun(memory, arguments, spaces=spaces)
 
 
@@ -196,9 +222,6 @@ def _schema(tool: MemoryTool) -> dict[str, Any]:
         "required": whole.get("required", []),
         "additionalProperties": False,
     }
-
-
-MARKDOWN, TEXT = "text/markdown", "text/plain"
 
 
 def add_resources(server: MCPServer, memory: ScopedMemory) -> None:
@@ -242,8 +265,18 @@ def add_resources(server: MCPServer, memory: ScopedMemory) -> None:
             existing = await memory.ablocks()
             if label not in existing:
                 known = ", ".join(existing) or "none yet"
-                raise ResourceNotFoundError(f"no block has this label; there are: {known}")
+                raise ResourceNotFoundError(f"there is no block with this label; existing blocks: {known}")
             return existing[label].value
+
+    @server.resource(
+        f"{FILES}/{{+path}}", name="file", title="File", description="A file of the memory.", mime_type=TEXT
+    )
+    async def file(path: str) -> str:
+        async with _as_resource_errors():
+            try:
+                return await memory.files().aread(f"/{path}")
+            except FileError as error:
+                raise ResourceNotFoundError(str(error)) from error
 
 
 def _written(block: Block) -> str:

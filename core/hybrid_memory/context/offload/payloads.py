@@ -96,8 +96,8 @@ def _at_path(text: str, path: str, where: str) -> str:
         value = parse_json(text)
     except ValueError as error:
         raise InvalidInputError(
-            f"the place {shown(where)} is no range like '1-50' or 'c1-2000', and no JSON path either, for this "
-            f"payload is no JSON ({error}); it has lines 1-{count_lines(text)} and characters c1-{len(text)}"
+            f"the place {shown(where)} is neither a range such as '1-50' or 'c1-2000' nor a JSON path, since this "
+            f"payload is not JSON ({error}); it has lines 1-{count_lines(text)} and characters c1-{len(text)}"
         ) from None
     found = select(value, path)
     if isinstance(found, str):
@@ -231,7 +231,7 @@ def _matcher(pattern: str, *, ignore_case: bool) -> Callable[[str], bool]:
     except (SchemaError, UnicodeEncodeError) as error:
         reason = str(error).rsplit("error: ", maxsplit=1)[-1].rsplit("SchemaError: ", maxsplit=1)[-1].strip()
         raise InvalidInputError(
-            f"the pattern {shown(pattern)} is no valid regular expression ({reason}): put a backslash before "
+            f"the pattern {shown(pattern)} is not a valid regular expression ({reason}): put a backslash before "
             "( ) [ ] { } * + ? . | ^ $ to search for the character itself"
         ) from None
 

@@ -167,7 +167,7 @@ def parsed(url: str) -> Address:
     """
     scheme, _, rest = url.partition("://")
     if scheme != "chdb" and scheme not in _PORTS:
-        raise InvalidConfigError(f"{scheme!r} is no archive that is known: {_FORMS}")
+        raise InvalidConfigError(f"{scheme!r} is not a known archive: {_FORMS}")
     rest, _, query = rest.partition("?")
     table = _table(query)
     if scheme == "chdb":
@@ -186,10 +186,10 @@ def _server(scheme: str, rest: str, table: str) -> Address:
         parts = urlsplit(f"//{rest}")
         host, port = parts.hostname, parts.port or _PORTS[scheme]
     except ValueError:
-        raise InvalidConfigError(f"the address of the {scheme} archive is wrong: {_FORMS}; {ENCODE}") from None
+        raise InvalidConfigError(f"the URL of the {scheme} archive is wrong: {_FORMS}; {ENCODE}") from None
     database = unquote(parts.path.strip("/")) or "default"
     if not host or "/" in database:
-        raise InvalidConfigError(f"the address of the {scheme} archive names no host or no single database: {_FORMS}")
+        raise InvalidConfigError(f"the URL of the {scheme} archive must name a host and one database: {_FORMS}")
     options = {
         "host": host,
         "port": port,
@@ -209,7 +209,7 @@ def _table(query: str) -> str:
     options = dict(parse_qsl(query, keep_blank_values=True))
     table = options.pop("table", TABLE)
     if options:
-        raise InvalidConfigError("the URL of an archive has the option table alone")
+        raise InvalidConfigError("the only option of an archive URL is table")
     if not _TABLE.fullmatch(table):
         raise InvalidConfigError(f"table {table!r} must be of letters, digits and underscores, at most 128")
     return table

@@ -6,8 +6,10 @@ import hashlib
 import json
 import threading
 from bisect import bisect_right, insort
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, date
 from heapq import merge
 from itertools import islice
 from types import MappingProxyType
@@ -62,7 +64,7 @@ class InMemoryLog(EventLog):
                 elif draft.fixed_id and _says(known, draft.kind, payload):
                     appended.append(Appended(draft.id, known.position, fresh=False))
                 else:
-                    raise IdConflictError(f"id {draft.id!r} is taken in this session by another message")
+                    raise IdConflictError(f"id {draft.id!r} is already used by another message of this session")
             self._by_id.update(fresh)
             self._positions.update(event.position for event in fresh.values())
             for event in fresh.values():
@@ -79,6 +81,13 @@ class InMemoryLog(EventLog):
             found = (event for event in events if scope.session in (None, event.scope.session))
             taken = list(islice(found, None if wanted.limit is None else max(0, wanted.limit)))
         return taken[::-1] if wanted.newest else taken
+
+    def tally(self, scope: Scope, *, newest: int) -> Counter[tuple[date, EventKind]]:
+        with self._lock:
+            self._check_open()
+            events = self._between(scope, Selection(newest=True))
+            found = (event for event in events if scope.session in (None, event.scope.session))
+            return Counter((event.at.astimezone(UTC).date(), event.kind) for event in islice(found, newest))
 
     def erase(
         self,

@@ -31,7 +31,7 @@ class PostgresEngine(Engine):
     def index(self, suffix: str = "") -> SemanticIndex:
         algorithm = self.config.index.algorithm or "hnsw"
         if algorithm not in {"flat", "hnsw"}:
-            raise InvalidConfigError(f"Postgres has no index of the kind {algorithm!r} here: use flat or hnsw")
+            raise InvalidConfigError(f"Postgres has no index of type {algorithm!r} here: use flat or hnsw")
         limit = min(self.config.exact_limit, EXACT_LIMIT) if algorithm == "hnsw" else None
         return PostgresIndex(self._connected(suffix), exact_limit=limit)
 

@@ -177,7 +177,7 @@ class PostgresConnection:
             self.write(lambda connection, _: connection.execute(names, owner_key(scope)))
             known = self.owner_id(scope)
         if known is None:
-            raise StoreUnavailableError(f"{scope.owner} was removed from Postgres at {self.address} meanwhile")
+            raise StoreUnavailableError(f"{scope.owner} was removed from Postgres at {self.address} in the meantime")
         return known
 
     def check_open(self) -> None:
@@ -408,7 +408,7 @@ def _parsed(url: str, suffix: str) -> _Address:
     try:
         known = psycopg.conninfo.conninfo_to_dict(conninfo)
     except psycopg.Error:
-        raise InvalidConfigError(f"{_shown(url)} is no Postgres URL: {ENCODE}") from None
+        raise InvalidConfigError(f"{_shown(url)} is not a Postgres URL: {ENCODE}") from None
     host, port = known.get("host") or "localhost", known.get("port") or "5432"
     secrets = (
         known.get("password"),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from datetime import date
 from typing import Any, Unpack
 
 import psycopg
 from psycopg import Connection
 
-from hybrid_memory.engines.instants import from_micros, micros_or_none, to_micros
+from hybrid_memory.engines.instants import DAY, from_micros, micros_or_none, to_micros
 from hybrid_memory.engines.postgres.connection import PostgresConnection, Row, owner_key, owner_scope
 from hybrid_memory.errors import IdConflictError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind, mark_of
@@ -177,6 +179,19 @@ class PostgresLog(EventLog):
         counting = "SELECT count(*) FROM events WHERE owner = %s AND position > %s"
         return int(self._db.query(counting, [number, after], owner=number)[0][0])
 
+    def tally(self, scope: Scope, *, newest: int) -> Counter[tuple[date, EventKind]]:
+        number = self._db.owner_id(scope)
+        if number is None:
+            return Counter()
+        session = "" if scope.session is None else " AND session = %s"
+        rows = self._db.query(
+            f"SELECT floor(at::numeric / {DAY})::bigint, kind, count(*) FROM (SELECT at, kind FROM events "
+            f"WHERE owner = %s{session} ORDER BY position DESC LIMIT %s) e GROUP BY 1, 2",
+            [number, *([scope.session] if session else []), newest],
+            owner=number,
+        )
+        return Counter({(from_micros(day * DAY).date(), EventKind(kind)): count for day, kind, count in rows})
+
     def size(self) -> LogSize:
         owners, events, archived, sessions, size = self._db.query(_SIZE)[0]
         return LogSize(owners, sessions, events, int(size), archived)
@@ -272,8 +287,8 @@ def _first_places(drafts: Sequence[Draft]) -> list[int]:
 def _conflict(draft: Draft, position: int | None) -> IdConflictError:
     where = "of the same call" if position is None else f"(position {position})"
     return IdConflictError(
-        f"id {draft.id!r} is taken in this session by another message {where}: the log is append-only, so give the new "
-        "one an id of its own"
+        f"id {draft.id!r} is already used by another message of this session {where}: the log is append-only, so give "
+        "the new message another id"
     )
 
 

@@ -24,7 +24,7 @@ class RedisEngine(Engine):
     def index(self, suffix: str = "") -> SemanticIndex:
         algorithm = self.config.index.algorithm or "flat"
         if algorithm == "ivf_flat":
-            raise InvalidConfigError("Redis has no index of the kind 'ivf_flat': use flat or hnsw")
+            raise InvalidConfigError("Redis has no index of type 'ivf_flat': use flat or hnsw")
         url = renamed(self.url, suffix, "hybrid-memory")
         connection = self._opened(url) if suffix else self._connected()
         return RedisIndex(connection, algorithm=algorithm)

@@ -243,14 +243,14 @@ def _parsed(url: str) -> _Address:
         parts = urlsplit(url)
         port = parts.port or 6379
     except ValueError:
-        raise InvalidConfigError(f"{_shown(url)} is no Redis URL: {ENCODE}") from None
+        raise InvalidConfigError(f"{_shown(url)} is not a Redis URL: {ENCODE}") from None
     options = parse_qs(parts.query, keep_blank_values=True)
     prefix = options.pop("prefix", ["hybrid-memory"])[-1]
     database = parts.path.strip("/") or "0"
     if parts.scheme not in _SCHEMES:
         raise InvalidConfigError(f"a Redis URL begins with one of {', '.join(_SCHEMES)}, got {_shown(url)}")
     if options or parts.fragment:
-        raise InvalidConfigError(f"a Redis URL knows the option prefix alone, got {_shown(url)}")
+        raise InvalidConfigError(f"the only option of a Redis URL is prefix, got {_shown(url)}")
     if not _PREFIX.fullmatch(prefix):
         raise InvalidConfigError(
             f"the prefix of a Redis URL is 1 to 64 letters, digits, dots, dashes or underscores, got {prefix!r}"
@@ -327,8 +327,8 @@ def _rewrite(server: Any, address: str) -> None:
     answer = _wait(server, deadline, address)
     if answer["aof_last_bgrewrite_status" if files else "rdb_last_bgsave_status"] != "ok":
         raise StoreUnavailableError(
-            f"Redis at {address} could not write its files anew ({command}): what was erased may still stand in them; "
-            "look at its log and its disk, and try again"
+            f"Redis at {address} could not rewrite its files ({command}): erased data may remain in them; "
+            "check its log and disk, then try again"
         )
 
 
@@ -339,5 +339,5 @@ def _wait(server: Any, deadline: float, address: str) -> dict[str, Any]:
         if not any(int(answer[part]) for part in busy):
             return answer
         if time.monotonic() > deadline:
-            raise StoreUnavailableError(f"Redis at {address} did not write its files anew in {SCRUB_SECONDS} s")
+            raise StoreUnavailableError(f"Redis at {address} did not rewrite its files within {SCRUB_SECONDS} s")
         time.sleep(_PAUSE_SECONDS)

@@ -164,13 +164,13 @@ class RedisLog(EventLog):
                     return [Appended(draft.id, int(position), fresh=bool(fresh)) for draft, position, fresh in pairs]
                 if outcome == b"taken":
                     raise IdConflictError(
-                        f"id {drafts[answer[0] - 1].id!r} is taken in this session by another message (position "
-                        f"{int(answer[1])}): the log is append-only, so give the new one an id of its own"
+                        f"id {drafts[answer[0] - 1].id!r} is already used by another message of this session (position "
+                        f"{int(answer[1])}): the log is append-only, so give the new message another id"
                     )
                 if outcome == b"outdated":
                     raise OutdatedError(f"the log of {owner} went on to {int(answer[0])}, beyond {seen}")
                 beyond = int(answer[0])
-        raise StoreUnavailableError(f"others were faster at writing for {owner} {ATTEMPTS} times: write less at once")
+        raise StoreUnavailableError(f"{ATTEMPTS} writes for {owner} collided with others: write less at once")
 
     def _told(self, owner: Scope, drafts: Sequence[Draft], base: int, write: Callable[[], Any]) -> Any:
         """What a script answers that writes; where its answer is lost, the events themselves tell what it was.

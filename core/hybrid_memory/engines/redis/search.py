@@ -47,7 +47,7 @@ class QueryEngine:
         if algorithm not in ("flat", "hnsw"):
             raise InvalidConfigError(f"the algorithm of the index is flat or hnsw, got {algorithm!r}")
         if connection.database:
-            raise InvalidConfigError(f"the Query Engine of Redis searches database 0 alone, got {connection.database}")
+            raise InvalidConfigError(f"Redis can only search database 0, got {connection.database}")
         self._connection = connection
         self._keys = Keys(connection.prefix)
         self._algorithm = algorithm

@@ -300,7 +300,7 @@ class Database:
             raise StoreUnavailableError(f"cannot clean up {self.path}: {error}") from error
         if not done:
             raise StoreUnavailableError(
-                f"cannot clean up {self.path}, as another process is reading it: what was erased may still stand in "
+                f"cannot clean up {self.path}, as another process is reading it: erased data may remain in "
                 "its write-ahead log; try again"
             )
 

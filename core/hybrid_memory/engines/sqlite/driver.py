@@ -139,7 +139,7 @@ class Driver:
             connection.execute(f"PRAGMA rekey = \"x'{stretched.hex()}'\"")
         except self.error as error:
             raise StoreUnavailableError(
-                f"cannot give {self.path} another key, it keeps the one it has: is another process writing? ({error})"
+                f"cannot give {self.path} a new key, so it keeps the old one: is another process writing? ({error})"
             ) from error
         finally:
             connection.close()

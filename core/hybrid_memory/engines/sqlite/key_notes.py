@@ -34,7 +34,7 @@ class KeyNotes:
         """
         for file in self._files:
             if file.exists() and file.stat().st_size:
-                raise StoreUnavailableError(f"the key of {file.parent} is being changed already, or was: open it anew")
+                raise StoreUnavailableError(f"the key of {file.parent} changed or is changing: open the store again")
         self.ours = True
         for file, key, other in zip(self._files, (old, new), (new, old), strict=True):
             driver = Driver(file, key)

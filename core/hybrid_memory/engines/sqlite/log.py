@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from datetime import date
 from typing import Any, Unpack
 
-from hybrid_memory.engines.instants import from_micros, micros_or_none, to_micros
+from hybrid_memory.engines.instants import DAY, from_micros, micros_or_none, to_micros
 from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.rows import mark_unscrubbed, owner_scope
 from hybrid_memory.errors import IdConflictError, OutdatedError
@@ -158,6 +160,15 @@ class SqliteLog(EventLog):
         ((count,),) = self._db.query("SELECT count(*) FROM events WHERE owner = ? AND position > ?", (number, after))
         return int(count)
 
+    def tally(self, scope: Scope, *, newest: int) -> Counter[tuple[date, EventKind]]:
+        session = "" if scope.session is None else " AND session = ?"
+        rows = self._db.query(
+            f"SELECT (at - (at % {DAY} + {DAY}) % {DAY}) / {DAY}, kind, count(*) FROM "
+            f"(SELECT at, kind FROM events WHERE owner = ?{session} ORDER BY position DESC LIMIT ?) GROUP BY 1, 2",
+            [self._db.owner_id(scope), *([scope.session] if session else []), newest],
+        )
+        return Counter({(from_micros(day * DAY).date(), EventKind(kind)): count for day, kind, count in rows})
+
     def size(self) -> LogSize:
         ((owners, events, archived, sessions),) = self._db.query(
             "SELECT (SELECT count(*) FROM owners), (SELECT count(*) FROM events), (SELECT count(*) FROM dropped), "
@@ -228,8 +239,8 @@ def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> App
     position, same = _known(connection, key, draft.kind, payload)
     if not draft.fixed_id or not same:
         raise IdConflictError(
-            f"id {draft.id!r} is taken in this session by another message (position {position}): "
-            "the log is append-only, so give the new one an id of its own"
+            f"id {draft.id!r} is already used by another message of this session (position {position}): "
+            "the log is append-only, so give the new message another id"
         )
     return Appended(id=draft.id, position=int(position), fresh=False)
 

@@ -91,7 +91,7 @@ def _lines(files: Iterable[Path], pattern: str) -> Iterator[tuple[Path, int, str
             try:
                 text = file.read_text(encoding="utf-8-sig")
             except UnicodeDecodeError:
-                raise InvalidInputError(f"{file} is no text in UTF-8") from None
+                raise InvalidInputError(f"{file} is not UTF-8 text") from None
             for number, line in enumerate(text.splitlines(), 1):
                 if line.strip():
                     yield file, number, line
@@ -99,7 +99,7 @@ def _lines(files: Iterable[Path], pattern: str) -> Iterator[tuple[Path, int, str
 
 def _some(found: list[T], files: Iterable[Path]) -> list[T]:
     if not found:
-        raise InvalidInputError(f"nothing labelled in {', '.join(map(str, files))}")
+        raise InvalidInputError(f"no labelled data in {', '.join(map(str, files))}")
     return found
 
 

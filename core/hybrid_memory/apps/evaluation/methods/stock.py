@@ -115,7 +115,7 @@ def embedder_of(setting: Setting) -> Embedder:
     """The setting's embedder, or the local one; raises `InvalidInputError` where the setting wants none."""
     given: Any = setting.embedder
     if given == "none":
-        raise InvalidInputError("a memory of vectors needs an embedder, and the setting has none")
+        raise InvalidInputError("a vector memory needs an embedder, but none is set")
     if given == "hashing":
         return HashingEmbedder()
     return _local() if given is None or isinstance(given, str) else as_embedder(given)

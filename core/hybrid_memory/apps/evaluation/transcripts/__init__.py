@@ -53,7 +53,7 @@ def read_transcript(path: str | Path, *, form: Form | Literal["auto"] = "auto") 
         InvalidInputError: there is no such file, a line is broken, something fits no form, or nothing was said.
     """
     if form != "auto" and form not in _READERS:
-        raise InvalidInputError(f"no form {shown(form)}: choose auto, {_known()}")
+        raise InvalidInputError(f"unknown format {shown(form)}: choose auto, {_known()}")
     path = Path(path)
     if not path.exists():
         raise InvalidInputError(f"{path}: no such file or folder")
@@ -73,7 +73,7 @@ def _files(folder: Path, form: Form | Literal["auto"]) -> list[Path]:
     files = {file for pattern in patterns for file in folder.rglob(pattern)}
     named = sorted(file for file in files if file.is_file() and not file.name.startswith("."))
     if not named:
-        raise InvalidInputError(f"{folder} holds no file that is named {' or '.join(patterns)}")
+        raise InvalidInputError(f"{folder} has no file named {' or '.join(patterns)}")
     return named
 
 
@@ -98,7 +98,7 @@ def _detected(values: Iterator[Record]) -> tuple[Form, Iterator[Record]]:
         if form is not None:
             return form, chain(looked_at, values)
     raise looked_at[0].refused(
-        f"fits no form of a transcript: {shown(looked_at[0].value)}; there are {_known()}. Give form= if it is one of "
+        f"not a known transcript format: {shown(looked_at[0].value)}; there are {_known()}. Give form= if it is one of "
         "them; in a folder that skips files of other names"
     )
 

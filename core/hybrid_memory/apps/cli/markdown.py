@@ -1,0 +1,139 @@
+"""A memory as a folder of files: written out, and read in again with only what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hybrid_memory.errors import FileError, InvalidInputError
+
+if TYPE_CHECKING:
+    from hybrid_memory import ScopedMemory
+
+FORM = "markdown"
+SUFFIXES = (".md", ".markdown")
+TRANSCRIPTS = (".json", ".jsonl")
+LEFT_OUT = "/summary/"
+"""Stands for turns that only the memory itself has."""
+
+KNOWN = ("/profile.md", "/facts/")
+"""Where lines are facts, of which several files may show one."""
+
+STATED = (*KNOWN, "/blocks/")
+OWNERS = "user"
+"""Who states what is known, and what stands in blocks."""
+
+TOOLS = frozenset((".git", "node_modules", "__pycache__", ".venv"))
+"""Folders of tools, which nobody wrote by hand."""
+
+SHOWN = 5
+
+
+def is_tree(paths: Sequence[Path], form: str) -> bool:
+    """Whether these are files to be kept as they are: Markdown, or folders of it without transcripts."""
+    return form == FORM or (form == "auto" and bool(paths) and all(_is_markdown(path) for path in paths))
+
+
+def _is_markdown(path: Path) -> bool:
+    if path.is_dir():
+        suffixes = {file.suffix for file in _files(path)}
+        return not suffixes.isdisjoint(SUFFIXES) and suffixes.isdisjoint(TRANSCRIPTS)
+    return path.suffix in SUFFIXES
+
+
+def _files(folder: Path) -> list[Path]:
+    """All files below, but for those of tools and what links lead to."""
+    found = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    return [path for path in found if TOOLS.isdisjoint(path.relative_to(folder).parts)]
+
+
+def read_tree(paths: Iterable[Path]) -> dict[str, str]:
+    """The texts by their paths in a memory; a single file lies at the top.
+
+    Raises:
+        InvalidInputError: a file cannot be read, or is no text in UTF-8.
+    """
+    texts: dict[str, str] = {}
+    for path in paths:
+        base = path if path.is_dir() else path.parent
+        for file in _files(path) if path.is_dir() else [path]:
+            try:
+                texts[f"/{file.relative_to(base).as_posix()}"] = file.read_bytes().decode()
+            except OSError as error:
+                raise InvalidInputError(f"cannot read {file}: {error.strerror or error}") from error
+            except UnicodeDecodeError:
+                raise InvalidInputError(f"{file} is no text in UTF-8: leave it out") from None
+    return texts
+
+
+def write_texts(whose: ScopedMemory, texts: dict[str, str], origin: str) -> tuple[int, list[str]]:
+    """Write what differs from the memory; returns how many files that were, and what could not be written, and why.
+
+    The origin is that of free files: what is known is the user's own to state. Of facts, which two files may show, only
+    what a file changes is changed.
+    """
+    files = whose.files()
+    before = {file.path: files.read(file.path) for file in files.list(deep=True)}
+    refused: list[str] = []
+    written = 0
+    for path in sorted(texts, key=lambda path: (not path.startswith(KNOWN[0]), path)):
+        text = texts[path]
+        if text == before.get(path):
+            continue
+        try:
+            if path.startswith(KNOWN):
+                text = _merged(before.get(path, ""), text, _now(whose, path))
+            files.write(path, text, origin=OWNERS if path.startswith(STATED) else origin)
+        except FileError as error:
+            refused.append(f"{path[1:]}: {error}")
+        else:
+            written += 1
+    return written, refused
+
+
+def _now(whose: ScopedMemory, path: str) -> str:
+    try:
+        return whose.files().read(path)
+    except FileError:
+        return ""
+
+
+def _merged(before: str, wanted: str, now: str) -> str:
+    """What stands now, with what was changed from before to what is wanted."""
+    was, want = before.splitlines(), wanted.splitlines()
+    gone = set(was) - set(want)
+    lines = [line for line in now.splitlines() if line not in gone]
+    return "".join(f"{line}\n" for line in [*lines, *(line for line in want if line not in was and line not in lines)])
+
+
+def write_tree(whose: ScopedMemory, folder: Path) -> tuple[int, int, list[str]]:
+    """Write all files of a memory into a folder; what is the same there is left.
+
+    Returns:
+        How many there are, how many of them were written, and the files in the folder that the memory has not.
+
+    Raises:
+        InvalidInputError: the folder cannot be written.
+    """
+    files = whose.files()
+    paths = [file.path for file in files.list(deep=True) if not file.path.startswith(LEFT_OUT)]
+    written = 0
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in paths:
+            file, text = folder / path[1:], files.read(path).encode()
+            if not file.is_file() or file.read_bytes() != text:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(text)
+                written += 1
+        others = sorted({f"/{file.relative_to(folder).as_posix()}" for file in _files(folder)} - set(paths))
+    except OSError as error:
+        raise InvalidInputError(f"cannot write {error.filename or folder}: {error.strerror or error}") from error
+    return len(paths), written, [path[1:] for path in others]
+
+
+def some(names: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")

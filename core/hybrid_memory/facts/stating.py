@@ -1,0 +1,84 @@
+"""What somebody states as a fact, field and value, not in a sentence: the message that says it carries the claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hybrid_memory.facts.attributes import attribute, is_order, statement
+from hybrid_memory.facts.fact import USER, Claim, Fact, Stance
+from hybrid_memory.log.event import Event
+from hybrid_memory.log.message import STATES
+from hybrid_memory.log.origin import INSTRUCTING, Origin
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.voices import is_chinese
+
+STATED = "stated"
+"""The ``by`` of a claim that somebody stated."""
+
+CONFIDENCE = 0.95
+
+
+def stated(turns: Iterable[Event]) -> list[tuple[Event, Claim]]:
+    """The claims that these turns carry, each with its turn."""
+    return [
+        (turn, replace(Claim.of(payload), source=turn.position))
+        for turn in turns
+        for payload in turn.payload.get("extra", {}).get(STATES, ())
+    ]
+
+
+def stating(subject: str, name: str, value: str, category: str | None = None) -> Claim:
+    """That this is so."""
+    about = attribute(name)
+    return Claim(
+        subject,
+        name,
+        value,
+        about.category if category is None else type(about.category)(category),
+        source=0,
+        single=about.single,
+        confidence=CONFIDENCE,
+        importance=about.importance,
+        by=STATED,
+    )
+
+
+def ending(fact: Fact) -> Claim:
+    """That a fact is so no longer."""
+    claim = stating(fact.subject, fact.attribute, fact.value, fact.category)
+    return replace(claim, stance=Stance.ENDED, scope=fact.scope)
+
+
+def words_of(claim: Claim) -> str:
+    """What a message says that states a claim."""
+    said = statement(claim)
+    if claim.stance is Stance.HOLDS:
+        return said
+    return f"不再如此：{said}" if is_chinese(claim.value) else f"No longer so: {said}"
+
+
+def carried(claim: Claim) -> dict[str, Any]:
+    """What goes into ``extra`` of the message."""
+    return {STATES: [claim.as_payload()]}
+
+
+def may_state(claim: Claim, origin: Origin, said: Sequence[Event], origins: Iterable[str], *, shared: bool) -> str:
+    """Why words of this origin may not state a claim; empty where they may.
+
+    As with what turns say: the user may state all, others no instruction; the assistant what the user said, in these
+    turns, and where facts are learned from it anything else. In a shared space members state what they like.
+    """
+    if origin in INSTRUCTING:
+        return ""
+    if is_order(claim.attribute):
+        return "only the user gives instructions"
+    if origin is (Origin.PERSON if shared else Origin.ASSISTANT) and origin in origins:
+        return ""
+    if origin is not Origin.ASSISTANT:
+        return f"what comes from {origin} is not taken as a fact here"
+    spoken = {term for event in said if event.origin in INSTRUCTING for term in terms(event.message.text)}
+    wanted = terms(claim.value)
+    said_so = claim.subject == USER and wanted and spoken.issuperset(wanted)
+    return "" if said_so else "the user did not say so in this session"

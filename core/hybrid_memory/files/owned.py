@@ -1,0 +1,143 @@
+"""Whose files a verb works on, and how one is changed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, TypeAlias
+
+from hybrid_memory.blocks.edit import Owned
+from hybrid_memory.errors import FileError, IdConflictError, OutdatedError, StoreUnavailableError
+from hybrid_memory.files.file import File, FileRevision, FilesProjection, KeptFiles, Part, Revision
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.message import EARLIER, Message
+from hybrid_memory.log.origin import Origin, lowest
+from hybrid_memory.log.port import Draft
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.store.remember import draft_of
+from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import in_view
+from hybrid_memory.validation import shown
+
+RACES = 100
+"""Changes that others may make while one is being made, before we say so."""
+
+Change: TypeAlias = Callable[[str | None], str]
+"""The new text of a file, given the one that it has, None where there is none; may raise `FileError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How a file is changed.
+
+    Attributes:
+        change: write, edit or insert.
+        origin: whose words it brings; sources: ids of the messages that it follows from.
+        call: makes it idempotent.
+        earlier: ids of the pieces of the file whose words are taken over.
+    """
+
+    change: str
+    origin: Origin
+    sources: tuple[str, ...] = ()
+    call: str = ""
+    earlier: tuple[str, ...] = ()
+
+    def message(self, services: Services, text: str, path: str, extra: dict[str, object] | None = None) -> Message:
+        """What is written into a file, as a message of it; in the user's place, in the words of the origin."""
+        origin = lowest((Origin.USER, self.origin, services.speaks))
+        made_of = {"made_of": list(self.sources)} if self.sources else {}
+        return Message(
+            content=text,
+            metadata={"noted_with": "file", "file": path},
+            origin=None if origin is Origin.USER else origin,
+            extra={**made_of, **({EARLIER: list(self.earlier)} if self.earlier else {}), **(extra or {})},
+        )
+
+
+class Place(ABC):
+    """Files of one kind, under paths of their own.
+
+    Attributes:
+        made: whether the memory makes its files itself: then none can be deleted or renamed.
+    """
+
+    made: ClassVar[bool] = True
+
+    @abstractmethod
+    def holds(self, path: str) -> bool:
+        """Whether a path is one of its own."""
+
+    @abstractmethod
+    async def files(self, run: Runner, owned: Owned) -> list[File]:
+        """Those that there are."""
+
+    @abstractmethod
+    async def text(self, run: Runner, owned: Owned, path: str) -> str | None:
+        """Of a file; None if there is none."""
+
+    @abstractmethod
+    async def change(self, run: Runner, owned: Owned, path: str, change: Change, writing: Writing) -> File:
+        """Let a file have the text that follows from the one that it has."""
+
+    @abstractmethod
+    async def history(self, run: Runner, owned: Owned, path: str) -> list[FileRevision]:
+        """All revisions of a file, oldest first."""
+
+    @abstractmethod
+    async def undo(self, run: Runner, owned: Owned, path: str) -> File | None:
+        """Take back the last change that counts; None where the file is gone then."""
+
+
+async def seen_files(run: Runner, owned: Owned) -> KeptFiles:
+    """The owner's files as this handle sees them."""
+    view = await in_view(run, owned.services, owned.scope)
+    return await owned.services.state(FilesProjection).seen(run, view)
+
+
+async def appended(run: Runner, owned: Owned, made: Sequence[Revision], drafts: Sequence[Draft], *, seen: int) -> bool:
+    """Write changes of files and what goes with them, all or none; False if somebody was faster, or forgot any."""
+    services = owned.services
+    revisions = [
+        replace(
+            services.draft(EventKind.FILE, one.as_payload(), id=one.name, author=services.author),
+            at=one.at,
+        )
+        for one in made
+    ]
+    try:
+        await run.call(services.truth.append, owned.scope.owner, [*drafts, *revisions], seen=seen)
+    except (OutdatedError, IdConflictError):
+        return False
+    return True
+
+
+def kept_changed(services: Services, gone: Sequence[Event], restored: Sequence[Event] = ()) -> list[Draft]:
+    """The event by which messages no longer stand, or stand again; none where there are neither."""
+    if not gone and not restored:
+        return []
+    payload = {
+        "positions": [event.position for event in gone],
+        "ids": [event.id for event in gone],
+        "restored": [event.position for event in restored],
+        "by": {},
+    }
+    return [services.draft(EventKind.SUPERSEDED, payload, author=services.author)]
+
+
+def parted(services: Services, owned: Owned, message: Message, tail: str = "") -> tuple[Part, Draft]:
+    """A new part of a file, and the event of its message."""
+    draft = draft_of(services, owned.scope.owner, message)
+    words = str(draft.payload["content"])
+    return Part(draft.id, tail, len(words.encode())), draft
+
+
+def missing(path: str) -> FileError:
+    """There is no such file."""
+    return FileError("missing", f"there is no file {shown(path)}: list() shows those that there are")
+
+
+def raced(path: str) -> StoreUnavailableError:
+    """Others were faster each time."""
+    return StoreUnavailableError(f"others kept changing {shown(path)} at the same time: try again")

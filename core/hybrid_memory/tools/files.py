@@ -1,0 +1,230 @@
+"""`memory_file`: files below ``/memories``, with the commands, answers and errors of Claude's memory tool."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from hybrid_memory.errors import FileError, InvalidInputError
+from hybrid_memory.files.file import File
+from hybrid_memory.files.view import places
+from hybrid_memory.log.origin import Origin
+from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.tools.tool import Call, MemoryTool
+from hybrid_memory.validation import CheckedModel
+
+ROOT = "/memories"
+LEVELS = 2
+WIDTH = 6
+"""Of line numbers."""
+
+AROUND = 2
+"""Lines shown before and behind a change."""
+
+UNIT = 1024
+UNITS = "BKMG"
+
+_OURS = re.compile(r"(^|[\s'\"])/(?=[^\s/'\"])")
+
+
+class FileCommand(CheckedModel):
+    """What to do with which file."""
+
+    command: Literal["view", "create", "str_replace", "insert", "delete", "rename"] = Field(
+        description="view a file or folder, create a file, str_replace in one, insert lines, delete, or rename"
+    )
+    path: str | None = Field(default=None, description=f"Of the file or folder, below {ROOT}; not for rename")
+    view_range: list[int] | None = Field(default=None, description="view: first and last line, -1 for the end")
+    file_text: str | None = Field(default=None, description="create: the whole text")
+    old_str: str | None = Field(default=None, description="str_replace: stands in the file exactly once")
+    new_str: str | None = Field(default=None, description="str_replace: what stands there then; empty takes it out")
+    insert_line: int | None = Field(default=None, description="insert: behind this line; 0 is the beginning")
+    insert_text: str | None = Field(default=None, description="insert: the lines")
+    old_path: str | None = Field(default=None, description="rename: of the file or folder")
+    new_path: str | None = Field(default=None, description="rename: the path that it gets")
+
+
+async def file(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
+    """Do what the command says; answers and errors read as those of the reference implementation."""
+    try:
+        return await _COMMANDS[wanted.command](call, memory, wanted)
+    except FileError as error:
+        shown = wanted.path or wanted.old_path or ROOT
+        told = {"missing": f"The path {shown} does not exist", "folder": f"The path {shown} is not a file."}
+        # What the memory says of its own paths, as the model writes them.
+        raise InvalidInputError(told.get(error.reason) or _OURS.sub(rf"\1{ROOT}/", str(error))) from error
+
+
+async def _view(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
+    shown, path = _given(wanted.path, "path"), _inside(wanted.path)
+    files = memory.files()
+    try:
+        if path != "/" and not shown.endswith("/"):
+            return _numbered(shown, await call(files.read, path), wanted.view_range)
+    except FileError as error:
+        if error.reason not in ("missing", "folder"):
+            raise
+    try:
+        found: list[File] = await call(files.list, path, deep=True)
+    except FileError as error:
+        if error.reason in ("missing", "file"):
+            raise InvalidInputError(f"The path {shown} does not exist. Please provide a valid path.") from None
+        raise
+    return _listing(shown.rstrip("/"), path, found)
+
+
+def _numbered(shown: str, text: str, lines: Sequence[int] | None) -> str:
+    """The lines of a text with their numbers, all or those of a range."""
+    every, start = text.split("\n"), 0
+    if lines and len(lines) == len(("first", "last")):
+        start = max(1, lines[0]) - 1
+        every = every[start : None if lines[1] == -1 else lines[1]]
+    return f"Here's the content of {shown} with line numbers:\n{_with_numbers(every, start + 1)}"
+
+
+def _with_numbers(lines: Sequence[str], first: int) -> str:
+    return "\n".join(f"{number:>{WIDTH}}\t{line}" for number, line in enumerate(lines, start=first))
+
+
+def _listing(shown: str, folder: str, files: Sequence[File]) -> str:
+    """What is in a folder, two levels deep, with sizes, and without names that begin with a dot."""
+    sizes: dict[str, int] = {}
+    for one in files:
+        names = one.path[len(folder.rstrip("/")) + 1 :].split("/")
+        if any(name.startswith(".") for name in names):
+            continue
+        for depth in range(1, min(len(names), LEVELS) + 1):
+            name = "/".join(names[:depth]) + "/" * (depth < len(names))
+            sizes[name] = sizes.get(name, 0) + one.size
+    lines = [f"{_size(sum(one.size for one in files))}\t{shown}"]
+    lines += [f"{_size(sizes[name])}\t{shown}/{name}" for name in sorted(sizes, key=lambda name: name.split("/"))]
+    head = f"Here're the files and directories up to {LEVELS} levels deep in {shown}, excluding hidden items:"
+    return "\n".join([head, *lines])
+
+
+def _size(count: int) -> str:
+    power = min((count.bit_length() - 1) // 10, len(UNITS) - 1) if count else 0
+    size = count / UNIT**power
+    return f"{int(size)}{UNITS[power]}" if size == int(size) else f"{size:.1f}{UNITS[power]}"
+
+
+async def _create(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
+    shown, text = _given(wanted.path, "path"), _given(wanted.file_text, "file_text")
+    if await _text(call, memory, wanted) is not None:
+        raise InvalidInputError(f"File {shown} already exists")
+    await call(memory.files().write, _inside(wanted.path), text, **_by(call))
+    return f"File created successfully at: {shown}"
+
+
+async def _str_replace(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
+    shown, old, new = _given(wanted.path, "path"), _given(wanted.old_str, "old_str"), wanted.new_str or ""
+    text = await _there(call, memory, wanted)
+    found = places(text, old) if old else []
+    if not found:
+        raise InvalidInputError(f"No replacement was performed, old_str `{old}` did not appear verbatim in {shown}.")
+    rows = [text.count("\n", 0, place) for place in found]
+    if len(found) > 1:
+        numbers = ", ".join(str(row + 1) for row in rows)
+        raise InvalidInputError(
+            f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {numbers}. "
+            "Please ensure it is unique"
+        )
+    await call(memory.files().edit, _inside(wanted.path), old, new, **_by(call))
+    lines = text.replace(old, new).split("\n")
+    first = max(0, rows[0] - AROUND)
+    changed = _with_numbers(lines[first : rows[0] + AROUND + 1], first + 1)
+    return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{changed}"
+
+
+async def _insert(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
+    shown, new = _given(wanted.path, "path"), _given(wanted.insert_text, "insert_text")
+    text = await _there(call, memory, wanted)
+    count = text.count("\n") + (not text.endswith("\n") and text != "")
+    if wanted.insert_line is None or not 0 <= wanted.insert_line <= count:
+        raise InvalidInputError(
+            f"Invalid `insert_line` parameter: {wanted.insert_line}. It should be within the range [0, {count}]."
+        )
+    new = new.rstrip("\n") + "\n"
+    await call(memory.files().insert, _inside(wanted.path), wanted.insert_line, new, **_by(call))
+    return f"The file {shown} has been edited."
+
+
+async def _delete(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
+    path = _inside(wanted.path)
+    if path == "/":
+        raise InvalidInputError(f"Cannot delete the {ROOT} directory itself")
+    await call(memory.files().delete, path)
+    return f"Successfully deleted {wanted.path}"
+
+
+async def _rename(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
+    old, new = _inside(wanted.old_path, "old_path"), _inside(wanted.new_path, "new_path")
+    if old == "/":
+        raise InvalidInputError(f"Cannot rename the {ROOT} directory itself")
+    taken = f"The destination {wanted.new_path} already exists"
+    try:
+        await call(memory.files().rename, old, new)
+    except FileError as error:
+        if error.reason in ("exists", "folder"):
+            raise InvalidInputError(taken) from None
+        raise
+    return f"Successfully renamed {wanted.old_path} to {wanted.new_path}"
+
+
+_COMMANDS: dict[str, Callable[[Call, ScopedMemory, FileCommand], Coroutine[Any, Any, str]]] = {
+    "view": _view,
+    "create": _create,
+    "str_replace": _str_replace,
+    "insert": _insert,
+    "delete": _delete,
+    "rename": _rename,
+}
+
+
+def _given(value: str | None, name: str) -> str:
+    if value is None:
+        raise InvalidInputError(f"{name} is missing: this command takes it")
+    return value
+
+
+def _inside(path: str | None, name: str = "path") -> str:
+    """The path within the memory's files."""
+    shown = _given(path, name)
+    if shown != ROOT and not shown.startswith(f"{ROOT}/"):
+        raise InvalidInputError(f"Path must start with {ROOT}, got: {shown}")
+    if any(part in (".", "..") for part in shown.split("/")):
+        raise InvalidInputError(f"Path {shown} would escape {ROOT} directory")
+    return shown.removeprefix(ROOT) or "/"
+
+
+async def _text(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str | None:
+    try:
+        return str(await call(memory.files().read, _inside(wanted.path)))
+    except FileError as error:
+        if error.reason == "missing":
+            return None
+        raise
+
+
+async def _there(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
+    text = await _text(call, memory, wanted)
+    if text is None:
+        raise InvalidInputError(f"The path {wanted.path} does not exist. Please provide a valid path.")
+    return text
+
+
+def _by(call: Call) -> dict[str, Any]:
+    """Whose words a model writes, and what they follow from."""
+    return {"id": call.key, "source": call.sources, "origin": Origin.ASSISTANT}
+
+
+FILE = MemoryTool(
+    "memory_file",
+    f"Your memory as files below {ROOT}: view it before you begin, write down what will matter later. profile.md is "
+    "what is known of the user, facts/ all that is known, blocks/ stand in every prompt; notes go under other paths.",
+    FileCommand,
+    file,
+)

@@ -1,0 +1,304 @@
+"""Hybrid memory for Google's Agent Development Kit: a session service, a memory service, and tools.
+
+The owner of a conversation is the user and, as the agent, the app: what one app keeps of a user another does not see.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from hybrid_memory.errors import MissingDependencyError
+
+try:
+    from google.adk.errors.already_exists_error import AlreadyExistsError
+    from google.adk.errors.session_not_found_error import SessionNotFoundError
+    from google.adk.events.event import Event
+    from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+    from google.adk.memory.memory_entry import MemoryEntry
+    from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig, ListSessionsResponse
+    from google.adk.sessions.session import Session
+    from google.adk.tools.base_tool import BaseTool
+    from google.adk.tools.tool_context import ToolContext
+    from google.genai import types
+except ImportError as error:
+    raise MissingDependencyError("google-adk", "google-adk") from error
+
+from hybrid_memory import Hit, HybridMemory, Message, Role, ScopedMemory
+from hybrid_memory.adapters import TWINS, checked, recollect, without_notices
+from hybrid_memory.errors import InvalidInputError, ModelError, StoreError
+from hybrid_memory.tools import MemoryTool, tools_named
+from hybrid_memory_hosts.adk_events import MARK, TEMPORARY, from_event, to_events
+
+LEDGER = "google-adk"
+"""The session that holds the names of an owner's sessions, and the state that they share."""
+
+APP, USER = "app:", "user:"
+
+FOUND = 10
+"""Memories that a search returns at most."""
+
+_log = logging.getLogger(__name__)
+
+
+class HybridSessionService(BaseSessionService):
+    """The sessions of an app's users, each a conversation in a memory.
+
+    Events come back as ADK itself gives them back from JSON. State follows ADK's rules: ``app:`` is shared by all users
+    of the app, ``user:`` by all sessions of the user, the rest is the session's, and ``temp:`` is not kept.
+
+    The log only grows: a deleted session is no longer there, but what was said in it can be recalled, and only
+    ``forget`` of the memory destroys it, and with the user their state. Sessions that `list_sessions` returns have
+    neither events nor state of their own, as ADK says.
+
+    Args:
+        memory: an open memory; several apps may share it.
+        tenant: whose users these are.
+    """
+
+    @checked
+    def __init__(self, memory: HybridMemory, *, tenant: str | None = None) -> None:
+        self._memory, self._tenant = memory, tenant
+
+    async def create_session(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        state: dict[str, Any] | None = None,
+        session_id: str | None = None,
+    ) -> Session:
+        name = (session_id or "").strip() or str(uuid4())
+        scoped = self._scoped(app_name, user_id, name)
+        if await scoped.aconversation(limit=1):
+            raise AlreadyExistsError(f"Session with id {name} already exists.")
+        await self._share(app_name, user_id, state or {}, {"session": name})
+        await scoped.aremember(_note({"state": _own(state or {})}))
+        return await self._session(app_name, user_id, name, await scoped.aconversation())
+
+    async def get_session(
+        self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
+    ) -> Session | None:
+        name = session_id.strip()
+        said = await self._scoped(app_name, user_id, name).aconversation()
+        if not said:
+            return None
+        session = await self._session(app_name, user_id, name, said)
+        if config is not None and config.after_timestamp:
+            session.events = [event for event in session.events if event.timestamp >= config.after_timestamp]
+        if config is not None and config.num_recent_events is not None:
+            session.events = session.events[max(0, len(session.events) - config.num_recent_events) :]
+        return session
+
+    async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
+        owners = [owner for owner in await self._memory.aowners() if owner.tenant == self._tenant]
+        users = sorted(owner.user for owner in owners if owner.agent == app_name and owner.user is not None)
+        found = []
+        for user in users if user_id is None else [user_id]:
+            notes = await self._notes(self._scoped(app_name, user, LEDGER))
+            for name in dict.fromkeys(note["session"] for note in notes if "session" in note):
+                if newest := await self._scoped(app_name, user, name).aconversation(limit=1):
+                    at = newest[0].at.timestamp() if newest[0].at else 0.0
+                    found.append(Session(id=name, app_name=app_name, user_id=user, last_update_time=at))
+        found.sort(key=lambda session: (session.last_update_time, session.user_id, session.id))
+        return ListSessionsResponse(sessions=found)
+
+    async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
+        scoped = self._scoped(app_name, user_id, session_id.strip())
+        if await scoped.aconversation(limit=1):
+            await scoped.areset()
+
+    async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
+        return _state(await self._notes(self._scoped(app_name, user_id, LEDGER)))
+
+    async def append_event(self, session: Session, event: Event) -> Event:
+        if event.partial:
+            return event
+        scoped = self._scoped(session.app_name, session.user_id, session.id)
+        if not await scoped.aconversation(limit=1):
+            raise SessionNotFoundError(f"Session {session.id} not found.")
+        # Everything has an id made of the event's: after a failure the caller may give it again.
+        await scoped.aremember(from_event(event))
+        await self._share(session.app_name, session.user_id, event.actions.state_delta, {}, name=event.id)
+        if any(event.id == known.id for known in session.events):
+            return event
+        await super().append_event(session, event)
+        session.last_update_time = event.timestamp
+        return event
+
+    def _scoped(self, app: str, user: str | None, session: str) -> ScopedMemory:
+        return self._memory.scoped(tenant=self._tenant, user=user, agent=app, session=session)
+
+    async def _notes(self, ledger: ScopedMemory) -> list[dict[str, Any]]:
+        return [note for message in await ledger.aconversation() if (note := _noted(message)) is not None]
+
+    async def _share(
+        self, app: str, user: str, state: Mapping[str, Any], note: dict[str, Any], name: str | None = None
+    ) -> None:
+        """Write what is not the session's alone."""
+        ours, users = _under(APP, state), _under(USER, state)
+        if ours:
+            await self._scoped(app, None, LEDGER).aremember(_note({"state": ours}, name))
+        if users or note:
+            await self._scoped(app, user, LEDGER).aremember(_note({**note, "state": users}, name))
+
+    async def _session(self, app: str, user: str, name: str, said: Sequence[Message]) -> Session:
+        notes, events = [_noted(message) or {} for message in said], to_events(_spoken(said), agent=app)
+        shared = await self._notes(self._scoped(app, None, LEDGER))
+        users = await self._notes(self._scoped(app, user, LEDGER))
+        state = _state(notes)
+        for event in events:
+            state |= _own(event.actions.state_delta)
+        state |= {APP + key: value for key, value in _state(shared).items()}
+        state |= {USER + key: value for key, value in _state(users).items()}
+        made = said[-1].at.timestamp() if said[-1].at else 0.0
+        at = events[-1].timestamp if events else made
+        return Session(id=name, app_name=app, user_id=user, state=state, events=events, last_update_time=at)
+
+
+def _note(value: dict[str, Any], name: str | None = None) -> Message:
+    """An entry of ours that no model is shown; written twice under a name, it changes nothing."""
+    named = None if name is None else f"{name}:state"
+    return Message(role=Role.SYSTEM, content=[{MARK: value}], id=named, extra={MARK: {}})
+
+
+def _noted(message: Message) -> dict[str, Any] | None:
+    mark, content = message.extra.get(MARK), message.content
+    ours = mark == {} and isinstance(content, list) and bool(content)
+    return content[0].get(MARK) if ours and isinstance(content, list) else None
+
+
+def _spoken(said: Sequence[Message]) -> list[Message]:
+    return [message for message in without_notices(said) if _noted(message) is None]
+
+
+def _state(notes: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    return {key: value for note in notes for key, value in note.get("state", {}).items()}
+
+
+def _own(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The session's part."""
+    return {key: value for key, value in state.items() if not key.startswith((APP, USER, TEMPORARY))}
+
+
+def _under(prefix: str, state: Mapping[str, Any]) -> dict[str, Any]:
+    return {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
+
+
+class HybridMemoryService(BaseMemoryService):
+    """What was said to an app by its users, as memories to search for.
+
+    With a `HybridSessionService` on the same memory everything is there as soon as it is said, and adding a session
+    changes nothing. A search that fails is logged and finds nothing.
+
+    Args:
+        memory: an open memory; several apps may share it.
+        tenant: whose users these are.
+    """
+
+    @checked
+    def __init__(self, memory: HybridMemory, *, tenant: str | None = None) -> None:
+        self._memory, self._tenant = memory, tenant
+
+    async def add_session_to_memory(self, session: Session) -> None:
+        await self.add_events_to_memory(
+            app_name=session.app_name, user_id=session.user_id, events=session.events, session_id=session.id
+        )
+
+    async def add_events_to_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        said = [message for event in events if not event.partial for message in from_event(event)]
+        if said:
+            await self._scoped(app_name, user_id, session_id).afollow(said)
+
+    async def add_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        memories: Sequence[MemoryEntry],
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Keep each of them as a note; it is the user's where its author is ``user`` or nobody."""
+        notes = []
+        for entry in memories:
+            words = "\n".join(part.text for part in entry.content.parts or () if part.text)
+            role = Role.USER if entry.author in (None, "user") else Role.ASSISTANT
+            notes.append(Message(role=role, content=words, id=entry.id, metadata=entry.custom_metadata))
+        await self._scoped(app_name, user_id, None).aremember(notes)
+
+    async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
+        scoped = self._scoped(app_name, user_id, None)
+        try:
+            hits = await recollect(TWINS, scoped, query, k=FOUND, shown={query.strip()})
+        except (StoreError, ModelError) as error:
+            _log.warning("the agent goes on without memory: %s", error)
+            return SearchMemoryResponse()
+        return SearchMemoryResponse(memories=[_entry(hit, app_name) for hit in hits])
+
+    async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
+        """Destroy a memory that a search found, and all that was derived from it.
+
+        Raises:
+            InvalidInputError: no memory of the user has this id.
+        """
+        if memory_id is None:
+            raise InvalidInputError("which memory? give memory_id=, as a search returned it")
+        await self._scoped(app_name, user_id, None).aforget(ids=memory_id)
+
+    def _scoped(self, app: str, user: str, session: str | None) -> ScopedMemory:
+        return self._memory.scoped(tenant=self._tenant, user=user, agent=app, session=session)
+
+
+def _entry(hit: Hit, app: str) -> MemoryEntry:
+    record = hit.record
+    users = record.speaker == Role.USER
+    return MemoryEntry(
+        id=record.sources[0],
+        author="user" if users else app,
+        content=types.Content(role="user" if users else "model", parts=[types.Part(text=record.text)]),
+        timestamp=record.at.isoformat(),
+    )
+
+
+@checked
+def memory_tools(
+    memory: HybridMemory, *, tenant: str | None = None, names: str | Iterable[str] | None = None
+) -> list[BaseTool]:
+    """Tools by which a model remembers, recalls, updates, forgets and reads on itself, for the run's app and user.
+
+    They answer wrong arguments and handles, and a store that fails, with a text that says so.
+
+    Args:
+        memory: an open memory.
+        tenant: whose users these are.
+        names: only these, such as ``memory_recall``; by default all.
+
+    Raises:
+        InvalidInputError: a name is no tool's.
+    """
+    return [_Tool(tool, memory, tenant) for tool in tools_named(names)]
+
+
+class _Tool(BaseTool):
+    def __init__(self, tool: MemoryTool, memory: HybridMemory, tenant: str | None) -> None:
+        super().__init__(name=tool.name, description=tool.description)
+        self._tool, self._memory, self._tenant = tool, memory, tenant
+
+    def _get_declaration(self) -> types.FunctionDeclaration:
+        schema = self._tool.arguments.model_json_schema()
+        return types.FunctionDeclaration(name=self.name, description=self.description, parameters_json_schema=schema)
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        session = tool_context.session
+        scoped = self._memory.scoped(tenant=self._tenant, user=session.user_id, agent=session.app_name)
+        return (await self._tool.arun(scoped, args)).text

@@ -1,0 +1,168 @@
+"""Hybrid memory for the OpenAI Agents SDK: a session, what is recalled before the user's words, and tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from hybrid_memory.errors import MissingDependencyError
+
+try:
+    from agents import FunctionTool
+    from agents.items import TResponseInputItem
+    from agents.memory import SessionSettings
+    from agents.run import CallModelData, ModelInputData
+    from agents.tool_context import ToolContext
+except ImportError as error:
+    raise MissingDependencyError("openai-agents", "openai-agents") from error
+
+from hybrid_memory import ScopedMemory
+from hybrid_memory.adapters import checked, without_notices
+from hybrid_memory.errors import InvalidScopeError
+from hybrid_memory.tools import MemoryTool, tools_named
+from hybrid_memory_hosts.openai_items import from_items, is_users, text_of, to_items
+from hybrid_memory_hosts.recalled import Whose, memory_of, recalled
+from hybrid_memory_hosts.removing import shown_without
+
+
+class HybridSession:
+    """A conversation in a memory, as a ``session`` of ``Runner.run``.
+
+    Items come back as they were added: messages, calls and their outputs, reasoning, and whatever else the SDK has. All
+    that is said can be recalled in other sessions of the owner, and facts are learned from it.
+
+    The log only grows: what `pop_item` and `clear_session` take away is no longer shown, but can be recalled, and only
+    `ScopedMemory.forget` destroys it. Items that another host wrote into the session are shown in the SDK's form.
+
+    Args:
+        memory: of one owner, with the session: ``memory.scoped(user="alice", session="s1")``.
+        session_settings: the SDK's, such as how many items are shown to a model by default.
+
+    Raises:
+        InvalidScopeError: the memory names no session.
+    """
+
+    @checked
+    def __init__(self, memory: ScopedMemory, *, session_settings: SessionSettings | None = None) -> None:
+        if memory.scope.session is None:
+            raise InvalidScopeError("which conversation? give memory.scoped(user=..., session=...)")
+        self.memory = memory
+        self.session_id = memory.scope.session
+        self.session_settings = session_settings
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """The items, oldest first; with a limit, here or in the settings, the newest so many.
+
+        Raises:
+            StoreUnavailableError: the store cannot be read.
+        """
+        most = limit if limit is not None or self.session_settings is None else self.session_settings.limit
+        if most is not None and most <= 0:
+            return []
+        # A message is an item, or with several calls of another host more than one.
+        found = to_items(without_notices(await self.memory.aconversation(limit=most)))
+        return cast("list[TResponseInputItem]", found if most is None else found[-most:])
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Append the items, all or none.
+
+        Raises:
+            InvalidMessageError: one of them cannot be stored. Nothing was written.
+            StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
+        """
+        if items:
+            await self.memory.aremember(from_items([dict(item) for item in items]))
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Take the newest item away, and return it; None if there is none.
+
+        Raises:
+            StoreUnavailableError: the store cannot be read or written.
+        """
+        gone = await shown_without(self.memory, lambda said: said[-1:])
+        if not gone:
+            return None
+        *rest, last = to_items(gone)
+        await self.add_items(cast("list[TResponseInputItem]", rest))
+        return cast("TResponseInputItem", last)
+
+    async def clear_session(self) -> None:
+        """Begin anew from here.
+
+        Raises:
+            StoreUnavailableError: the store cannot be written.
+        """
+        await self.memory.areset()
+
+
+class MemoryInput:
+    """Puts profile and what is recalled before the user's last words, as ``call_model_input_filter`` of a run.
+
+    Only the model sees it; the session keeps the user's words as they were. If the memory fails, that is logged, and
+    the run goes on without.
+
+    Args:
+        memory: of one owner, or a function that gives it for the run's ``context``.
+        k: how many turns are recalled at most.
+        max_tokens: of all that is put there.
+
+    Raises:
+        InvalidConfigError: while an agent runs: that is no memory.
+    """
+
+    @checked
+    def __init__(self, memory: Whose, *, k: int = 5, max_tokens: int = 1000) -> None:
+        self._memory, self._k, self._max_tokens = memory, k, max_tokens
+
+    async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
+        items: list[Any] = list(data.model_data.input)
+        row = next((row for row in reversed(range(len(items))) if is_users(items[row])), None)
+        if row is None:
+            return data.model_data
+        memory = memory_of(self._memory, data.context)
+        texts = list(map(text_of, items))
+        note = await recalled(memory, texts[row], among=texts, k=self._k, max_tokens=self._max_tokens)
+        if note:
+            items[row] = _after(note, items[row])
+        return ModelInputData(input=items, instructions=data.model_data.instructions)
+
+
+def _after(note: str, item: Mapping[str, Any]) -> dict[str, Any]:
+    content = item["content"]
+    if isinstance(content, str):
+        return {**item, "content": f"{note}\n\n{content}"}
+    return {**item, "content": [{"type": "input_text", "text": note}, *content]}
+
+
+@checked
+def memory_tools(memory: Whose, *, names: str | Iterable[str] | None = None) -> list[FunctionTool]:
+    """Tools by which a model remembers, recalls, updates, forgets and reads on itself.
+
+    They answer wrong arguments and handles, and a store that fails, with a text that says so.
+
+    Args:
+        memory: of one owner, or a function that gives it for the run's ``context``.
+        names: only these, such as ``memory_recall``; by default all.
+
+    Raises:
+        InvalidInputError: a name is no tool's.
+    """
+    return [_function(tool, memory) for tool in tools_named(names)]
+
+
+def _function(tool: MemoryTool, whose: Whose) -> FunctionTool:
+    async def invoke(context: ToolContext[Any], arguments: str) -> str:
+        try:
+            given = json.loads(arguments or "{}")
+        except ValueError as error:
+            return f"Error: the arguments are no JSON: {error}"
+        return (await tool.arun(memory_of(whose, context.context), given)).text
+
+    return FunctionTool(
+        name=tool.name,
+        description=tool.description,
+        params_json_schema=tool.arguments.model_json_schema(),
+        on_invoke_tool=invoke,
+        strict_json_schema=False,  # arguments that may be left out
+    )

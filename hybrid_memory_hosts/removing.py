@@ -1,0 +1,31 @@
+"""How a session comes to show less: what is taken away stays in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hybrid_memory import Message, ScopedMemory
+from hybrid_memory.adapters import without_notices
+
+
+async def shown_without(
+    memory: ScopedMemory, chosen: Callable[[list[Message]], Sequence[Message]]
+) -> Sequence[Message]:
+    """Those of the session's messages that are chosen, which it does not show any more."""
+    said = await memory.aconversation()
+    gone = chosen(without_notices(said))
+    if not gone:
+        return gone
+    hidden = {message.id for message in gone}
+    before = {message.id for message in await memory.ahistory()}
+    kept = [str(message.id) for message in said if message.id not in hidden]
+    while True:
+        await memory.areset(keep=kept)
+        log = await memory.ahistory()
+        shown = {message.id for message in await memory.aconversation()}
+        # What others wrote before the reset and after we looked is shown again.
+        late = {message.id for message in log} - before - shown - hidden
+        if not late:
+            return gone
+        before |= late
+        kept = [str(message.id) for message in log if message.id in shown | late]

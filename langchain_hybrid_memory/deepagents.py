@@ -1,0 +1,202 @@
+"""A memory as the files of a deep agent."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from hybrid_memory.errors import MissingDependencyError
+
+try:
+    from deepagents.backends.protocol import (
+        BackendProtocol,
+        DeleteResult,
+        EditResult,
+        FileData,
+        FileDownloadResponse,
+        FileInfo,
+        FileUploadResponse,
+        GlobResult,
+        GrepMatch,
+        GrepResult,
+        LsResult,
+        ReadResult,
+        WriteResult,
+    )
+    from deepagents.backends.utils import slice_read_response
+except ImportError as error:
+    raise MissingDependencyError("deepagents", "deepagents") from error
+
+from hybrid_memory import File, HybridMemory, MemoryFiles, Origin
+from hybrid_memory.adapters import Runner, checked, faces
+from hybrid_memory.errors import FileError, InvalidInputError, StoreError
+from langchain_hybrid_memory.scopes import Binding
+
+_CODES = {"missing": "file_not_found", "folder": "is_directory", "read_only": "permission_denied"}
+"""deepagents' codes by the reasons of `FileError`; all others are paths that cannot be."""
+
+_AWAY = "the memory cannot be reached now: go on without it"
+
+_log = logging.getLogger(__name__)
+
+
+class HybridMemoryBackend(BackendProtocol):
+    """The files of a memory, as a backend of ``create_deep_agent``, its ``CompositeBackend`` and ``MemoryMiddleware``.
+
+    See `MemoryFiles` for its paths: ``/profile.md``, ``/facts``, ``/blocks``, ``/summary``, and free files. What the
+    agent writes is the assistant's: found by recall in every host, learned from as such, taken back, and forgotten.
+    What a model does wrong, and a store that fails, is an error of the result and ends no run.
+
+    Args:
+        memory: an open memory; several agents may share it.
+        user, agent, tenant: whose files; what is left out is looked for in each run, see
+            `langchain_hybrid_memory.scopes.Binding`.
+
+    Raises:
+        InvalidScopeError: while an agent runs: no user is named.
+    """
+
+    @checked
+    def __init__(
+        self,
+        memory: HybridMemory,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        tenant: str | None = None,
+    ) -> None:
+        self._binding = Binding(memory, user=user, agent=agent, tenant=tenant)
+
+    def _files(self) -> MemoryFiles:
+        return self._binding.scoped().files()
+
+    async def _ls(self, run: Runner, /, path: str) -> LsResult:
+        try:
+            return LsResult(entries=[_info(file) for file in await run.call(self._files().list, path)])
+        except FileError as error:
+            # No folder is there before something lies in it.
+            return LsResult(entries=[]) if error.reason == "missing" else LsResult(error=_said(error))
+        except StoreError as error:
+            return LsResult(error=_said(error))
+
+    ls, als = faces(_ls)
+
+    async def _read(self, run: Runner, /, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        try:
+            text = await run.call(self._files().read, file_path)
+        except (FileError, StoreError) as error:
+            return ReadResult(error=_said(error))
+        return slice_read_response(FileData(content=text, encoding="utf-8"), offset, limit)
+
+    read, aread = faces(_read)
+
+    async def _write(self, run: Runner, /, file_path: str, content: str) -> WriteResult:
+        try:
+            await run.call(self._files().write, file_path, content, origin=Origin.ASSISTANT)
+        except (InvalidInputError, StoreError) as error:
+            return WriteResult(error=_said(error))
+        return WriteResult(path=file_path)
+
+    write, awrite = faces(_write)
+
+    async def _edit(
+        self, run: Runner, /, file_path: str, old_string: str, new_string: str, replace_all: bool = False
+    ) -> EditResult:
+        files = self._files()
+        try:
+            times = (await run.call(files.read, file_path)).count(old_string) if old_string else 0
+            await run.call(files.edit, file_path, old_string, new_string, all=replace_all, origin=Origin.ASSISTANT)
+        except (InvalidInputError, StoreError) as error:
+            return EditResult(error=_said(error))
+        return EditResult(path=file_path, occurrences=times)
+
+    edit, aedit = faces(_edit)
+
+    async def _delete(self, run: Runner, /, file_path: str) -> DeleteResult:
+        try:
+            await run.call(self._files().delete, file_path)
+        except (InvalidInputError, StoreError) as error:
+            return DeleteResult(error=_said(error))
+        return DeleteResult(path=file_path)
+
+    delete, adelete = faces(_delete)
+
+    async def _glob(self, run: Runner, /, pattern: str, path: str | None = None) -> GlobResult:
+        try:
+            found = await run.call(self._files().glob, pattern, path or "/")
+        except (FileError, StoreError) as error:
+            return GlobResult(error=_said(error))
+        return GlobResult(matches=[_info(file) for file in found])
+
+    glob, aglob = faces(_glob)
+
+    async def _grep(
+        self,
+        run: Runner,
+        /,
+        pattern: str,
+        path: str | None = None,
+        glob: str | None = None,
+        *,
+        max_count: int | None = None,
+    ) -> GrepResult:
+        limit = None if max_count is None else max(max_count, 0) + 1
+        try:
+            found = await run.call(self._files().grep, pattern, path or "/", pattern=glob, limit=limit)
+        except (FileError, StoreError) as error:
+            return GrepResult(error=_said(error))
+        shown = found if limit is None else found[: limit - 1]
+        matches = [GrepMatch(path=match.path, line=match.line, text=match.text) for match in shown]
+        return GrepResult(matches=matches, truncated=len(shown) < len(found))
+
+    grep, agrep = faces(_grep)
+
+    async def _upload_files(self, run: Runner, /, files: Sequence[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """Write files that the program has; whose words they are nobody knows."""
+        made = []
+        for path, content in files:
+            failed: str | None = None
+            try:
+                await run.call(self._files().write, path, content.decode(), origin=Origin.IMPORTED)
+            except UnicodeDecodeError:
+                failed = "a file of a memory is text in UTF-8"
+            except (InvalidInputError, StoreError) as error:
+                failed = _code(error)
+            made.append(FileUploadResponse(path=path, error=failed))
+        return made
+
+    upload_files, aupload_files = faces(_upload_files)
+
+    async def _download_files(self, run: Runner, /, paths: Sequence[str]) -> list[FileDownloadResponse]:
+        made = []
+        for path in paths:
+            try:
+                text = await run.call(self._files().read, path)
+                made.append(FileDownloadResponse(path=path, content=text.encode()))
+            except FileError as error:
+                made.append(FileDownloadResponse(path=path, error=_code(error)))
+            except StoreError as error:
+                # `MemoryMiddleware` ends the run for any other error.
+                _log.warning("the agent goes on without %s: %s", path, error)
+                made.append(FileDownloadResponse(path=path, error="file_not_found"))
+        return made
+
+    download_files, adownload_files = faces(_download_files)
+
+
+def _info(file: File) -> FileInfo:
+    path = f"{file.path}/" if file.folder else file.path
+    info = FileInfo(path=path, is_dir=file.folder, size=file.size)
+    if file.modified_at is not None:
+        info["modified_at"] = file.modified_at.isoformat()
+    return info
+
+
+def _said(error: Exception) -> str:
+    return f"Error: {_AWAY if isinstance(error, StoreError) else error}"
+
+
+def _code(error: Exception) -> str:
+    if isinstance(error, FileError):
+        return _CODES.get(error.reason, "invalid_path")
+    return _AWAY if isinstance(error, StoreError) else str(error)

@@ -1,0 +1,382 @@
+"""Free files: written, changed, moved, taken back, and kept byte for byte."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid_memory import EventKind, File, HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory.errors import FileError, InvalidInputError
+from hybrid_memory.files.units import units
+from tests.doubles import end_of, events_of, texts
+from tests.faces import Face, Open
+
+TRIP = "# Trip\n\nWe go to Rome in May.\n\n- Book a hotel\n- Buy tickets\n"
+
+
+@pytest.fixture
+def memory(request: pytest.FixtureRequest, opened: Open) -> HybridMemory:
+    """On a file with the async face, else in memory."""
+    params = request.node.callspec.params if hasattr(request.node, "callspec") else {}
+    return opened(embedder="none") if params.get("face") == "async" else opened(embedder="none", url="memory://")
+
+
+def paths(files: list[File]) -> list[str]:
+    return [f"{file.path}/" if file.folder else file.path for file in files]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n",
+        "no newline at the end",
+        "one\r\ntwo\r\n\r\nthree\r\n",
+        "mixed\r\nends\n\r\n",
+        "\n\n  leading\n\n\n\nmany\n\n",
+        "tabs\tand  spaces   \n   \n",
+        TRIP,
+        "# 行程\n\n五月去罗马。\n\n- 订酒店\n- 买票\n",
+        "---\ntitle: x\n---\n\n# A\n## B\n\ntext\n",
+        "```python\na = 1\n\nb = 2\n```\n\n- [ ] open\n  more\n\n  still more\n1. one\n2. two\n",
+        "twice\n\ntwice\n\ntwice",
+        "🎂\n\n\u3000全角空格\u3000\n\x0b\n",
+        "a" * 200_000 + "\n\n" + "- b\n" * 2_000,
+    ],
+    ids=lambda text: repr(text[:20]),
+)
+def test_what_is_written_is_read_letter_for_letter(face: Face, alice: ScopedMemory, text: str) -> None:
+    files = face(alice.files())
+    file = files.write("/a.md", text)
+    assert files.read("/a.md") == text
+    assert (file.path, file.size, file.folder, file.read_only) == ("/a.md", len(text.encode()), False, False)
+    assert files.list() == [file]
+    assert files.write("/a.md", text) == file
+    assert len(files.history("/a.md")) == 1
+
+
+@given(st.text(alphabet=" \n\r\tab-#`*1.中🎂", max_size=60))
+def test_pieces_one_after_another_are_the_text(text: str) -> None:
+    assert "".join(unit.words + unit.tail for unit in units(text)) == text
+
+
+def test_a_list_is_cut_into_items_and_a_heading_stays_with_what_follows() -> None:
+    assert [unit.words for unit in units(TRIP)] == [
+        "# Trip\n\nWe go to Rome in May.",
+        "- Book a hotel",
+        "- Buy tickets",
+    ]
+    fenced = "Run:\n```sh\na\n\n- b\n```\n\nThen stop."
+    assert [unit.words for unit in units(fenced)] == ["Run:\n```sh\na\n\n- b\n```", "Then stop."]
+
+
+def test_files_are_listed_by_folder(face: Face, alice: ScopedMemory) -> None:
+    files = face(alice.files())
+    assert files.list() == []
+    for path, text in {
+        "/AGENTS.md": "Use tabs.",
+        "/plans/2026/trip.txt": "Rome",
+        "/plans/b.md": "四",
+        "/计划.md": "x",
+    }.items():
+        files.write(path, text)
+    assert paths(files.list()) == ["/AGENTS.md", "/plans/", "/计划.md"]
+    assert paths(files.list("/plans/")) == ["/plans/2026/", "/plans/b.md"]
+    assert next(file.size for file in files.list() if file.folder) == len("Rome") + len("四".encode())
+    assert paths(files.list("/", deep=True)) == ["/AGENTS.md", "/plans/2026/trip.txt", "/plans/b.md", "/计划.md"]
+    with pytest.raises(FileError, match="no folder '/none'") as error:
+        files.list("/none")
+    assert error.value.reason == "missing"
+    with pytest.raises(FileError, match="is a file") as error:
+        files.list("/AGENTS.md")
+    assert error.value.reason == "file"
+
+
+def test_a_file_is_edited_inserted_into_moved_and_deleted(face: Face, alice: ScopedMemory) -> None:
+    files = face(alice.files())
+    files.write("/notes/trip.md", TRIP)
+    files.edit("/notes/trip.md", "Rome", "Paris")
+    files.insert("/notes/trip.md", 5, "- Pack")
+    files.insert("/notes/trip.md", 0, "Top\n")
+    files.insert("/notes/trip.md", 8, "End")
+    text = "Top\n" + TRIP.replace("Rome", "Paris").replace("hotel\n", "hotel\n- Pack\n") + "End\n"
+    assert files.read("/notes/trip.md") == text
+    files.edit("/notes/trip.md", "- ", "* ", all=True)
+    assert files.read("/notes/trip.md") == text.replace("- ", "* ")
+    files.rename("/notes", "/old")
+    assert paths(files.list(deep=True)) == ["/old/trip.md"]
+    files.delete("/old")
+    assert files.list() == []
+    changes = [(one.path, one.change) for one in files.history("/old/trip.md")]
+    assert changes == [
+        *(("/notes/trip.md", change) for change in ("write", "edit", "insert", "insert", "insert", "edit")),
+        ("/old/trip.md", "rename"),
+        ("/old/trip.md", "delete"),
+    ]
+
+
+def test_undo_goes_back_change_by_change_and_history_keeps_all(face: Face, alice: ScopedMemory) -> None:
+    files = face(alice.files())
+    for text in ("one\n", "one\n\ntwo\n", "two\n"):
+        files.write("/a.md", text)
+    files.rename("/a.md", "/b.md")
+    files.delete("/b.md")
+    assert texts(alice.recall("two")) == []
+    assert files.undo("/b.md") is not None
+    assert texts(alice.recall("two")) == ["two"]
+    assert files.undo("/b.md") is None
+    assert paths(files.list()) == ["/a.md"]
+    assert (files.undo("/a.md"), files.read("/a.md")) == (files.list()[0], "one\n\ntwo\n")
+    assert sorted(texts(alice.recall("one two"))) == ["one", "two"]
+    files.undo("/a.md")
+    assert files.read("/a.md") == "one\n"
+    assert texts(alice.recall("two")) == []
+    assert files.undo("/a.md") is None
+    with pytest.raises(FileError, match=r"no change of '/a\.md' to undo"):
+        files.undo("/a.md")
+    files.write("/a.md", "three")
+    assert files.undo("/a.md") is None
+    assert [one.text for one in files.history("/a.md") if not one.removed][:3] == ["one\n", "one\n\ntwo\n", "two\n"]
+
+
+BAD_PATHS: list[tuple[Any, str]] = [
+    ("notes.md", "begins with '/'"),
+    ("", "begins with '/'"),
+    ("/../etc/passwd", "no name of a file"),
+    ("/notes/../../x", "no name of a file"),
+    ("/notes/./x", "no name of a file"),
+    ("/.../x", "no name of a file"),
+    ("/notes/%2e%2e/x", "percent"),
+    ("/notes/%2E%2E%2Fx", "percent"),
+    ("/a%00b", "percent"),
+    ("/a\x00b", "control characters"),
+    ("/a\nb", "control characters"),
+    ("/a\\..\\b", "backslash"),
+    ("/ a", "no name of a file"),
+    ("/" + "x" * 256, "255 bytes"),
+    ("/" + "中" * 86, "255 bytes"),
+    ("/x" * 501, "1000 characters"),
+    ("/\ud800", "lone surrogate"),
+    (None, "text"),
+    (b"/a", "text"),
+]
+
+
+@pytest.mark.parametrize(("path", "told"), BAD_PATHS, ids=repr)
+def test_a_path_is_checked_before_anything_changes(face: Face, alice: ScopedMemory, path: Any, told: str) -> None:
+    files = face(alice.files())
+    calls: list[Any] = [
+        lambda: files.write(path, "x"),
+        lambda: files.read(path),
+        lambda: files.edit(path, "a", "b"),
+        lambda: files.insert(path, 0, "b"),
+        lambda: files.delete(path),
+        lambda: files.rename(path, "/b"),
+        lambda: files.rename("/b", path),
+        lambda: files.history(path),
+        lambda: files.undo(path),
+        lambda: files.list(path),
+        lambda: files.glob("*", path),
+        lambda: files.grep("x", path),
+    ]
+    for call in calls:
+        with pytest.raises(InvalidInputError, match=told):
+            call()
+    assert alice.count() == 0
+
+
+def test_what_cannot_be_a_file_is_refused(face: Face, alice: ScopedMemory) -> None:
+    files = face(alice.files())
+    files.write("/a/b.md", "x\n\nx")
+    files.write("/d", "y")
+    wrong: list[tuple[Any, str, str]] = [
+        (lambda: files.write("/a", "x"), "folder", "is a folder"),
+        (lambda: files.write("/", "x"), "folder", "is a folder|names a folder"),
+        (lambda: files.write("/a/", "x"), "folder", "names a folder"),
+        (lambda: files.write("/a/b.md/c", "x"), "path", "is a file"),
+        (lambda: files.write("/c", "a\x00b"), "text", "NUL"),
+        (lambda: files.write("/c", "x" * 1_000_001), "text", "1,000,000"),
+        (lambda: files.read("/c"), "missing", "no file '/c'"),
+        (lambda: files.read("/a"), "folder", "is a folder"),
+        (lambda: files.edit("/a/b.md", "x", "y"), "several", "2 times .* lines 1, 3"),
+        (lambda: files.edit("/a/b.md", "z", "y"), "absent", "not in"),
+        (lambda: files.edit("/a/b.md", "", "y"), "absent", "empty"),
+        (lambda: files.edit("/c", "x", "y"), "missing", "no file"),
+        (lambda: files.insert("/a/b.md", 4, "y"), "line", "has 3 lines, got 4"),
+        (lambda: files.insert("/c", 0, "y"), "missing", "no file"),
+        (lambda: files.delete("/c"), "missing", "no file"),
+        (lambda: files.delete("/"), "read_only", "root"),
+        (lambda: files.rename("/c", "/d"), "missing", "no file"),
+        (lambda: files.rename("/a", "/a/c"), "path", "cannot become"),
+        (lambda: files.history("/c"), "missing", "no file"),
+        (lambda: files.undo("/c"), "missing", "no change"),
+    ]
+    before = alice.count()
+    for call, reason, told in wrong:
+        with pytest.raises(FileError, match=told) as error:
+            call()
+        assert error.value.reason == reason, told
+    with pytest.raises(InvalidInputError, match="text"):
+        files.write("/c", b"x")  # type: ignore[arg-type]
+    with pytest.raises(FileError, match="there is a file") as taken:
+        files.rename("/d", "/a/b.md")
+    assert taken.value.reason == "exists"
+    assert alice.count() == before
+
+
+def test_what_stays_is_not_written_again_and_recall_finds_what_stands(face: Face, alice: ScopedMemory) -> None:
+    files = face(alice.files())
+    files.write("/notes/trip.md", TRIP, origin="assistant")
+    before = len(events_of(alice, EventKind.MESSAGE))
+    files.edit("/notes/trip.md", "Buy tickets", "Buy cheap tickets", origin="assistant")
+    assert len(events_of(alice, EventKind.MESSAGE)) == before + 1
+    found = alice.recall("cheap tickets", k=1)[0].record
+    assert (found.text, found.metadata["file"], found.origin) == ("- Buy cheap tickets", "/notes/trip.md", "assistant")
+    assert "- Buy tickets" not in texts(alice.recall("tickets"))
+    files.delete("/notes/trip.md")
+    assert alice.recall("Rome tickets hotel") == []
+    files.undo("/notes/trip.md")
+    assert len(alice.recall("Rome tickets hotel")) == 3
+
+
+def test_a_call_is_made_once_and_follows_its_source(face: Face, alice: ScopedMemory) -> None:
+    said = alice.remember("My flight leaves at nine.").ids[0]
+    files = face(alice.files())
+    for _ in range(2):
+        files.write("/a.md", "Flight: nine.\n", id="call-1", source=said)
+    files.insert("/a.md", 1, "Bag: red.", id="call-2")
+    files.insert("/a.md", 1, "Bag: red.", id="call-2")
+    assert files.read("/a.md") == "Flight: nine.\nBag: red.\n"
+    assert [one.origin for one in files.history("/a.md")] == ["assistant", "assistant"]
+
+
+def test_the_past_and_a_rollback(face: Face, alice: ScopedMemory) -> None:
+    files = face(alice.files())
+    files.write("/a.md", "one\n")
+    position = end_of(alice)
+    files.write("/a.md", "two\n")
+    files.write("/b.md", "b")
+    then = face(alice.at(position).files())
+    assert (then.read("/a.md"), paths(then.list()), then.list()[0].read_only) == ("one\n", ["/a.md"], True)
+    with pytest.raises(InvalidInputError, match="view of the past"):
+        then.write("/a.md", "three")
+    alice.rollback(position)
+    assert (files.read("/a.md"), paths(files.list())) == ("one\n", ["/a.md"])
+    files.write("/a.md", "one\n\nfour\n")
+    assert files.read("/a.md") == "one\n\nfour\n"
+    files.undo("/a.md")
+    assert files.read("/a.md") == "one\n"
+
+
+def test_patterns_and_words_find_files(face: Face, alice: ScopedMemory) -> None:
+    files = face(alice.files())
+    for path, text in {
+        "/a.md": "red\nblue [x]\r\n",
+        "/n/b.md": "blue\n",
+        "/n/d/c.txt": "blue blue\n",
+        "/n/d/e.md": "",
+    }.items():
+        files.write(path, text)
+    assert paths(files.glob("*.md")) == ["/a.md", "/n/b.md", "/n/d/e.md"]
+    assert paths(files.glob("n/*.md")) == ["/n/b.md"]
+    assert paths(files.glob("n/**/*.{md,txt}")) == ["/n/b.md", "/n/d/c.txt", "/n/d/e.md"]
+    assert paths(files.glob("[a-b].md", "/n")) == ["/n/b.md"]
+    assert paths(files.glob("[!b].md")) == ["/a.md", "/n/d/e.md"]
+    assert paths(files.glob("**", "/n/d")) == ["/n/d/c.txt", "/n/d/e.md"]
+    assert [(one.path, one.line, one.text) for one in files.grep("blue")] == [
+        ("/a.md", 2, "blue [x]"), ("/n/b.md", 1, "blue"), ("/n/d/c.txt", 1, "blue blue"),
+    ]  # fmt: skip
+    assert [one.path for one in files.grep("[x]")] == ["/a.md"]
+    assert [one.path for one in files.grep("blue", "/n", pattern="*.txt")] == ["/n/d/c.txt"]
+    assert [one.path for one in files.grep("blue", "/n/b.md")] == ["/n/b.md"]
+    assert len(files.grep("blue", limit=1)) == 1
+    with pytest.raises(FileError, match="empty"):
+        files.grep("")
+
+
+WORDS = st.sampled_from(["a", "b c", "- d", "- e", "# f", "中文", "```", "g: h"])
+TEXT = st.lists(WORDS, max_size=5).map("\n\n".join) | st.lists(WORDS, max_size=5).map("\n".join)
+PATH = st.sampled_from(["/a", "/b/c", "/b/d", "/b"])
+STEP = st.one_of(
+    st.tuples(st.just("write"), PATH, TEXT),
+    st.tuples(st.just("edit"), PATH, WORDS, WORDS),
+    st.tuples(st.just("insert"), PATH, st.integers(0, 4), WORDS),
+    st.tuples(st.just("delete"), PATH),
+    st.tuples(st.just("rename"), PATH, PATH),
+)
+
+
+@given(st.lists(STEP, max_size=12))
+def test_any_changes_leave_what_a_dict_would_have(steps: list[tuple[Any, ...]]) -> None:
+    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
+        ann = memory.scoped(user="ann")
+        files, kept = ann.files(), dict[str, str]()
+        for verb, *given_ in steps:
+            try:
+                wanted = _oracle(kept, verb, *given_)
+            except LookupError:
+                with pytest.raises(FileError):
+                    getattr(files, verb)(*given_)
+            else:
+                getattr(files, verb)(*given_)
+                kept = wanted
+            assert {file.path: files.read(file.path) for file in files.list(deep=True)} == kept
+            assert all(file.size == len(kept[file.path].encode()) for file in files.list(deep=True))
+        found = set(texts(ann.history()))
+        assert found == {unit.words for text in kept.values() for unit in units(text) if unit.words}
+
+
+def _oracle(  # noqa: C901 - all that a dict needs to be a file system
+    kept: dict[str, str], verb: str, path: str, *given_: Any
+) -> dict[str, str]:
+    """What a dict of texts is after a change; raises LookupError where that cannot be."""
+    inside = [other for other in kept if other.startswith(f"{path}/")]
+    if verb == "write":
+        if inside or any(path.startswith(f"{other}/") for other in kept):
+            raise LookupError
+        return {**kept, path: given_[0]}
+    if verb in ("edit", "insert") and path in kept:
+        text = kept[path]
+        if verb == "edit":
+            if text.count(given_[0]) != 1:
+                raise LookupError
+            return {**kept, path: text.replace(*given_)}
+        lines = text.splitlines(keepends=True)
+        if given_[0] > len(lines):
+            raise LookupError
+        if given_[0] == len(lines) and lines and not lines[-1].endswith("\n"):
+            lines[-1] += "\n"
+        return {**kept, path: "".join([*lines[: given_[0]], given_[1] + "\n", *lines[given_[0] :]])}
+    moved = [other for other in (path, *inside) if other in kept]
+    if not moved or verb in ("edit", "insert"):
+        raise LookupError
+    rest = {other: text for other, text in kept.items() if other not in moved}
+    if verb == "delete":
+        return rest
+    new = given_[0]
+    if new == path or new.startswith(f"{path}/"):
+        raise LookupError
+    for other in moved:
+        there = new + other[len(path) :]
+        if there in kept or any(one.startswith(f"{there}/") or there.startswith(f"{one}/") for one in kept):
+            raise LookupError
+        rest[there] = kept[other]
+    return rest
+
+
+def test_of_writers_at_once_none_is_lost(store: str) -> None:
+    def write(writer: int) -> None:
+        with open_memory(MemoryConfig(url=store, embedder="none", power_safe=False)) as memory:
+            for row in range(5):
+                memory.scoped(user="ann").files().insert("/a.md", 0, f"- writer {writer} row {row}")
+
+    with open_memory(MemoryConfig(url=store, embedder="none", power_safe=False)) as memory:
+        files = memory.scoped(user="ann").files()
+        files.write("/a.md", "")
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(write, range(4)))
+        assert len(files.read("/a.md").splitlines()) == 20

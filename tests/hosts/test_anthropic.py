@@ -1,0 +1,262 @@
+"""Claude's memory tool on a memory: as the SDK's own tool behaves, and through the SDK's own runner."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from anthropic import Anthropic, AsyncAnthropic
+from anthropic.lib.tools import ToolError
+from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
+
+from hybrid_memory import HybridMemory, ScopedMemory
+from hybrid_memory_hosts.anthropic import HybridAsyncMemoryTool, HybridMemoryTool
+from tests.doubles import texts
+from tests.faces import Open
+
+TEXT = "# Notes\n\n- likes tea\n- lives in Rome\n\nEnd"
+
+COMMANDS: list[dict[str, Any]] = [
+    {"command": "view", "path": "/memories"},
+    {"command": "create", "path": "/memories/a.md", "file_text": TEXT},
+    {"command": "create", "path": "/memories/a.md", "file_text": "again"},
+    {"command": "create", "path": "/memories/empty.txt", "file_text": ""},
+    {"command": "create", "path": "/memories/旅行/罗马.md", "file_text": "五月去罗马。\n"},
+    {"command": "create", "path": "/memories/x/y/z/deep.md", "file_text": "x" * 1500},
+    {"command": "create", "path": "/memories/x/.hidden", "file_text": "x"},
+    {"command": "create", "path": "/memories/big.md", "file_text": "line\n" * 3000},
+    {"command": "view", "path": "/memories"},
+    {"command": "view", "path": "/memories/x"},
+    {"command": "view", "path": "/memories/旅行"},
+    {"command": "view", "path": "/memories/a.md"},
+    {"command": "view", "path": "/memories/empty.txt"},
+    {"command": "view", "path": "/memories/a.md", "view_range": [3, 4]},
+    {"command": "view", "path": "/memories/a.md", "view_range": [3, -1]},
+    {"command": "view", "path": "/memories/a.md", "view_range": [0, 2]},
+    {"command": "view", "path": "/memories/a.md", "view_range": [5, 99]},
+    {"command": "view", "path": "/memories/a.md", "view_range": [50, 60]},
+    {"command": "view", "path": "/memories/a.md", "view_range": [3]},
+    {"command": "view", "path": "/memories/none.md"},
+    {"command": "view", "path": "/memories/none"},
+    {"command": "view", "path": "/etc/passwd"},
+    {"command": "view", "path": "notes.md"},
+    {"command": "view", "path": "/memories/../../etc/passwd"},
+    {"command": "create", "path": "/memories/../x.md", "file_text": "x"},
+    {"command": "create", "path": "/elsewhere/x.md", "file_text": "x"},
+    {"command": "str_replace", "path": "/memories/a.md", "old_str": "Rome", "new_str": "Oslo"},
+    {"command": "str_replace", "path": "/memories/a.md", "old_str": "Rome", "new_str": "Oslo"},
+    {"command": "str_replace", "path": "/memories/a.md", "old_str": "- l", "new_str": "* l"},
+    {"command": "str_replace", "path": "/memories/a.md", "old_str": "\n\nEnd", "new_str": ""},
+    {"command": "str_replace", "path": "/memories/旅行/罗马.md", "old_str": "五月", "new_str": "六月\n"},
+    {"command": "str_replace", "path": "/memories/none.md", "old_str": "a", "new_str": "b"},
+    {"command": "str_replace", "path": "/memories/x", "old_str": "a", "new_str": "b"},
+    {"command": "insert", "path": "/memories/a.md", "insert_line": 0, "insert_text": "Top"},
+    {"command": "insert", "path": "/memories/a.md", "insert_line": 3, "insert_text": "- two\n- three\n"},
+    {"command": "insert", "path": "/memories/a.md", "insert_line": 7, "insert_text": "Last"},
+    {"command": "insert", "path": "/memories/a.md", "insert_line": 99, "insert_text": "x"},
+    {"command": "insert", "path": "/memories/a.md", "insert_line": -1, "insert_text": "x"},
+    {"command": "insert", "path": "/memories/empty.txt", "insert_line": 0, "insert_text": "first"},
+    {"command": "insert", "path": "/memories/none.md", "insert_line": 0, "insert_text": "x"},
+    {"command": "insert", "path": "/memories/x", "insert_line": 0, "insert_text": "x"},
+    {"command": "view", "path": "/memories/a.md"},
+    {"command": "rename", "old_path": "/memories/a.md", "new_path": "/memories/b.md"},
+    {"command": "rename", "old_path": "/memories/a.md", "new_path": "/memories/c.md"},
+    {"command": "rename", "old_path": "/memories/b.md", "new_path": "/memories/empty.txt"},
+    {"command": "rename", "old_path": "/memories/b.md", "new_path": "/memories/x"},
+    {"command": "rename", "old_path": "/memories/x", "new_path": "/memories/new/x"},
+    {"command": "rename", "old_path": "/memories/b.md", "new_path": "/other/b.md"},
+    {"command": "view", "path": "/memories/new/x/y/z/deep.md"},
+    {"command": "delete", "path": "/memories/new"},
+    {"command": "delete", "path": "/memories/new"},
+    {"command": "delete", "path": "/memories/b.md"},
+    {"command": "delete", "path": "/memories"},
+    {"command": "delete", "path": "/memories/../x"},
+    {"command": "view", "path": "/memories"},
+]
+
+
+@pytest.fixture
+def ann(opened: Open) -> ScopedMemory:
+    return opened(embedder="none", url="memory://").scoped(user="ann", session="s1")
+
+
+def told(tool: Any, command: dict[str, Any]) -> tuple[bool, str]:
+    """Whether it went well, and the text, without the sizes of folders, which are those of a disk there."""
+    try:
+        return True, re.sub(
+            r"(?m)^\S+\t(?=\S+(/|/memories)$|/memories$)|^\S+\t(?=/memories/\w+$)", "", str(tool.call(command))
+        )
+    except ToolError as error:
+        return False, str(error)
+
+
+def test_it_answers_as_the_tool_of_the_sdk_does(ann: ScopedMemory, tmp_path: Path) -> None:
+    ours, theirs = HybridMemoryTool(ann), BetaLocalFilesystemMemoryTool(str(tmp_path))
+    assert ours.to_dict() == theirs.to_dict()
+    for command in COMMANDS:
+        expected = told(theirs, command)
+        assert told(ours, command) == expected, command
+
+
+async def test_its_async_twin_answers_the_same(ann: ScopedMemory, opened: Open) -> None:
+    other = opened(embedder="none").scoped(user="ann", session="s1")
+    blocking, awaited = HybridMemoryTool(ann), HybridAsyncMemoryTool(other)
+    for command in COMMANDS:
+        try:
+            answer: tuple[bool, str] = (True, await awaited.call(command))
+        except ToolError as error:
+            answer = (False, str(error))
+        try:
+            expected: tuple[bool, str] = (True, blocking.call(command))
+        except ToolError as error:
+            expected = (False, str(error))
+        assert answer == expected, command
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        ({"command": "view"}, "path is missing"),
+        ({"command": "fly", "path": "/memories"}, "Input should be 'view'"),
+        ({}, "Field required"),
+        ({"command": "create", "path": "/memories/a"}, "file_text is missing"),
+        ({"command": "create", "path": "/memories/%2e%2e/x", "file_text": "x"}, "percent encoding"),
+        ({"command": "create", "path": "/memories/a\x00", "file_text": "x"}, "control characters"),
+        ({"command": "create", "path": "/memories/a", "file_text": "\x00"}, "NUL"),
+        ({"command": "rename", "old_path": "/memories", "new_path": "/memories/y"}, "Cannot rename the /memories dir"),
+        ({"command": "view", "path": "/memoriesx"}, "must start with /memories"),
+        ({"command": "delete", "path": "/memories/profile.md"}, "'/memories/profile.md' is made by the memory"),
+        ({"command": "create", "path": "/memories/profile.md", "file_text": "- home: Oslo"}, "below /memories/notes/"),
+        (
+            {"command": "create", "path": "/memories/facts/x.md", "file_text": "- a: b"},
+            "in /memories/facts/knowledge.md",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_the_model(ann: ScopedMemory, command: dict[str, Any], error: str) -> None:
+    with pytest.raises(ToolError, match=re.escape(error)):
+        HybridMemoryTool(ann).call(command)
+    assert ann.files().list() == []
+
+
+def test_the_models_own_view_of_what_is_known(ann: ScopedMemory) -> None:
+    ann.remember("I live in Rome. I'm allergic to peanuts.")
+    ann.block("task").put("Book a hall.")
+    tool = HybridMemoryTool(ann)
+    listing = tool.call({"command": "view", "path": "/memories"})
+    assert [line.partition("\t")[2] for line in listing.splitlines()[1:]] == [
+        "/memories", "/memories/blocks/", "/memories/blocks/task.md", "/memories/facts/",
+        "/memories/facts/knowledge.md", "/memories/profile.md",
+    ]  # fmt: skip
+    assert "     1\t- home: Rome" in tool.call({"command": "view", "path": "/memories/profile.md"})
+    command = {"command": "str_replace", "path": "/memories/blocks/task.md", "old_str": "hall", "new_str": "room"}
+    assert "     1\tBook a room." in tool.call(command)
+    assert str(ann.blocks()["task"].origin) == "assistant"
+
+
+class Claude:
+    """A server that speaks the Messages API: says what it was told to say, and keeps what it was asked."""
+
+    def __init__(self, inputs: list[dict[str, Any]]) -> None:
+        self.asked: list[dict[str, Any]] = []
+        calls = iter(inputs)
+        claude = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                claude.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                given = next(calls, None)
+                said: dict[str, Any] = {"type": "text", "text": "Done."}
+                if given is not None:
+                    said = {"type": "tool_use", "id": f"toolu_{len(claude.asked)}", "name": "memory", "input": given}
+                body = json.dumps(
+                    {
+                        "id": f"msg_{len(claude.asked)}", "type": "message", "role": "assistant", "model": "claude",
+                        "content": [said], "stop_reason": "end_turn" if given is None else "tool_use",
+                        "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
+                    }
+                ).encode()  # fmt: skip
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *args: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self._thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02})
+        self._thread.start()
+
+    @property
+    def results(self) -> list[tuple[str, bool]]:
+        """What the tool answered, and whether that was an error."""
+        turns = [turn for asked in self.asked for turn in asked["messages"] if turn["role"] == "user"]
+        blocks = [block for turn in turns for block in turn["content"] if isinstance(block, dict)]
+        # Of one conversation a client sends all anew, or only what came since.
+        found = {block["tool_use_id"]: block for block in blocks if block["type"] == "tool_result"}
+        return [(str(block["content"]), bool(block.get("is_error"))) for block in found.values()]
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self._thread.join()
+        self.server.server_close()
+
+
+SCRIPT: list[dict[str, Any]] = [
+    {"command": "view", "path": "/memories"},
+    {"command": "create", "path": "/memories/trip.md", "file_text": "The trip goes to Lisbon.\n"},
+    {"command": "str_replace", "path": "/memories/trip.md", "old_str": "Madrid", "new_str": "Porto"},
+    {"command": "insert", "path": "/memories/trip.md", "insert_line": 1, "insert_text": "- Buy tickets"},
+    {"command": "view", "path": "/memories/../secret"},
+    {"command": "rename", "old_path": "/memories/trip.md", "new_path": "/memories/trips/lisbon.md"},
+]
+
+
+@pytest.fixture
+def claude() -> Iterator[Claude]:
+    server = Claude(SCRIPT)
+    yield server
+    server.close()
+
+
+def check_run(claude: Claude, memory: HybridMemory) -> None:
+    """What the model saw, and what any other host finds now."""
+    assert claude.asked[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
+    assert [failed for _, failed in claude.results] == [False, False, True, False, True, False]
+    assert "old_str `Madrid` did not appear verbatim in /memories/trip.md" in claude.results[2][0]
+    assert "would escape /memories" in claude.results[4][0]
+    elsewhere = memory.scoped(user="ann", session="another")
+    assert elsewhere.files().read("/trips/lisbon.md") == "The trip goes to Lisbon.\n- Buy tickets\n"
+    assert texts(elsewhere.recall("Where does the trip go?", k=1)) == ["The trip goes to Lisbon."]
+    assert str(elsewhere.recall("trip Lisbon", k=1)[0].record.origin) == "assistant"
+
+
+def test_the_sdks_runner_calls_it(claude: Claude, ann: ScopedMemory, opened: Open) -> None:
+    memory = opened(embedder="none")
+    tool = HybridMemoryTool(memory.scoped(user="ann", session="s1"))
+    with Anthropic(api_key="none", base_url=claude.url, max_retries=0) as client:
+        final = client.beta.messages.tool_runner(
+            model="claude", max_tokens=100, messages=[{"role": "user", "content": "Plan my trip."}], tools=[tool]
+        ).until_done()
+    assert [block.type for block in final.content] == ["text"]
+    check_run(claude, memory)
+
+
+async def test_the_sdks_async_runner_calls_it(claude: Claude, opened: Open) -> None:
+    memory = opened(embedder="none")
+    tool = HybridAsyncMemoryTool(memory.scoped(user="ann", session="s1"))
+    async with AsyncAnthropic(api_key="none", base_url=claude.url, max_retries=0) as client:
+        runner = client.beta.messages.tool_runner(
+            model="claude", max_tokens=100, messages=[{"role": "user", "content": "Plan my trip."}], tools=[tool]
+        )
+        await runner.until_done()
+    check_run(claude, memory)

@@ -1,0 +1,318 @@
+"""Google's ADK, with a scripted model behind its real runner."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+from google.adk.agents.run_config import RunConfig
+from google.adk.errors.already_exists_error import AlreadyExistsError
+from google.adk.errors.session_not_found_error import SessionNotFoundError
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.adk.memory.memory_entry import MemoryEntry
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.runners import Runner
+from google.adk.sessions import InMemorySessionService
+from google.adk.sessions.base_session_service import GetSessionConfig
+from google.adk.sessions.session import Session
+from google.adk.tools.preload_memory_tool import PreloadMemoryTool
+from google.genai import types
+from pydantic import Field
+
+from hybrid_memory import HybridMemory, Message, Role
+from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
+from hybrid_memory_hosts.google_adk import HybridMemoryService, HybridSessionService, memory_tools
+from tests.hosts.conftest import Broken
+
+WHO: dict[str, Any] = {"app_name": "app", "user_id": "alice"}
+
+
+def content(role: str, *parts: Any) -> types.Content:
+    return types.Content(role=role, parts=[types.Part(**part) for part in parts])
+
+
+def said(words: str, **fields: Any) -> Event:
+    return Event(author="user", invocation_id="i1", content=content("user", {"text": words}), **fields)
+
+
+EVENTS = [
+    said("I live in Berlin."),
+    Event(
+        author="helper",
+        invocation_id="i1",
+        long_running_tool_ids={"c2"},
+        content=content(
+            "model",
+            {"text": "Look it up.", "thought": True, "thought_signature": b"sig"},
+            {"text": "One moment."},
+            {"function_call": {"id": "c1", "name": "fetch_page", "args": {"at": None, "n": [1]}}},
+            {"function_call": {"id": "c2", "name": "nop", "args": {}}},
+            {"inline_data": {"data": b"\x00\xff", "mime_type": "image/png"}},
+        ),
+    ),
+    Event(
+        author="helper",
+        invocation_id="i1",
+        content=content(
+            "user",
+            {"function_response": {"id": "c1", "name": "fetch_page", "response": {"status": 200, "rows": [1]}}},
+            {"function_response": {"id": "c2", "name": "nop", "response": {"result": "done"}}},
+        ),
+    ),
+    Event(author="helper", invocation_id="i1", actions=EventActions(state_delta={"seen": None, "n": [1]})),
+    Event(author="helper", invocation_id="i1", content=types.Content(role="model", parts=[])),
+    Event(author="helper", invocation_id="i1", content=content("model", {"text": ""})),
+    Event(author="helper", invocation_id="i1", content=content("model", {"text": "柏林。"}), turn_complete=True),
+]
+
+
+class Scripted(BaseLlm):
+    """Answers from a list; keeps what it was sent."""
+
+    model: str = "scripted"
+    answers: list[Any] = Field(default_factory=list)
+    sent: list[LlmRequest] = Field(default_factory=list)
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        self.sent.append(llm_request.model_copy(deep=False, update={"contents": list(llm_request.contents)}))
+        answer = self.answers.pop(0)
+        part = {"text": answer} if isinstance(answer, str) else {"function_call": answer}
+        yield LlmResponse(content=content("model", part))
+
+    @property
+    def shown(self) -> str:
+        """All that the model was told; where a preloaded memory stands depends on the version."""
+        request = self.sent[-1]
+        said = [part.text or "" for one in request.contents for part in one.parts or ()]
+        return "\n".join([str(request.config.system_instruction), *said])
+
+
+def runner(memory: HybridMemory, model: Scripted, *tools: Any, **agent: Any) -> Runner:
+    return Runner(
+        app_name="app",
+        agent=LlmAgent(name="helper", model=model, tools=[*tools], **agent),
+        session_service=HybridSessionService(memory),
+        memory_service=HybridMemoryService(memory),
+    )
+
+
+async def say(run: Runner, user: str, session: str, words: str) -> list[Event]:
+    return [
+        event
+        async for event in run.run_async(
+            user_id=user,
+            session_id=session,
+            new_message=content("user", {"text": words}),
+            run_config=RunConfig(max_llm_calls=5),
+        )
+    ]
+
+
+@pytest.fixture
+def service(memory: HybridMemory) -> HybridSessionService:
+    return HybridSessionService(memory)
+
+
+async def filled(service: HybridSessionService, *events: Event, session_id: str = "s1") -> Session:
+    session = await service.create_session(**WHO, session_id=session_id)
+    for event in events:
+        await service.append_event(session, event.model_copy(deep=True))
+    return session
+
+
+async def again(service: HybridSessionService, session_id: str = "s1", **config: Any) -> Session:
+    found = await service.get_session(**WHO, session_id=session_id, config=GetSessionConfig(**config))
+    assert found is not None
+    return found
+
+
+class TestSessions:
+    async def test_events_come_back_as_they_were(self, service: HybridSessionService) -> None:
+        session = await filled(service, *EVENTS)
+        found = await again(service)
+        assert found.events == session.events == EVENTS
+        assert found.state == session.state == {"seen": None, "n": [1]}
+        assert found.last_update_time == session.last_update_time == EVENTS[-1].timestamp
+
+    async def test_the_newest_or_later_events_alone(self, service: HybridSessionService) -> None:
+        await filled(service, said("one", timestamp=10.0), said("two", timestamp=20.0), said("three", timestamp=30.0))
+
+        async def words(**config: Any) -> list[str]:
+            return [event.content.parts[0].text for event in (await again(service, **config)).events]  # type: ignore[union-attr,index,misc]
+
+        assert await words(num_recent_events=2) == ["two", "three"]
+        assert await words(num_recent_events=0) == []
+        assert await words(after_timestamp=20.0) == ["two", "three"]
+        assert await words(after_timestamp=20.0, num_recent_events=1) == ["three"]
+
+    async def test_state_follows_its_prefix(self, service: HybridSessionService, memory: HybridMemory) -> None:
+        first = await service.create_session(
+            **WHO, session_id="s1", state={"app:a": 1, "user:u": 1, "own": 1, "temp:t": 1}
+        )
+        assert first.state == {"app:a": 1, "user:u": 1, "own": 1}
+        delta = {"app:a": 2, "user:u": 2, "own": 2, "temp:t": 2}
+        event = await service.append_event(first, said("hi", actions=EventActions(state_delta=delta)))
+        assert first.state == {"app:a": 2, "user:u": 2, "own": 2, "temp:t": 2}
+        assert "temp:t" not in event.actions.state_delta
+        assert (await again(service)).state == {"app:a": 2, "user:u": 2, "own": 2}
+        second = await service.create_session(**WHO, session_id="s2")
+        assert second.state == {"app:a": 2, "user:u": 2}
+        bob = await service.create_session(app_name="app", user_id="bob")
+        assert bob.state == {"app:a": 2}
+        other = await service.create_session(app_name="other", user_id="alice")
+        assert other.state == {}
+        assert await service.get_user_state(**WHO) == {"u": 2}
+        await memory.aforget(user="alice")
+        assert await service.get_user_state(**WHO) == {}
+
+    async def test_they_are_made_listed_and_deleted(self, service: HybridSessionService, memory: HybridMemory) -> None:
+        await filled(service, said("one", timestamp=20.0), session_id=" s1 ")
+        await filled(service, said("two", timestamp=10.0), session_id="s2")
+        bob = await service.create_session(app_name="app", user_id="bob")
+        with pytest.raises(AlreadyExistsError):
+            await service.create_session(**WHO, session_id="s1")
+        listed = (await service.list_sessions(app_name="app")).sessions
+        assert [(one.user_id, one.id) for one in listed] == [("alice", "s2"), ("alice", "s1"), ("bob", bob.id)]
+        assert [one.events for one in listed] == [[], [], []]
+        await service.delete_session(**WHO, session_id="s1")
+        await service.delete_session(**WHO, session_id="nowhere")
+        assert await service.get_session(**WHO, session_id="s1") is None
+        assert [one.id for one in (await service.list_sessions(**WHO)).sessions] == ["s2"]
+        assert (await service.list_sessions(app_name="nowhere")).sessions == []
+        assert "one" in [one.text for one in memory.scoped(user="alice", agent="app").history()]
+        assert (await filled(service, session_id="s1")).events == []
+
+    async def test_an_event_that_is_given_again_changes_nothing(
+        self, service: HybridSessionService, broken: Broken
+    ) -> None:
+        session = await filled(service)
+        event = said("hi", actions=EventActions(state_delta={"user:n": 1, "own": 1}))
+        with broken(), pytest.raises(StoreUnavailableError):
+            await service.append_event(session, event)
+        assert (session.events, session.state) == ([], {})
+        for _ in range(2):
+            await service.append_event(session, event)
+        partial = said("h", partial=True)
+        assert await service.append_event(session, partial) is partial
+        assert session.events == (await again(service)).events == [event]
+        assert (await again(service)).state == {"user:n": 1, "own": 1}
+        with pytest.raises(SessionNotFoundError):
+            await service.append_event(session.model_copy(update={"id": "nowhere"}), said("hi"))
+
+    async def test_writers_at_the_same_time_lose_nothing(self, service: HybridSessionService) -> None:
+        session = await filled(service)
+        states = [EventActions(state_delta={f"user:{number}": number}) for number in range(20)]
+        given = [EVENTS[2].model_copy(update={"id": f"e{row}", "actions": state}) for row, state in enumerate(states)]
+        await asyncio.gather(*(service.append_event(session.model_copy(deep=True), event) for event in given))
+        found = await again(service)
+        assert sorted(event.id for event in found.events) == sorted(event.id for event in given)
+        assert all(event.content == EVENTS[2].content for event in found.events)
+        assert len(await service.get_user_state(**WHO)) == 20
+
+    async def test_other_hosts_read_words_calls_and_results(
+        self, service: HybridSessionService, memory: HybridMemory
+    ) -> None:
+        await filled(service, *EVENTS)
+        alice = memory.scoped(user="alice", agent="app", session="s1")
+        results = [(one.name, one.tool_call_id, one.text) for one in alice.history() if one.role is Role.TOOL]
+        assert results == [("fetch_page", "c1", '{"status": 200, "rows": [1]}'), ("nop", "c2", "done")]
+        assert "Berlin" in str(alice.facts())
+
+    async def test_what_another_host_wrote_is_shown(self, service: HybridSessionService, memory: HybridMemory) -> None:
+        calls: Any = [{"name": "add", "arguments": '{"a": 1}', "id": "c"}]
+        asked = Message(role=Role.ASSISTANT, content="Let me add.", tool_calls=calls)
+        alice = memory.scoped(user="alice", agent="app", session="s1")
+        alice.remember(["你好", asked, Message(role=Role.TOOL, content="2", name="add", tool_call_id="c")])
+        said_by, asked_by, result = (await again(service)).events
+        assert (said_by.author, asked_by.author) == ("user", "app")
+        assert said_by.content == content("user", {"text": "你好"})
+        assert asked_by.get_function_calls() == [types.FunctionCall(id="c", name="add", args={"a": 1})]
+        (answer,) = result.get_function_responses()
+        assert (answer.id, answer.response) == ("c", {"result": "2"})
+
+
+class TestMemories:
+    async def test_a_session_of_another_service_is_added_once(self, memory: HybridMemory) -> None:
+        elsewhere, service = InMemorySessionService(), HybridMemoryService(memory)
+        session = await elsewhere.create_session(**WHO, session_id="s1")
+        for event in EVENTS:
+            await elsewhere.append_event(session, event.model_copy(deep=True))
+        for _ in range(2):
+            await service.add_session_to_memory(session)
+        found = await service.search_memory(**WHO, query="Which city does she live in?")
+        assert found.memories[0].content == content("user", {"text": "I live in Berlin."})
+        assert found.memories[0].author == "user"
+        assert len(memory.scoped(user="alice", agent="app").history()) == len(EVENTS) + 1
+        for other in ({**WHO, "user_id": "bob"}, {**WHO, "app_name": "other"}):
+            assert (await service.search_memory(**other, query="Which city does she live in?")).memories == []
+        await service.delete_memory(**WHO, memory_id=found.memories[0].id)
+        await service.add_session_to_memory(session)
+        assert (await service.search_memory(**WHO, query="Which city does she live in?")).memories == []
+        with pytest.raises(InvalidInputError, match="which memory"):
+            await service.delete_memory(**WHO)
+
+    async def test_notes_are_added_as_they_are(self, memory: HybridMemory) -> None:
+        service = HybridMemoryService(memory)
+        entry = MemoryEntry(
+            content=content("user", {"text": "Alice likes green tea."}), custom_metadata={"topic": "tea"}
+        )
+        await service.add_memory(**WHO, memories=[entry])
+        (found,) = (await service.search_memory(**WHO, query="What does Alice like?")).memories
+        assert found.content.parts is not None
+        assert found.content.parts[0].text == "Alice likes green tea."
+        assert memory.scoped(user="alice", agent="app").history()[0].metadata == {"topic": "tea"}
+
+
+class TestAnAgent:
+    async def test_remembers_over_sessions_and_tells_users_apart(self, memory: HybridMemory) -> None:
+        model = Scripted(answers=["Noted.", "In Berlin.", "I do not know."])
+        run = runner(memory, model, PreloadMemoryTool())
+        for user, session in [("alice", "s1"), ("alice", "s2"), ("bob", "s1")]:
+            await run.session_service.create_session(app_name="app", user_id=user, session_id=session)
+        await say(run, "alice", "s1", "I live in Berlin.")
+        await say(run, "alice", "s2", "Which city do I live in?")
+        assert "user: I live in Berlin." in model.shown
+        await say(run, "bob", "s1", "Which city do I live in?")
+        assert "Berlin" not in model.shown
+
+    async def test_keeps_calls_results_and_state(self, memory: HybridMemory, service: HybridSessionService) -> None:
+        def add(a: int, b: int) -> int:
+            """Add."""
+            return a + b
+
+        model = Scripted(answers=[types.FunctionCall(name="add", args={"a": 1, "b": 2}), "Three."])
+        run = runner(memory, model, add, output_key="user:last")
+        await service.create_session(**WHO, session_id="s1")
+        events = await say(run, "alice", "s1", "1 and 2?")
+        found = await again(service)
+        assert found.events[1:] == events
+        assert [event.get_function_responses()[0].response for event in events if event.get_function_responses()] == [
+            {"result": 3}
+        ]
+        assert found.state == {"user:last": "Three."}
+
+    async def test_uses_the_memory_as_tools(
+        self, memory: HybridMemory, service: HybridSessionService, broken: Broken, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        note = types.FunctionCall(name="memory_remember", args={"text": "Alice likes green tea."})
+        run = runner(memory, Scripted(answers=[note, "Noted."]), *memory_tools(memory))
+        await service.create_session(**WHO, session_id="s1")
+        events = await say(run, "alice", "s1", "I like green tea.")
+        (answer,) = events[1].get_function_responses()
+        assert "Remembered" in str(answer.response)
+        alice = memory.scoped(user="alice", agent="app")
+        assert "Alice likes green tea." in [hit.record.text for hit in alice.recall("What does Alice like?")]
+        with broken(), caplog.at_level(logging.WARNING):
+            found = await HybridMemoryService(memory).search_memory(**WHO, query="tea with a word never asked for")
+        assert found.memories == [] or "Alice likes green tea." in str(found)
+        with pytest.raises(InvalidInputError, match="no memory tool"):
+            memory_tools(memory, names="memory_dream")

@@ -1,0 +1,262 @@
+"""The OpenAI Agents SDK, with a scripted model behind its real runner."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Callable
+from typing import Any, cast
+
+import pytest
+from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage, function_tool, set_tracing_disabled
+from agents.memory import Session, SessionSettings
+from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+
+from hybrid_memory import HybridMemory, Message, Role, ScopedMemory
+from hybrid_memory.errors import InvalidInputError, InvalidMessageError, InvalidScopeError, StoreUnavailableError
+from hybrid_memory_hosts.openai_agents import HybridSession, MemoryInput, memory_tools
+from tests.hosts.conftest import Broken
+
+set_tracing_disabled(True)
+
+ITEMS: list[Any] = [
+    {"role": "user", "content": "I live in Berlin."},
+    {"role": "user", "content": ""},
+    {
+        "role": "user",
+        "content": [
+            {"type": "input_text", "text": "What is this?"},
+            {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo=", "detail": "auto"},
+        ],
+    },
+    {
+        "id": "rs_1",
+        "type": "reasoning",
+        "summary": [{"type": "summary_text", "text": "A map."}, {"type": "summary_text", "text": "Look it up."}],
+        "encrypted_content": "gAAA",
+    },
+    {"id": "rs_2", "type": "reasoning", "summary": []},
+    {"id": "fc_1", "type": "function_call", "call_id": "c1", "name": "fetch_page", "arguments": '{"at": 1}'},
+    {"id": "fc_2", "type": "function_call", "call_id": "c2", "name": "add", "arguments": "not json"},
+    {"type": "function_call_output", "call_id": "c1", "output": "A page about trams."},
+    {"type": "function_call_output", "call_id": "c2", "output": [{"type": "input_text", "text": "2"}]},
+    {"id": "ws_1", "type": "web_search_call", "status": "completed", "action": {"type": "search", "query": "trams"}},
+    {"type": "custom_tool_call", "call_id": "c3", "name": "sh", "input": "ls"},
+    {"type": "custom_tool_call_output", "call_id": "c3", "output": ""},
+    {"type": "item_reference", "id": "msg_0"},
+    {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [{"type": "output_text", "text": "A tram map.", "annotations": [], "logprobs": []}],
+    },
+    {"role": "developer", "content": "Be brief."},
+    {"role": "assistant", "content": []},
+]
+
+
+def message(text: str) -> Any:
+    content: list[Any] = [ResponseOutputText(annotations=[], text=text, type="output_text")]
+    return ResponseOutputMessage(id="m", content=content, role="assistant", status="completed", type="message")
+
+
+def call(name: str, **arguments: Any) -> Any:
+    return ResponseFunctionToolCall(arguments=json.dumps(arguments), call_id="c1", name=name, type="function_call")
+
+
+class Scripted(Model):
+    """Answers from a list, or by a function of the input; keeps the inputs."""
+
+    def __init__(self, *answers: Any, by: Callable[[list[Any]], Any] | None = None) -> None:
+        self.answers, self.by = list(answers), by
+        self.inputs: list[list[Any]] = []
+
+    async def get_response(self, system_instructions: Any, input: Any, *args: Any, **kwargs: Any) -> ModelResponse:  # noqa: A002
+        self.inputs.append(list(input))
+        answer = self.answers.pop(0) if self.by is None else self.by(list(input))
+        output = [message(answer) if isinstance(answer, str) else answer]
+        return ModelResponse(output=output, usage=Usage(), response_id=None)
+
+    def stream_response(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        raise NotImplementedError
+
+    @property
+    def asked(self) -> str:
+        """What the user said last, as the model was shown it."""
+        return str([item["content"] for item in self.inputs[-1] if item.get("role") == "user"][-1])
+
+
+@pytest.fixture
+def alice(memory: HybridMemory) -> ScopedMemory:
+    return memory.scoped(user="alice", session="s1")
+
+
+async def run(agent: Agent[Any], words: str, **options: Any) -> Any:
+    return (await Runner.run(agent, words, **options)).final_output
+
+
+class TestASession:
+    async def test_items_come_back_as_they_were(self, alice: ScopedMemory) -> None:
+        session = HybridSession(alice)
+        assert isinstance(session, Session)
+        await session.add_items(ITEMS)
+        await session.add_items([])
+        assert await session.get_items() == ITEMS
+        assert await HybridSession(alice).get_items(4) == ITEMS[-4:]
+        assert await session.get_items(0) == []
+        assert len(await session.get_items(1_000)) == len(ITEMS)
+
+    async def test_the_settings_have_a_limit_and_a_call_wins(self, alice: ScopedMemory) -> None:
+        session = HybridSession(alice, session_settings=SessionSettings(limit=2))
+        await session.add_items(ITEMS)
+        assert await session.get_items() == ITEMS[-2:]
+        assert await session.get_items(limit=3) == ITEMS[-3:]
+
+    async def test_what_is_taken_away_can_be_recalled_until_it_is_forgotten(self, alice: ScopedMemory) -> None:
+        session = HybridSession(alice)
+        assert await session.pop_item() is None
+        await session.add_items(ITEMS)
+        assert [await session.pop_item() for _ in range(3)] == ITEMS[:-4:-1]
+        assert await session.get_items() == ITEMS[:-3]
+        await session.clear_session()
+        assert await session.get_items() == []
+        await session.add_items(ITEMS[:1])
+        assert await session.get_items() == ITEMS[:1]
+        assert len(await alice.ahistory()) == len(ITEMS) + 1
+        await alice.aforget(query="Berlin")
+        assert await session.get_items() == []
+        assert "Berlin" not in str(await alice.ahistory())
+
+    async def test_other_hosts_read_words_calls_and_results(self, alice: ScopedMemory) -> None:
+        await HybridSession(alice).add_items(ITEMS)
+        said = await alice.ahistory()
+        assert [one.text for one in said if one.role is Role.USER] == ["I live in Berlin.", "", "What is this?"]
+        assert [(one.name, one.tool_call_id) for one in said if one.role is Role.TOOL][:2] == [
+            ("fetch_page", "c1"),
+            ("add", "c2"),
+        ]
+        assert said[7].spoken_by == "web"
+        assert said[5].tool_calls[0].as_openai()["function"] == {"name": "fetch_page", "arguments": '{"at": 1}'}
+
+    async def test_what_another_host_wrote_is_shown(self, alice: ScopedMemory) -> None:
+        asked = Message(
+            role=Role.ASSISTANT,
+            content="Let me add.",
+            tool_calls=[{"name": "add", "arguments": {"a": 1}, "id": "c"}],  # type: ignore[list-item]
+        )
+        alice.remember(["你好", asked, Message(role=Role.TOOL, content="2", tool_call_id="c")])
+        session = HybridSession(alice)
+        assert await session.get_items() == [
+            {"role": "user", "content": "你好"},
+            {"role": "assistant", "content": "Let me add."},
+            {"type": "function_call", "call_id": "c", "name": "add", "arguments": '{"a": 1}'},
+            {"type": "function_call_output", "call_id": "c", "output": "2"},
+        ]
+        await session.pop_item()
+        last = await session.pop_item()
+        assert last is not None
+        assert last["type"] == "function_call"
+        assert [item.get("content") for item in await session.get_items()] == ["你好", "Let me add."]
+
+    async def test_nothing_is_written_of_what_cannot_be_kept(self, alice: ScopedMemory) -> None:
+        session = HybridSession(alice)
+        with pytest.raises(InvalidMessageError):
+            await session.add_items([{"role": "user", "content": "x"}, cast("Any", {"role": "user", "content": {1}})])
+        assert await session.get_items() == []
+        with pytest.raises(InvalidScopeError, match="which conversation"):
+            HybridSession(ScopedMemory(alice._runtime, alice.scope.owner))
+        with pytest.raises(InvalidInputError):
+            HybridSession(cast("Any", "sqlite:///memory.db"))
+
+    async def test_writers_at_the_same_time_lose_nothing(self, alice: ScopedMemory) -> None:
+        async def write(number: int) -> None:
+            pair: list[Any] = [
+                {"role": "user", "content": f"{number}?"},
+                {"role": "assistant", "content": f"{number}!"},
+            ]
+            await HybridSession(alice).add_items(pair)
+
+        await asyncio.gather(*map(write, range(20)), HybridSession(alice).pop_item())
+        held = [str(item["content"]) for item in await HybridSession(alice).get_items()]  # type: ignore[typeddict-item]
+        assert len(held) in (39, 40)
+        assert all(held[row + 1] == f"{words[:-1]}!" for row, words in enumerate(held[:-1]) if words.endswith("?"))
+
+
+class TestAnAgent:
+    async def test_remembers_over_sessions_and_tells_users_apart(self, memory: HybridMemory) -> None:
+        model = Scripted("Noted.", "In Berlin.", "I do not know.")
+        agent = Agent(name="helper", model=model)
+        shown = RunConfig(call_model_input_filter=MemoryInput(lambda user: memory.scoped(user=user)))
+        for user, session, words in [
+            ("alice", "s1", "I live in Berlin."),
+            ("alice", "s2", "Which city do I live in?"),
+            ("bob", "s1", "Which city do I live in?"),
+        ]:
+            held = HybridSession(memory.scoped(user=user, session=session))
+            await run(agent, words, session=held, run_config=shown, context=user)
+            if user == "bob":
+                assert model.asked == "Which city do I live in?"
+        alice = model.inputs[1][-1]["content"]
+        assert "lives in: Berlin" in alice
+        assert "I live in Berlin." in alice
+        assert alice.endswith("\n\nWhich city do I live in?")
+        held = HybridSession(memory.scoped(user="alice", session="s2"))
+        assert (await held.get_items())[0] == {"role": "user", "content": "Which city do I live in?"}
+
+    async def test_goes_on_in_its_session_with_calls_and_results(self, alice: ScopedMemory) -> None:
+        @function_tool
+        def add(a: int, b: int) -> int:
+            """Add."""
+            return a + b
+
+        model = Scripted(call("add", a=1, b=2), "Three.", "Three, as I said.")
+        agent = Agent(name="helper", model=model, tools=[add])
+        assert await run(agent, "1 and 2?", session=HybridSession(alice)) == "Three."
+        held = await HybridSession(alice).get_items()
+        assert [item.get("type", item.get("role")) for item in held] == [
+            "user", "function_call", "function_call_output", "message",
+        ]  # fmt: skip
+        await run(agent, "Again?", session=HybridSession(alice))
+        assert [item for item in model.inputs[2] if item.get("type") != "message"][:3] == held[:3]
+
+    async def test_uses_the_memory_as_tools(self, memory: HybridMemory) -> None:
+        model = Scripted(call("memory_remember", text="Alice likes green tea."), "Noted.", call("memory_recall"), "Hm.")
+        agent = Agent(name="helper", model=model, tools=[*memory_tools(lambda user: memory.scoped(user=user))])
+        assert await run(agent, "I like green tea.", context="alice") == "Noted."
+        (hit,) = memory.scoped(user="alice").recall("What does Alice like?")
+        assert hit.record.text == "Alice likes green tea."
+        await run(agent, "What do I like?", context="alice")
+        assert "query" in model.inputs[-1][-1]["output"]
+        with pytest.raises(InvalidInputError, match="no memory tool"):
+            memory_tools(memory.scoped(user="alice"), names="memory_dream")
+
+    async def test_is_shown_a_note_before_the_blocks_of_a_turn(self, alice: ScopedMemory) -> None:
+        alice.remember("I live in Berlin.")
+        model = Scripted("Berlin.")
+        agent = Agent(name="helper", model=model)
+        asked: list[Any] = [
+            {"role": "user", "content": [{"type": "input_text", "text": "Where do I live?"}]},
+            {"role": "user", "content": [{"type": "input_image", "image_url": "https://example.org/a.png"}]},
+        ]
+        await Runner.run(agent, asked, run_config=RunConfig(call_model_input_filter=MemoryInput(alice)))
+        note, question = model.inputs[0][0]["content"]
+        assert "Berlin" in note["text"]
+        assert question["text"] == "Where do I live?"
+        assert model.inputs[0][1] == asked[1]
+
+    async def test_goes_on_without_memory_where_the_store_fails(
+        self, memory: HybridMemory, broken: Broken, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        alice = memory.scoped(user="alice")
+        model = Scripted("Hello.", call("memory_remember", text="Tea."), "I cannot keep it.")
+        agent = Agent(name="helper", model=model, tools=[*memory_tools(alice)])
+        with broken(), caplog.at_level(logging.WARNING):
+            shown = RunConfig(call_model_input_filter=MemoryInput(alice))
+            assert await run(agent, "What do I drink?", run_config=shown) == "Hello."
+            assert await run(agent, "Keep it.") == "I cannot keep it."
+            with pytest.raises(StoreUnavailableError):  # the session is all that there is of the conversation
+                await HybridSession(memory.scoped(user="alice", session="s1")).get_items()
+        assert "goes on without memory" in caplog.text
+        assert "cannot be reached" in model.inputs[-1][-1]["output"]

@@ -1,0 +1,250 @@
+"""Pydantic AI, with its own function model behind real agents."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+from pydantic_ai import Agent
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+from hybrid_memory import HybridMemory, Message, Role, ScopedMemory
+from hybrid_memory.errors import InvalidConfigError, InvalidInputError, InvalidScopeError, StoreUnavailableError
+from hybrid_memory_hosts.pydantic_ai import HybridMemoryCapability, HybridMessageHistory, memory_toolset
+from hybrid_memory_hosts.pydantic_messages import from_model_messages, to_model_messages
+from tests.hosts.conftest import Broken
+
+AT = "2026-05-01T12:00:00Z"
+C1, C2, C3 = ({"tool_call_id": name, "timestamp": AT} for name in ("c1", "c2", "c3"))
+SAID: list[ModelMessage] = ModelMessagesTypeAdapter.validate_python(
+    [
+        {
+            "kind": "request",
+            "instructions": "Help.",
+            "run_id": "r1",
+            "parts": [
+                {"part_kind": "system-prompt", "content": "Be brief.", "timestamp": AT},
+                {"part_kind": "user-prompt", "content": "I live in Berlin.", "timestamp": AT},
+            ],
+        },
+        {
+            "kind": "response",
+            "timestamp": AT,
+            "model_name": "m",
+            "usage": {"input_tokens": 3, "output_tokens": 4},
+            "parts": [
+                {"part_kind": "thinking", "content": "Look it up.", "signature": "s"},
+                {"part_kind": "text", "content": "One moment."},
+                {"part_kind": "tool-call", "tool_name": "fetch_page", "args": {"at": 1}, "tool_call_id": "c1"},
+                {"part_kind": "tool-call", "tool_name": "add", "args": '{"a": ', "tool_call_id": "c2"},
+                {"part_kind": "tool-call", "tool_name": "nop", "args": None, "tool_call_id": "c3"},
+                {"part_kind": "text", "content": ""},
+            ],
+        },
+        {
+            "kind": "request",
+            "parts": [
+                {"part_kind": "tool-return", "tool_name": "fetch_page", "content": {"x": [1]}, **C1},
+                {"part_kind": "retry-prompt", "tool_name": "add", "content": "bad", **C2},
+                {"part_kind": "tool-return", "tool_name": "nop", "content": None, **C3},
+                {
+                    "part_kind": "user-prompt",
+                    "timestamp": AT,
+                    "content": ["What is this?", {"kind": "image-url", "url": "https://example.org/a.png"}],
+                },
+            ],
+        },
+        {"kind": "response", "parts": [], "timestamp": AT},
+        {
+            "kind": "request",
+            "parts": [
+                {"part_kind": "retry-prompt", "content": "Answer in words.", "tool_call_id": "x", "timestamp": AT},
+                {"part_kind": "user-prompt", "content": "", "timestamp": AT},
+                {"part_kind": "user-prompt", "content": [""], "timestamp": AT},
+                {"part_kind": "tool-return", "tool_name": "nop", "content": "", "tool_call_id": "c4", "timestamp": AT},
+            ],
+        },
+        {"kind": "request", "parts": []},
+        {"kind": "response", "parts": [{"part_kind": "text", "content": "A map."}], "timestamp": AT},
+    ]
+)  # fmt: skip
+
+
+class Scripted:
+    """Answers from a list; keeps what it was sent."""
+
+    __name__ = "scripted"  # a function has one, and the host asks for it
+
+    def __init__(self, *answers: str | ToolCallPart) -> None:
+        self.answers, self.sent = list(answers), list[list[ModelMessage]]()
+
+    def __call__(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        self.sent.append(messages)
+        answer = self.answers.pop(0)
+        return ModelResponse(parts=[TextPart(answer) if isinstance(answer, str) else answer])
+
+    @property
+    def asked(self) -> str:
+        """What the user said last, as the model was shown it."""
+        parts = [part for message in self.sent[-1] for part in message.parts if isinstance(part, UserPromptPart)]
+        return str(parts[-1].content)
+
+    @property
+    def answered(self) -> str:
+        """What a tool gave last."""
+        parts = [part for message in self.sent[-1] for part in message.parts if isinstance(part, ToolReturnPart)]
+        return str(parts[-1].content)
+
+
+@pytest.fixture
+def alice(memory: HybridMemory) -> ScopedMemory:
+    return memory.scoped(user="alice", session="s1")
+
+
+@pytest.fixture
+def whose(memory: HybridMemory) -> Callable[[str], ScopedMemory]:
+    """The memory for the deps of a run: a user, in one session."""
+    return lambda user: memory.scoped(user=user, session="s1")
+
+
+class TestAHistory:
+    async def test_messages_come_back_as_they_were(self, alice: ScopedMemory) -> None:
+        assert to_model_messages(from_model_messages(SAID)) == SAID
+        history = HybridMessageHistory(alice)
+        history.add(SAID[:3])
+        await history.aadd(SAID[3:])
+        assert history.messages() == await history.amessages() == SAID
+
+    async def test_a_window_begins_with_a_turn_and_parts_no_call(self, alice: ScopedMemory) -> None:
+        history = HybridMessageHistory(alice)
+        await history.aadd([SAID[0], SAID[1], SAID[2], SAID[-1]])
+        (asked, answer) = await history.amessages(3)
+        assert asked.parts == SAID[2].parts[3:]
+        assert answer == SAID[-1]
+
+    async def test_it_begins_anew_and_the_log_keeps_all(self, alice: ScopedMemory) -> None:
+        history = HybridMessageHistory(alice)
+        history.add(SAID[:1])
+        history.clear()
+        assert history.messages() == []
+        await history.aadd(SAID[:1])
+        await history.aclear()
+        assert [one.text for one in alice.history()] == 2 * ["Be brief.", "I live in Berlin."]
+
+    def test_other_hosts_read_words_calls_and_results(self, alice: ScopedMemory) -> None:
+        HybridMessageHistory(alice).add(SAID)
+        said = alice.history()
+        results = [(one.name, one.tool_call_id, one.text) for one in said if one.role is Role.TOOL]
+        assert results[:2] == [("fetch_page", "c1", '{"x": [1]}'), ("add", "c2", "bad")]
+        assert [one.text for one in said if one.spoken_by == "user"] == ["I live in Berlin.", "What is this?", "", ""]
+        (asked,) = [one for one in said if one.tool_calls]
+        assert [call.arguments for call in asked.tool_calls] == [{"at": 1}, '{"a": ', {}]
+        assert str(alice.facts()) != "[]"
+
+    def test_what_another_host_wrote_is_shown(self, alice: ScopedMemory) -> None:
+        calls: Any = [{"name": "add", "arguments": {"a": 1}, "id": "c"}]
+        asked = Message(role=Role.ASSISTANT, content="Let me add.", tool_calls=calls)
+        alice.remember(["你好", asked, Message(role=Role.TOOL, content="2", tool_call_id="c")])
+        said, answer, result = HybridMessageHistory(alice).messages()
+        assert isinstance(said, ModelRequest)
+        assert [part.content for part in said.parts if isinstance(part, UserPromptPart)] == ["你好"]
+        assert isinstance(answer, ModelResponse)
+        assert answer.tool_calls == [ToolCallPart("add", {"a": 1}, "c")]
+        (part,) = result.parts
+        assert isinstance(part, ToolReturnPart)
+        assert (part.tool_name, part.content, part.tool_call_id) == ("add", "2", "c")
+
+    def test_a_memory_without_a_session_is_refused(self, memory: HybridMemory) -> None:
+        with pytest.raises(InvalidScopeError, match="which conversation"):
+            HybridMessageHistory(memory.scoped(user="alice"))
+
+    async def test_writers_at_the_same_time_keep_their_messages_whole(self, alice: ScopedMemory) -> None:
+        history = HybridMessageHistory(alice)
+        await asyncio.gather(*(history.aadd(SAID[:3]) for _ in range(10)))
+        assert await history.amessages() == 10 * SAID[:3]
+
+
+class TestAnAgent:
+    async def test_remembers_and_tells_users_apart(self, whose: Callable[[str], ScopedMemory]) -> None:
+        model = Scripted("Noted.", "In Berlin.", "I do not know.")
+        agent = Agent(FunctionModel(model), deps_type=str, capabilities=[HybridMemoryCapability(whose)])
+        await agent.run("I live in Berlin.", deps="alice")
+        result = await agent.run("Which city do I live in?", deps="alice")
+        assert "lives in: Berlin" in model.asked
+        assert "user: I live in Berlin." in model.asked
+        assert "lives in: Berlin" not in str(result.all_messages())
+        await agent.run("Which city do I live in?", deps="bob")
+        assert model.asked == "Which city do I live in?"
+        assert len(whose("alice").history()) == 4
+
+    async def test_goes_on_in_its_session_with_calls_and_results(self, whose: Callable[[str], ScopedMemory]) -> None:
+        model = Scripted(ToolCallPart("add", {"a": 1, "b": 2}, "c1"), "Three.", "As I said.")
+        agent = Agent(
+            FunctionModel(model), deps_type=str, instructions="Help.", capabilities=[HybridMemoryCapability(whose)]
+        )
+
+        @agent.tool_plain
+        def add(a: int, b: int) -> int:
+            return a + b
+
+        first = await agent.run("1 and 2?", deps="alice")
+        history = HybridMessageHistory(whose("alice"))
+        assert await history.amessages() == first.all_messages()
+        second = await agent.run("Again?", deps="alice", message_history=await history.amessages())
+        assert await history.amessages() == second.all_messages()
+
+    async def test_keeps_nothing_where_that_is_wanted(self, whose: Callable[[str], ScopedMemory]) -> None:
+        agent = Agent(
+            FunctionModel(Scripted("Hm.")), deps_type=str, capabilities=[HybridMemoryCapability(whose, keep=False)]
+        )
+        await agent.run("I live in Berlin.", deps="alice")
+        assert whose("alice").history() == []
+
+    async def test_uses_the_memory_as_tools(self, whose: Callable[[str], ScopedMemory]) -> None:
+        model = Scripted(
+            ToolCallPart("memory_remember", {"text": "Alice likes green tea."}, "c1"), "Noted.",
+            ToolCallPart("memory_recall", {}, "c2"), "Hm.",
+        )  # fmt: skip
+        agent = Agent(FunctionModel(model), deps_type=str, toolsets=[memory_toolset(whose)])
+        assert (await agent.run("I like green tea.", deps="alice")).output == "Noted."
+        assert whose("alice").recall("What does Alice like?")[0].record.text == "Alice likes green tea."
+        assert (await agent.run("What do I like?", deps="alice")).output == "Hm."
+        assert "query" in model.answered
+        with pytest.raises(InvalidInputError, match="no memory tool"):
+            memory_toolset(whose, names=["memory_dream"])
+
+    async def test_goes_on_without_memory_where_the_store_fails(
+        self, whose: Callable[[str], ScopedMemory], broken: Broken, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        model = Scripted(ToolCallPart("memory_remember", {"text": "Tea."}, "c1"), "Hello.")
+        agent = Agent(
+            FunctionModel(model),
+            deps_type=str,
+            capabilities=[HybridMemoryCapability(whose)],
+            toolsets=[memory_toolset(whose)],
+        )
+        with broken(), caplog.at_level(logging.WARNING):
+            assert (await agent.run("What do I drink?", deps="alice")).output == "Hello."
+            with pytest.raises(StoreUnavailableError):  # the history is all that there is of the conversation
+                HybridMessageHistory(whose("alice")).messages()
+        assert "goes on without memory" in caplog.text
+        assert "are not kept: the disk is gone" in caplog.text
+        assert "cannot be reached" in model.answered
+
+    async def test_what_is_no_memory_is_said(self) -> None:
+        agent = Agent(FunctionModel(Scripted("x")), capabilities=[HybridMemoryCapability(cast("Any", lambda _: None))])
+        with pytest.raises(InvalidConfigError, match="give the memory of an owner"):
+            await agent.run("Hello.")
