@@ -50,7 +50,7 @@ def show(made: Figure, description: str) -> None:
     label = escape(description)
     opened = f'<svg class="plot" role="img" aria-label="{label}"{drawn[4:].split(">", 1)[0]}><title>{label}</title>'
     drawn = f"{opened}<style>{style}</style>{drawn.split('>', 1)[1]}"
-    publish_display_data({"image/svg+xml": drawn, "text/plain": description})
+    publish_display_data({"image/svg+xml": drawn, "text/plain": description})  # type: ignore[no-untyped-call]
 
 
 def stacked(axes: Any, names: list[str], parts: dict[str, list[float]], looks: dict[str, tuple[str, str]]) -> None:
