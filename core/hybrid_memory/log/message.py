@@ -1,4 +1,4 @@
-"""One turn of a conversation, framework-free and lossless."""
+"""One message of a conversation, independent of any framework and lossless."""
 
 from __future__ import annotations
 
@@ -220,13 +220,13 @@ class Message(CheckedModel):
 
     @property
     def made_of(self) -> tuple[str, ...]:
-        """Ids of the messages that a note was made of, where it says so in ``extra``; it is forgotten with them."""
+        """Ids of the messages that a note was made from, if ``extra`` states them; the note is forgotten with them."""
         ids = self.extra.get("made_of")
         return tuple(name for name in ids if isinstance(name, str)) if isinstance(ids, list) else ()
 
     @property
     def replaces(self) -> int | None:
-        """Position of the message whose place it takes because it was edited; None for all others."""
+        """Position of the message that this edited one replaces; None for all others."""
         place = self.extra.get(REPLACES)
         return place if isinstance(place, int) and not isinstance(place, bool) and place > 0 else None
 
@@ -246,7 +246,7 @@ DRAWN = 100
 
 
 class Messages(list[Message]):
-    """Messages, oldest first; a list that a notebook draws."""
+    """Messages, oldest first; a list with a rich display in notebooks."""
 
     def _repr_html_(self) -> str:
         shown = (
