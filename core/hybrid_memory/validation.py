@@ -52,7 +52,7 @@ class CheckedModel(BaseModel):
 
     @classmethod
     def of(cls, fields: Mapping[Any, Any]) -> Self:
-        """The model with these fields; unlike with keyword arguments, a key may turn out not to be a string."""
+        """The model with these fields; raises `invalid_error` also for keys that are not strings."""
         _refuse_iterators(fields, cls.invalid_error)
         try:
             return cls.model_validate(dict(fields))

@@ -1,4 +1,4 @@
-"""A prompt, ready to be sent: its sections, what did not fit, and for each part why it stands as it does."""
+"""A prompt, ready to be sent: its sections, what did not fit, and the reason for how each part is shown."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def _as_dict(message: Message, marked: bool) -> dict[str, Any]:
 
 
 def context_of(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit], config: CompactionConfig) -> Context:
-    """The prompt with everything that it says of itself; ``hits`` is all that was recalled for it."""
+    """The prompt with all its metadata; ``hits`` is everything recalled for it."""
     parts = plan.parts
     sections = _sections(seen, plan)
     passing = seen.costs.count(parts.note) if seen.request.layout == "classic" else 0
@@ -226,7 +226,7 @@ def context_of(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit], config: 
 
 
 def _preface(plan: PromptPlan) -> str:
-    """What the last message has in front of the question's own words."""
+    """What the last message has before the question's own words."""
     question = plan.parts.question
     said = [*(message for message, _ in plan.parts.turns), *([] if question is None else [question])]
     if not said or not plan.laid:
@@ -255,7 +255,7 @@ def _sections(seen: PromptView, plan: PromptPlan) -> dict[str, str]:
 
 
 def _breakpoints(laid: Sequence[Message]) -> tuple[int, ...]:
-    """After the system message, and after all of it: the next prompt begins with these messages."""
+    """After the system message, and after everything: the next prompt begins with these messages."""
     first = [0] if laid and laid[0].role is Role.SYSTEM else []
     return tuple(dict.fromkeys([*first, len(laid) - 1])) if laid else ()
 

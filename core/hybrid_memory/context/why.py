@@ -1,4 +1,4 @@
-"""``why``: the chain from a fact, a profile field, a summary line or a hit back to the turns."""
+"""``why``: from a fact, a profile field, a summary line or a hit back to the turns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_CHAIN = 20
 
 
 async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Explanation:
-    """What it is, who or what read it, what it replaced, and the words that it comes from.
+    """What it is, how it was extracted, what it replaced, and the original words.
 
     Raises:
         InvalidInputError: it is none of these, or not of this owner.
@@ -59,7 +59,7 @@ async def _of_fact(run: Runner, services: Services, scope: Scope, fact: Fact, kn
 
 
 def _chain(fact: Fact, known: dict[int, Fact]) -> list[Fact]:
-    """The fact, and what it replaced, newest first."""
+    """The fact and those it replaced, newest first."""
     chain = [fact]
     while len(chain) < MAX_CHAIN and (before := known.get(chain[-1].supersedes or 0)) is not None:
         chain.append(before)

@@ -1,4 +1,4 @@
-"""``why_not``: what kept a turn from being among the first hits of a recall."""
+"""``why_not``: why a turn was not among the first hits of a recall."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ TOLD = 3
 
 
 async def why_not(run: Runner, services: Services, request: Request, scope: Scope, what: Any) -> Explanation:
-    """Where the turn stands for this query and what it lacks, or why no path of the recall found it.
+    """The turn's rank for this query and what it lacks, or why no path of the recall found it.
 
     Raises:
-        InvalidInputError: nothing of this owner is behind it, or no turn.
+        InvalidInputError: this owner has no turn there.
     """
     event = (await behind(run, services, scope, what))[0]
     if event.kind is not EventKind.MESSAGE:
@@ -69,7 +69,7 @@ def _row(hits: Sequence[Hit], position: int) -> int | None:
 
 
 def _outranked(hits: Sequence[Hit], place: int, k: int) -> Iterator[str]:
-    """What the turn has less of than the last hit that came back."""
+    """The signals in which the turn falls behind the last returned hit."""
     mine, last = hits[place], hits[min(k, place) - 1]
     yield mine.arithmetic
     yield f"the last that comes back: {last.arithmetic}"
@@ -85,7 +85,7 @@ def _outranked(hits: Sequence[Hit], place: int, k: int) -> Iterator[str]:
 
 
 async def _missed(run: Runner, view: View, request: Request, position: int, depth: int) -> AsyncIterator[str]:
-    """Why no path brought the turn in."""
+    """Why no path found the turn."""
     records = await run.call(view.index.get, [position])
     where = narrowed(view, request.where)
     if not records:
@@ -106,7 +106,7 @@ async def _missed(run: Runner, view: View, request: Request, position: int, dept
 
 
 def barriers(record: Record, where: Where) -> Iterator[str]:
-    """What of the search leaves the record out."""
+    """The search conditions that exclude the record."""
     parts: dict[str, dict[str, Any]] = {
         f"it is of another session than {where.scope.session!r}": {"scope": where.scope.owner},
         f"it is a {record.kind}, and only others were asked for": {"kinds": frozenset()},

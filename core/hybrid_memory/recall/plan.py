@@ -1,4 +1,4 @@
-"""What a recall sets out to do: intent, names and times, by rules over the words of the query."""
+"""The plan of a recall: intent, names and times, by rules over the words of the query."""
 
 from __future__ import annotations
 
@@ -113,10 +113,9 @@ def plan(
 ) -> Plan:
     """Which paths run, and with which limits.
 
-    Vector and text run for every intent: on labelled sets neither did better with fewer candidates. A question that
-    weighs things takes half as many again by meaning. What is named verbatim brings in the exact path; a time, or a
-    question that goes back to what was before, the temporal one. Times count from ``now``; those that have not
-    begun are left out.
+    Vector and text run for every intent: on labelled sets neither did better with fewer candidates. Reasoning questions
+    get half as many candidates again by meaning. Literal names activate the exact path; times, and questions that refer
+    back, the temporal one. Times are relative to ``now``; those that have not begun are left out.
     """
     query = ends(query)
     kind, cue = intent(query) if wanted is Intent.AUTO else (wanted, "")
@@ -139,7 +138,7 @@ def plan(
 
 
 def _synonyms(query: str, groups: Sequence[Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """The members of groups that the query has, each with the others of its group."""
+    """The query's words that are in synonym groups, each with the others of its group."""
     folded_query = folded(query)
     found: dict[str, tuple[str, ...]] = {}
     for group in groups:
@@ -151,14 +150,14 @@ def _synonyms(query: str, groups: Sequence[Sequence[str]]) -> dict[str, tuple[st
 
 
 def _has(text: str, word: str) -> bool:
-    """Whether the text has the word, as a whole word, where its script has spaces between words."""
+    """Whether the text contains the word; as a whole word, if its script separates words by spaces."""
     before = rf"(?<!{LETTER})" if re.match(LETTER, word) else ""
     after = rf"(?!{LETTER})" if re.match(LETTER, word[-1:]) else ""
     return re.search(f"{before}{re.escape(word)}{after}", text) is not None
 
 
 def intent(query: str) -> tuple[Intent, str]:
-    """The intent, and the word that shows it; empty where none did and the intent is the default."""
+    """The intent, and the word that shows it; empty if none did and the intent is the default."""
     for kind, pattern in _PATTERNS.items():
         if found := pattern.search(query):
             return kind, found[0]
@@ -221,11 +220,11 @@ _NO_NAME = frozenset(
 
 
 def entities(query: str) -> tuple[Entity, ...]:
-    """What the query names, in order, each once, at most `MAX_ENTITIES`.
+    """The entities that the query names, in order, each once, at most `MAX_ENTITIES`.
 
-    Quoted words first claim their place, then paths, ids and names. An English name is a run of capitalised words; the
-    first word of a sentence alone is none, nor is a day or a month. A Chinese name is a surname with one or two
-    characters up to a particle, a verb or the end.
+    Quotations take precedence, then paths, ids and names. An English name is a run of capitalised words, except for a
+    single word at the start of a sentence, a day or a month. A Chinese name is a surname with one or two characters up
+    to a particle, a verb or the end.
     """
     taken: list[tuple[int, int, Entity]] = []
     for kind, found in (
@@ -244,7 +243,7 @@ def entities(query: str) -> tuple[Entity, ...]:
 
 
 def folded(text: str) -> str:
-    """The text as it is compared: without differences of width, case and spacing."""
+    """The text normalised for comparison: without differences of width, case and spacing."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().replace("’", "'").split())
 
 
@@ -296,7 +295,7 @@ def _chinese_names(query: str) -> Iterator[tuple[int, int]]:
 
 
 class EntityKind(StrEnum):
-    """What makes words of a query stand for one thing."""
+    """The kind of an entity in a query."""
 
     QUOTED = "quoted"
     PATH = "path"
@@ -306,12 +305,12 @@ class EntityKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Words of a query that stand for one thing, as they are written there."""
+    """Words of a query that name one thing, as written there."""
 
     text: str
     kind: EntityKind
 
     @property
     def verbatim(self) -> bool:
-        """Whether it is looked for word for word: all but names, which half of a chat's turns have."""
+        """Whether to search for it literally: all but names, which occur in half of a chat's turns."""
         return self.kind is not EntityKind.NAME

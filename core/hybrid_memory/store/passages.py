@@ -1,4 +1,4 @@
-"""What is embedded for turns that wait for their vector: those that say nothing without the turn that they answer."""
+"""Chooses what to embed for pending turns: some say nothing without the turn they answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def passages(
     embedder: str,
     embed: Callable[[list[str]], Awaitable[Floats]],
 ) -> dict[int, str]:
-    """By record id. "Alright." behind a question would be as near to it as what answers it."""
+    """The passages by record id. Otherwise "Alright." after a question would be as similar to it as a real answer."""
     texts: dict[int, str] = {}
     doubtful: dict[int, str] = {}
     for record, before in pending:

@@ -65,7 +65,7 @@ def redact(text: str, kinds: Collection[str] = KINDS) -> str:
 
 
 def findings(text: str, kinds: Collection[str] = KINDS) -> list[tuple[int, int, str]]:
-    """What is found where, ``text[start:end]`` of a kind, in order and without overlap."""
+    """The findings as ``text[start:end]`` with their kind, in order and without overlap."""
     plain = text.translate(_PLAIN)
     taken = bytearray(len(text))
     found = []
@@ -78,7 +78,7 @@ def findings(text: str, kinds: Collection[str] = KINDS) -> list[tuple[int, int, 
 
 
 def _spans(kind: str, text: str) -> list[tuple[int, int]]:
-    """Where something of this kind stands; what several rules find at one place is one finding."""
+    """The places of this kind; findings of several rules at one place count once."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(span for rule in RULES if rule.kind == kind for span in rule.spans(text)):
         if merged and start < merged[-1][1]:

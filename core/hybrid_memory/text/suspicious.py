@@ -1,7 +1,7 @@
-"""Texts that give orders to an assistant, told by set phrases of English and Chinese.
+"""Recognizes texts that give orders to an assistant, by set phrases of English and Chinese.
 
-Few and plain patterns: who writes "please call me back" or "you should test it" orders nothing. What is told here is
-counted and shown, and nothing more: that words of others have no authority does not rest on it.
+There are few patterns, all explicit: "please call me back" or "you should test it" are not orders to an assistant.
+Results are only counted and shown; that other people's words have no authority does not depend on this.
 """
 
 from __future__ import annotations

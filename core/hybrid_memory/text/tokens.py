@@ -1,4 +1,4 @@
-"""How many tokens a text, a message or a tool takes in a prompt, without a tokenizer's tables."""
+"""The number of tokens of a text, a message or a tool in a prompt, without a tokenizer's tables."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def estimate_tokens(text: str) -> int:
 
 
 def message_tokens(message: Message, count: TokenCounter) -> int:
-    """What the message takes in a prompt: its framing and role, name, content, tool calls and their ids.
+    """The tokens of a message in a prompt: its framing and role, name, content, tool calls and their ids.
 
-    Images, audio and files cost a flat number each; blocks of an unknown kind count as their JSON. The few tokens that
-    begin the model's answer belong to no message.
+    Images, audio and files cost a fixed number each; blocks of an unknown kind count as their JSON. The few tokens that
+    start the model's answer are not included.
     """
     total = MESSAGE_TOKENS + count(message.role.value)
     if message.name is not None:
@@ -94,7 +94,7 @@ def message_tokens(message: Message, count: TokenCounter) -> int:
 
 
 def schema_tokens(tools: Sequence[Mapping[str, Any]], count: TokenCounter) -> int:
-    """What the tools' schemas take in a prompt, as compact JSON."""
+    """The tokens of the tools' schemas in a prompt, as compact JSON."""
     return sum(count(_compact(dict(tool))) for tool in tools)
 
 
@@ -120,8 +120,8 @@ def _compact(value: Any) -> str:
 
 
 class TokenCounter(Protocol):
-    """Counts the tokens of a text, as the model that will read it does."""
+    """Counts the tokens of a text as the target model does."""
 
     def __call__(self, text: str, /) -> int:
-        """0 or more."""
+        """The number of tokens, 0 or more."""
         ...

@@ -1,4 +1,4 @@
-"""Where a ClickHouse is, read from a URL, and one client for it: of a server, or of the engine in this process."""
+"""Parses a ClickHouse URL and provides a client for the server or the embedded engine."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Connection:
         self._call("change", lambda client: client.command(sql, parameters=dict(parameters)))
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
-        """Insert these rows at once; on disk on return."""
+        """Insert these rows immediately; on disk on return."""
         self._call(
             "write to",
             lambda client: client.insert(table, rows, column_names=list(columns), settings=_INSERTING),
@@ -77,7 +77,7 @@ class Connection:
         )
 
     def _ping(self) -> None:
-        """Ask a server for a sign of life."""
+        """Check that the server responds."""
         options = self._address.options
         if "host" in options:
             kind = HTTPSConnection if options["secure"] else HTTPConnection
@@ -146,7 +146,7 @@ _FORMS = "use clickhouse://[user:password@]host[:8123]/database?table=name, clic
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What `clickhouse_connect.get_client` is to be given, the table, and the place as error messages say it."""
+    """Arguments for `clickhouse_connect.get_client`, the table, and the location as error messages show it."""
 
     table: str
     place: str
@@ -154,7 +154,7 @@ class Address:
 
     @property
     def secrets(self) -> list[str]:
-        """What no message is to have."""
+        """Strings that no message may contain."""
         user = self.options.get("username", "")
         return [self.options.get("password", ""), "" if user == "default" else user]
 

@@ -1,13 +1,14 @@
 """The schema of a store, as numbered migrations: applied in order, never edited after a release.
 
-Empty strings stand for absent parts of a scope, because UNIQUE treats NULLs as different. Instants are microseconds
-since 1970. All text is compared by its bytes.
+Empty strings stand for missing parts of a scope, because UNIQUE treats NULLs as different. Times are microseconds since
+1970. Text is compared bytewise.
 
-Plans are kept from when a table was empty, and all its indexes seemed as good. So indexes begin with what only their
-own queries name (the session), and a query that must take another index says ``owner + 0`` or ``session || ''``.
+Cached query plans date from when a table was empty and all its indexes looked equally good. So each index begins with a
+column that only its own queries use (the session), and a query that must use another index says ``owner + 0`` or
+``session || ''``.
 
-Row-level security stands beside the scope in each query: a transaction names the owner whose rows it sees in the
-setting ``hybrid_memory.owner``, ``*`` for all of them; without the setting there are no rows.
+Row-level security complements the scope in each query: a transaction names the owner whose rows it sees in the setting
+``hybrid_memory.owner``, or ``*`` for all; without the setting it sees no rows.
 """
 
 from __future__ import annotations

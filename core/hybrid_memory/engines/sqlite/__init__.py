@@ -102,7 +102,7 @@ LEFTOVERS = {
 
 
 def check_file(path: Path, key: Key | None = None) -> Iterator[Finding]:
-    """Schema, damaged pages, rows of the index that belong to nothing, and the disk; changes nothing."""
+    """Check the schema, damaged pages, orphaned index rows, and the disk; changes nothing."""
     driver = Driver(path, key)
     try:
         with closing(driver.connect()) as connection:
