@@ -173,7 +173,7 @@ class Rewriting:
 
 
 def _added(known: Stretches, stretches: Stretches) -> Stretches | None:
-    """The stretches that a revision added to the known ones, some of which it may have joined; None if not a continuation.
+    """The stretches that a revision added to the known ones, some of which it may have joined; None if unrelated.
 
     Between two joined stretches there are no turns, or only ones that an edit replaced.
     """

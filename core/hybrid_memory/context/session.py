@@ -215,7 +215,7 @@ class QueueProjection(Projection):
 
 
 async def _newest_folds(run: Runner, log: EventLog, owner: Scope) -> list[Event]:
-    """The newest compaction of each session, found by its first state; sessions that began compacting last come first."""
+    """The newest compaction of each session, found by its first state; the most recently started come first."""
     first = await run.call(log.read, owner, ids=[revision_id("queue", 1)], limit=MAX_READ, newest=True)
     found: list[Event] = []
     for scope in {event.scope for event in first}:

@@ -1,4 +1,4 @@
-"""The attributes that facts are about: which hold one value at a time, what they are called, how much they matter."""
+"""The attributes of facts: which hold one value at a time, what they are called, and how important they are."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ MOSTLY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """What a fact may be about.
+    """An attribute of facts.
 
     Attributes:
-        name: in snake case; english, chinese: as a reader sees it.
-        single: it holds one value at a time.
+        name: in snake case; english, chinese: as shown to readers.
+        single: whether it holds one value at a time.
         importance: in [0, 1].
-        aliases: names of profile fields that mean the same.
+        aliases: names of profile fields with the same meaning.
     """
 
     name: str
@@ -112,7 +112,7 @@ ATTRIBUTES: dict[str, Attribute] = {
 
 
 def attribute(name: str, *, single: bool = False) -> Attribute:
-    """What is known of an attribute; one that is not in the table is knowledge, and called by its name."""
+    """The attribute with this name; one that is not in the table counts as knowledge, under its own name."""
     known = ATTRIBUTES.get(name)
     if known is not None:
         return known
@@ -144,12 +144,12 @@ _RELATED = (
 
 
 def kin(name: str) -> tuple[str, ...]:
-    """The attributes, this one among them, that the words of a retraction cannot tell apart."""
+    """The attributes, including this one, that a retraction's words cannot tell apart."""
     return _KIN.get(name, (name,))
 
 
 def related(name: str) -> set[str]:
-    """The attributes, this one among them, under which may be told what ends a fact with it."""
+    """The attributes, including this one, under which the end of such a fact may be stated."""
     return {name, *(other for group in _RELATED if name in group for other in group)}
 
 
@@ -167,7 +167,7 @@ _WORDED = {
 
 
 def worded(name: str, value: str, *, chinese: bool) -> str:
-    """A value with what it is, as it stands in a list of several attributes."""
+    """A value with the name of its attribute, as shown in a list of several attributes."""
     about = attribute(name)
     colon = name.startswith((RULE, *FAVOURITES))
     english = f"{about.english}: {{}}" if colon else f"{about.english} {{}}"
@@ -176,7 +176,7 @@ def worded(name: str, value: str, *, chinese: bool) -> str:
 
 
 def statement(claim: Claim) -> str:
-    """A claim as one line, in the language of its value: what recall finds and shows."""
+    """A claim as one line, in the language of its value; recall searches and shows it."""
     about = attribute(claim.attribute)
     if cjk_share(claim.value) > MOSTLY:
         subject = "用户" if claim.subject == USER else claim.subject

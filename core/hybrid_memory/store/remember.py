@@ -115,7 +115,7 @@ async def _append(
 
 
 async def forgotten(run: Runner, services: Services, owner: Scope, names: Collection[str]) -> str | None:
-    """The first of these ids that no event of an owner with erasures has; None if there is none."""
+    """One of these ids that no event has, if events of the owner were erased; otherwise None."""
     there = {event.id for event in await run.call(services.truth.get, owner, sorted(names))} if names else set()
     missing = min(set(names) - there, default=None)
     if missing is None:

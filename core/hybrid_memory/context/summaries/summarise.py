@@ -161,7 +161,7 @@ async def asked(run: Runner, services: Services, way: Strategy, job: SummaryJob)
 
 
 def _related(lines: list[Line], job: SummaryJob) -> list[Line]:
-    """The lines without those that hardly share a word with the turns, in the same script; ValueError if none is left."""
+    """The lines that share enough words with the turns, in the same script; ValueError if there are none."""
     fresh = _measured(lines, job.standing, job.span)[1]
     told = " ".join(event.message.text[:1000] for event in job.span)
     if not fresh or abs(cjk_share(" ".join(line.text for line in fresh)) - cjk_share(told)) > OTHER_SCRIPT:

@@ -1,4 +1,4 @@
-"""What a language model is asked about turns: the facts that they state, and which findings of others are wrong."""
+"""The prompt for extracting facts from turns with a language model, and for rejecting wrong findings of others."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ Field = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A turn as the model sees it: who makes its claims, None where it makes none, and its words in one line."""
+    """A turn as the model sees it: the subject of its claims (None if it makes none), and its words on one line."""
 
     event: Event
     subject: str | None
@@ -66,9 +66,9 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about a span of turns, with those before it, what others found in it, and fields of the profile.
+    """A question about a span of turns, with those before it, what others found in it, and the profile's fields.
 
-    Turns that make claims, and findings, are numbered from 1; fields come beside the attributes that everybody has.
+    Turns that make claims, and findings, are numbered from 1; fields are listed in addition to the general attributes.
     """
 
     before: tuple[Shown, ...]
@@ -83,7 +83,7 @@ class Question:
 
 
 def spans(turns: Sequence[Event]) -> Iterator[list[Event]]:
-    """The turns in runs that one question has room for, each as long as it can be."""
+    """The turns split into runs that fit into one question, each as long as possible."""
     run: list[Event] = []
     room = SPAN_TOKENS
     for turn in turns:
@@ -100,7 +100,7 @@ def spans(turns: Sequence[Event]) -> Iterator[list[Event]]:
 def question(
     turns: Sequence[Event], before: Sequence[Event], findings: Sequence[Claim], fields: Sequence[Field] = ()
 ) -> Question:
-    """What to ask about these turns; what tools and systems wrote is left out."""
+    """The question about these turns, without tool and system messages."""
     found: dict[int, list[str]] = {}
     for claim in findings:
         found.setdefault(claim.source, []).append(claim.value)
@@ -115,7 +115,7 @@ def question(
 
 
 def schema(asked: Question) -> dict[str, Any]:
-    """What a language model fills: the facts, and the numbers of the findings that are wrong, where there are some."""
+    """The JSON schema of the answer: facts, and the numbers of wrong findings, if there are findings."""
     fields: dict[str, Any] = {"facts": {"type": "array", "maxItems": MAX_FACTS, "items": _FACT}}
     if asked.findings:
         fields["wrong"] = {"type": "array", "items": {"type": "integer"}}
@@ -123,7 +123,7 @@ def schema(asked: Question) -> dict[str, Any]:
 
 
 def prompt(asked: Question) -> list[Message]:
-    """The task and the attributes, an example with its answer, then the turns."""
+    """The task and the attributes, an example with its answer, and the turns."""
     wording = _CHINESE if cjk_share(" ".join(turn.words for turn in asked.numbered)) > CHINESE else _ENGLISH
     own = "".join(f"\n- {name} ({kind}): {about}" for name, kind, about in asked.fields)
     parts = [
@@ -249,12 +249,12 @@ _CUES = frozenset(
 
 
 def uncut(claim: Claim) -> bool:
-    """Whether the model is to tell the value of a sentence; what harms stays in the words of the user."""
+    """Whether the model should name the value of a sentence; harmful things stay in the user's words."""
     return claim.verbatim and claim.attribute not in SAFETY
 
 
 def _shown(turn: Event, found: Sequence[str], max_chars: int) -> Shown:
-    """The turn without the name in front; the assistant makes no claims unless it has a name: it is then a person."""
+    """The turn without a leading name; an assistant makes claims only if it has a name, and so is a person."""
     message = turn.message
     name, words = voice(message.text.strip()[:MAX_READ_CHARS])
     subject = message.name or name or (USER if message.role is Role.USER else None)
@@ -263,7 +263,7 @@ def _shown(turn: Event, found: Sequence[str], max_chars: int) -> Shown:
 
 
 def _transcript(turns: Sequence[Shown], wording: _Wording) -> Iterator[str]:
-    """A line a turn; the day stands where it is another than before."""
+    """One line per turn, with the date when it changes."""
     number, day = 0, None
     for turn in turns:
         today = turn.event.at.date()

@@ -1,4 +1,4 @@
-"""What a turn has the words for: of what a language model says of it, only that counts."""
+"""Grounding: a language model's claims count only if the turn's words support them."""
 
 from __future__ import annotations
 
@@ -125,12 +125,12 @@ _OTHERS = re.compile(r"['’]s\s|的")
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A turn that claims are checked against.
+    """A turn against which claims are checked.
 
     Attributes:
-        speaker: the subject of what is in the first person.
-        words: those of the turn that assert or request something.
-        context: all turns up to its end, with the names of the speakers, in lower case.
+        speaker: the subject of the first person.
+        words: the turn's words that assert or request something.
+        context: all turns up to its end, with the speakers' names, in lower case.
     """
 
     position: int
@@ -140,7 +140,7 @@ class Ground:
     context: str
 
     def subject(self, given: Any) -> str:
-        """Whom a fact is about, if the turns name them; empty for pronouns and strangers."""
+        """The subject of a fact, if the turns name it; empty for pronouns and people not mentioned."""
         text = " ".join(given.split()).strip(MARKS) if isinstance(given, str) else ""
         plain = text.casefold()
         if len(text) > MAX_NAME_CHARS:
@@ -154,7 +154,7 @@ class Ground:
         return text if plain not in NOTHING and terms(text) and occurs(plain, self.context) else ""
 
     def _person(self, owner: str | None, noun_phrase: str) -> str:
-        """Somebody by what they are to somebody, or by the name behind that."""
+        """Someone described by a relation ("Tom's boss"), or by the name in it."""
         first, _, name = noun_phrase.partition(" ")
         if first.casefold() in KIN and name:
             return self.subject(name)
@@ -165,13 +165,13 @@ class Ground:
         return f"{whose}'s {noun}" if whose and noun else ""
 
     def speaks_of(self, attribute: str) -> bool:
-        """Whether such persons were spoken of, or a taste expressed; always, where the attribute is neither."""
+        """Whether the turns mention such people, or express a taste; True if the attribute concerns neither."""
         if attribute in _TASTES:
             return _TASTE.search(self.words) is not None
         return attribute not in _CALLED or any(occurs(word, self.context) for word in _CALLED[attribute])
 
     def value(self, given: str, attribute: str) -> str:
-        """The value as the turn writes it, without marks and articles; empty if the turn has no words for it."""
+        """The value as the turn writes it, without punctuation and articles; empty if the turn does not contain it."""
         value = " ".join(given.split()).strip(MARKS)
         value = _FIRST.sub("", _LABELS[attribute].sub("", value) if attribute in _LABELS else value).strip(MARKS)
         if not value or len(value) > MAX_VALUE_CHARS or not self._fits(value, attribute):
@@ -197,7 +197,7 @@ class Ground:
         return attribute not in _SHAPES or _SHAPES[attribute].search(value) is not None
 
     def instant(self, given: Any) -> datetime | None:
-        """A date or time in ISO format, by default in the zone of the turn; None if it or the turn names no time."""
+        """A date or time in ISO format, by default in the turn's time zone; None if it or the turn names no time."""
         if not isinstance(given, str) or not _TIMED.search(self.words):
             return None
         try:
@@ -208,7 +208,7 @@ class Ground:
 
 
 def asserted(words: str) -> str:
-    """The words without what only asks: who asks whether somebody likes jazz does not say so."""
+    """The words without mere questions: asking whether someone likes jazz does not state it."""
     kept = []
     for sentence in sentences(words):
         if not _ASKS.search(sentence) or _REQUESTS.search(sentence):
@@ -220,7 +220,7 @@ def asserted(words: str) -> str:
 
 
 def occurs(word: str, text: str) -> bool:
-    """Whether a text has the word or its plural, as a whole where words are parted; both in lower case."""
+    """Whether a text contains the word or its plural, as a whole word where spaces separate words; both lower case."""
     if word not in text or not word.isascii():
         return word in text
     return re.search(rf"(?<!{_LETTER}){re.escape(word)}(?:e?s|ren)?(?!{_LETTER})", text) is not None

@@ -1,4 +1,4 @@
-"""The value of a claim: cut from the sentence where its shape tells where it stands, else the sentence itself."""
+"""Extracts the value of a claim from its sentence, if the form shows where it is; otherwise the whole sentence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LEAD = re.compile(rf"^(?:[\s,.\-–—•*]+|(?:{_LEADING})\b[\s,.!:]*|(?:{_CHI
 
 
 def cut(sentence: str, attribute: str) -> tuple[str, bool]:
-    """The value, and whether it is the sentence itself, without what leads to it."""
+    """The value, and whether it is the whole sentence, without introductory words."""
     shape = _SHAPES.get(attribute)
     found = shape.search(sentence) if shape is not None else None
     if found is not None:

@@ -1,4 +1,4 @@
-"""A judge for any embedder's vectors, fitted to a choice of the labelled sentences."""
+"""Fits a judge to any embedder's vectors, with a selection of the labelled sentences."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 def fitted_judge(embedder: Embedder, known: Iterable[Example], progress: Progress | None = None) -> Judge | None:
-    """The judge of an embedder; None where its vectors do not tell. Takes as long as to embed 4,000 sentences.
+    """The judge for an embedder; None if its vectors are not informative. Takes as long as embedding 4,000 sentences.
 
     Raises:
         ModelError: the embedder failed.
@@ -78,7 +78,7 @@ def _odds(claims: Sequence[bool] | npt.NDArray[np.bool_]) -> float:
 
 
 def embedded(embedder: Embedder, texts: Sequence[str]) -> Floats:
-    """The rows of texts; raises `ModelError`, whatever the embedder fails with."""
+    """The vectors of texts; any failure of the embedder raises `ModelError`."""
     try:
         return embedder.embed_documents(texts)
     except ModelError:
@@ -88,10 +88,10 @@ def embedded(embedder: Embedder, texts: Sequence[str]) -> Floats:
 
 
 def chosen(known: Iterable[Example], count: int = CHOSEN) -> list[Example]:
-    """At most so many, always the same, in an order that says nothing.
+    """At most this many examples, always the same, in pseudorandom order.
 
-    Of each language there are as many as the root of what is known of it, and within it about as many of each kind and
-    attribute.
+    The number for each language grows with the square root of its total; within a language, kinds and attributes are
+    balanced.
     """
     languages = _grouped(sorted(known, key=_order), lambda one: one.language)
     total = sum(len(of) ** 0.5 for of in languages)
@@ -115,13 +115,13 @@ def _grouped(told: Iterable[Example], by: Callable[[Example], str]) -> list[list
 
 
 def _in_turn(told: Iterable[Example]) -> list[Example]:
-    """One of each kind, or of each attribute that is claimed first, then the next one of each."""
+    """One example of each kind, or of each first claimed attribute, then the next one of each."""
     groups = _grouped(told, lambda one: one.own[0].attribute if one.kind == CLAIMS else one.kind)
     return [one for one in chain.from_iterable(zip_longest(*groups)) if one is not None]
 
 
 def telling(vectors: Floats, claims: npt.NDArray[np.bool_]) -> float:
-    """How often a claim has a higher score than what is none, by ridge regressions each on all sentences but one."""
+    """How often a claim scores higher than a non-claim, by leave-one-out ridge regression."""
     if claims.all() or not claims.any():
         return 0.0
     rows = np.asarray(vectors - vectors.mean(axis=0), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""What turns claim, by the meaning of their sentences: judged by vectors, with values that rules cut where they can."""
+"""Extracts claims by the meaning of sentences: judged by vectors, with values extracted by rules if possible."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ _LETTERS = re.compile(r"[^\W\d_]{2}|[\u3040-\u30ff\u3400-\u9fff]")
 
 
 class SentenceReader(BilingualRules):
-    """Reads claims by the meaning of sentences, and by rules alone where there are no vectors to judge by."""
+    """Extracts claims by the meaning of sentences, or by rules alone if there are no vectors to judge."""
 
     name = "sentences"
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A sentence of a turn, and what somebody else said before, where it may answer that."""
+    """A sentence of a turn, and what another speaker said before, if it may be an answer."""
 
     turn: Turn
     text: str
@@ -95,12 +95,12 @@ class Said:
 
     @property
     def asked(self) -> str:
-        """What is embedded."""
+        """The text to embed."""
         return asked(self.text, self.before)
 
 
 def said_in(turns: Sequence[Event], before: Sequence[Event]) -> list[Said]:
-    """The sentences of those who can say something of themselves; the turns are of one session, in order."""
+    """The sentences of speakers who can make claims about themselves; the turns are of one session, in order."""
     said: list[Said] = []
     earlier = next((turn for event in reversed(before) if (turn := turn_of(event)) is not None), None)
     for event in turns:
@@ -128,13 +128,13 @@ def _sentences(turn: Turn, before: str) -> Iterator[Said]:
 def claims_in(
     said: Sequence[Said], vectors: Floats, judge: Judge, read: Sequence[tuple[Claim, str]]
 ) -> list[tuple[Claim, int]]:
-    """What the sentences claim, each with the row of its sentence.
+    """The claims of the sentences, each with the row of its sentence.
 
     Args:
         said: the sentences.
-        vectors: of what they ask, of shape (n, dim).
-        judge: of these vectors.
-        read: what rules found, with the sentence.
+        vectors: of their `asked` texts, of shape (n, dim).
+        judge: the judge for these vectors.
+        read: claims found by rules, with their sentences.
     """
     judged = judge([one.text for one in said], [one.before for one in said], vectors)
     found: dict[tuple[int, str], list[Claim]] = {}
@@ -172,7 +172,7 @@ def _of_sentence(one: Said, row: int, judged: Judged, read: Sequence[Claim], by:
 
 
 def sure_enough(claim: Claim) -> bool:
-    """Whether a claim counts by itself; others do where they change something that is known."""
+    """Whether a claim counts by itself; others count if they change a known fact."""
     least = SURE_OF_SAFETY if claim.attribute in SAFETY else SURE
     return not claim.by.startswith(JUDGED) or claim.confidence >= least
 
@@ -187,7 +187,7 @@ def _attributes(marks: dict[str, float]) -> list[str]:
 
 
 def _judged(one: Said, name: str, marks: dict[str, float], sure: float, by: str) -> Iterator[Claim]:
-    """What is claimed of one attribute: that something is over, that something holds, or both."""
+    """The claims about one attribute: that something has ended, that something holds, or both."""
     known = attribute(name)
     value, verbatim = cut(one.text, name)
     least = {Stance.HOLDS: HOLDING}
@@ -210,6 +210,6 @@ def _judged(one: Said, name: str, marks: dict[str, float], sure: float, by: str)
 
 
 def _due(one: Said) -> datetime | None:
-    """The first time ahead that a sentence names."""
+    """The first future time that a sentence names."""
     times = (span.since for span in find_times(one.text, one.turn.at))
     return next((at for at in times if at > one.turn.at), None)

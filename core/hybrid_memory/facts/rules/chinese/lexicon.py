@@ -1,4 +1,4 @@
-"""Chinese words by what they stand for: persons around somebody, work, places, languages, health, animals, events."""
+"""Chinese words by meaning: relatives, work, places, languages, health, animals, events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""English words by what they stand for: persons around somebody, work, health, techniques."""
+"""English words by meaning: relatives, work, health, technologies."""
 
 from __future__ import annotations
 
