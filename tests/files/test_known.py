@@ -91,7 +91,7 @@ def test_facts_are_files_by_category(face: Face, alice: ScopedMemory) -> None:
     files.edit("/facts/knowledge.md", "- Tom · profession: baker\n", "")
     assert alice.facts(subject="Tom") == []
     for path in ("/facts/other.md", "/facts/knowledge.txt", "/facts", "/facts/a/b.md"):
-        with pytest.raises(FileError, match="facts stand in"):
+        with pytest.raises(FileError, match="facts are in"):
             files.write(path, "- a: b")
     assert [file.path for file in files.list("/facts")] == ["/facts/knowledge.md", "/facts/task.md"]
 

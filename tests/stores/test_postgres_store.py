@@ -99,7 +99,7 @@ def test_owners_are_kept_apart_where_the_role_is_above_row_level_security(
     """By the conditions of our own; and it is warned of."""
     above = url.replace("//memory@", "//postgres@")
     with open_memory(MemoryConfig.of({"url": above, **QUIET})) as same:
-        assert any("above row-level security" in message for message in caplog.messages)
+        assert any("bypasses row-level security" in message for message in caplog.messages)
         assert any("fsync = off" in message for message in caplog.messages)
         for tenant in ("acme", "globex"):
             (found,) = texts(same.scoped(tenant=tenant, user="alice").recall("the secret zebra", k=9))

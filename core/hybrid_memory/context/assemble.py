@@ -78,7 +78,7 @@ async def assemble(run: Runner, services: Services, scope: Scope, request: Promp
     except StoreUnavailableError as error:
         if services.read_only:
             raise
-        _log.warning("%s; the prompt is laid out without writing anything", error)
+        _log.warning("%s; the prompt is made without writing anything", error)
         reading = replace(services, log=ReadOnlyLog(services.log), read_only=True)
         made = await _assembled(run, reading, scope, request)
         return replace(made, context=replace(made.context, unwritten=str(error)))
@@ -157,7 +157,7 @@ def _reported(services: Services, seen: PromptView, made: PromptPlan, hits: Sequ
     if context.tokens > seen.request.max_tokens and not services.state(QueueProjection).warned.get(key):
         services.state(QueueProjection).warned.put(key, True)
         _log.warning(
-            "max_tokens=%d is too little: system prompt and tools take %d, the prompt %d; older turns, summary and "
+            "max_tokens=%d is too small: system prompt and tools take %d, the prompt %d; older turns, summary and "
             "memories were left out as far as needed",
             seen.request.max_tokens, seen.own, context.tokens,
         )  # fmt: skip

@@ -267,17 +267,17 @@ def _pieces(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit]) -> Iterator
         if text:
             yield Piece(section, _few(text), count(text), _WHY[section])
         elif (lost := getattr(seen.parts, section)) != "":
-            yield Piece(section, _few(lost), count(lost), "left out: no room", shown=False)
+            yield Piece(section, _few(lost), count(lost), "left out: no space", shown=False)
     for label, text in parts.blocks.items():
         yield Piece("blocks", label, count(text), "whole")
     for voice in parts.others:
-        yield Piece("blocks", voice.mark, count(voice.text), f"whole, before the conversation: of {voice.origin}")
+        yield Piece("blocks", voice.mark, count(voice.text), f"whole, before the conversation: from {voice.origin}")
     if seen.tools:
         yield Piece("tools", "schemas of the tools", seen.tools, "whole")
     for line in seen.session.state.lines:
         if line.text not in parts.summary:
             yield Piece(
-                "summary", line.text[:SHOWN_CHARS], count(line.text), "left out: others matter more", line.handle,
+                "summary", line.text[:SHOWN_CHARS], count(line.text), "left out: less important than others", line.handle,
                 shown=False,
             )  # fmt: skip
     yield from _turns(seen, plan)
@@ -292,7 +292,7 @@ def _turns(seen: PromptView, plan: PromptPlan) -> Iterator[Piece]:
             message, tokens = seen.costs.whole(event)
             what, name = f"{message.speaker}: {_few(message.text)}", handle(event.position, event.position)
             if message.id not in standing:
-                yield Piece("turns", what, tokens, "left out: no room", name, shown=False)
+                yield Piece("turns", what, tokens, "left out: no space", name, shown=False)
             elif message.id in plan.short:
                 way = f"digested for {plan.reader}" if plan.reader else "shortened"
                 yield Piece("turns", what, tokens, f"{way}: {tokens:,} tokens, {seen.room:,} for all turns", name)
@@ -308,7 +308,7 @@ def _recalled(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit]) -> Iterat
             "recalled",
             _few(seen.shown_note),
             seen.costs.count(memory_mark(seen.shown_note, seen.request.marks)),
-            "as with the turn before",
+            "as shown with the turn before",
         )
     kept = {hit.record.id for hit in plan.hits}
     for hit in hits:

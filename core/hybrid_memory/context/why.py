@@ -71,7 +71,7 @@ def _described(fact: Fact) -> str:
     author = f", written by {fact.author}" if fact.author else ""
     return (
         f"{fact.value!r}: {fact.state}, from {fact.valid_from:%Y-%m-%d}{until}, confidence {fact.confidence:.2f}, "
-        f"read by {', '.join(fact.by) or 'hand'}{author}"
+        f"extracted by {', '.join(fact.by) or 'hand'}{author}"
     )
 
 
@@ -96,7 +96,7 @@ async def _of_line(run: Runner, services: Services, scope: Scope, line: Line) ->
     if not events:
         raise InvalidInputError(f"{scope} has no turn behind {line!r}")
     words = "word for word" if line.coverage == 1 else f"{line.coverage:.0%} in the words of the turns"
-    steps = (f"stands for {line.handle} in {line.section}, importance {line.importance:.2f}, {words}",)
+    steps = (f"summarises {line.handle} in {line.section}, importance {line.importance:.2f}, {words}",)
     positions = [event.position for event in events]
     return Explanation(about=line.text, steps=steps, turns=await _turns(run, services, scope, positions))
 
@@ -108,7 +108,7 @@ async def _of_field(run: Runner, services: Services, scope: Scope, field: str) -
     positions = [position for fact in behind for position in fact.positions]
     return Explanation(
         about=f"{field}: {getattr(mine, field)!r}",
-        steps=tuple(_described(fact) for fact in behind) or ("nothing was said of it",),
+        steps=tuple(_described(fact) for fact in behind) or ("nothing was said about it",),
         turns=await _turns(run, services, scope, positions),
         facts=tuple(behind),
     )

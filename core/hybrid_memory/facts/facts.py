@@ -75,7 +75,7 @@ class FactsProjection(Projection):
         try:
             return Receipt(learned=await learn(run, services, owner, model=True))
         except ModelError as error:
-            _log.warning("%s; what rules can read is learned, the model will be asked again", error)
+            _log.warning("%s; facts found by rules are kept, the model will be asked again", error)
             return Receipt()
 
 

@@ -161,7 +161,7 @@ def left_for_later(owner: Scope) -> Iterator[None]:
     try:
         yield
     except (StoreUnavailableError, ModelError) as error:
-        _log.warning("%s; of %s only what was learned before is shown", error, owner)
+        _log.warning("%s; only facts learned before are shown for %s", error, owner)
 
 
 async def _catch_up(

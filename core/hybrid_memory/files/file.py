@@ -219,7 +219,7 @@ class KeptFiles:
             raise FileError("folder", f"{shown(path)} is a folder: give the path of a file")
         for folder in folders_above(path):
             if self.get(folder) is not None:
-                raise FileError("path", f"{shown(folder)} is a file: {shown(path)} cannot lie in it")
+                raise FileError("path", f"{shown(folder)} is a file: {shown(path)} cannot be in it")
 
 
 class FilesProjection(FoldedProjection[KeptFiles]):

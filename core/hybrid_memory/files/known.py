@@ -83,7 +83,7 @@ class KnownFiles(Place):
         services = present(owned.services)
         if not _is_known(owned, path):
             names = ", ".join(f"{FOLDER}/{category}.md" for category in sorted(Category))
-            raise FileError("path", f"facts stand in {names}, got {shown(path)}: write free text below /notes/")
+            raise FileError("path", f"facts are in {names}, got {shown(path)}: write free text below /notes/")
         spoken = await _spoken(run, owned, writing)
         for _ in range(RACES):
             seen = await head(run, services, owned.scope)

@@ -40,7 +40,7 @@ def checked_path(path: Any, *, folder: bool = False) -> str:
     names = [name for name in unicodedata.normalize("NFC", text).split("/") if name]
     for name in names:
         if name.strip(".") == "" or name != name.strip():
-            raise FileError("path", f"{shown(name)} is no name of a file or folder in {shown(text)}")
+            raise FileError("path", f"{shown(name)} is not a valid name of a file or folder in {shown(text)}")
         if len(name.encode()) > MAX_NAME_BYTES:
             raise FileError("path", f"a name has {MAX_NAME_BYTES} bytes at most, got {shown(name)}")
     return "/" + "/".join(names)
@@ -90,4 +90,4 @@ def _pattern(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(found, re.DOTALL)
     except re.error:
-        raise FileError("pattern", f"{shown(pattern)} is no pattern of paths") from None
+        raise FileError("pattern", f"{shown(pattern)} is not a valid path pattern") from None

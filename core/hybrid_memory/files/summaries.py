@@ -100,7 +100,7 @@ class SummaryFiles(Place):
             elif row:
                 counted.append(row)
         if not counted:
-            raise FileError("missing", f"there is no change of {shown(path)} to undo: compaction is none")
+            raise FileError("missing", f"there is no change of {shown(path)} to undo: compaction cannot be undone")
         text = _written(QueueState.of(events[counted[-1] - 1]).lines)
         origin = owned.services.speaks
         return await self.change(run, owned, path, lambda _: text, Writing("undo", origin))

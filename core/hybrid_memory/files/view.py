@@ -78,7 +78,7 @@ async def rename(run: Runner, owned: Owned, old: str, new: str) -> None:
     before, after = _movable(old, "renamed"), checked_path(new, folder=True)
     for path in (before, after):
         if not isinstance(_place(path), FreeFiles):
-            raise FileError("read_only", f"what lies in {shown(path)} has its path by what it is: write another file")
+            raise FileError("read_only", f"files in {shown(path)} have fixed paths: write another file")
     if after == "/" or below(after, before) or after == before:
         raise FileError("path", f"{shown(before)} cannot become {shown(after)}")
     await FREE.rename(run, owned, before, after)

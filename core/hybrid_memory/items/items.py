@@ -229,7 +229,7 @@ async def beside(run: Runner, services: Services, owner: Scope, prefix: Namespac
     if not spread:
         return None
     if prefix and len(spread) > NARROWED:
-        raise InvalidInputError(f"over {NARROWED:,} namespaces lie under {shown(prefix)}: name one further down")
+        raise InvalidInputError(f"over {NARROWED:,} namespaces are below {shown(prefix)}: give a longer prefix")
     categories = frozenset(map(category_of, spread)) if prefix else frozenset()
     texts = frozenset(place for _, _, item in live for place in item.texts)
     spare = min(len(kept.dead) + kept.expired(services.clock()), CANDIDATES)

@@ -178,7 +178,7 @@ class ArchivedLog(DelegatingLog):
         except StoreUnavailableError as error:
             if asked is None:
                 raise
-            _log.warning("%s; until it is back, only what is not in it can be read", error)
+            _log.warning("%s; until the archive is back, only events that are not in it can be read", error)
             return self._reached(owner, reach, time.monotonic())
 
     def _reached(self, owner: Scope, reach: int, asked: float | None = None) -> int:

@@ -200,7 +200,7 @@ async def _scores(run: Runner, services: Services, query: str, measured: Measure
         _log.warning("%s; ranking by the signals alone", error)
         return ranking.weighted_mean(columns, weights), f"ranked by the signals alone, {error}"
     if np.shape(scores) != ids.shape or not np.isfinite(scores).all() or np.min(scores) < 0 or np.max(scores) > 1:
-        reason = f"{services.ranker.name or services.ranker!r} gave no {len(ids)} scores in 0 to 1"
+        reason = f"{services.ranker.name or services.ranker!r} did not return {len(ids)} scores in 0 to 1"
         _log.warning("%s; ranking by the signals alone", reason)
         return ranking.weighted_mean(columns, weights), f"ranked by the signals alone, {reason}"
     return scores, ""

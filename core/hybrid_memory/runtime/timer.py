@@ -91,7 +91,7 @@ class Timer:
                 while (action := self._next()) is not None:
                     action()
             except BaseException:  # noqa: BLE001 - from outside
-                _log.exception("the timer was interrupted; it goes on")
+                _log.exception("the timer was interrupted; it continues")
             else:
                 return
 
@@ -235,4 +235,4 @@ def _log_failure(job: AnyJob) -> None:
     error = None if job.cancelled() else job.exception()
     if error is not None and not isinstance(error, MemoryClosedError):
         unforeseen = None if isinstance(error, HybridMemoryError) else error
-        _log.warning("%s failed: %s; it will be tried again the next time", job.task.kind, error, exc_info=unforeseen)
+        _log.warning("%s failed: %s; it will be retried next time", job.task.kind, error, exc_info=unforeseen)

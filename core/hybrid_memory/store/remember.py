@@ -307,5 +307,5 @@ async def _give(run: Runner, services: Services, event: Event, seen: int) -> Non
         # that they are stored once however often this is tried.
         digest = hashlib.blake2b(json.dumps(event.payload, sort_keys=True).encode(), digest_size=8).hexdigest()
         renamed = replace(draft, id=f"{event.id[: MAX_NAME_CHARS - 17]}:{digest}")
-        _log.warning("%s; what waited under this id is stored as %s", error, renamed.id)
+        _log.warning("%s; the message from the outbox with this id is stored as %s", error, renamed.id)
         await run.call(services.truth.append, event.scope.owner, [renamed], seen=seen)

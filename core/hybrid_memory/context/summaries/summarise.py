@@ -79,7 +79,7 @@ async def summarise(run: Runner, services: Services, way: Strategy, job: Summary
     try:
         lines = await asked(run, services, way, job)
     except ModelError as error:
-        _log.warning("%s; summarised without it", error)
+        _log.warning("%s; summarised without the model", error)
         failed = True
     filled = 0
     if lines is None:

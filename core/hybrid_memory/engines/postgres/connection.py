@@ -153,8 +153,8 @@ class PostgresConnection:
         if self._whole:
             self._whole = False
             _log.warning(
-                "%s of the store %s on Postgres are too large to be written anew each time: what was erased may be "
-                "read in free room of their files until something takes it; VACUUM FULL destroys it",
+                "%s of the store %s on Postgres are too large to be rewritten each time: erased data may stay readable "
+                "in free space of their files until it is overwritten; VACUUM FULL destroys it",
                 *(named, self.schema),
             )
 
@@ -315,8 +315,8 @@ class PostgresConnection:
                 _log.warning("Postgres at %s runs with fsync = off: a crash may lose everything", self.address)
             if above:
                 _log.warning(
-                    "the role at Postgres at %s is above row-level security: our own conditions alone keep owners "
-                    "apart; give the library a role of its own that is no superuser",
+                    "the role at Postgres at %s bypasses row-level security: only the conditions of each query keep "
+                    "owners apart; give the library a role that is not a superuser",
                     self.address,
                 )
 

@@ -48,7 +48,7 @@ class Approximate:
         if count <= self._limit or dim > HALF_WIDTH:
             return
         if indexes >= MOST_INDEXES:
-            _log.info("%s owners have an index of their vectors: another one is searched exactly", indexes)
+            _log.info("%s owners have a vector index already: another one is searched exactly", indexes)
             return
         self._db.patiently(
             f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {_name(owner)} ON vectors "

@@ -290,7 +290,7 @@ def warn_of_losses(connection: RedisConnection) -> None:
     """Log a warning about server settings that may lose acknowledged data."""
     for answer in connection.on_servers(lambda server: server.info("persistence")):
         if not answer.get("aof_enabled"):
-            _log.warning("Redis at %s keeps no append-only file: a crash loses events", connection.address)
+            _log.warning("Redis at %s has no append-only file: a crash loses events", connection.address)
     warn_of_eviction(connection, "events")
 
 
@@ -300,7 +300,7 @@ def warn_of_eviction(connection: RedisConnection, what: str) -> None:
         policy = str(answer.get("maxmemory_policy", "noeviction"))
         if policy != "noeviction":
             _log.warning(
-                "Redis at %s evicts keys when its memory is full (maxmemory-policy %s): %s may go; set noeviction",
+                "Redis at %s evicts keys when its memory is full (maxmemory-policy %s): %s may be lost; set noeviction",
                 *(connection.address, policy, what),
             )
 

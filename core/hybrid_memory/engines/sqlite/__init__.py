@@ -142,7 +142,7 @@ def _disk(path: Path) -> Finding:
     wal = journal.stat().st_size if journal.exists() else 0
     state = f"{_size(path.stat().st_size)}, write-ahead log {_size(wal)}, {_size(usage.free)} free on the disk"
     if usage.free < max(LEAST_FREE_BYTES, path.stat().st_size // 10):
-        return Finding("disk", "wrong", state, "make room: a full disk refuses every write")
+        return Finding("disk", "wrong", state, "free some space: a full disk refuses every write")
     if wal > LARGE_WAL:
         return Finding("disk", "note", state, "a process keeps an old read open; closing it lets the log shrink")
     return Finding("disk", "ok", state)

@@ -215,7 +215,7 @@ class Database:
 
     def _told(self, done: int, total: int) -> None:
         if total > TOLD_RECORDS:
-            _log.warning("bringing the text index of %s up to this version: %d of %d records", self.path, done, total)
+            _log.warning("upgrading the text index of %s: %d of %d records", self.path, done, total)
 
     def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run the work in one transaction and return its result; an exception rolls back."""
@@ -317,7 +317,7 @@ class Database:
         try:
             self.scrub()
         except StoreError as error:
-            _log.warning("%s; it is tried again when the store is opened next", error)
+            _log.warning("%s; this is retried when the store is next opened", error)
         self._patience = None
 
     def prepare_rekey(self, key: Key) -> None:
@@ -378,7 +378,7 @@ class Database:
             old.close()
         self._stale = False
         if not truncate_journal(self._writer):
-            _log.warning("%s has its new key; what is older stays in it until other processes close it", self.path)
+            _log.warning("%s has its new key; older data stays in it until other processes close it", self.path)
 
     def _refresh(self) -> None:
         """Reopen connections that an interrupted `rekey` left with a former key."""

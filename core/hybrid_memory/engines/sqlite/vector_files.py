@@ -79,7 +79,7 @@ class VectorFiles:
             try:
                 self.clean()
             except StoreError as error:
-                _log.warning("%s; it is tried again when the store is opened next", error)
+                _log.warning("%s; this is retried when the store is next opened", error)
 
     def state(self, owner: int) -> State:
         ((revision, dim, upto, seen, token),) = self._db.query(
@@ -100,7 +100,7 @@ class VectorFiles:
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
-            _log.warning("the vectors in %s are damaged (%s): they are made again from the store", path, error)
+            _log.warning("the vectors in %s are damaged (%s): they are rebuilt from the store", path, error)
             return None
         same = (found.token.tobytes(), found.dim, found.revision) == (state.token, state.dim, state.revision)
         return found if same else None
