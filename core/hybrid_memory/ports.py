@@ -71,4 +71,4 @@ __all__ = [
 ]
 
 Places = RecordColumns
-"""The old name of `RecordColumns`, deprecated: it goes with the next version."""
+"""Deprecated name of `RecordColumns`; it will be removed in the next version."""

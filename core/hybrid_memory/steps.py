@@ -19,7 +19,7 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 
 FAILED = "failed"
-"""In ``extra`` of a result: that the call failed."""
+"""The field in ``extra`` of a result that marks a failed call."""
 
 
 class Does(StrEnum):

@@ -18,15 +18,15 @@ MAX_SHOWN_CHARS = 80
 MAX_SHOWN_PROBLEMS = 5
 
 MAX_COUNT = 2**63 - 1
-"""What fits into the signed 64 bits that engines count with; more than any store holds."""
+"""The largest signed 64-bit integer, with which engines count; more than any store holds."""
 
 MAX_DEPTH = 200
-"""How deep JSON values may be nested: what writes and reads them goes no deeper than 255."""
+"""How deep JSON values may be nested: JSON libraries go no deeper than 255."""
 MAX_VALUES = 1_000_000
-"""Values within a JSON value, those that stand there several times counted each time."""
+"""The most values inside a JSON value; values that occur several times count each time."""
 
 EARLIEST, LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 12, 31, tzinfo=UTC)
-"""The instants between which there is room for a zone, and for what is added or taken off."""
+"""The range of instants that leaves space for time zones and date arithmetic."""
 LONGEST_SPAN = timedelta(days=365_000)
 
 

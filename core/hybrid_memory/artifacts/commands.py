@@ -11,7 +11,7 @@ from hybrid_memory.artifacts.scripts import is_patch, patch_effects, python_effe
 from hybrid_memory.artifacts.shell import MAX_PATH_CHARS, SimpleCommand, after_script, is_file, parse, values
 
 MAX_NESTING = 3
-"""How deep ``bash -c`` is followed."""
+"""How deeply nested ``bash -c`` is followed."""
 
 _READERS = frozenset("cat head tail less more nl grep egrep rg sed awk wc diff file stat od xxd open view".split())
 _FORMATTERS = frozenset("black isort autopep8 yapf gofmt rustfmt prettier clang-format autoflake pyupgrade".split())

@@ -30,7 +30,7 @@ MAX_READ, MAX_SCRIPTS, MAX_SWEEPS, MAX_TESTS = 200, 60, 100, 10
 """The newest files that were only read, scripts, sweeps and test runs that a ledger keeps."""
 
 MAX_CHANGED = 1000
-"""Files that were changed; of more those are kept that several messages are about, and the newest."""
+"""The most changed files; of more, those with several messages and the newest are kept."""
 
 _TEMPORARY = ("/tmp", "/var", "/dev", "/proc", "/usr", "/etc")  # noqa: S108 - names to recognise, nothing is written
 _WILDCARD = re.compile(r"[*?\[]")

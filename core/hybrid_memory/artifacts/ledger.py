@@ -18,7 +18,7 @@ SHOWN_TESTS = 3
 _KEEPING = "modified renamed created deleted restored tests errors ids urls read commands mentioned".split()
 
 MAX_SOURCES = 8
-"""Message ids that an entry names: the first, and the newest after it."""
+"""The most message ids of an entry: the first, and the newest."""
 
 _CHANGES = "created modified renamed deleted".split()
 

@@ -22,7 +22,7 @@ MAX_PATH = 300
 """The longest path that is looked for in prose."""
 
 MAX_ID_CHARS = 60
-"""Longer names with a number behind them are no ids."""
+"""Longer names followed by a number are not ids."""
 
 _NO_ID = lazy(
     r"(?:(?:SHA|UTF|MD|U?INT|FLOAT|BASE|ISO|PY|HTTP|CP|RFC|ASCII|UCS|AES|RSA|GPT|PEP|WIN|LATIN|COMPLEX|BYTES|X|ARM|CRC"

@@ -15,7 +15,7 @@ MAX_MESSAGE_CHARS = 120
 """How much of an error's message is kept."""
 
 MAX_COMPLAINTS = 100
-"""How many complaints of programs are looked at."""
+"""The most complaints of programs that are read."""
 
 _OBSERVED = lazy(
     r"\s*(?:<returncode>|<output|<warning>|<exit_?code|observation\b|execution result|\[file:|\[the command"
@@ -90,7 +90,7 @@ _BROKEN = lazy(
     r"|^(FAIL\s+\S+ \[(?:build|setup) failed\])|^[ \t]*● (Test suite failed to run)|^npm (?:ERR!|error) (code \w+)",
     re.MULTILINE,
 )
-"""What kept a test from running or broke it, beside tests that failed."""
+"""Errors that kept a test from running or broke it, in addition to failures."""
 _COUNTED = lazy(r"\b([1-9]\d*) errors?\b(?=.* in [\d.]+ ?s)|^FAILED \(.*?\berrors=(\d+)", re.MULTILINE)
 _RUNNERS = (
     (" in ", _PYTEST, "{}"),

@@ -17,7 +17,7 @@ from hybrid_memory.log.origin import MARKED
 from hybrid_memory.text.voices import speaker
 
 MAX_SCANNED_CHARS = 60_000
-"""What is read of one message: so much from both ends."""
+"""How much of a message is read, at both ends."""
 
 MAX_COMMAND_CHARS = 160
 """How much of a command is kept."""

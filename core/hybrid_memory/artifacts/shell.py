@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 MAX_COMMAND_CHARS = 200_000
-"""What is read of one command line."""
+"""How much of a command line is read."""
 
 _SPACE = re.compile(r"(?:[ \t\r]|\\\n)+")
 _REDIRECT = re.compile(r"(?:\d*|&)(<<<|<<-|<<|>>|>\||>&|<&|>|<)")
@@ -20,7 +20,7 @@ _UNESCAPE = re.compile(r"\\([\"\\$`\n])")
 _PARENTHESES = re.compile(r"[()]")
 
 MAX_PATH_CHARS = 1000
-"""Longer words are no paths."""
+"""Longer words are not paths."""
 
 _PATH = re.compile(r"(?=.*[./\w])[^\s$`*?\[\]{}<>|;&\"'()=,^!\\]+")
 

@@ -20,7 +20,7 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.validation import shown
 
 MAX_CHARS = 2000
-"""Of a block, where nothing else was said."""
+"""The default limit of a block."""
 
 MOST_CHARS = 100_000
 

@@ -33,13 +33,13 @@ from hybrid_memory.store.view import in_view, present
 from hybrid_memory.validation import checked_count, checked_text, shown
 
 MOST_DESCRIBED = 2000
-"""Characters of a description."""
+"""The longest description."""
 
 RACES = 100
-"""Changes that others may make while one is being made, before we say so."""
+"""How many changes by others may interfere before the call fails."""
 
 Change = Callable[[KeptBlocks], Revision | None]
-"""Given what stands: the block as it is to be, its revision not yet numbered; None to change nothing."""
+"""Given the current block: the new one, not numbered yet; None to change nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from hybrid_memory.store.view import HIDING, in_view, present
 from hybrid_memory.store.view import View as LogView
 
 COMPACTIONS = 2
-"""In one call, before what does not fit is left out of the prompt."""
+"""The most compactions in one call, before content that does not fit is left out of the prompt."""
 
 _log = logging.getLogger(__name__)
 

@@ -33,26 +33,26 @@ from hybrid_memory.validation import checked_count
 
 MAX_STRETCHES = 64
 JOIN_TRIES = 4
-"""Each state holds its stretches: beyond so many, the oldest are joined at each compaction."""
+"""A state stores all its stretches: beyond this many, each compaction merges the oldest ones."""
 
 RACES = 8
-"""Times that another process may be faster before we say so."""
+"""How often another process may be faster before the call fails."""
 
 STANDING = 3
-"""The summary keeps this many times the lines that a prompt has room for, so that what is crowded out can return."""
+"""The summary keeps this many times the lines that fit into a prompt, so that displaced lines can return."""
 
 FRESH_RATIO = 0.3
-"""The lines for a span take this share of its tokens at most, and `LEAST_FRESH` at least."""
+"""The lines for a span take at most this share of its tokens, but may always take `LEAST_FRESH`."""
 
 LEAST_FRESH = 120
 
 LEAST_SHOWN = 50
 
 LEDGER_TOKENS = 20_000
-"""Of the ledger when it is checked for what survived; a prompt shows what fits."""
+"""Tokens of the ledger when checking what survived; a prompt shows what fits."""
 
 ATTEMPTS = 3
-"""Times that a model is asked about a span before its deterministic summary stays."""
+"""How often a model is asked about a span before its deterministic summary becomes final."""
 
 
 async def compact(

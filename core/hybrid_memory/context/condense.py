@@ -35,25 +35,26 @@ from hybrid_memory.validation import checked_count
 How: TypeAlias = Literal["extractive", "llmlingua", "anchored"]
 
 RELEVANCE = 0.9
-"""Share of what a sentence is worth that its relevance to the query has; the rest is its importance by itself."""
+"""The weight of relevance to the query in a sentence's worth; the rest is its own importance."""
 
 WORDS = Weights(vector=0.0, text=1.0)
-"""How sentences are scored where the caller does not say: without a model, because to embed each sentence takes a
-hundred times as long and finds hardly more."""
+"""The default scoring of sentences: without a model, because embedding each sentence takes a hundred times as long and
+finds hardly more.
+"""
 
 JUDGED_CHARS = 400
-"""Of a longer sentence or code block so much is judged."""
+"""How much of a long sentence or code block is scored."""
 
 _log = logging.getLogger(__name__)
 
 CANDIDATES = 4
-"""Notes are taken for so many times the budget, and the best of them stay."""
+"""Notes are taken for this many times the budget, and the best are kept."""
 
 ARTIFACTS = 0.7
-"""What a line of files, ids or addresses is worth, where a sentence is worth 0 to 1."""
+"""The worth of a line of files, ids or addresses, where sentences are worth 0 to 1."""
 
 RESULTS = 0.6
-"""Share of its worth that a sentence of a tool's result has: the artifacts tell most of what it says."""
+"""The factor for sentences of a tool's result: the artifacts contain most of what it says."""
 
 _SCOPE = Scope(agent="condense")
 

@@ -21,7 +21,7 @@ from hybrid_memory.store.view import View, at_positions, in_view, newest_message
 from hybrid_memory.validation import checked_count, shown
 
 LOOKED_AT = 50
-"""Messages of the log beyond those given, since a copy may lack the steps between question and answer."""
+"""How many more messages of the log to compare, since a copy may lack the steps between question and answer."""
 
 
 async def conversation(run: Runner, services: Services, scope: Scope, limit: int | None) -> list[Message]:

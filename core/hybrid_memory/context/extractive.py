@@ -12,7 +12,7 @@ from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokens import TokenCounter
 
 NOVEL = 0.5
-"""Share of what a sentence is worth that it has for saying something new."""
+"""The share of a sentence's worth that depends on saying something new."""
 
 
 @dataclass(frozen=True, slots=True)

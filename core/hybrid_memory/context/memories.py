@@ -30,19 +30,19 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.voices import speaker
 
 IN_SIGHT = 100
-"""Hits that stand in the prompt anyway, at most, beyond which nothing else is looked for."""
+"""Recall again unless at most this many hits are in the prompt anyway."""
 
 SPARE = 3
-"""Times as many hits are recalled, to make up for what is no memory."""
+"""How many times as many hits to recall, as some are not relevant."""
 
 MEMORY_CHARS = 600
-"""Of a longer turn an excerpt is shown; the log has the rest."""
+"""Longer turns are shown as excerpts; the log has the rest."""
 
 QUESTION_CHARS = 200
-"""The same of a question before its answer."""
+"""The same for a question before its answer."""
 
 BESIDE = 0.25
-"""Of the confidence that one hit must have, the share that is enough for each beside it."""
+"""If one hit reaches the confidence threshold, this share of it is enough for the others."""
 
 
 def window(history: Sequence[Message], limit: int) -> list[Message]:

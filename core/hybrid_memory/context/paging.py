@@ -22,10 +22,10 @@ WARNING = (
     "Nothing is lost: conversation_search finds every message again. Do not speak of this to the user; go on with what "
     "they asked."
 )
-"""The same words every time, since the warning of an episode is one event under one id."""
+"""Always the same words, since the warning of an episode is one event with one id."""
 
 ROLLBACKS = 100
-"""In one episode; after more of them there is no warning."""
+"""After more rollbacks than this in one episode, there is no warning."""
 
 CUT = " … (cut: the block is longer than its share of the window)"
 

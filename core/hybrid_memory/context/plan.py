@@ -26,22 +26,22 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import PRIMING
 
 CHAT_RECALL = 0.1
-"""Share of the room for recall that a turn gets which asks nothing."""
+"""The share of the memory budget for a turn that asks nothing."""
 
 CHAT_NOTES = 0.5
-"""Share of that room from which on such turns get none: what a turn was shown stays in the prompt."""
+"""If earlier notes take this share of that budget, such turns get none, as notes stay in the prompt."""
 
 END = 400
-"""Characters at either end of a long question by which the parts that matter in it are found."""
+"""Characters at either end of a long question that determine which of its parts matter."""
 
 ENOUGH = 0.7
-"""Share of the room for recall that is enough for a question."""
+"""The share of the memory budget that is enough for a question."""
 
 PRESSED = (0.6, 0.3, 0.15)
-"""Shares of the room that a message which is not answered yet may take; the next one where it is still too much."""
+"""Shares of the available space for an unanswered message, tried in turn."""
 
 PROGRESS = 0.1
-"""Share of the budget for the files that the turns in the prompt changed."""
+"""The share of the budget for files changed by the turns in the prompt."""
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ def affordable(seen: PromptView, hits: Sequence[Hit], reliefs: Reliefs) -> list[
 
 
 _Start: TypeAlias = tuple[int, int | None]
-"""Where the turns begin, and the turn that then stands before them, if any."""
+"""Where the turns begin, and the turn that then precedes them, if any."""
 
 
 def _note_room(seen: PromptView, reliefs: Reliefs) -> int:

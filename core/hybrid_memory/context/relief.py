@@ -17,19 +17,19 @@ from hybrid_memory.log.media import is_media
 from hybrid_memory.log.message import Message, Role
 
 INLINE_SHARE = 0.125
-"""Under pressure no message takes more of the budget than this share, unless the user wrote it: then `USERS` times."""
+"""Under pressure, the largest share of the budget for one message; `USERS` times as much for a user's."""
 
 USERS = 4
 LEAST_INLINE = 40
 
 RELIEF = 0.7
-"""Share of the room that is filled after a relief."""
+"""The share of the available space that is filled after a relief."""
 
 WORTH = 1.5
-"""Times its limit beyond which a message is shortened: less is not worth what a changed prompt costs a cache."""
+"""A message is shortened if it exceeds its limit by this factor: less is not worth invalidating a cache."""
 
 LEFT_NOTES = 0.25
-"""Share of the room for recalled notes that is filled once the oldest of them were left out."""
+"""The share of the memory budget that is filled after the oldest notes were dropped."""
 
 
 def inline_limit(seen: PromptView) -> int:

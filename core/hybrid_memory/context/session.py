@@ -28,15 +28,15 @@ STATES = (EventKind.COMPACTION, EventKind.RESET)
 TURNS = (EventKind.MESSAGE, EventKind.RECALLED)
 
 STATES_BATCH = 32
-"""States of queues that are read at once: each holds all of its summary."""
+"""Queue states read at once, as each contains its whole summary."""
 
 SHOWN_CACHE = 8192
 WARNED_CACHE = 1024
 AUDITS_CACHE = 4096
-"""Owners of whose sessions the audits are kept."""
+"""For how many owners the audits of their sessions are cached."""
 
 MAX_READ = 1000
-"""Sessions of one owner whose compactions are summed up, those that began to fold last."""
+"""The most sessions of one owner whose compactions are summed, those that began compacting last."""
 
 
 async def load(run: Runner, services: Services, scope: Scope, state: LogState | None = None) -> Session:

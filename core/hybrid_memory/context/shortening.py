@@ -24,10 +24,10 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
 
 MAX_TOKENS_PER_CHAR = 4
-"""A character has at most four bytes in UTF-8, and tokenizers go no further down: short texts need not be counted."""
+"""A character has at most four bytes in UTF-8, the smallest units of tokenizers: short texts need not be counted."""
 
 LONG_LINE = 400
-"""Characters of a line beyond which its sentences are chosen one by one."""
+"""The sentences of a longer line are selected one by one."""
 
 HEADS: dict[Language, str] = {
     "en": "[shortened: about {share} % of {total:,} tokens, chosen for the question]",
@@ -36,7 +36,7 @@ HEADS: dict[Language, str] = {
 GAPS: dict[Language, str] = {"en": "[… {lines:,} {noun} left out …]", "zh": "[……略去 {lines:,} 行……]"}
 
 LINE_SHARE = 0.8
-"""Of the room, where a text is one long line that is simply cut: tokens are not spread evenly over it."""
+"""The share of the budget for a text of one long line that is simply cut, as tokens are not spread evenly."""
 
 READ_BEFORE: dict[Language, str] = {
     "en": "[what {name} answered was read before; call it again for the words]",
@@ -44,16 +44,16 @@ READ_BEFORE: dict[Language, str] = {
 }
 
 Shorten = Callable[[str, int], str]
-"""A text in at most so many tokens."""
+"""Shortens a text to a number of tokens."""
 
 _UNNAMED = re.compile(r"\[[\w/.+-]+(?:, [\d,]+ bytes)?\]")
-"""The line of a medium that has neither name nor link."""
+"""The line for a medium without name and link."""
 
 QUESTION_CHARS = 4000
-"""Of a question that are looked for in a long text."""
+"""How much of a question is used to search a long text."""
 
 Shown: TypeAlias = tuple[Message, int]
-"""A message as a prompt shows it, and its tokens."""
+"""A message as shown in a prompt, with its tokens."""
 
 
 def shortened(

@@ -21,22 +21,22 @@ from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.services import Services
 
 WORTH = 0.1
-"""Share of what does not fit that a compaction must free at least."""
+"""The least share of the excess that a compaction must free."""
 
 DRIFT_UNITS = 60
-"""The newest units that are searched for a change of topic."""
+"""How many of the newest units are searched for a change of topic."""
 
 SMALL_TALK = 0.2
-"""A round whose weightiest message has less importance is small talk."""
+"""A round whose most important message is below this is small talk."""
 
 WINDOW = 6
-"""So many turns on either side of a boundary are compared."""
+"""The number of turns on either side of a boundary that are compared."""
 
 PRIOR = 2.0
-"""So many pairs of mean likeness are added to each mean, since a few pairs are alike or unlike by chance."""
+"""This many average pairs are added to each mean, as a few pairs may be similar by chance."""
 
 LEAST_SPREAD = 1e-3
-"""Turns whose likenesses differ by less say the same, and what differs is rounding."""
+"""Turns whose similarities differ by less are the same except for rounding."""
 
 _Rows = npt.NDArray[np.int64]
 

@@ -28,28 +28,28 @@ from hybrid_memory.text.tokens import PRIMING, schema_tokens
 from hybrid_memory.text.voices import speaker_of
 
 PROFILE_RATIO = 0.1
-"""Share of the budget for what was learned of the user."""
+"""The share of the budget for facts about the user."""
 
 LEAST_ROOM = 0.25
-"""Share of ``max_tokens`` that the conversation gets at least, however much the caller's own parts take."""
+"""The least share of ``max_tokens`` for the conversation, however much the caller's own parts take."""
 
 LAST_ROUNDS = 4
-"""The newest rounds, by which the next one is guessed."""
+"""The number of recent rounds from which the size of the next is estimated."""
 
 MOST_AHEAD = 0.2
-"""Share of the budget that is kept free for the next round at most; what is larger is shortened once answered."""
+"""The largest share of the budget kept free for the next round; larger content is shortened once answered."""
 
 OPENING_SHARE = 0.5
-"""Share of the budget beyond which instructions that a conversation began with are shortened."""
+"""Opening instructions beyond this share of the budget are shortened."""
 
 MOST_TOKENS = 128_000
-"""More than this is not filled unless asked for: long prompts are slow, dear, and read with less care."""
+"""The largest default budget: long prompts are slow, expensive, and read less carefully."""
 
 ANSWER_TOKENS = 8_000
-"""Kept free for the answer, where the model does not tell how long it may be."""
+"""Kept free for the answer if the model does not state its maximum."""
 
 ANSWER_SHARE = 0.25
-"""Share of a window that is kept free for the answer at most."""
+"""The largest share of a window kept free for the answer."""
 
 
 @dataclass(frozen=True)

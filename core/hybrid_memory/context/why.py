@@ -22,7 +22,7 @@ from hybrid_memory.store.view import at_positions, in_view
 from hybrid_memory.validation import shown
 
 MAX_CHAIN = 20
-"""Facts that are told of a chain of replacements."""
+"""The most facts shown of a chain of replacements."""
 
 
 async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Explanation:

@@ -26,10 +26,10 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import shown
 
 DEPTH = 200
-"""Hits among which the turn is looked for."""
+"""Number of hits searched for the turn."""
 
 TOLD = 3
-"""Signals that are told of, those that cost most."""
+"""How many signals to explain, those that cost most."""
 
 
 async def why_not(run: Runner, services: Services, request: Request, scope: Scope, what: Any) -> Explanation:

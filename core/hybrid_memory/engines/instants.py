@@ -14,7 +14,7 @@ from hybrid_memory.scope import Scope
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 DAY = 86_400_000_000
-"""Microseconds."""
+"""A day in microseconds."""
 
 
 def to_micros(at: datetime) -> int:

@@ -8,12 +8,12 @@ from hybrid_memory.facts.fact import USER, Category, Claim
 from hybrid_memory.text.tokenize import cjk_share
 
 RULE = "rule: "
-"""An attribute that begins with this is a standing instruction about what follows, and holds one value."""
+"""The prefix of standing instructions about the thing that follows; they hold one value."""
 
 _ORDERS = frozenset(("instruction", "communication_style"))
 
 FAVOURITES = ("favorite_", "最喜欢的")
-"""An attribute that begins with one of these is what somebody likes best of a kind, and holds one value."""
+"""Prefixes of attributes for a favourite of a kind; they hold one value."""
 
 KINDS = {
     "颜色": "color", "食物": "food", "菜": "dish", "水果": "fruit", "饮料": "drink", "电影": "movie", "书": "book",
@@ -21,10 +21,10 @@ KINDS = {
     "季节": "season", "动物": "animal", "城市": "city", "游戏": "game", "数字": "number", "花": "flower",
     "科目": "subject", "餐厅": "restaurant", "音乐": "music",
 }  # fmt: skip
-"""Of what somebody has a favourite, in Chinese, and as attributes name it."""
+"""Kinds of favourites in Chinese, with their names in attributes."""
 
 MOSTLY = 0.5
-"""Share of Chinese characters from which a value is Chinese."""
+"""A value with at least this share of Chinese characters counts as Chinese."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ _WORDED = {
     "employer": ("works at {}", "在{}工作"),
     **dict.fromkeys(("diet", "condition", "accessibility", "marital_status"), ("{}", "{}")),
 }
-"""How a list of several attributes words a value, where its name before it would not do."""
+"""How to word a value in a list of several attributes, if prefixing its name would not read well."""
 
 
 def worded(name: str, value: str, *, chinese: bool) -> str:

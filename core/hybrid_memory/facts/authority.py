@@ -13,7 +13,7 @@ from hybrid_memory.text.speakers import voice
 from hybrid_memory.text.tokenize import terms
 
 NAMED_CHARS = 200
-"""In how much of the beginning of a turn a name is looked for."""
+"""How much of the beginning of a turn is searched for a name."""
 
 _PEOPLE = frozenset((*INSTRUCTING, Origin.PERSON, Origin.ASSISTANT))
 

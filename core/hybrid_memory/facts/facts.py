@@ -29,7 +29,7 @@ from hybrid_memory.store.view import View, in_view, present
 from hybrid_memory.validation import shown
 
 MARKS = (EventKind.CLAIM, EventKind.ERASED, EventKind.GRANT)
-"""Kinds of events after which facts are others than before; the last one only in a space."""
+"""Kinds of events that change facts; the last one only in a space."""
 
 CACHED = 256
 

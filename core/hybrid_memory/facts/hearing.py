@@ -24,7 +24,7 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
 
 EMBED_BATCH = 64
-"""Sentences that are embedded in one call, as each has its time limit."""
+"""Sentences embedded per call, as each call has a time limit."""
 
 
 async def earlier_of(run: Runner, services: Services, owner: Scope, extractor: FactExtractor) -> list[Earlier]:

@@ -13,7 +13,7 @@ from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.voices import is_chinese
 
 MAX_ASIDE_CHARS = 60
-"""Of a sentence that says of the one before how far it reaches: "Only for this chat."."""
+"""The longest sentence that only states the scope of the one before: "Only for this chat."."""
 
 _HERE = r"(?:chat|conversation|session|thread|talk|discussion|answer|reply|response|question|task|round)"
 _PIECE = (
@@ -49,13 +49,13 @@ _BEYOND = lazy(
     r"不(?:只|仅|光|单)是?(?:这|今|本)",
     re.IGNORECASE,
 )
-"""What is told of more than the occasion, or the project, that it names."""
+"""Words that extend the scope beyond the occasion or project they name."""
 
 _ASIDE = lazy(
     r"(?:(?:but|and|that'?s|this is|it'?s|or at least)\b[ ,]*)*(?:for|in|just|only)\b|(?:但|不过|也)?(?:就|仅|只)",
     re.IGNORECASE,
 )
-"""How a sentence begins that says no more than how far the one before reaches."""
+"""The beginning of a sentence that only states the scope of the one before."""
 
 
 def scope_of(sentence: str) -> FactScope:

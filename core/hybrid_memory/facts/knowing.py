@@ -20,12 +20,12 @@ from hybrid_memory.log.event import Event
 from hybrid_memory.log.visible import MAX_POSITION, Stretches, visible
 
 Place = tuple[int, str]
-"""Where an event stands, and its id: a log that was set back gives positions anew."""
+"""The position and id of an event: a restored log reuses positions."""
 
 NOWHERE: Place = (0, "")
 
 Lapse = tuple[int, int, int]
-"""Position of the turn from which on a fact stood no longer, of the first turn that said it, and the fact's id."""
+"""Position of the turn that ended a fact, position of the first turn that stated it, and the fact's id."""
 
 
 @dataclass(slots=True)

@@ -40,17 +40,17 @@ from hybrid_memory.store.view import in_view
 _log = logging.getLogger(__name__)
 
 MODEL = "model "
-"""How the names of extractors begin that ask a language model."""
+"""The prefix of names of extractors that use a language model."""
 
 READ_BATCH = 512
-"""Turns that rules read in one step."""
+"""Turns read by rules in one step."""
 
 CALL_TURNS = 20
 CALL_TOKENS = 2_000
-"""Turns and their tokens that a model reads in one call."""
+"""The most turns per call of a model, and their most tokens."""
 
 BEFORE = 8
-"""Turns before those, to understand them by."""
+"""Number of earlier turns given as context."""
 
 
 class FactReader(Protocol):

@@ -18,10 +18,10 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 
 SENTENCES = 8
-"""Of the newest turns that a prompt waits for: some 50 ms with the local embedder."""
+"""How many sentences of the newest turns a prompt waits for: about 50 ms with the local embedder."""
 
 NEWEST = 16
-"""Turns among which these are looked for."""
+"""Number of turns searched for them."""
 
 
 async def learn_in_a_hurry(run: Runner, services: Services, owner: Scope) -> list[Event]:

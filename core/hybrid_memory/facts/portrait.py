@@ -26,19 +26,19 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view
 
 SHOWN = 0.6
-"""How sure a value must be that stands in a prompt."""
+"""The least confidence of a value in a prompt."""
 
 SHOWN_WHOLE = 0.8
-"""The same where it is a whole sentence, which is long and less often right."""
+"""The same for a whole sentence, which is long and less often correct."""
 
 SHOWN_FOR_SAFETY = 0.6
-"""The same of a sentence about what harms where it is not known."""
+"""The same for a sentence about something harmful if unknown."""
 
 COMPARED = 16
-"""Values that a prompt has embedded to see which say the same, where the background learns."""
+"""How many values a prompt embeds to find equivalent ones, if background work learns."""
 
 SUBJECTS = 4
-"""Of whom most is known: among them is who speaks."""
+"""The number of subjects with the most facts that are considered, to find the user's name."""
 
 
 async def profile(

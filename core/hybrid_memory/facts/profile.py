@@ -19,19 +19,19 @@ from hybrid_memory.validation import CheckedModel, shown
 
 MAX_REPR_CHARS = 120
 NO_FACT_IMPORTANCE = 0.5
-"""Of a value that no fact stands behind."""
+"""The importance of a value without a fact."""
 
 LATIN_WORDS = 3
-"""So many Latin words that stand alone weigh as much as a Chinese value, or one of several words."""
+"""This many single Latin words weigh as much as a Chinese value, or one of several words."""
 
 SAID_ONCE = {
     **dict.fromkeys(("likes", "preferences", "interests"), "tastes"),
     **dict.fromkeys(("communication_style", "instructions"), "instructions"),
 }
-"""Fields that may hold the same value, by what they are of; a prompt says it once."""
+"""Fields that may hold the same value, by what they are about; a prompt shows it once."""
 
 INSTRUCTIONS = {"en": "instructions", "zh": "要求"}
-"""What a prompt calls that which the user asked of the assistant, whichever field it stands in."""
+"""The heading in a prompt for the user's instructions, whichever field they are in."""
 
 _ORDERS = "instruction, communication_style, rule: *"
 _BACKGROUND = "nickname, age, gender, hometown, nationality, religion, school, field_of_study"

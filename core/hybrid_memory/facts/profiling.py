@@ -27,10 +27,10 @@ from hybrid_memory.facts.profile_schema import ProfileField, profile_fields
 from hybrid_memory.facts.values import NOT_SAID, Likeness, united
 
 MAX_FACTS = 1000
-"""That a field looks at; of more the ones that stand, the important, the well supported and the newest."""
+"""The most facts that a field considers: current, important, well supported and new ones first."""
 
 FEW = 32
-"""Values of a list that are left out one by one where the field takes no more; beyond that half of them at once."""
+"""If a field rejects a list, up to this many values are dropped one by one, then half of them at once."""
 
 P = TypeVar("P", bound=UserProfile)
 

@@ -49,10 +49,10 @@ _MATTERS = {
         "packages": r"(?<![a-z])(?:npm|yarn|pnpm|pip|poetry|conda|uv)(?![a-z])",
     }.items()
 }
-"""What an instruction may be about; of two about the same the newer one holds."""
+"""What instructions may be about; of two about the same thing the newer one applies."""
 
 _OF_TEXTS = frozenset(("language", "spelling", "length", "formality", "harshness", "humour", "layout", "order"))
-"""What may be so of one sort of text, and otherwise of another."""
+"""Matters that may differ from one kind of text to another."""
 
 _TARGETS = {
     name: lazy(words, re.IGNORECASE)
@@ -69,7 +69,7 @@ _TARGETS = {
         "answers": r"\b(?:answers?|repl(?:y|ies)|responses?|respond|talk|speak|chat)\b|回答|回复|跟我|和我|对我",
     }.items()
 }
-"""What an instruction may be for; one that names none is for all."""
+"""What an instruction may apply to; one that names no target applies to everything."""
 
 _WHEN = lazy(
     r"\b(?:when(?:ever)?|if|while|unless|except|on \w+days?|for (?:my|our|the) \w+)\b|"

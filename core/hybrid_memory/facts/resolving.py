@@ -22,7 +22,7 @@ SETTLED = "settled"
 """The ``by`` of a claim that settles a dispute: it wins under every rule."""
 
 AT_ONCE = timedelta(minutes=1)
-"""Claims of two authors that lie no further apart are made at once: neither has seen the other."""
+"""Claims of two authors no further apart than this are simultaneous: neither has seen the other."""
 
 _OPPOSITE: dict[str, tuple[str, ...]] = {
     "likes": ("dislikes", "avoids"),
@@ -31,12 +31,12 @@ _OPPOSITE: dict[str, tuple[str, ...]] = {
     "dislikes": ("likes", "prefers", "interest"),
     "avoids": ("likes", "prefers"),
 }
-"""Of which a thing can have one only."""
+"""Attributes of which only one can apply to a thing."""
 
 _TASTES = frozenset((*kin("likes"), *kin("dislikes")))
 
 _Place = tuple[str, FactScope, str]
-"""An attribute, how far what stands there reaches, and in which session if it is one only."""
+"""An attribute, its scope, and the session if it applies in one only."""
 
 Pair = tuple[Event, Claim]
 Trust = Callable[[str], float]

@@ -13,12 +13,12 @@ from hybrid_memory.log.event import Event
 from hybrid_memory.log.visible import MAX_POSITION
 
 SAME_TASK = 0.6
-"""Share of the words of the shorter that two wordings of one task have in common."""
+"""The share of the shorter wording's words that two wordings of one task have in common."""
 
 MAX_CONFIDENCE = 0.99
 
 GROWS = frozenset(("name", "home", "hometown", "address", "employer", "school"))
-"""Attributes whose value stays the same when more of it is given: Berlin, then Berlin in Germany."""
+"""Attributes whose value stays the same when details are added: Berlin, then Berlin in Germany."""
 
 
 @dataclass(slots=True)

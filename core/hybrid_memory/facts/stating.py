@@ -15,7 +15,7 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.voices import is_chinese
 
 STATED = "stated"
-"""The ``by`` of a claim that somebody stated."""
+"""The ``by`` of a stated claim."""
 
 CONFIDENCE = 0.95
 

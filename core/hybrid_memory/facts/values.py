@@ -18,7 +18,7 @@ _EDGES = _BLANKS + "\"'“”‘’「」『』《》.,;:!?，。；：！？、
 _ARTICLE = re.compile(r"^(?:an?|the|my|some)\s+")
 
 NOT_SAID = frozenset(("", "none", "null", "n/a", "na", "nil", "unknown", "not specified", "无", "未知", "不详", "暂无"))
-"""What is no value; models write so where they have none."""
+"""Texts that models write for a missing value."""
 
 
 def value_key(claim: Claim) -> str:
@@ -54,11 +54,11 @@ Likeness = Callable[[str, str], float]
 """Cosine of two values."""
 
 ALIKE = 0.96
-"""From this cosine on, two values are the same if the one has all words of the other.
+"""From this cosine on, two values are equivalent if one has all words of the other.
 
-The cosine alone cannot tell: to the local model "buy a house" and "sell a house" are more alike (.974) than 爬山 and
-登山, which both are hiking (.943). Of 46 pairs of both languages that mean the same this rule unites 23; of 99 that do
-not, one: music and classical music.
+The cosine alone cannot tell: for the local model "buy a house" and "sell a house" are more alike (.974) than 爬山 and
+登山, which are both hiking (.943). Of 46 equivalent pairs in both languages this rule merges 23; of 99 others, one:
+music and classical music.
 """
 
 MIN_PLURAL_CHARS = 4

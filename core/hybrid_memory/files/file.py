@@ -21,7 +21,7 @@ from hybrid_memory.validation import checked_text, shown
 MAX_FILE_CHARS = 1_000_000
 
 FILE = "file"
-"""Metadata of what was written into a file: its path then."""
+"""The metadata field with the path of the file that a message was written to."""
 
 
 @dataclass(frozen=True, slots=True)

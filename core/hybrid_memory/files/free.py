@@ -33,13 +33,13 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import shown
 
 AT_ONCE = 500
-"""Messages that are read at once."""
+"""Messages read at once."""
 
 KEPT = 0.5
-"""Share of the words of the shorter of two pieces from which the later one is made of the earlier."""
+"""The share of the shorter piece's words from which a later piece counts as derived from an earlier one."""
 
 MAX_CHAIN = 100
-"""Names that a file had, of which the history is shown."""
+"""The most renames followed in a file's history."""
 
 
 class FreeFiles(Place):
@@ -172,7 +172,7 @@ class FreeFiles(Place):
 
 
 OTHERS = ("/profile.md", "/facts/", "/summary/", "/blocks/")
-"""How paths begin that are other places' own."""
+"""Prefixes of paths reserved for other kinds of files."""
 
 
 def _file(owned: Owned, made: Revision) -> File:

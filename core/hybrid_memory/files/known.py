@@ -42,14 +42,14 @@ from hybrid_memory.validation import shown
 PROFILE = "/profile.md"
 FOLDER = "/facts"
 APART = " · "
-"""Stands between who a fact is about and what it says."""
+"""Separates the subject of a fact from its statement."""
 
 TURNS = 50
-"""Newest turns of the session in which the user may have said what an assistant states."""
+"""How many of the session's newest turns may contain what an assistant states."""
 
 _FIELD = re.compile(r"((?:rule: )?[^\s:：][^:：]{0,63}?)\s*(?::\s+|：\s*)(\S.*)")
 MAX_WORDS = 4
-"""Of a field; what is longer before a colon is part of a note."""
+"""The longest field name; more words before a colon belong to a note."""
 
 _ORDER = {name: row for row, name in enumerate(ATTRIBUTES)}
 

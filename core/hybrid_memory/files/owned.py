@@ -21,10 +21,10 @@ from hybrid_memory.store.view import in_view
 from hybrid_memory.validation import shown
 
 RACES = 100
-"""Changes that others may make while one is being made, before we say so."""
+"""How many changes by others may interfere before the call fails."""
 
 Change: TypeAlias = Callable[[str | None], str]
-"""The new text of a file, given the one that it has, None where there is none; may raise `FileError`."""
+"""The new text of a file, given its current one, None if there is none; may raise `FileError`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from hybrid_memory.validation import checked_text, shown
 
 MAX_PATH_CHARS = 1_000
 MAX_NAME_BYTES = 255
-"""Of one name between two slashes, as in the file systems that a tree may be exported to."""
+"""The longest name between two slashes, as in file systems to which files may be exported."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")

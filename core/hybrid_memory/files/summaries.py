@@ -26,10 +26,10 @@ from hybrid_memory.validation import shown
 FOLDER = "/summary"
 
 SESSIONS = 1_000
-"""Of one owner whose summaries are listed, those that began to fold last."""
+"""The most sessions of an owner that are listed, those that began compacting last."""
 
 STATES = 32
-"""Newest states of a summary that are its history here."""
+"""How many of the newest states of a summary make up its history."""
 
 
 class SummaryFiles(Place):

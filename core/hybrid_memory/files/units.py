@@ -12,7 +12,7 @@ _FIELD = re.compile(r"[^\s:：|][^:：|]{0,40}(?::\s|：)")
 _ENDED = re.compile(r"[.!?。！？…][\"'”’)）」』*_]*\s*$")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _MARKS = re.compile(r"[\s\-*_=#>|`~+:.]*")
-"""What has no words in it: rules, fences, empty bullets."""
+"""Lines without words: rules, fences, empty bullets."""
 
 
 class Unit(NamedTuple):

@@ -28,16 +28,16 @@ def category_of(namespace: Iterable[str]) -> str:
 
 
 SEGMENT_PAUSE = timedelta(hours=12)
-"""A longer silence in a session begins a new segment."""
+"""A longer pause in a session starts a new segment."""
 
 PASSAGE_CHARS = 400
-"""How much of a turn is embedded; the text index takes all of it. See docs/decisions/0003 and 0044."""
+"""How much of a turn is embedded; the text index uses all of it. See docs/decisions/0003 and 0044."""
 
 ITEM_CHARS = 6_000
-"""How much of an item's text is embedded: what longer texts models refuse differs, and one would hold up all others."""
+"""How much of an item's text is embedded: models reject texts beyond some limit, and one would block all others."""
 
 CONTEXT_CHARS = 250
-"""A turn shorter than this is filled up to it with the end of the turn that it answers."""
+"""A shorter turn is extended to this length with the end of the turn it answers."""
 
 FULL_CHARS = 600.0
 BARE_CHARS = 40.0

@@ -18,7 +18,7 @@ from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
 
 Query: TypeAlias = Floats | Sequence[str] | None
-"""What to search for: a vector, terms, or nothing but the newest records."""
+"""What to search for: a vector, terms, or None for the newest records."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
 
 Scalar: TypeAlias = str | int | float | bool | None
-"""A JSON value without parts."""
+"""A JSON value other than a list or an object."""
 
 
 class RecordKind(StrEnum):

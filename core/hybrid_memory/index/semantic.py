@@ -15,7 +15,7 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import allowed_edits, close_terms
 
 RANKED_TERMS = 12
-"""Where frequent terms are left out, at most so many remain: each is counted over the whole store, 50 us of work."""
+"""The most terms that remain if frequent ones are left out: each is counted over the whole store, which takes 50 us."""
 
 
 class SemanticIndex(IndexEngine):

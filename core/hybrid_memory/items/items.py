@@ -30,16 +30,16 @@ from hybrid_memory.validation import shown, storable
 Name: TypeAlias = tuple[Namespace, str]
 
 CANDIDATES = 1_000
-"""Texts that each path of a search brings in, so that pages of one search rank alike."""
+"""Texts from each path of a search, so that all pages of a search have the same ranking."""
 
 NARROWED = 10_000
-"""Namespaces that the engine is told to keep to; beyond, what it finds elsewhere is left out afterwards."""
+"""The most namespaces in an engine's filter; with more, results are filtered afterwards."""
 
 REPLACED = 100
-"""Values that were replaced stay so many, or a tenth of the items, before they are destroyed."""
+"""How many replaced values, or a tenth of the items, accumulate before they are destroyed."""
 
 REFRESHED = 0.01
-"""A refreshment that adds less than this share of the time to live is not written."""
+"""A refresh that adds less than this share of the time to live is not written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class ListNamespaces:
 ItemOperation: TypeAlias = GetItem | FindItems | PutItem | ListNamespaces
 
 ItemResult: TypeAlias = Item | list[Item] | list[Namespace] | None
-"""Of `GetItem` the item or None, of `FindItems` items, of `ListNamespaces` namespaces, of `PutItem` None."""
+"""The item or None for `GetItem`, items for `FindItems`, namespaces for `ListNamespaces`, None for `PutItem`."""
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from hybrid_memory.store.projection import FoldedProjection
 from hybrid_memory.store.services import Services
 
 Namespace: TypeAlias = tuple[str, ...]
-"""A path of labels; ``("users", "alice")`` lies in ``("users",)``, and not in ``("user",)``."""
+"""A path of labels; ``("users", "alice")`` is below ``("users",)``, not below ``("user",)``."""
 
 
 @dataclass(frozen=True, slots=True)

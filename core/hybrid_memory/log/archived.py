@@ -18,7 +18,7 @@ from hybrid_memory.log.port import Appended, Archive, Draft, EventLog, LogSize, 
 from hybrid_memory.scope import Scope
 
 _ARCHIVED = (EventKind.MESSAGE,)
-"""What goes to the archive; all else is small, and read at every start."""
+"""The kinds that go to the archive; others are small, and read at every start."""
 
 _log = logging.getLogger(__name__)
 

@@ -135,7 +135,7 @@ def principal_of(author: str) -> Scope:
 _PART = re.compile(r"(\w+)=('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")
 
 QUARANTINE = "quarantined:"
-"""Begins the ids of messages that wait for an admin; the rest is the id that the message then gets."""
+"""The prefix of ids of quarantined messages; the rest is the id after approval."""
 
 MAX_COUNTER = 0xFFF
 """The 12 bits of rand_a in a UUID of version 7."""

@@ -73,7 +73,7 @@ OWN_TOOLS = frozenset(
     core_memory_append core_memory_replace core_memory_rethink archival_memory_insert archival_memory_search
     conversation_search conversation_search_date expand fetch""".split()
 )
-"""Names of the tools by which a model uses its memory."""
+"""Names of the tools with which a model uses its memory."""
 
 FORGOTTEN = "(forgotten)"
 

@@ -17,29 +17,29 @@ from hybrid_memory.scope import check_name
 from hybrid_memory.validation import CheckedModel, storable
 
 RESERVED = "hybrid-memory:"
-"""Ids that begin with this are the library's own."""
+"""Ids with this prefix are reserved for the library."""
 
 
 REPLACES = f"{RESERVED}replaces"
-"""Where an edited message says whose place it takes; callers cannot."""
+"""The field in which an edited message names the one it replaces; callers cannot set it."""
 
 STATES = f"{RESERVED}states"
-"""Where a message says the claims that it was written to state; callers cannot."""
+"""The field with the claims that a message was written to state; callers cannot set it."""
 
 EARLIER = f"{RESERVED}earlier"
-"""Where a piece of a file says whose words it took over when these left the file; they are forgotten together."""
+"""The field in which a piece of a file names removed pieces whose words it reuses; they are forgotten together."""
 
 OWN_EXTRA = frozenset((REPLACES, STATES, EARLIER))
-"""Fields of ``extra`` that are the library's own."""
+"""Fields of ``extra`` that are reserved for the library."""
 
 PRESSURE = "pressure"
-"""The event by which a model is warned that older messages will leave its context."""
+"""The event that warns a model that older messages will leave its context."""
 
 STOPPED = "stopped"
-"""The event by which a model is told that its last run was ended before it yielded."""
+"""The event that tells a model that its last run was stopped before it yielded."""
 
 _MAY_BE_NONE = frozenset(("content", "tool_calls", "metadata", "extra"))
-"""Fields where frameworks write None when they mean "nothing"."""
+"""Fields for which frameworks write None to mean "nothing"."""
 
 
 class Role(StrEnum):
@@ -242,7 +242,7 @@ class Message(CheckedModel):
 
 
 DRAWN = 100
-"""Messages that a notebook draws of a list, the newest ones."""
+"""How many messages of a list a notebook shows, counted from the newest."""
 
 
 class Messages(list[Message]):

@@ -32,10 +32,10 @@ class Origin(StrEnum):
 _RANKS = {origin: rank for rank, origin in enumerate(Origin)}
 
 INSTRUCTING = frozenset((Origin.OPERATOR, Origin.USER))
-"""Whose words may be instructions."""
+"""Origins whose words may be instructions."""
 
 MARKED = frozenset((Origin.TOOL, Origin.WEB, Origin.IMPORTED))
-"""Origins that are named wherever words of theirs are shown."""
+"""Origins that are named wherever their words are shown."""
 
 _OUTSIDE = re.compile(
     r"(?<![a-z])(?:web|https?|urls?|brows\w*|internet|crawl\w*|scrap\w*|wiki\w*|google|bing|tavily|serp\w*|rss|news|"

@@ -13,7 +13,7 @@ from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.scope import Scope
 
 Key: TypeAlias = str | bytes | Callable[[], str | bytes]
-"""A passphrase, or the 32 bytes of a key, or what gives one of them when the store is opened."""
+"""A passphrase, a key of 32 bytes, or a function that returns one of them when the store is opened."""
 
 
 @dataclass(frozen=True, slots=True)

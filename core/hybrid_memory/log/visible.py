@@ -16,12 +16,12 @@ from hybrid_memory.log.port import Appended, Draft, EventLog, Reading, Selection
 from hybrid_memory.scope import Scope
 
 Stretches: TypeAlias = tuple[tuple[int, int], ...]
-"""First and last position of each, ascending, apart from one another."""
+"""First and last position of each, ascending and disjoint."""
 
 MAX_POSITION = 2**62
 
 SHORT = 100
-"""Positions; a hidden stretch of fewer is read with what stands around it, for there may be many."""
+"""Positions; a shorter hidden stretch is read with its surroundings, as there may be many."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,15 +31,15 @@ from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.tokenize import terms
 
 MAX_BLOCKS = 1024
-"""Content blocks of one message that are looked at: the id of a record is ``position * 1024 + block``."""
+"""The most content blocks of a message that are indexed: a record's id is ``position * 1024 + block``."""
 
 CAPTION_CHARS = 2_000
-"""How much of the words around a picture stands in its record."""
+"""How much of the text around an image is stored in its record."""
 
 EMBED_BATCH = 16
 ERASE_BATCH = 256
 STRETCHES = 200
-"""Stretches of the log that one search for erased media names."""
+"""Stretches of the log per search for erased media."""
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 

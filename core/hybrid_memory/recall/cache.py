@@ -22,7 +22,7 @@ from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.services import Services
 
 ANSWERS_CACHE = 128
-"""An answer of a hundred hits takes some 100 kB, and is old with the next write of its owner."""
+"""Cached answers; one with a hundred hits takes about 100 kB, and expires with the owner's next write."""
 
 PASSAGES_CACHE = 2048
 
@@ -30,11 +30,11 @@ RECORDS = frozenset(
     {EventKind.USED, EventKind.RECALLED, EventKind.COMPACTION, EventKind.LEARNED, EventKind.BLOCK, EventKind.STEP}
 )
 WRITES = tuple(kind for kind in EventKind if kind not in RECORDS)
-"""What makes an answer old: all but what a memory records of its own work."""
+"""Kinds that invalidate an answer: all except records of the memory's own work."""
 
 
 Heads: TypeAlias = dict[Scope, tuple[int, str]]
-"""The last position of each owner's log, and the mark of the event there: positions come again in a log set back."""
+"""The last position of each owner's log, and the mark of the event there: a restored log reuses positions."""
 
 
 @dataclass(frozen=True, slots=True)

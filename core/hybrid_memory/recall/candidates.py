@@ -34,17 +34,17 @@ from hybrid_memory.text.known_words import doubtful
 from hybrid_memory.text.tokenize import terms
 
 KINDS = HIDING | frozenset(MARKS)
-"""Kinds of events whose last one decides about what is found."""
+"""Kinds of events whose last one affects the results."""
 
 NEIGHBOURS = 2
 SPELT_WORDS = 8
-"""Words of a query that may be misspelt: each may cost a look through the terms of the owner."""
+"""The most query words checked for spelling, as each may need a search in the owner's terms."""
 
 MAX_WORDS = 1024
-"""Words of a query that are searched for; of more those at its two ends."""
+"""The most query words searched for; of more, those at both ends."""
 
 LOOKED_BACK = (20, 200)
-"""Turns, newest first, among which the session before this one is looked for, and then among so many."""
+"""Among how many of the newest turns to look for the previous session; two attempts."""
 
 _log = logging.getLogger(__name__)
 

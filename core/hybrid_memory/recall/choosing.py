@@ -19,13 +19,13 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import at_positions
 
 SCORE_DIGITS = 6
-"""Scores that differ less are equal: engines add up in another order."""
+"""Scores that differ less are equal, as engines sum in different orders."""
 
 HEAD = 5
-"""Hits among which the newest comes first; what stands behind them is not lifted over what fits better."""
+"""Among this many hits newer ones come first; later hits are not raised over better ones."""
 
 DIVERSE_POOL = 50
-"""Candidates that compete when results are made diverse."""
+"""Candidates considered when results are diversified."""
 
 
 async def best(

@@ -15,39 +15,40 @@ from hybrid_memory.arrays import Array
 from hybrid_memory.recall.curves import Curve
 
 SEVERAL = 3
-"""Candidates whose mean similarity counts beside that of the best."""
+"""Number of candidates whose mean similarity counts in addition to the best."""
 
 MARGIN = 4
-"""How many places behind the best the score is compared with."""
+"""The best score is compared with the one this many ranks below."""
 
 FEW = 12
-"""With fewer vectors than these, or none, what was learned from long conversations tells nothing; see `by_rule`."""
+"""With fewer vectors than this, or none, the learned model does not apply; see `by_rule`."""
 
 FIT = 0.19
-"""Nearness of meaning and words together at which the confidence is `AT_FIT`, what prompts ask for by default."""
+"""The sum of similarity and words at which the confidence is `AT_FIT`, the default threshold of prompts."""
 
 AT_FIT = 0.2
 STEEPNESS = 10.25
-"""How fast confidence moves with them: an average record without a common word has a sixth of that."""
+"""How fast confidence changes with them: an average record without a common word has a sixth of that."""
 
 WORDS = 0.4
-"""What common words count beside nearness of meaning."""
+"""The weight of common words relative to similarity."""
 
 USUAL = 0.13
-"""The similarity of the best where nothing answers; and where nothing tells it, that of a record which has
-common words or stands next to one that does."""
+"""The best similarity if nothing answers the query; also assumed, if unknown, for records with common words and their
+neighbours.
+"""
 
 TYPICAL = 10.0
 """The weight of all terms of a short question."""
 
 MANY = 30
-"""Records among which a term is rare or common; of fewer, those that are missing have none."""
+"""The number of records among which a term is rare or common; missing records count as not having it."""
 
 PAIR = 2
 """Records of which each stands next to the other, whatever is asked."""
 
 EVEN = 0.5
-"""What a record has at least that has word for word what is quoted, or lies in the time that is asked about."""
+"""The least confidence of a record that has quoted text literally, or is from the requested time."""
 
 
 def evidence(features: Mapping[str, Array], scores: Array) -> dict[str, float]:

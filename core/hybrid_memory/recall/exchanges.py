@@ -21,10 +21,10 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
 
 ASKING = 0.5
-"""Share of questions from which on a turn asks."""
+"""A turn asks if at least this share of it is questions."""
 
 SHORT = 16
-"""Tokens of an answer that says little without its question, even where it has a word of the query."""
+"""An answer of at most this many tokens says little without its question, even if it has a word of the query."""
 
 
 def answering(relevance: Array, said: Speech, segments: Numbers, ordinals: Numbers) -> Array:

@@ -20,7 +20,7 @@ from hybrid_memory.recall.reading import Demand, Offer, demand, named, offer
 from hybrid_memory.text.speech import speech
 
 MARGIN = 7 * ranking.DAY
-"""How long after a time something that was done then is still told."""
+"""For how long after a time its events are still reported."""
 
 
 def of_places(found: Found, plan: Plan, *, vector: float, text: float) -> dict[str, Array]:

@@ -24,10 +24,10 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
 
 NEWEST = 1000
-"""Turns of each owner that are looked through."""
+"""How many of each owner's newest turns are searched."""
 
 WEIGHTS = replace(Weights.plain(), vector=0.0, text=0.9, recency=0.1)
-"""Without a common word the newest comes first."""
+"""Without a common word, the newest comes first."""
 
 
 async def from_log(

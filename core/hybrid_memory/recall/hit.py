@@ -32,7 +32,7 @@ HUES = {
     "exact": "170,60,110",
     "temporal": "90,90,200",
 }
-"""Of each signal in a bar."""
+"""The hue of each signal in a bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ _WHOSE = {
     Origin.WEB: ", the words of the web",
     Origin.IMPORTED: ", imported",
 }
-"""As `Hit.why` tells it; of the user and the assistant nothing."""
+"""Origins as named by `Hit.why`; user and assistant are not named."""
 
 
 class Hits(list[Hit]):

@@ -34,19 +34,19 @@ class Timing(StrEnum):
 
 
 DECIDING = frozenset({Timing.CLEAR, Timing.OLDEST, Timing.NEWEST, Timing.LAST_TALK})
-"""Those whose signal stands over all others."""
+"""Timings whose signal outweighs all others."""
 
 BESIDE = 0.5
-"""The signal right beside a clear time: so far below 1 that `DECISIVE` puts all that lies in it first."""
+"""The signal just outside a clear time: low enough for `DECISIVE` to rank everything inside first."""
 
 DECISIVE = 2.0
-"""Times all other weights together."""
+"""A multiple of all other weights together."""
 
 FITS = 0.8
-"""Of the best relevance, to be one of those whose first or last is asked for."""
+"""The share of the best relevance that a candidate for the first or last needs."""
 
 MAX_ORDERED_CHARS = 160
-"""Of a query that is about a first or last time; in a longer one it is mostly said by the way."""
+"""The longest query about a first or last time; in longer ones such words are mostly incidental."""
 
 _VAGUE = lazy(
     r"\b(?:few|several|some|couple|about|around|roughly)\b|\d0'?s\b|(?<!十)几|数[天日周月年]|[前这]两天|大概|大约|差不多|年代",

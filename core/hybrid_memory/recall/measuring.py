@@ -25,16 +25,16 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.text.asking import about_the_past, asking_share
 
 READ = 40
-"""Candidates whose words are read, where no more hits are wanted."""
+"""Number of candidates whose words are read, unless more hits are requested."""
 
 FIRST = 3
-"""Of the best so far, what others are compared with."""
+"""Number of best candidates that the others are compared with."""
 
 SEARCH_TERMS = 4
-"""At most so many, and no question, are words that are searched for."""
+"""A query with at most this many terms that is not a question is a keyword search."""
 
 LESS = 0.25
-"""Of the learned weights of statement, speaker and kind, where they tell less."""
+"""The share of the learned weights of statement, speaker and kind for a keyword search."""
 
 
 @dataclass(frozen=True)

@@ -74,10 +74,10 @@ class Plan:
 
 EXACT = 24
 TEMPORAL = 20
-"""How many records the exact and the temporal path bring in at most."""
+"""The most records from the exact and the temporal path."""
 
 MAX_TIMES = 8
-"""Stretches of time that are searched, of a query that names more."""
+"""The most stretches of time searched for one query."""
 
 
 CUES: dict[Intent, str] = {
@@ -100,12 +100,12 @@ CUES: dict[Intent, str] = {
         r"叫什么|什么时候|哪"
     ),
 }
-"""In the order in which they are tried: "what did I say before?" goes back, and "what if" weighs."""
+"""In the order in which they are tried: "what did I say before?" is contextual, "what if" is reasoning."""
 
 _PATTERNS = {intent: re.compile(pattern, re.IGNORECASE) for intent, pattern in CUES.items()}
 
 DEFAULT = Intent.FACT
-"""A query without a cue is mostly the bare name of what is looked for."""
+"""The intent of a query without a cue, which is mostly just the name of something."""
 
 
 def plan(
@@ -185,13 +185,13 @@ _ID = re.compile(
 _NO_ID = re.compile(
     r"\d+(?:st|nd|rd|th|s|am|pm|k|km|kg|cm|mm|m|h|min)(?:[-/.]\d+)*|\d{1,4}(?:[-/.]\d{1,4}){0,2}", re.IGNORECASE
 )
-"""An ordinal, a size, a time, a date."""
+"""An ordinal, a size, a time, or a date."""
 
 _WORD = r"(?:Dr|Mr|Mrs|Ms|Prof|St)\.|[A-Z][\w’'-]*[\w]|[A-Z]"
 _NAME = re.compile(rf"(?<![\w’'])(?:{_WORD})(?:[ \t]+(?:(?:of|de|van|von|the|la|del|da) )?(?:{_WORD}))*")
 _SENTENCE = re.compile(r"(?:\A|[.!?。！？;；:\n]\s*)[\"'“‘(]*$")
 _OPENING_CHARS = 16
-"""How far before a name it is looked whether it opens a sentence."""
+"""How far before a name to look for the start of its sentence."""
 
 _CALENDAR = frozenset(
     """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august

@@ -22,9 +22,9 @@ BEST_OF_SEGMENT = 2
 DAY = 86_400.0
 FEW = 4
 STANDS_OUT = 0.13
-"""With fewer records than these an average tells only of one that stands out; what is near it may be as near itself."""
+"""With fewer records than this, an average is only informative about a record that stands out."""
 ROUNDING = 1e-6
-"""Similarities that differ less are equal: they come as 32-bit floats."""
+"""Similarities that differ less are equal, as they are 32-bit floats."""
 
 
 def centred(query: Array, centroid: Array, count: int) -> Array:

@@ -17,13 +17,13 @@ from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokenize import terms
 
 READ_CHARS = 600
-"""Of a turn that are read for cues: what it is about stands at its beginning."""
+"""How much of a turn is searched for cues: its topic is usually at the beginning."""
 
 TERM_CHARS = 4_000
-"""Of a turn whose terms are compared with the query's."""
+"""How much of a turn is compared with the query's terms."""
 
 MOST = 4
-"""Cues of a kind that count."""
+"""The most cues of a kind that count."""
 
 
 def _pattern(english: str, chinese: str) -> re.Pattern[str]:
@@ -44,7 +44,7 @@ _CHINESE = lazy(
     r"([昨今明前后]天|上周|下周|上个?月|下个?月|去年|明年|周[一二三四五六日末]|星期|[月号日点]|早上|晚上|下午|中午|刚|最近)"
     r"|[一二两三四五六七八九十百千]"
 )
-"""Words that tell a time, in a group, and those that tell a number."""
+"""Words that state a time (in a group), and words that state a number."""
 
 YEAR_DIGITS = 4
 
@@ -77,7 +77,7 @@ class Offer:
 
 
 _read: LruCache[int, Offer] = LruCache(8192)
-"""By the hash of a text, so that no words stay here."""
+"""Cached by the hash of a text, so that no words are kept here."""
 
 
 def offer(text: str) -> Offer:

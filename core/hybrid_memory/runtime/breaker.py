@@ -11,7 +11,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 SLOW_SECONDS = 0.5
-"""A call that fails sooner makes nobody wait, and counts as no failure here."""
+"""A call that fails faster keeps nobody waiting, and does not count as a failure here."""
 
 
 class Admission(Enum):

@@ -92,7 +92,7 @@ def drive(flow: Coroutine[Any, Any, T]) -> T:
 
 
 INLINE = InlineRunner()
-"""The runner of every blocking face."""
+"""The runner of all blocking methods."""
 
 
 def two_faces(

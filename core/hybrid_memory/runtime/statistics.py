@@ -17,7 +17,7 @@ from hybrid_memory.runtime.caches import LruCache
 ALPHA = 0.1
 """Weight of the newest value in the moving averages."""
 RECENT = 1024
-"""Run times that the quantiles are taken over."""
+"""How many run times the quantiles cover."""
 
 
 class Statistics:

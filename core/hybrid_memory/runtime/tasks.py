@@ -21,13 +21,13 @@ T = TypeVar("T")
 
 LOWEST, HIGHEST = 1, 10
 INTERACTIVE = 8
-"""From this priority on somebody is waiting for the answer."""
+"""From this priority on, a caller is waiting for the answer."""
 
 PATIENT = 5
-"""The priority of what somebody waits for until all of it is done, however long that takes."""
+"""The priority of work whose caller waits until all of it is done, however long it takes."""
 
 ENGINE_SECONDS = 2.5
-"""How long a server is waited for where somebody waits; see `hurried`."""
+"""How long to wait for a server while a caller is waiting; see `hurried`."""
 
 _priority: contextvars.ContextVar[int | None] = contextvars.ContextVar("priority", default=None)
 
@@ -152,16 +152,16 @@ class Planned:
 
 
 SWEPT = 64
-"""Entries that are out of date are swept out when there are so many more of them than of queued jobs."""
+"""Outdated entries are removed when there are this many more of them than of queued jobs."""
 
 Entry = tuple[int, float, int, int, AnyJob]
-"""A queued job in the order of beginning: priority (negative), deadline, round, arrival."""
+"""A queued job in starting order: priority (negative), deadline, round, arrival."""
 
 Allowed = Callable[[str, bool], bool]
-"""Whether one more job of a kind, interactive or not, may begin."""
+"""Whether one more job of a kind, interactive or not, may start."""
 
 Claim = Callable[[AnyJob], None]
-"""Told which job is about to leave the queue."""
+"""Called with the job that is about to leave the queue."""
 
 
 class PriorityQueue:

@@ -16,10 +16,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_HANGING = 4
-"""Calls beyond their time limit that may be left behind; until one of them ends, nothing is called any more."""
+"""The most abandoned calls beyond their time limit; until one of them ends, no further call is made."""
 
 PROBE_SECONDS = 1.0
-"""How long the caller waits whose call finds out whether there is an answer again."""
+"""How long the caller waits whose call probes whether there is an answer again."""
 
 
 class NoResultError(Exception):

@@ -19,13 +19,13 @@ from hybrid_memory.runtime.condition import Condition
 from hybrid_memory.runtime.tasks import AnyJob, Planned, Task
 
 SWEPT = 64
-"""Cancelled entries are swept out when there are more than this, and more than half of all."""
+"""Cancelled entries are removed when there are more than this, and more than half of all."""
 LONGEST_WAIT = 3600.0
-"""Seconds after which the thread looks again: no lock waits for as long as a timedelta can be."""
+"""Seconds after which the thread checks again, as locks cannot wait as long as a timedelta."""
 
 
 JITTER = 0.1
-"""Share of the interval by which a run may come earlier or later, so that many processes do not run at once."""
+"""The share of the interval by which a run may be earlier or later, so that many processes do not run at once."""
 
 _log = logging.getLogger(__name__)
 

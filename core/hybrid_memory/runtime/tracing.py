@@ -44,10 +44,10 @@ class Span:
 
 
 Tracer: TypeAlias = Callable[[Span], AbstractContextManager[Any] | AbstractAsyncContextManager[Any]]
-"""Gives what is entered when the operation begins and left when it ends; what is only async hears of no steps."""
+"""Returns a context manager that is entered when an operation begins; one that is only async gets no steps."""
 
 Given: TypeAlias = Mapping[str, Any]
-"""The arguments of an operation by their names."""
+"""The arguments of an operation by name."""
 
 BACKGROUND = "background"
 

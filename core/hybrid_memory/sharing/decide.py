@@ -22,11 +22,11 @@ from hybrid_memory.store.view import in_view, present
 from hybrid_memory.validation import shown
 
 RACES = 100
-"""Decisions that other admins may make while one is being made, before we say so."""
+"""How many decisions of other admins may interfere before the call fails."""
 
 
 Decision: TypeAlias = Callable[[Standing], tuple[dict[str, Any], list[Draft]]]
-"""Given what holds: what is decided, and the events that go with it; may raise `InvalidInputError`."""
+"""Given the current decisions: the new one and the events to write with it; may raise `InvalidInputError`."""
 
 
 async def standing(run: Runner, services: Services, space: Scope) -> Standing:

@@ -13,7 +13,7 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import FoldedProjection, number_of
 
 TRUSTED = 0.5
-"""What is written with less trust than this waits for an admin."""
+"""Writes by members with less trust need an admin's approval."""
 
 Grantee: TypeAlias = tuple[str | None, str | None]
 """The user and the agent that a grant names."""

@@ -21,10 +21,10 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import content_key
 
 LOOKED_AT = 20
-"""Newest records of an owner, and owners, among which a text with a vector is looked for."""
+"""Among how many of the newest records of an owner, and owners, to look for a text with a vector."""
 
 COMPARED_CHARS = 1_000
-"""Longer texts are cut by some packages and averaged by others."""
+"""Longer texts are not compared: some packages cut them, others average."""
 
 E = TypeVar("E", bound=Embedder | MediaEmbedder)
 

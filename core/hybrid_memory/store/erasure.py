@@ -19,7 +19,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 
 SAID = (EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.QUARANTINED)
-"""Kinds that hold words of somebody, and are not derived."""
+"""Kinds that contain someone's words and are not derived."""
 
 NAMES = {EventKind.MESSAGE: "turns", EventKind.QUARANTINED: "turns", EventKind.PAYLOAD: "payloads"}
 
@@ -29,7 +29,7 @@ _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""What Unicode calls Default_Ignorable_Code_Point: zero-width and soft characters, selectors, marks of direction."""
+"""Unicode's Default_Ignorable_Code_Point: zero-width and soft characters, selectors, direction marks."""
 
 _ENCODED = re.compile(r"(?:[A-Za-z0-9+/_=-]{60,}\s+)*[A-Za-z0-9+/_=-]{200,}\s*")
 _DATA_URL = re.compile(r"data:[^,]{0,200},")
@@ -68,7 +68,7 @@ def sources_of(event: Event) -> Iterator[str]:
 
 
 APART = " \x00 "
-"""Stands between texts that are not to be read as one."""
+"""Separates texts that must not be read as one."""
 
 
 def leaves(value: Any) -> Iterator[str]:

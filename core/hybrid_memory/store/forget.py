@@ -27,17 +27,17 @@ from hybrid_memory.store.view import present
 from hybrid_memory.validation import check_span, shown
 
 NAMED = 500
-"""Ids that are looked up at once."""
+"""Ids looked up at once."""
 
 ROUND = 10_000
-"""Turns that go at once, in one transaction; of more it takes several, and can be called again after a crash."""
+"""Turns destroyed in one transaction; more take several, and the call can be repeated after a crash."""
 
 TRIES = 8
-"""Times that others may write while it is planned what goes, before it goes anyway and the rest is looked at then."""
+"""How often to plan again because others wrote in the meantime; then erase anyway and examine the rest afterwards."""
 
 
 MAX_HANDLE_CHARS = 20
-"""A longer number after ``#`` is the position of nothing."""
+"""A longer number after ``#`` is not a position."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,19 +43,19 @@ from hybrid_memory.store.view import at_positions
 T = TypeVar("T")
 
 Erased: TypeAlias = Mapping[str, Any]
-"""The payload of an event that says what was erased."""
+"""The payload of an event that records an erasure."""
 
 
 EMBED_BATCH = 32
 
 AT_ONCE = 2_000
-"""Records without a vector of which a recall makes them itself; more are left to the background, if that works."""
+"""A recall makes up to this many missing vectors itself; more are left to background work, if enabled."""
 
 SEEN_CACHE = 4096
-"""Owners of whom a process remembers which event it saw last."""
+"""For how many owners a process remembers the last event it saw."""
 
 MAX_LISTED = 1_000_000
-"""Records of one owner that are listed at once; the Query Engine of Redis lists no more."""
+"""Records of one owner listed at once; the maximum of the Redis Query Engine."""
 
 _log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from hybrid_memory.store.view import present
 from hybrid_memory.urls import shown_url
 
 PROBE = ["hello"]
-"""Is embedded before anything is dropped for a new embedder: one that does not work is known by it."""
+"""Embedded before anything is dropped for a new embedder, to find out whether it works."""
 
 
 async def copied(run: Runner, source: Services, target: Services, progress: Progress) -> list[OwnerCopy]:

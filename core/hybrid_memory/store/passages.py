@@ -12,7 +12,7 @@ from hybrid_memory.index.record import Record
 from hybrid_memory.text.speech import SHORT_CHARS, SURE, emptiness, says_nothing, tells
 
 Pending: TypeAlias = Sequence[tuple[Record, Record | None]]
-"""Records that wait for their vector, each with the turn before it in its segment."""
+"""Records without a vector yet, each with the previous turn of its segment."""
 
 
 async def passages(

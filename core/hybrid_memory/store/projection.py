@@ -23,7 +23,7 @@ from hybrid_memory.store.view import View
 LOG_KINDS = frozenset(
     {EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.ROLLBACK, EventKind.SUPERSEDED, EventKind.ERASED}
 )
-"""Kinds of the log itself: what was said, and what hides or destroys it. Any other kind is some projection's."""
+"""Kinds of the log itself: messages, and what hides or destroys them. Any other kind belongs to a projection."""
 
 
 class Projection:
@@ -109,7 +109,7 @@ class Folded(Protocol):
 S = TypeVar("S", bound=Folded)
 
 Key: TypeAlias = tuple[Scope, Stretches, Horizon | None]
-"""An owner, and what is not to be seen of the log; replaced messages change no state."""
+"""An owner, and what is hidden from the view; replaced messages do not change the state."""
 
 
 class FoldedProjection(Projection, Generic[S]):

@@ -18,7 +18,7 @@ from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.services import Services
 
 IMPORTANT = 8.0
-"""How many times as slowly what matters most is forgotten as what does not matter."""
+"""How many times more slowly the most important memories are forgotten than the least important."""
 
 WHOLE_BATCH = 10_000
 

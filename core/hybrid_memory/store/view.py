@@ -24,7 +24,7 @@ HIDING = frozenset({EventKind.ROLLBACK, EventKind.SUPERSEDED, EventKind.ERASED})
 """Kinds of the events that hide parts of a log."""
 
 VIEWS = 1024
-"""Owners of whom it is kept what of their logs is hidden."""
+"""For how many owners the hidden parts of their logs are cached."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -25,7 +25,7 @@ START = datetime(2024, 1, 1, tzinfo=UTC)
 ALICE, BOB, STRANGER = Scope(user="alice"), Scope(user="bob", agent="coach"), Scope(user="stranger")
 
 METADATA: list[Any] = [True, False, 1, 0, "1", "true", "null", "", None, 1.5, "é", 'quo"te', "100%"]
-"""Values that an engine with fewer types than JSON would mix up."""
+"""Values that an engine with fewer types than JSON would confuse."""
 
 HIDDEN: list[tuple[tuple[int, int], ...]] = [
     ((100, 2**62),),

@@ -30,7 +30,7 @@ OWNERS = [
     Scope(user="caf\u00e9"),
     Scope(user="cafe\u0301"),
 ]
-"""Owners that a careless engine would mix up."""
+"""Owners that a careless engine would confuse."""
 
 
 def draft(number: int, *, session: str | None = None, fixed: bool = True, **fields: Any) -> Draft:
@@ -96,4 +96,4 @@ NAMES = [
     *("a'b", 'a"b', "a\\b", "a\\'b", "a`b", "a:b", "a|b", "a b", "a\tb", "a\nb", "\n", "\\N", "0", "-", "*", "%", "%s"),
     *("{a}", "}{", "{a:String}", "@owner:{x}", '" or owner != "', "你 好", "猫", "é", "e\u0301", "é🙂", "x" * 500),
 ]
-"""Parts of scopes, and ids, that a careless query would break on."""
+"""Parts of scopes, and ids, that break careless queries."""

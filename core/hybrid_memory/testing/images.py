@@ -22,7 +22,7 @@ COLOURS: dict[str, tuple[int, int, int]] = {
     "white": (255, 255, 255),
     "black": (0, 0, 0),
 }
-"""By name: red, green, blue and so on."""
+"""Colours by name: red, green, blue and so on."""
 
 CHINESE = dict(zip("红绿蓝黄白黑", COLOURS, strict=True))
 

@@ -134,7 +134,7 @@ class RankerContract:
 
 
 TOLERANCE = 1e-3
-"""Between one text embedded alone and in a batch: models pad, and sum in another order."""
+"""Difference allowed between a text embedded alone and in a batch: models pad, and sum in another order."""
 
 TEXTS = [
     "I moved to Berlin in May.",

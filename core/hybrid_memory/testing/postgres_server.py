@@ -23,10 +23,10 @@ if sys.platform != "win32":
     from pwd import getpwnam
 
 _STATE = 7
-"""The line of postmaster.pid with the state."""
+"""The line of postmaster.pid that contains the state."""
 
 GONE_SECONDS = 10
-"""How long killed sessions may take to go."""
+"""Seconds that terminated sessions may take to end."""
 
 
 class PostgresServer(Server):

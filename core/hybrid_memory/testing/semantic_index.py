@@ -41,7 +41,7 @@ from hybrid_memory.testing.index_writing import IndexWritingContract
 from hybrid_memory.text.tokenize import terms
 
 ALL = 10_000
-"""More than any corpus here holds."""
+"""More than any corpus in these tests has."""
 
 QUERIES = [
     *PHRASES,

@@ -22,7 +22,7 @@ from typing import Any, Self
 from hybrid_memory.errors import MissingDependencyError, StoreUnavailableError
 
 START_SECONDS = 60
-"""How long a server may take to read its files."""
+"""Seconds that a server may take to load its files."""
 
 HOST = "127.0.0.1"
 _HIGHEST_PORT = 55_535

@@ -11,7 +11,7 @@ from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import ENGLISH_STOP_WORDS, LETTER, terms
 
 MAX_CHARS = 4_000
-"""Of a turn or a query that are read by rules: of a longer query the two ends, where questions stand."""
+"""How much of a turn or a query rules read; of a longer query both ends, where questions are."""
 
 
 def ends(query: str) -> str:
@@ -102,7 +102,7 @@ def about_now(query: str) -> bool:
 
 
 MAX_TALK_CHARS = 300
-"""What is longer has something to say."""
+"""Longer texts are never small talk."""
 
 _PRAISE = (
     "great|good|nice|cool|fine|perfect|awesome|amazing|wonderful|fantastic|excellent|lovely|brilliant|super|sweet|"

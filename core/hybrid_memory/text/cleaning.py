@@ -12,7 +12,7 @@ from hybrid_memory.text.sentences import blocks
 MAX_PASSES = 10
 
 MAX_LINE_CHARS = 4_000
-"""Longer lines are left as they are: nobody said that in one breath."""
+"""Longer lines are not cleaned, as they are not spoken text."""
 
 """What one removal uncovers is removed in the next pass; a text that still changes then stays as it is."""
 

@@ -15,10 +15,10 @@ from hybrid_memory.text.tokenize import LONG_CHARS, allowed_edits, terms
 
 HASHES = 5
 FOREIGN = "~"
-"""In front of a word that is none in English, in the filter."""
+"""The prefix, in the filter, of words that are not English."""
 
 _BITS = Path(__file__).with_suffix(".bin").read_bytes()
-"""Read when imported, as recall runs in event loops."""
+"""Read at import, as recall runs in event loops."""
 
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][A-Za-z]+")
 _ENGLISH = re.compile(

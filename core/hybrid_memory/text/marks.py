@@ -19,7 +19,7 @@ _LESS = (
 _ALIKE = "[〈〈⟨‹«《⟪❮❰⦑⧼˂ᐸ≺⋖◁]"
 
 _TAG = lazy(rf"{_LESS}(?=\s*(?:[A-Za-z_/|!?&]|[^\x00-\x7f‹]))")
-"""The beginning of anything that could be read as a tag, in any alphabet, if it is closed somewhere."""
+"""The beginning of anything that could be read as a tag, in any script, if it is closed somewhere."""
 
 _CLOSING = lazy(rf"(?:{_LESS}|{_ALIKE})(?=\s*(?:[/／⁄∕⧸\\]|&#|&sol))")
 
@@ -32,7 +32,7 @@ _UNSEEN = lazy(
     "\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
 )
-"""Controls, marks of direction, and what has no width: but for the joiners, which emoji and some scripts need."""
+"""Control characters, direction marks and zero-width characters, but not the joiners in emoji and some scripts."""
 
 _TURN = lazy(
     r"^(?=[ \t]*(?:[#*_]{1,6}[ \t]*)?(?:"
@@ -43,10 +43,10 @@ _TURN = lazy(
     r"|[ \t]*#{1,6}[ \t]*(?:system|instructions?|human|assistant|user|response|系统|指令|用户|助手)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A line that begins like a turn in one of the formats of models."""
+"""A line that looks like the start of a turn in a model's chat format."""
 
 _RECORD = lazy(r"^(?=[ \t]*(?:- |#\d+ )?\[\d{4}-\d)", re.MULTILINE)
-"""A line that begins like a memory, or a message with its time."""
+"""A line that looks like the start of a memory, or of a message with its time."""
 
 
 def visible(text: str) -> str:

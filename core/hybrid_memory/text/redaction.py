@@ -34,7 +34,7 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.sensitive import RULES
 
 KINDS = tuple(dict.fromkeys(rule.kind for rule in RULES))
-"""What can be redacted; where two findings overlap, the kind that stands first here counts."""
+"""The kinds that can be redacted; of overlapping findings, the kind that comes first here counts."""
 
 # Full-width signs, typographic dashes and blanks, each for the one that the rules know: all places stay.
 _PLAIN = (

@@ -17,7 +17,7 @@ Match = re.Match[str]
 Check = Callable[[str, Match], bool]
 
 _NEAR = 48
-"""Characters before a match that tell what it is."""
+"""How many characters before a match are searched for words that show what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ _SECRETS = (
 
 MIN_IBAN, MAX_IBAN = 15, 34
 MIN_PHONE, MAX_PHONE = 7, 15
-"""Signs of the shortest and the longest."""
+"""The lengths of the shortest and the longest phone number."""
 
 
 def luhn(digits: str) -> bool:
@@ -289,4 +289,4 @@ _PLACES = (
 )  # fmt: skip
 
 RULES = (*_SECRETS, *_NUMBERS, *_PLACES)
-"""In the order in which they count."""
+"""In order of precedence."""

@@ -14,26 +14,28 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.text.asking import asks_nothing, questioning_share
 
 SHORT_CHARS = 40
-"""What is longer says something, as far as a vector can tell."""
+"""Longer turns always count as saying something."""
 
 SURE = 0.7
-"""Of what a vector tells."""
+"""The probability assumed if rules decide."""
 
 IDLE_CHARS = 100
-"""What is longer is not read as an acknowledgement or a greeting."""
+"""Longer turns are not acknowledgements or greetings."""
 
 READ_CHARS = 400
-"""Of a turn, half of them at each end."""
+"""How much of a turn is read, half at each end."""
 
 _head = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 _EMBEDDER: str = _head["embedder"]
 _WEIGHTS: Array = np.array(_head["weights"], dtype=np.float64)
 _BIAS = float(_head["bias"])
-"""A weight for each number of a vector, and what is added, of benchmarks/ranking/speech_acts.py; read when imported, as
-recall runs in event loops."""
+"""A weight for each number of a vector, and a bias, from benchmarks/ranking/speech_acts.py.
+
+They are read at import, as recall runs in event loops.
+"""
 
 _read: LruCache[int, tuple[float, float]] = LruCache(16_384)
-"""By the hash of a text, so that no words stay here."""
+"""Cached by the hash of a text, so that no words are kept here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 MAX_SPANS = 64
-"""How many candidates of a text are tried, so that a megabyte of braces costs no more than reading it."""
+"""How many candidates in a text are tried, so that a megabyte of braces costs no more than reading it."""
 
 MAX_REPAIR_CHARACTERS = 20_000
 MAX_REPAIR_DEPTH = 32
-"""The repair takes quadratic time at worst: a second for 4,000 characters, hours for a megabyte."""
+"""Repair takes quadratic time in the worst case: a second for 4,000 characters, hours for a megabyte."""
 
 _THOUGHTS = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 _FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)

@@ -13,7 +13,7 @@ from hybrid_memory.text.marks import visible
 from hybrid_memory.text.patterns import lazy
 
 MAX_CHARS = 100_000
-"""Of a longer text this much from both ends is read."""
+"""Of a longer text, this much at both ends is read."""
 
 _WE = r"(?:instructions?|prompts?|rules?|guidelines?|directions?|polic(?:y|ies)|safeguards?|restrictions?)"
 _ASSISTANT = r"(?:(?:ai|llm|language) (?:assistant|model|agent|system)s?|ai|llms?|assistants?|chat ?bots?|copilots?)"
@@ -116,12 +116,12 @@ _PATTERNS = (
     ),
     _phrase(("你现在是", "你将扮演", "请扮演", "假装"), r"你现在是|你将扮演|请扮演|假装(?:你|自己)是"),
 )
-"""What one of must stand in a text for the pattern to be looked for, and the pattern; of small letters."""
+"""Each pattern, for lower-case text, with hints of which a text must have one to be searched."""
 
 _ASCII_PATTERNS = tuple(one for one in _PATTERNS if any(word.isascii() for word in one[0]))
 
 _ALIKE = str.maketrans("аеіјоорсухѕԁһԛԝɡοανρτυικ", "aeijoopcyxsdhqwgoavptuik")
-"""Letters of other alphabets that look like Latin ones."""
+"""Letters of other scripts that look like Latin ones."""
 
 _LATIN_WORD = lazy(r"[a-z]*(?:[a-z][а-яѐ-џԀ-ԯα-ωɡ]|[а-яѐ-џԀ-ԯα-ωɡ][a-z])[a-zа-яѐ-џԀ-ԯα-ωɡ]*")
 

@@ -33,7 +33,7 @@ _CJK = (
     "\U00020000-\U0003ffff"
 )
 LETTER = rf"[^\W_{_CJK}]"
-"""A letter or digit of a script that has spaces between words, as a pattern."""
+"""A pattern for a letter or digit of a script that separates words by spaces."""
 
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:'[^\W_{_CJK}]+)?")
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)?")

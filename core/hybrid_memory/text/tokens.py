@@ -13,16 +13,16 @@ from hybrid_memory.log.message import Message
 MESSAGE_TOKENS = 3
 NAME_TOKENS = 1
 PRIMING = 3
-"""What the chat format adds to a message, to a name, and to open the answer, in OpenAI's guide to counting tokens."""
+"""Tokens that the chat format adds to a message, to a name, and to open the answer, as OpenAI documents them."""
 
 IMAGE_TOKENS = 765
 """An image of 1024 x 1024 at high detail: 85 + 4 * 170, OpenAI's published figures."""
 
 AUDIO_TOKENS = 600
-"""A minute of speech at a token per 100 ms, OpenAI's published figure for what a user says."""
+"""A minute of speech at one token per 100 ms, OpenAI's published figure for user audio."""
 
 FILE_TOKENS = 3000
-"""A dense page: Anthropic publishes 1,500 to 3,000 tokens a PDF page. Also for video, whose length is not known."""
+"""A dense page: Anthropic states 1,500 to 3,000 tokens per PDF page. Also used for video, whose length is unknown."""
 
 _PIECES = (
     r"[A-Z]?[a-z]{1,10}|'(?:[sdmt]|ll|ve|re)\b|[ \t]{2,64}|[A-Z]{1,4}|[0-9]{1,3}"
@@ -45,7 +45,7 @@ _ANY = re.compile(f"(?P<piece>{_PIECES})|" + "|".join(f"(?P<{name}>{run})" for n
 _RATES = {name: rate for name, (_, rate) in _SCRIPTS.items()}
 
 _MARGIN = 1.02
-"""Above the mean, so that budgets hold."""
+"""A factor above the mean, so that budgets hold."""
 
 
 def estimate_tokens(text: str) -> int:

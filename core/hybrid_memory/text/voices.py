@@ -8,10 +8,10 @@ from hybrid_memory.text.marks import visible
 from hybrid_memory.text.tokenize import cjk_share
 
 MOST_CHARS = 64
-"""Of a speaker's name."""
+"""The longest speaker name."""
 
 CHINESE_SHARE = 0.25
-"""Share of Chinese characters from which a text counts as Chinese: names and code in it are often Latin."""
+"""A text with at least this share of Chinese characters is Chinese: names and code in it are often Latin."""
 
 _CHINESE = {Origin.PERSON: "他人", Origin.TOOL: "工具", Origin.WEB: "网页", Origin.IMPORTED: "导入"}
 

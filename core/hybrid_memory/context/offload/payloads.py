@@ -21,7 +21,7 @@ from hybrid_memory.validation import shown
 _PLACE = re.compile(r"(?:(?P<path>.*\S)\s+)?(?:(?P<chars>c)?(?P<first>\d{1,18})-(?P<last>\d{1,18})?)", re.DOTALL)
 
 LONG_LINE_CHARS = 500
-"""A longer line is not shown whole: pieces of it are, with their characters as a place to read on from."""
+"""Longer lines are shown in pieces, with their characters as a place from which to read on."""
 
 PIECE_CHARS = 240
 

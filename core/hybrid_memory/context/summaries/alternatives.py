@@ -25,10 +25,10 @@ REPEATED = 0.6
 """Turns that share this much of their terms (Jaccard) are merged."""
 
 _LABEL = re.compile(r"\A[#*\s]*(?:new |updated )?(?:summary|notes?)(?: so far)?[*\s]*[:：]\s*", re.IGNORECASE)
-"""What small models write in front of a summary."""
+"""Labels that small models write before a summary."""
 
 DENSE = 0.35
-"""Share of a prompt's room for lines that the compact form takes."""
+"""The share of the line budget for the compact form."""
 
 SEPARATOR = " | "
 

@@ -17,10 +17,10 @@ from hybrid_memory.log.message import Message, Role
 from hybrid_memory.text.tokenize import terms
 
 MODEL_IMPORTANCE = 0.8
-"""Of a line that a model thought worth writing; what it writes is scored like any other sentence, but not below."""
+"""The least importance of a line written by a model; it is otherwise scored like any sentence."""
 
 CITED = 0.5
-"""A statement rests on turns that have this share of its terms."""
+"""The share of a statement's terms that its source turns must have."""
 
 MAX_READ = 20_000
 
@@ -51,7 +51,7 @@ SCHEMA: dict[str, Any] = {
     },
     "required": [section.value for section in _SECTIONS],
 }
-"""What a language model fills: lines by section, each with the numbers of the turns that it rests on."""
+"""The answer of a language model: lines by section, each with the numbers of its source turns."""
 
 _TASK = (
     "You keep the notes of a long conversation for somebody who must go on with it and will not see the turns below. "

@@ -20,7 +20,7 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.text.speech import speech
 
 SHORT = 0.6
-"""Substance beyond which more of it counts less, or against a turn: a page of advice is seldom asked about."""
+"""More substance than this counts less, or against a turn: a page of advice is seldom asked about."""
 
 _head = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 EMBEDDER: str = _head["embedder"]
@@ -28,9 +28,9 @@ _VECTOR: Array = np.array(_head["vector"], dtype=np.float64)
 _FORM: Array = np.array(_head["form"], dtype=np.float64)
 _USUAL = float(_head["usual"])
 _BIAS = float(_head["bias"])
-"""Weights of benchmarks/ranking/asked_about.py, and what a vector adds on average.
+"""Weights from benchmarks/ranking/asked_about.py, and the average contribution of a vector.
 
-They are read when imported, as compaction runs in event loops.
+They are read at import, as compaction runs in event loops.
 """
 
 

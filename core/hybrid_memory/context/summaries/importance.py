@@ -10,14 +10,14 @@ from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokenize import terms
 
 THRESHOLD = 0.3
-"""What scores below is small talk: it reaches no summary line."""
+"""A lower score means small talk, which gives no summary line."""
 
 CRITICAL = 0.9
-"""What scores this or more is kept verbatim."""
+"""A score of at least this is kept verbatim."""
 
 MAX_SPECIFICS = 4
 CJK_WORDS = 0.4
-"""Words behind a term of the text index that is one or two Chinese characters."""
+"""Words per term of the text index that is one or two Chinese characters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,39 +24,39 @@ from hybrid_memory.text.voices import speaker
 MAX_LINE_CHARS = 240
 MIN_TERMS = 2
 MAX_TURN_CHARS = 4_000
-"""A longer turn is read at its head and its tail; its digest and its handle stand for the rest."""
+"""Of a longer turn only head and tail are read; its digest and handle cover the rest."""
 
 OF_ASSISTANT = 0.9
-"""Share of its worth that a sentence of the assistant has beside the same words of anybody else."""
+"""The factor for sentences by the assistant, compared with the same words by anyone else."""
 
 DUPLICATE = 0.75
-"""Lines that share this much of their terms say the same."""
+"""Lines that share this much of their terms are duplicates."""
 
 STRETCHES = 5
-"""Equal ones of the conversation, which share out the room."""
+"""The number of equal stretches of the conversation that share the budget."""
 
 STEEP = 3
-"""Power of the importance in a stretch's claim: one with idle talk alone waits until another has eight good lines."""
+"""The exponent of importance in a stretch's share: idle talk waits until another stretch has eight good lines."""
 
 FIRST = 0.5
-"""Share of the room that the newest decision, next step and question may take before the rest."""
+"""The share of the budget that the newest decision, next step and question may take first."""
 
 _LASTING = (Section.INTENT, Section.FACTS)
 _MOVING = (Section.DECISIONS, Section.NEXT_STEPS, Section.QUESTIONS)
-"""The newest of each comes first."""
+"""Sections whose newest line comes first."""
 
 NEGATED = "¬"
 
 _NEGATION = re.compile(r"\b(?:not|no|never|cannot)\b|n['’]t\b|不|没|别|无法|未", re.IGNORECASE)
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _MARKS = re.compile(r"\A(?:[#>*+-]+|\d{1,2}[.)])\s+|(?<![\w*])\*\*([^*\n]+)\*\*(?![\w*])")
-"""Of lists, headings and bold type, whose words are the group."""
+"""Markup of lists, headings and bold type; the group is the text."""
 
 _TAGS = re.compile(r"</?[a-zA-Z_][^<>\n]{0,80}>")
 
 
 OF_THE_TURN = 0.5
-"""Of a line's importance that of its turn has, where it is known."""
+"""The weight of the turn's importance in a line's, if known."""
 
 NOTHING_TOLD: Mapping[int, float] = {}
 

@@ -16,16 +16,16 @@ from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokenize import terms
 
 NEAR = 12
-"""A change that names nothing of what it changes is about one of so many positions before it."""
+"""A change that does not name what it changes refers to one of this many positions before it."""
 
 SAME = 0.5
-"""Two statements have a topic in common if they share this much of the shorter one's content words."""
+"""Two statements share a topic if they share this much of the shorter one's content words."""
 
 SURE = 2.0
-"""So many words in common make a topic; with fewer only the newest statement is meant. A Chinese character is half."""
+"""This many common words make a topic; with fewer, only the newest statement is meant. A Chinese character is half."""
 
 OPEN = 0.8
-"""What a question is worth at least that was put off."""
+"""The least importance of a question that was put off."""
 
 _PLANS = (Section.DECISIONS, Section.NEXT_STEPS, Section.INTENT)
 
@@ -49,7 +49,7 @@ _CORRECTS = lazy(
     r"|\b(?:scratch|forget) (?:about )?(?:that|it)\b|\b(?:no|actually),? (?:let's|wait|make it|we'll|i'll)\b"
     r"|改(?:成|为|到|用|期|主意|天|乘|坐|买|订|吃|喝|选)|换(?:成|为|到|个|一)|算了|不用了|不要了|还是.{1,14}吧"
 )
-"""Of these, what speaks for itself: it corrects what was said just before, also without naming it."""
+"""Those that correct what was said just before, even without naming it."""
 
 _PAST = lazy(
     r"\b(\w{2,}ed|paid|sent|bought|made|done|written|wrote|met|got|told|given|gave|taken|took|found|built|left|sold"
@@ -63,7 +63,7 @@ _BASES = {
     "rang": "ring", "held": "hold", "hung": "hang", "kept": "keep", "won": "win",
 }  # fmt: skip
 _ENDS = frozenset("done finished completed sorted settled solved fixed handled".split())
-"""Words by which any task is done."""
+"""Words that mark any task as done."""
 
 _DONE_CHINESE = lazy(r"已经?.{0,14}|(?:完|好|掉|过|妥|齐|[交订买付寄发办写修打约送取领签])了|搞定|完成了")
 _UNDONE = lazy(

@@ -38,15 +38,15 @@ STRATEGIES = {
     "importance": f"{_HOME}.alternatives:Importance",
     "llmlingua": f"{_HOME}.alternatives:Shortened",
 }
-"""Our own, by name; packages add theirs as entry points of ``hybrid_memory.strategies``."""
+"""The library's own, by name; packages add theirs as entry points of ``hybrid_memory.strategies``."""
 
 _PARTS = ("name", "schema", "extract", "prompt", "read")
 
 _NUMBER = re.compile(r"^(?=[ \t]*\[\d+\])", re.MULTILINE)
-"""A line that begins like a turn of a transcript."""
+"""A line that looks like the start of a turn in a transcript."""
 
 TURN_CHARS = 1200
-"""A longer turn is shown by its head and its tail."""
+"""Of a longer turn only head and tail are shown."""
 
 
 @dataclass(frozen=True, slots=True)

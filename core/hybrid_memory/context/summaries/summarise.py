@@ -20,15 +20,15 @@ from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import cjk_share, terms
 
 RELATED = 0.25
-"""A line that shares less of its terms with the turns, or with what stood before, is made up."""
+"""A line that shares less of its terms with the turns or the previous lines is made up."""
 
 OTHER_SCRIPT = 0.5
-"""Difference in the share of Chinese beyond which words of the one cannot be looked for in the other."""
+"""If the shares of Chinese differ by more than this, words cannot be compared."""
 
 _log = logging.getLogger(__name__)
 
 COVERED = 0.6
-"""A decision is told by a line that has this share of its terms."""
+"""A line contains a decision if it has this share of its terms."""
 
 _UNITS = (
     r"%|°[CF]?|km|kg|cm|mm|m|g|ml|l|mb|gb|tb|kb|ms|s|min|h|hours?|days?|weeks?|months?|years?|am|pm|usd|eur|dollars?"
@@ -59,7 +59,7 @@ _NAMES = re.compile(
 )
 
 _NEEDS = (("@:", _ADDRESSES), ("./", _FILES), ("0123456789", _FIGURES), ("", _NAMES))
-"""Patterns, and the characters of which a text must have one for the pattern to be worth a search."""
+"""Patterns, each with characters of which a text must have one to be searched."""
 
 
 @dataclass(frozen=True, slots=True)

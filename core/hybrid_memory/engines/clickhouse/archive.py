@@ -20,10 +20,10 @@ from hybrid_memory.runtime.tasks import ENGINE_SECONDS
 from hybrid_memory.scope import Scope
 
 ERASING_SECONDS = 60
-"""How long ClickHouse has for rewriting the parts of the table that held what is erased."""
+"""Seconds that ClickHouse has to rewrite the parts of the table with erased data."""
 
 _CHUNK = 1000
-"""Ids or positions in one query."""
+"""Ids or positions per query."""
 
 _FROM = "FROM {table:Identifier}"
 _OWNER = (

@@ -26,7 +26,7 @@ Row: TypeAlias = Sequence[Any]
 Result = TypeVar("Result")
 
 _INSERTING = {"async_insert": 0, "max_partitions_per_insert_block": 0}
-"""Written on return, and a batch may span more than a hundred months."""
+"""Inserts are durable on return, and may span more than a hundred months."""
 
 
 class Connection:
@@ -137,7 +137,7 @@ CONNECT_SECONDS = 2
 CALL_SECONDS = 10
 PROBE_SECONDS = 0.5
 TABLE = "memory_archive"
-"""The table where the URL names none."""
+"""The table if the URL names none."""
 
 _PORTS = {"clickhouse": 8123, "clickhouse+tls": 8443}
 _TABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")

@@ -17,17 +17,17 @@ from hybrid_memory.runtime.tasks import ENGINE_SECONDS
 
 RECORDS, VECTORS, PENDING, TERMS, STATE = "records", "vectors", "pending", "terms", "state"
 WINDOW = 16_384
-"""Rows that a server hands out per query at most."""
+"""The most rows that a server returns per query."""
 
 VECTOR_PAGE = 4_000
 WRITTEN = 500
 FLUSHED = 2_000
-"""Rows that Milvus Lite holds in memory at most; it takes 70 us to look at each of them there."""
+"""The most rows that Milvus Lite keeps in memory, where it takes 70 us to examine each."""
 
 LEAST_FLUSHED = 256
 ASKED = 1_000
 FLAT = [0.0, 0.0]
-"""Every collection needs a vector; this is that of rows without one."""
+"""The vector of rows without one, as every collection needs a vector."""
 
 _TEXT = {"max_length": 65_535}
 Field: TypeAlias = tuple[str, DataType, dict[str, Any]]

@@ -27,14 +27,14 @@ T = TypeVar("T")
 
 CONNECT_SECONDS = 2.0
 CALL_SECONDS = 8.0
-"""The client repeats a call that finds no server until this is over."""
+"""For this long, the client retries a call that cannot reach the server."""
 
 PROBE_SECONDS = 0.5
 
 _READING = ("query", "search")
 _QUIET_SECONDS = 1.0
 _CONNECTING = 2
-"""The code of an error of the client that finds no server; codes of gRPC are no numbers."""
+"""The code of the client's error for an unreachable server; gRPC codes are not numbers."""
 
 _LOST = ("not loaded", "not been loaded", "not exist", "not found", "can't find collection")
 

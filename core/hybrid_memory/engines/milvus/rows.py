@@ -24,17 +24,17 @@ from hybrid_memory.scope import Scope
 Row: TypeAlias = dict[str, Any]
 
 PIECE_CHARS = 16_000
-"""A VARCHAR holds 65,535 bytes; longer texts are stored in pieces."""
+"""Characters per piece of a stored text: a VARCHAR holds 65,535 bytes."""
 
 TERMS_BYTES = 65_000
 NEVER = -(2**62)
 NARROWING = ["id", "owner", "session", "kind", "category", "at", "turn", "metadata"]
-"""The fields that `Narrowing.holds` looks at."""
+"""The fields used by `Narrowing.holds`."""
 
 PLACE = ["segment", "ordinal", "length", "importance", "uses", "last_used"]
 STRETCHES = 100
 POSITIONS = 2_000
-"""So many hidden stretches and single positions fit into a filter; where there are more, we filter what comes back."""
+"""The most hidden stretches and single positions in a filter; with more, results are filtered afterwards."""
 
 _COLUMNS = ("id", "at", "kind", "segment", "ordinal", "importance", "uses", "last_used", "turn")
 

@@ -72,7 +72,7 @@ def tail_of(owner: str, session: str) -> str:
 
 
 TOTAL_OF_ALL = "total"
-"""Where a version before 0.10 counted over all owners."""
+"""The name under which versions before 0.10 counted over all owners."""
 
 SPELT_CHARS = 64
 

@@ -19,7 +19,7 @@ from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.port import Matches
 
 FILTERED = 256
-"""Rows that a search fetches at least where they must be filtered."""
+"""The fewest rows that a search fetches if they must be filtered."""
 
 
 @dataclass(frozen=True, slots=True)

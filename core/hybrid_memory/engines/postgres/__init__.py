@@ -15,7 +15,7 @@ __all__ = ["PostgresConnection", "PostgresEngine", "PostgresIndex", "PostgresLog
 
 
 EXACT_LIMIT = 20_000
-"""Vectors of one owner that are searched exactly at most: 10,000 of 384 numbers take the server 8 ms."""
+"""The most vectors of one owner that are searched exactly: 10,000 of width 384 take the server 8 ms."""
 
 
 class PostgresEngine(Engine):

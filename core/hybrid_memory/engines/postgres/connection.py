@@ -26,19 +26,19 @@ from hybrid_memory.urls import ENCODE, cleaned, shown_url
 PROBE_SECONDS = 2
 CALL_SECONDS = 60
 GRACE_SECONDS = 0.3
-"""So much longer than a statement may take its answer is waited for: the server itself ends it, if it can."""
+"""Seconds to wait for an answer beyond the statement's timeout, as the server itself ends it if it can."""
 
 MAX_CONNECTIONS = 16
-"""Of one process where the URL names no ``pool``; a thread uses one at a time."""
+"""The most connections of one process if the URL has no ``pool``; a thread uses one at a time."""
 
 REWRITTEN_BYTES = 64_000_000
-"""Tables together so large are written anew when something was erased; that takes a second, and nobody can read."""
+"""Tables up to this total size are rewritten after an erasure; that takes a second, during which nobody can read."""
 
 ATTEMPTS = 5
-"""Of a transaction that another one was in the way of."""
+"""How often to try a transaction that conflicts with others."""
 
 EVERYBODY = 0
-"""In place of an owner's number: the rows of all owners."""
+"""Instead of an owner's number: the rows of all owners."""
 
 _SCHEMES = ("postgresql", "postgres")
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,40}")

@@ -22,7 +22,7 @@ from hybrid_memory.scope import Scope
 _COLUMNS = "position, id, session, kind, at, payload, sources, author"
 _APPEND = f"SELECT * FROM append({', '.join(['%s'] * 5)}, %s, %s, %s, %s::bigint[], %s, %s, %s, %s::bigint[])"
 ERASED_BEYOND = "HM001"
-"""What `append` raises; a code of our own."""
+"""The error code raised by `append`; defined by this library."""
 
 _SIZE = """
 SELECT (SELECT count(*) FROM owners),

@@ -14,7 +14,7 @@ from psycopg.abc import PQGen
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 POOL_SECONDS = 10
-"""How long a thread waits for a connection that another one has."""
+"""Seconds that a thread waits for a connection used by another."""
 
 CONNECT_SECONDS = 3
 

@@ -17,12 +17,12 @@ from hybrid_memory.index.record import Where
 from hybrid_memory.index.semantic import RANKED_TERMS
 
 LOOKED_AT = 8
-"""Of an approximate index, so many times k are looked at and scored exactly."""
+"""From an approximate index, this many times k candidates are fetched and scored exactly."""
 
 LEAST_LOOKED_AT = 100
 
 MOST_LOOKED_AT = 1_000
-"""``hnsw.ef_search`` allows no more."""
+"""The maximum of ``hnsw.ef_search``."""
 
 _LATEST = "SELECT r.id, 0::float8 AS score FROM records r WHERE {where} ORDER BY r.at DESC, r.id DESC LIMIT %s"
 _EXACT = """
@@ -36,7 +36,7 @@ SELECT s.record AS id, -(s.vector <#> %s) AS score FROM (
     ORDER BY v.vector::halfvec({dim}) <#> %s::halfvec({dim}) LIMIT %s
 ) s ORDER BY score DESC, s.record LIMIT %s
 """
-"""The owner's number stands in the text: the index is one of this number."""
+"""The owner's number is a part of the text, as each owner has a separate index."""
 
 _MATCHING = f"""
 SELECT p.record AS id, sum(w.idf * p.count * {BM25_K1 + 1}
@@ -58,11 +58,11 @@ FROM (
 ) p {{join}}
 GROUP BY p.record ORDER BY 2 DESC, p.record LIMIT %s
 """
-"""BM25 as `hybrid_memory.index.bm25` has it, over the rarest terms as `SemanticIndex.matching` has it.
+"""BM25 as in `hybrid_memory.index.bm25`, over the rarest terms as in `SemanticIndex.matching`.
 
-``OFFSET 0`` keeps the planner from other joins: these plans walk the indexes whatever it knows of the tables. They are
-kept from when a table was empty and all its indexes seemed as good; ``owner + 0``, here and elsewhere, is no condition
-of an index, so that it has to take the one of ids.
+``OFFSET 0`` prevents other joins: these plans use the indexes whatever the statistics. Cached plans date from when a
+table was empty and all its indexes looked equally good; ``owner + 0``, here and elsewhere, matches no index, so that
+the planner must use the one on ids.
 """
 
 _PLACES = """

@@ -15,13 +15,13 @@ from hybrid_memory.engines.postgres.connection import PostgresConnection
 _log = logging.getLogger(__name__)
 
 HALF_WIDTH = 4_000
-"""Numbers of a vector that an index over half-precision takes."""
+"""The maximum width of vectors in a half-precision index."""
 
 MOST_INDEXES = 100
-"""Of owners with many vectors: each one is looked at by the planner of every query, and by every write."""
+"""The most owners with an index: the planner of every query considers each one, and every write too."""
 
 RECHECK_SECONDS = 30
-"""How long an owner without an index is taken to have none: another process may make it."""
+"""For this long, an owner without an index is assumed to have none, although another process may build it."""
 
 
 class Approximate:

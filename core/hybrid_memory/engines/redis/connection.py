@@ -28,13 +28,13 @@ CONNECT_SECONDS = 2
 CALL_SECONDS = 10
 PROBE_SECONDS = 0.5
 MAX_CONNECTIONS = 1_000
-"""Of one process; a thread uses one at a time."""
+"""The most connections of one process; a thread uses one at a time."""
 
 READ_BYTES = 262_144
-"""Taken from a socket at once: vectors come in hundreds of kilobytes."""
+"""Bytes read from a socket at once: vectors arrive in hundreds of kilobytes."""
 
 LAYOUT = 1
-"""Of the keys; a store that was written with a higher one is refused."""
+"""The version of the key layout; stores with a higher one are rejected."""
 
 _SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster")
 _COMMAND = re.compile(r"^Command # \d+ \(.*\) of pipeline caused error: ", re.DOTALL)
@@ -270,7 +270,7 @@ def _shown(url: str) -> str:
 
 
 SCRUB_SECONDS = 600
-"""How long writing the files of a server anew may take."""
+"""Seconds that a server may take to rewrite its files."""
 
 _PAUSE_SECONDS = 0.02
 

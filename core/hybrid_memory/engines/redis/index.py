@@ -76,7 +76,7 @@ from hybrid_memory.text.tokenize import allowed_edits
 _LATEST_ROOM = 4
 _TEXT_ANSWERS = 4
 _SEEN = 65_536
-"""Records whose owner is remembered, to find them by id at once; a record that is not there is looked up."""
+"""How many records' owners are cached, to find them by id immediately; others are looked up."""
 
 
 class RedisIndex(SemanticIndex):

@@ -21,10 +21,10 @@ from hybrid_memory.engines.redis.connection import Script
 
 WORD_STEP = 2**32
 POSTED = 500
-"""Records of an older store that get their postings at once."""
+"""How many records of an older store get their postings per call."""
 
 PLACE_STEP = 2**20
-"""Turns that a segment may have, so that places differ: a million without a pause."""
+"""The most turns in a segment, so that places differ: a million without a pause."""
 
 COMMON = r"""
 local root, record = KEYS[1], KEYS[2]

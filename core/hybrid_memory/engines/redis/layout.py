@@ -22,7 +22,7 @@ from hybrid_memory.log.port import Draft
 from hybrid_memory.scope import Scope
 
 NONE = "-"
-"""Stands for a session or category that is not there; no digest looks like it."""
+"""Represents a missing session or category; no digest looks like it."""
 
 
 def digest(text: str) -> str:
@@ -141,17 +141,17 @@ def _plain(value: Any) -> Any:
 
 
 FIELDS = ("data", "uses", "last")
-"""What `to_record` reads."""
+"""The fields read by `to_record`."""
 
 LINE = ("uses", "last", "row", "line")
 OLDER_LINE = ("at", "turn", "kind", "category", "session", "meta")
-"""What `columns_of` reads; records of before version 0.10 have the parts of ``line`` only."""
+"""The fields read by `columns_of`; records from before version 0.10 only have the parts of ``line``."""
 
 _DATA = (
     *("text", "at", "sources", "segment", "ordinal", "kind", "speaker", "category", "importance"),
     *("valid_from", "valid_to", "metadata", "turn", "author", "origin"),
 )
-"""What ``data`` holds after id, owner and session, in this order."""
+"""The order of the values in ``data`` after id, owner and session."""
 
 
 def to_entry(owner: str, entry: Entry) -> str:

@@ -37,10 +37,10 @@ from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState,
 from hybrid_memory.scope import Scope
 
 PAGE = 5_000
-"""Events that one answer of the server holds; meanwhile it serves nobody else, for some 10 ms."""
+"""Events per answer of the server, which serves nobody else in the meantime, for about 10 ms."""
 
 ATTEMPTS = 1_000
-"""How often others may be faster at appending for the same owner."""
+"""How often to retry an append if others for the same owner are faster."""
 
 _LOCKS = 64
 

@@ -35,7 +35,7 @@ _SCHEMA: tuple[Value, ...] = (
 )
 
 INDEXING_SECONDS = CALL_SECONDS
-"""How long a search waits for a server that indexes what it has read from its files."""
+"""Seconds that a search waits for a server to index its loaded files."""
 
 _PAUSE_SECONDS = 0.02
 
@@ -177,7 +177,7 @@ def _number(key: bytes) -> int:
 
 
 _EXACT = 2**53
-"""Numbers of the Query Engine are doubles."""
+"""The largest exact number: the Query Engine uses doubles."""
 
 _NUMBERS = ("id", "uses", "last_used", "segment", "ordinal", "length", "importance", "at", "turn")
 _COLUMNS = ("id", "segment", "ordinal", "length", "at", "importance", "uses", "last_used")

@@ -80,10 +80,10 @@ class SqliteEngine(Engine):
 
 
 LEAST_FREE_BYTES = 100_000_000
-"""On the disk."""
+"""The least free disk space before a warning."""
 
 LARGE_WAL = 256_000_000
-"""Bytes of a write-ahead log that no process should need."""
+"""The size of a write-ahead log that no process should need, in bytes."""
 
 LEFTOVERS = {
     "records without words": "SELECT count(*) FROM records WHERE id NOT IN (SELECT record FROM words)",
@@ -98,7 +98,7 @@ LEFTOVERS = {
         "SELECT count(*) FROM records WHERE id NOT IN (SELECT record FROM vectors UNION SELECT record FROM pending)"
     ),
 }
-"""Rows that belong to nothing, and how they are counted."""
+"""Kinds of orphaned rows, with the query that counts them."""
 
 
 def check_file(path: Path, key: Key | None = None) -> Iterator[Finding]:

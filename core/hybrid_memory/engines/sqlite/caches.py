@@ -22,13 +22,13 @@ from hybrid_memory.index.record import Where
 CACHE_BYTES = 512 << 20
 
 LARGE = 20_000
-"""Records of an owner from which on columns are read where they are asked for: 1 ms, and 3 us a record to keep them."""
+"""The columns of an owner with more records are read on demand: 1 ms, where caching them takes 3 us per record."""
 
 GROWN = 16
-"""Vectors are quantized again when there is one new one to so many."""
+"""Vectors are quantized again when one in this many is new."""
 
 RETRAINED = 4
-"""Their lists are made anew when there are so many times as many."""
+"""Lists are learned again when the number of vectors has grown by this factor."""
 
 
 @dataclass(slots=True, eq=False)

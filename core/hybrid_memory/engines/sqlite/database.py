@@ -29,19 +29,19 @@ from hybrid_memory.log.port import Key
 from hybrid_memory.scope import Scope
 
 OPENING_SECONDS = 1
-"""How long opening waits for others in order to scrub: the next scrub can do it too."""
+"""Seconds that opening waits for other processes before it leaves scrubbing to the next scrub."""
 
 OPENINGS = 3
-"""Of a new file that others are making at the same time."""
+"""How often to try opening a new file that others create at the same time."""
 
 SMALLEST_BYTES = 512
-"""Of a database; SQLite takes a file of fewer for an empty one, and would overwrite it."""
+"""The least size of a database; SQLite would consider a smaller file empty and overwrite it."""
 
 TOLD_RECORDS = 100_000
-"""From so many on a migration tells how far it is: they take seconds."""
+"""A migration of at least this many records, which takes seconds, reports its progress."""
 
 MAPPED_BYTES = 1 << 30
-"""Of the file that readers map: where many owners take turns, a search reads 40 pages that no connection has yet."""
+"""How much of the file readers map: if many owners take turns, a search reads 40 pages that are not cached yet."""
 
 T = TypeVar("T")
 

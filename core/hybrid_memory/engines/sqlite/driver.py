@@ -20,10 +20,10 @@ from hybrid_memory.log.port import Key
 
 RAW_BYTES = 32
 KDF_ROUNDS = 256_000
-"""Of PBKDF2-HMAC-SHA512: what SQLCipher 4 does with a passphrase, so that its own shell opens the file too."""
+"""Rounds of PBKDF2-HMAC-SHA512, as in SQLCipher 4, so that its own shell can open the file."""
 
 BUSY_SECONDS = 60
-"""How long a connection waits for another one's lock before it gives up."""
+"""Seconds that a connection waits for another one's lock."""
 
 _PLAIN_HEADER = b"SQLite format 3\x00"
 _PAGE_BYTES = 4096

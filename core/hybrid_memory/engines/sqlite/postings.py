@@ -18,20 +18,20 @@ from hybrid_memory.index.port import Matches
 from hybrid_memory.text.tokenize import allowed_edits
 
 FAN = 8
-"""Blocks of one level that become one of the next; a search looks into at most so many of each level."""
+"""How many blocks of one level are merged into one of the next; a search reads at most this many per level."""
 
 LARGEST = 32_768
-"""Records of a block that is not merged any more: to make one takes 0.2 s."""
+"""Records in a block that is not merged any further: making one takes 0.2 s."""
 
 BLANK = ""
-"""The term of a record without any."""
+"""The term of a record without terms."""
 
 _POSTING = np.dtype([("low", "<u4"), ("high", "<u2"), ("length", "<u2"), ("count", "<u2")])
-"""Id of the record, how many terms it has and one more, and how often it has this one."""
+"""Record id, number of its terms plus one, and number of occurrences of this term."""
 
 _MOST = (1 << 16) - 1
 _SPREAD = 16
-"""Times as many ids as postings that may lie between the first and the last one, to add up scores in one array."""
+"""Scores are summed in one array if the range of ids is at most this many times the number of postings."""
 
 _INTO = "INSERT INTO postings(owner, block, term, data) VALUES (?, ?, ?, ?)"
 _OF_TERMS = (

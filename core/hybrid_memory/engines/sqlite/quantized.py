@@ -16,7 +16,7 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.sqlite import lazy_faiss as faiss
 
 PROBED_SHARE = 8
-"""A search looks at one in so many vectors: of real turns it found 96 in 100 of the ten nearest, half as many 92."""
+"""A search examines one in this many vectors: on real turns it found 96 % of the ten nearest; half as many, 92 %."""
 
 DECODED_AT_ONCE = 10_000
 
@@ -26,7 +26,7 @@ TOKEN_BYTES = 16
 Block = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
 Part = tuple[Ids, Floats, Ids | None]
-"""Ids, vectors, and the lists that they are in already, if that is known."""
+"""Ids, vectors, and their lists if already known."""
 
 
 @dataclass(frozen=True, slots=True)

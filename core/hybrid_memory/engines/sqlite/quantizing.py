@@ -13,7 +13,7 @@ from hybrid_memory.engines.sqlite import lazy_faiss as faiss
 from hybrid_memory.engines.sqlite.quantized import MAGIC, Block, Part, QuantizedVectors, Shape
 
 TRAINED_ON = 32
-"""Vectors for each centroid; twice as many, in ten rounds, took three times as long and found 1 in 100 more."""
+"""Vectors per centroid; twice as many, in ten rounds, took three times as long and found 1 % more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,12 @@ from hybrid_memory.log.visible import joined
 Table = npt.NDArray[np.float64]
 
 READ_AT_ONCE = 20_000
-"""Rows, so that a million of them never stand in memory as objects."""
+"""Rows read at once, so that there are never a million row objects in memory."""
 
 _COLUMNS = "id, segment, ordinal, length, at, importance, uses, last_used, turn, kind, category, origin, session"
 _WIDTH = 13
 _LABELS = 4
-"""The last columns are texts, which stand as numbers."""
+"""The last columns are texts, stored as numbers."""
 _USES, _LAST_USED = 6, 7
 
 

@@ -153,7 +153,7 @@ def owner_scope(tenant: str, user: str, agent: str, space: str, session: str = "
 
 
 MOST_CHANGES = 20_000
-"""Of an owner that are noted one by one."""
+"""The most changed records of an owner that are noted individually."""
 
 _ALL = ("changes", "vector_files", "vectors", "pending", "embeddings", "records", "index_state", "embedder")
 
@@ -193,7 +193,7 @@ def delete_all(connection: sqlite3.Connection) -> int:
 
 
 REVISION = "(SELECT r.number + ifnull((SELECT number FROM owner_revisions WHERE owner = ?), 0) FROM revision r)"
-"""Of an owner's records: another one when more of them changed than are noted, or all that there are were deleted."""
+"""The revision of an owner's records: it changes if more were changed than can be noted, or all were deleted."""
 
 
 def note_changes(connection: sqlite3.Connection, owner: int, ids: Collection[int]) -> None:

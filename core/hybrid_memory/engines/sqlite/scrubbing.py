@@ -17,23 +17,23 @@ from contextlib import closing
 from pathlib import Path
 
 CLEANED_PAGES = 1_000
-"""Pages that are cleaned while writers wait."""
+"""Pages cleaned at a time while writers wait."""
 
 READ_BYTES = 1 << 20
 
 MOST_PAGES = 1 << 24
-"""From here on the first byte of a page no longer tells what it is."""
+"""Beyond this number of pages, a page's first byte no longer shows its type."""
 
 LOCK_BYTE = 1 << 30
-"""SQLite locks bytes from here on, and stores nothing in their page."""
+"""The offset of SQLite's lock bytes; it stores nothing in their page."""
 
 BUSY_ATTEMPTS = 100
 
 SMALLEST_BLOCK = 4
-"""Bytes at least of a free block, which begins with where the next one is and how long it is itself."""
+"""The least size of a free block, which begins with the offset of the next one and its own size."""
 
 _HEADERS = {2: 12, 5: 12, 10: 8, 13: 8}
-"""Size of the header of a page of entries, by its first byte."""
+"""The header size of a page of entries, by its first byte."""
 
 Connect = Callable[[], sqlite3.Connection]
 

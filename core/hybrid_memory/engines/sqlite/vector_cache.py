@@ -16,13 +16,13 @@ from hybrid_memory.engines.sqlite.quantized import Mask, QuantizedVectors
 from hybrid_memory.index.port import Matches
 
 EXACT_LIMIT = 50_000
-"""Vectors of one owner that are searched one by one; see docs/decisions/0004 for the measurement."""
+"""The most vectors of one owner that are searched one by one; see docs/decisions/0004 for measurements."""
 
 RESCORED = 2
-"""Times as many as were asked for are found among quantized vectors, and scored by what the store has of them."""
+"""This many times the requested number of quantized vectors are found, and rescored with the stored ones."""
 
 Stored = Callable[[Ids], tuple[Ids, Floats]]
-"""Those of some ids that have a vector in the store, and the vectors."""
+"""Those of some ids that have a vector in the store, with the vectors."""
 
 
 @contextmanager

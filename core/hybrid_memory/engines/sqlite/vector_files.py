@@ -31,7 +31,7 @@ from hybrid_memory.engines.sqlite.vector_cache import VectorCache
 from hybrid_memory.errors import MemoryClosedError, StoreError, StoreUnavailableError
 
 READ_AT_ONCE = 10_000
-"""Vectors that are read from the store in one step."""
+"""Vectors read from the store in one step."""
 
 SUFFIX = ".vectors"
 
@@ -39,7 +39,7 @@ STALE = (
     "SELECT 0, c.record, NULL FROM changes c WHERE c.owner = ? AND c.seq > ? "
     "AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record = c.record AND v.seq <= ?)"
 )
-"""Records whose vectors up to the last are no longer those of the store, since a change."""
+"""Records whose included vectors differ from the store's since a given change."""
 
 _NEW = (
     "SELECT * FROM (SELECT v.seq, v.record, e.vector FROM vectors v JOIN embeddings e ON e.id = v.embedding "

@@ -18,21 +18,21 @@ from hybrid_memory.text.tokenize import cjk_share, terms
 from hybrid_memory.text.tokens import estimate_tokens
 
 SPAN_TOKENS = 3000
-"""Of turns in one question."""
+"""Tokens of turns in one question."""
 
 TURN_CHARS = 1200
 CONTEXT_CHARS = 240
-"""A longer turn is excerpted, and one that is only context much more so."""
+"""Longer turns are shown as excerpts, and turns that are only context as shorter ones."""
 
 CONTEXT_TURNS = 4
 MAX_READ_CHARS = 20_000
 MAX_FINDINGS = 40
 SENTENCE_CHARS = 60
-"""Of a finding whose value is a sentence of the turn."""
+"""The most characters of a finding whose value is a whole sentence."""
 
 MAX_FACTS = 24
 CHINESE = 0.5
-"""The share of Chinese in the turns from which on they are asked about in Chinese."""
+"""The question is in Chinese if at least this share of the turns is."""
 
 STANCES = (Stance.HOLDS, Stance.ENDED, Stance.DONE, Stance.DROPPED)
 
@@ -49,10 +49,10 @@ _FACT: dict[str, Any] = {
     },
     "required": ["value", "attribute", "subject", "turn", "stance"],
 }
-"""The value comes first: small models that begin with a turn or an attribute go through all of them one by one."""
+"""The value comes first: small models that begin with a turn or an attribute enumerate all of them."""
 
 Field = tuple[str, str, str]
-"""A field of a profile: its name, its type in words, which begin with "list" where it holds several, what it means."""
+"""A profile field: name, type in words (which begin with "list" if it holds several), and description."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ _NAMES = frozenset(ATTRIBUTES).union(UserProfile.model_fields, *(known.aliases f
 _CUES = frozenset(
     term for known in ATTRIBUTES.values() for term in terms(f"{known.english} {known.chinese}") if len(term) > 1
 )
-"""What a long turn is excerpted for, beside what was found in it."""
+"""Words to include in excerpts of long turns, in addition to findings."""
 
 
 def uncut(claim: Claim) -> bool:

@@ -58,7 +58,7 @@ class ModelExtractor:
 
 CONFIDENCE = 0.6
 MISCOUNTED = 2
-"""By how many turns a model may be wrong about where something stands."""
+"""By how many turns a model's turn number may be off."""
 
 MAX_PER_TURN = 8
 MAX_ITEMS = 200
@@ -77,7 +77,7 @@ _SPOKEN = {
     "居住地": "home", "过敏原": "allergy", "任务": "todo", "提醒": "todo", "预约": "appointment",
     **{word: known for word, (known, _) in KIN.items()}, **{name: name for name in ATTRIBUTES},
 }  # fmt: skip
-"""What models call the attributes."""
+"""Names that models use for the attributes."""
 
 
 def read(answer: Any, asked: Question, by: str) -> list[Claim]:

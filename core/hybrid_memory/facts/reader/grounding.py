@@ -17,13 +17,13 @@ from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, 
 
 MAX_VALUE_CHARS = 120
 MAX_NAME_CHARS = 40
-"""Of a subject or an attribute."""
+"""The longest subject or attribute."""
 
 SUPPORTED = 0.7
-"""Share of a value's terms that its turn must have."""
+"""Share of a value's terms that its turn must contain."""
 
 KIN = {**ENGLISH_KIN, **CHINESE_KIN}
-"""A noun for a person as it is said: the attribute of its owner, and the noun that names the person in a subject."""
+"""A noun for a person as written: the attribute of the related person, and the noun used in a subject."""
 
 MARKS = " \t\r\n\"'“”‘’「」『』《》()（）.,;:!?，。；：！？、*_`"
 NOTHING = (
@@ -35,7 +35,7 @@ NOTHING = (
         未知""".split()
     )
 )
-"""What names nobody and no value."""
+"""Words that name no person and no value."""
 
 _FIRST = re.compile(
     r"^(?:(?:an?|the|some|any|my|our)\s+(?=\S)|我的|我们的|一[个名位只家](?=.)|这[个位](?=.))", re.IGNORECASE
@@ -46,7 +46,7 @@ _LABELS = {
     )
     for name, known in ATTRIBUTES.items()
 }
-"""What a value says of its attribute: "allergic to peanuts" is an allergy to peanuts."""
+"""Words in a value that only repeat its attribute: "allergic to peanuts" is an allergy to peanuts."""
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
@@ -66,7 +66,7 @@ _SHAPES = {
         "email": "@",
     }.items()
 }
-"""What a value of the attribute must have: small models put anything anywhere."""
+"""The required form of an attribute's values: small models put anything anywhere."""
 
 _TIMED = re.compile(
     r"\d|[一二两三四五六七八九十][点号日月年周天]|[今明昨后前去][天年晚早]|[上下本这]个?[周月]|周[一二三四五六日末]|星期|年初|年底"
@@ -95,7 +95,7 @@ _TASTE = re.compile(
     r"|喜|(?<!可)爱|迷|偏|宁|倾向|讨厌|烦|恨|厌|嫌|怕|避免|受不了|不了|不想|从不|绝不|只|总|最|热衷|享受|欣赏|感兴趣|控",
     re.IGNORECASE,
 )
-"""Of which one must stand in the turn, so that a thing mentioned is not taken for a thing liked."""
+"""Words of which the turn must have one, so that a thing mentioned is not taken for a thing liked."""
 
 _CALLED = {
     name: frozenset([name, *more, *(word for word, (attribute, _) in KIN.items() if attribute == name)])
@@ -115,12 +115,12 @@ _CALLED = {
         "pet": ("bird", "fish", "宠物", "狗", "猫", "鸟", "鱼", "兔", "龟", "鼠", "鹦鹉"),
     }.items()
 }
-"""By attribute: words of which one must occur."""
+"""For each attribute, words of which one must occur."""
 
 _NAMED = r"(?:\b(?:name|called?|named|i['’]m|i am|this is|me)\b|叫|名字?|我是|[昵姓]称?)(?: is|['’]s|是|为)?\W{0,3}"
 _NAMES = frozenset(("name", "nickname"))
 _OTHERS = re.compile(r"['’]s\s|的")
-"""In the value of a relation it names somebody else's: "Tom's mother" is no mother of who says so."""
+"""In the value of a relation, a sign of another person: "Tom's mother" is not the speaker's mother."""
 
 
 @dataclass(frozen=True, slots=True)

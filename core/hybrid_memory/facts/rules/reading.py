@@ -16,7 +16,7 @@ from hybrid_memory.log.event import Event
 from hybrid_memory.text.sentences import sentences
 
 LOOKBACK = 8
-"""How many turns before a turn may matter for what it claims."""
+"""How many earlier turns may affect a turn's claims."""
 
 MAX_SENTENCE_CHARS = 600
 

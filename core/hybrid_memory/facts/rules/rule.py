@@ -11,10 +11,10 @@ from functools import cached_property
 from hybrid_memory.facts.fact import Stance
 
 Values = Callable[[str], Sequence[str]]
-"""The values in the words that a rule found; none if they are no values of this kind."""
+"""The values in the words that a rule matched; none if they are not of this kind."""
 
 OWNER = "{owner}"
-"""Stands for the subject of the speaker in what `Language.person` returns."""
+"""Placeholder for the speaker as subject in the result of `Language.person`."""
 
 
 class When(StrEnum):

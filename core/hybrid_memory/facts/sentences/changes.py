@@ -15,16 +15,16 @@ from hybrid_memory.facts.standing import SAME_TASK
 from hybrid_memory.facts.values import normalised, overlap
 
 LOOKED_AT = 20
-"""Facts that a sentence is compared with, the newest."""
+"""How many facts, the newest, a sentence is compared with."""
 
 AIMED = 0.4
-"""How likely a sentence that something is over must be about a fact."""
+"""The least probability that a sentence about an end refers to a fact."""
 
 CHANGED = 0.8
-"""How likely a sentence that says something else must change it."""
+"""The least probability that another sentence changes a fact."""
 
 TELLING = 0.6
-"""How likely one must change something that is hardly a claim by itself."""
+"""The same for a sentence that is hardly a claim by itself."""
 
 _FIRST = RELATIONS.index(REPLACED)
 

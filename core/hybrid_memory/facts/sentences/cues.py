@@ -11,7 +11,7 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.text.patterns import lazy
 
 LONG_CHARS = 100
-"""A length that counts as 1; up to three times as much counts."""
+"""A length that counts as 1; capped at three times as much."""
 
 CUES = tuple(
     lazy(cue, re.IGNORECASE)

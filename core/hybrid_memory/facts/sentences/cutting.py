@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 MAX_CHARS = 240
-"""Of a sentence that is a value."""
+"""The longest sentence used as a value."""
 
 _SHAPES = {
     "email": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
     "phone": re.compile(r"\+?\d[\d\s()./-]{5,18}\d"),
     "age": re.compile(r"(?<![\d.,:])\d{1,3}(?![\d.,:]\d|\d|%)"),
 }
-"""Of attributes whose values look like nothing else in a sentence."""
+"""Patterns of attributes whose values look like nothing else in a sentence."""
 
 _LEADING = (
     r"well|oh|ah|yeah|yes|yep|no|nope|hey|hi|hello|so|and|but|also|btw|by the way|actually|honestly|to be honest|tbh"

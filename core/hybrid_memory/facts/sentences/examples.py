@@ -20,10 +20,10 @@ KINDS = (
     CLAIMS, "question", "quote", "fiction", "hypothetical", "other", "sarcasm", "translate", "momentary", "chat",
     "general", "negated",
 )  # fmt: skip
-"""What a sentence is: one that claims something of its speaker, or why it does not."""
+"""The kind of a sentence: a claim about its speaker, or why it is not."""
 
 LEARNED = tuple(ATTRIBUTES)
-"""The attributes that are told apart."""
+"""The attributes that the judge distinguishes."""
 
 MARKS = (*LEARNED, *Stance)
 

@@ -20,21 +20,22 @@ from hybrid_memory.facts.sentences.network import Lessons, Network, softmax
 from hybrid_memory.models.port import Embedder
 
 CHOSEN = 4_000
-"""Examples that a judge is fitted to."""
+"""The number of examples for fitting a judge."""
 
 CLAIMING = 0.6
-"""Of them those that claim something: what they claim has more to be learned of than why others do not."""
+"""The share of claims among them, from which there is more to learn than from other sentences."""
 
 BATCH = 128
 PROBES = 3
-"""Batches after which it shows whether the vectors tell anything."""
+"""Number of batches after which to check whether the vectors are informative."""
 
 TELLING = 0.68
-"""How often, at least, a claim must be more likely one than what is none, by what few examples teach: with models of
-meaning it is .77 (multilingual-e5-small, a universal sentence encoder), with hashed words .57."""
+"""How often, at least, a claim must score higher than a non-claim after a few examples: .77 for models of meaning
+(multilingual-e5-small, a universal sentence encoder), .57 for hashed words.
+"""
 
 LEAST_DIM = 64
-"""Width of vectors from which on they may mean something."""
+"""The least width of vectors that may be informative."""
 
 FOLDS = 3
 

@@ -14,16 +14,16 @@ from hybrid_memory.facts.sentences.examples import KINDS, MARKS, Example
 from hybrid_memory.facts.sentences.network import Lessons, Network, fitted, sigmoid, softmax
 
 SHORT_CHARS = 80
-"""What is longer is understood without what was said before."""
+"""Longer sentences are understood without what was said before."""
 
 BEFORE_CHARS = 120
-"""Of what was said before a short sentence, the end."""
+"""How much of the end of the previous text is used with a short sentence."""
 
 SPREAD = 15.0
-"""What differences of unit vectors are multiplied with, so that they are as large as cues."""
+"""The factor that brings differences of unit vectors to the scale of cues."""
 
 STEPS, SMALL = 25, 1e-6
-"""Of Newton's method, and a ridge that keeps it from running away where all is right."""
+"""Steps of Newton's method, and a ridge that prevents divergence if everything is separable."""
 
 SHIPPED = Path(__file__).with_name("judge.npz")
 """Made by benchmarks/sentences."""

@@ -28,16 +28,16 @@ from hybrid_memory.facts.sentences.judge import Judge
 from hybrid_memory.models.port import Embedder
 
 EXAMPLES = SHIPPED
-"""What judges are fitted to."""
+"""The examples for fitting judges."""
 
 BLIND = "hashing-"
-"""How the names of embedders begin that are known to be blind to meaning."""
+"""Prefixes of names of embedders known not to capture meaning."""
 
 PROOF = ("I moved to Lisbon last year.", "Could you make it shorter?", "我对花生过敏。")
-"""Sentences whose vectors tell a model from another one of the same name."""
+"""Sentences whose vectors distinguish a model from another one with the same name."""
 
 ALIKE = 0.98
-"""Their least cosine, by the same model."""
+"""Their least cosine for the same model."""
 
 _log = logging.getLogger(__name__)
 

@@ -16,13 +16,13 @@ BATCH = 64
 RATE = 2e-3
 DECAY = 1e-2
 DROPPED = 0.5
-"""Of the hidden units, and half as many of the inputs, that are left out of each step."""
+"""The dropout rate of hidden units; half of it for inputs."""
 
 MARKS_WEIGHT = 10.0
-"""What all marks of a sentence weigh beside its kind."""
+"""The weight of all marks of a sentence relative to its kind."""
 
 _FAST, _SLOW, _SMALL = 0.9, 0.999, 1e-8
-"""Of Adam (Kingma and Ba 2015)."""
+"""Parameters of Adam (Kingma and Ba 2015)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,10 @@ RELATIONS = (
     REPLACED,
     *(stance.value for stance in (Stance.ENDED, Stance.DONE, Stance.DROPPED, Stance.WRONG)),
 )
-"""It is about something else, says the same, tells a newer value, or that it is over, done, given up, or was wrong."""
+"""Unrelated, the same, a newer value, ended, done, given up, or wrong."""
 
 EMBEDDER = LocalEmbedder.name
-"""Whose vectors the shipped network knows."""
+"""The embedder of the shipped network."""
 
 SHIPPED = Path(__file__).with_name("pairs.npz")
 EXAMPLES = Path(__file__).with_name("examples") / "changes"
@@ -37,7 +37,7 @@ EXAMPLES = Path(__file__).with_name("examples") / "changes"
 SIZE = Size(hidden=128, epochs=25)
 
 NEAR = 0.8
-"""A usual cosine of two sentences of one person."""
+"""A typical cosine of two sentences by one person."""
 
 _SMALL = 1e-3
 

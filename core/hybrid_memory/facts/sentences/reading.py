@@ -21,38 +21,39 @@ from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.speech import says_nothing
 
 SURE = 0.65
-"""How likely it must be that a sentence claims something."""
+"""The least probability of a claim."""
 
 SURE_OF_SAFETY = 0.5
-"""The same of what harms where it is not known."""
+"""The same for something harmful if unknown."""
 
 DOUBTFUL = 0.3
-"""How likely it must be where it changes something that is known."""
+"""The same for a claim that changes a known fact."""
 
 VETO = 0.25
-"""What rules find in a sentence that is less likely to claim anything is left out."""
+"""Findings of rules are dropped if their sentence is less likely a claim than this."""
 
 MARKED = 0.5
-"""How likely an attribute or a stance must be, where the sentence claims something."""
+"""The least probability of an attribute or a stance, given a claim."""
 
 HOLDING = 0.3
-"""The same of the stance that something holds, beside another."""
+"""The same for the stance that something holds, in addition to another."""
 
 REPLACING = 0.3
-"""The same of an attribute that holds one value, which takes the place of another."""
+"""The same for an attribute with a single value, which would replace another."""
 
 ATTRIBUTES_PER_SENTENCE = 2
 
 SAFETY = frozenset(("allergy", "medicine", "condition", "accessibility", "avoids"))
 
 MAX_SENTENCES = 60
-"""Of a turn; a longer one is a text rather than words of its speaker."""
+"""Of a turn; a longer one is a document rather than its speaker's words."""
 
 MAX_SENTENCE_CHARS = 500
 
 GIVEN = 0.5
-"""How likely a sentence must give a text to work on, or begin a story, so that the rest of its turn says nothing of the
-speaker."""
+"""The least probability that a sentence introduces a text to work on, or a story, so that the rest of its turn says
+nothing about the speaker.
+"""
 
 _TO_DO = (
     "translate|proofread|rewrite|paraphrase|rephrase|summari[sz]e|correct|edit|polish|shorten|fix the|improve|continue"
@@ -60,21 +61,21 @@ _TO_DO = (
 )
 _ZH_TO_DO = "翻译|翻成|校对|润色|改写|缩写|续写|改成|概括"
 JUDGED = "sentences "
-"""How the ``by`` of a claim begins that was judged."""
+"""The prefix of ``by`` in judged claims."""
 
 _WORK = re.compile(
     rf"^(?:(?:please|can you|could you|hey),? )*(?:{_TO_DO})\b.{{0,60}}[:,]"
     rf"|^(?:请|帮我|麻烦)*(?:把.{{0,20}})?(?:{_ZH_TO_DO}).{{0,20}}[:：，,]",
     re.IGNORECASE,
 )
-"""Begins a sentence that holds the text to work on."""
+"""The beginning of a sentence that contains the text to work on."""
 
 _BARE = re.compile(
     r"(?:(?:no|nope|nah|none|nothing|yes|yep|yeah|sure|u+m+|u+h+|h+m+|oh|well|okay|ok|right|really|what|huh|wow|so|and|but|thanks"
     r"|没有?|有的?|是的?|不是?|嗯+|呃|额|哦|啊|对|好的?|什么)[\s.,!?…。，！？]*)+$",
     re.IGNORECASE,
 )
-"""Answers that hold no value."""
+"""Answers without a value."""
 
 _LETTERS = re.compile(r"[^\W\d_]{2}|[\u3040-\u30ff\u3400-\u9fff]")
 

@@ -17,7 +17,7 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 _HALVES = {"hour": (30, "minute"), "day": (12, "hour"), "month": (15, "day"), "year": (6, "month"), "week": (3, "day")}
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _FEW = (2, 5)
-"""What "a few" and 几 stand for."""
+"""The range of "a few" and 几."""
 
 PARTS = {
     "small hours": (0, 6),
@@ -27,7 +27,7 @@ PARTS = {
     "evening": (18, 24),
     "night": (18, 30),
 }
-"""Hours after midnight."""
+"""Parts of the day, in hours after midnight."""
 
 
 class Which(StrEnum):
@@ -227,7 +227,7 @@ class Found:
 
 
 Reading: TypeAlias = Callable[[re.Match[str], Moment], Found | None]
-"""None where the words name no time after all; a ValueError or OverflowError where the calendar has no such day."""
+"""None if the words name no time after all; raises ValueError or OverflowError for impossible dates."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from hybrid_memory.text.dates.english import ENGLISH
 LANGUAGES = (CHINESE, ENGLISH)
 
 _WINDOW = 80
-"""How far the words may be that tell whether a sentence is about the past, in characters."""
+"""How far to look for words that show the tense of a sentence, in characters."""
 
 _DIGIT = re.compile(r"\d")
 _STOP = re.compile(r"[.!?](?=\s|$)|[。！？；;\n]")

@@ -27,7 +27,7 @@ KINSMAN = rf"(?:我们?(?:家|的)?|咱)(?:的|那个?|这个?)?(?:一个|一位
 OF_KIN = rf"{KINSMAN}(?:{NAME}(?=[的是在也今名叫喜爱有]))?"
 WHO = rf"(?P<who>{OF_KIN}(?:[他她]们?)?|{either(word for word in KIN if len(word) > 1)}|{NAME}|[他她])"
 SUBJECT = rf"(?:{WHO}|{ME})"
-"""The speaker, or in the group ``who`` somebody else."""
+"""The speaker or, in the group ``who``, another person."""
 
 _SPACE = lazy(r"(?<=[\u4e00-\u9fff，。])\s+(?=\S)|(?<=\S)\s+(?=[\u4e00-\u9fff，。])")
 _QUOTED = lazy(r"\"[^\"]*[我你您咱][^\"]*\"|[「『][^」』]*[我你您咱][^」』]*[」』]")

@@ -76,7 +76,7 @@ ACTS = {
     "cancelled": "cancel", "picked up": "pick up", "dropped off": "drop off", "finished": "finish",
     "completed": "complete", "reviewed": "review", "arranged": "arrange",
 }  # fmt: skip
-"""What is done, and how it was said when it was still to be done."""
+"""Verbs in the past, with the infinitives used for tasks."""
 
 _ACT = (
     rf"(?:{either(set(ACTS.values()))}|phone|email|take|bring|get|make|go to|meet|find|look for|reply|contact|check|"
@@ -200,7 +200,7 @@ _NO_NAME = re.compile(
     r"(?:ese|ish|ican|alian|ussian|erman|ndian|orean|rench|utch|reek|wiss|zech|adian|ilian|wegian|atholic|uslim|indu|"
     r"uddhist|theist|hristian)$"
 )
-"""Ends of what somebody is by nation or faith."""
+"""Endings of nationalities and religions."""
 _HEADS = (
     r"(?:password|passcode|pin|code|number|budget|deadline|salary|rent|size|username|handle|email|e-mail|address|phone|"
     r"zip code|postcode|licen[cs]e plate|blood type|time zone|iban|id|seat|gate|flight|room|version|branch|port|url|"
