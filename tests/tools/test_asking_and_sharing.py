@@ -92,7 +92,7 @@ def test_what_is_not_known_is_told_with_what_is(alice: ScopedMemory, use: Use) -
     alice.remember("I live in Rome.")
     answer = use(alice, "why", about="shoe size")
     assert answer.failed
-    assert "'shoe size' is no handle, no field of the profile (name, " in answer.text
+    assert "'shoe size' is not a handle, a profile field (name, " in answer.text
     assert "no attribute that is known (home)" in answer.text
 
 
