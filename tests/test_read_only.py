@@ -162,13 +162,15 @@ class TestWhyNot:
     def test_what_was_outranked_is_compared_with_the_last_that_came_back(self, bo: ScopedMemory, face: Face) -> None:
         hits = bo.recall("heron by mill number 3", k=8)
         told = face(bo).why_not("heron by mill number 3", hits[5].record.sources[0], k=2)
-        assert "place 6" in told.about
+        assert "rank is 6" in told.about
         assert told.steps[0] == hits[5].arithmetic
         assert told.steps[1].endswith(hits[1].arithmetic)
         assert told.turns[0][1].text == hits[5].record.text
 
     def test_a_filter_that_leaves_it_out_is_named(self, bo: ScopedMemory) -> None:
-        assert bo.why_not("llamas", "#9", kinds=["fact"]).steps == ("it is a turn, but only other kinds were requested",)
+        assert bo.why_not("llamas", "#9", kinds=["fact"]).steps == (
+            "it is a turn, but only other kinds were requested",
+        )
         assert "outside the requested time" in bo.why_not("llamas", "#9", until=MAY).steps[0]
         assert "metadata differs" in bo.why_not("llamas", "#9", metadata={"a": 1}).steps[0]
         link = [{"type": "image_url", "image_url": {"url": "https://a.b/c"}}]

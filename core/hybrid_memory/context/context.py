@@ -277,8 +277,8 @@ def _pieces(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit]) -> Iterator
     for line in seen.session.state.lines:
         if line.text not in parts.summary:
             yield Piece(
-                "summary", line.text[:SHOWN_CHARS], count(line.text), "left out: less important than others", line.handle,
-                shown=False,
+                "summary", line.text[:SHOWN_CHARS], count(line.text), "left out: less important than others",
+                line.handle, shown=False,
             )  # fmt: skip
     yield from _turns(seen, plan)
     yield from _recalled(seen, plan, hits)

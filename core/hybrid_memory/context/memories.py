@@ -30,7 +30,7 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.voices import speaker
 
 IN_SIGHT = 100
-"""Recall again unless at most this many hits are in the prompt anyway."""
+"""The most extra hits to recall for those that are in the prompt anyway."""
 
 SPARE = 3
 """How many times as many hits to recall, as some are not relevant."""

@@ -132,7 +132,7 @@ def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None 
         applied = min(status.applied, head)
         if astray(log, owner, status):
             told = f"of {owner} it has seen #{status.applied}, and the log ends at #{head} or has another event there"
-            yield Finding("index", "wrong", f"{told}: the log was restored to an older state", f"the next search or {REBUILD}")
+            yield Finding("index", "wrong", f"{told}: the log was restored", f"the next search or {REBUILD}")
         unindexed += log.count(owner, after=applied)
         here, missing = _compared(log, index, owner, applied)
         indexed += here

@@ -273,8 +273,8 @@ class IndexProjection(Projection):
         # Where another process was faster, nothing goes: what is stale here may be new by now, under the same id.
         if await run.call(index.upsert, owner, [], after=at, seen=seen, upto=upto, anchor=anchor, gone=stale):
             _log.warning(
-                "the log of %s was restored to before its index, which had seen #%d: %d records of events that no longer "
-                "exist were dropped, and events after #%d are indexed again",
+                "the log of %s was restored to before its index, which had seen #%d: %d records of events that no "
+                "longer exist were dropped, and events after #%d are indexed again",
                 *(owner.owner, status.applied, len(stale), upto),
             )
         _clear(services)

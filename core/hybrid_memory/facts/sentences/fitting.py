@@ -58,11 +58,11 @@ def fitted_judge(embedder: Embedder, known: Iterable[Example], progress: Progres
         if number > 1 and rows.shape[1] != vectors.shape[1]:
             raise ModelError(f"embedder {embedder.name!r} returned vectors of different widths")
         vectors = np.concatenate([vectors, rows]) if number > 1 else rows
-        _log.info("fitting a judge of sentences to embedder %r: %d of %d examples", embedder.name, len(vectors), len(told))
+        _log.info("fitting a sentence judge to embedder %r: %d of %d examples", embedder.name, len(vectors), len(told))
         if progress is not None:
             progress(len(vectors), len(told))
         if number == min(PROBES, len(batches)) and (likely := telling(vectors, claims[: len(vectors)])) < TELLING:
-            _log.info("embedder %r cannot judge sentences (%.2f): facts are extracted by rules alone", embedder.name, likely)
+            _log.info("embedder %r cannot judge sentences (%.2f): rules alone extract facts", embedder.name, likely)
             return None
     if not batches:
         return None

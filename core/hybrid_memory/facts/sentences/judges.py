@@ -94,7 +94,7 @@ def fit(embedder: Embedder, progress: Progress | None = None) -> None:
             _failed.discard(embedder)
         except ModelError as error:
             _failed.add(embedder)
-            _log.warning("%s; facts are extracted by rules alone until %r has a judge of sentences", error, embedder.name)
+            _log.warning("%s; rules alone extract facts until %r has a sentence judge", error, embedder.name)
 
 
 def _fit(embedder: Embedder, progress: Progress | None) -> None:
@@ -172,7 +172,7 @@ def _loaded(files: Sequence[Path], embedder: str) -> Iterator[_Kept]:
             kept = _Kept(Judge.load(file), _proof(file))
             _check(kept, embedder)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, another one can be fitted
-            _log.warning("%s is not a valid judge of sentences (%s): it is fitted again", file, error)
+            _log.warning("%s is not a valid sentence judge (%s): it is fitted again", file, error)
             with suppress(OSError):
                 file.unlink()
         else:
@@ -207,4 +207,4 @@ def _save(judge: Judge, proof: Floats, prefix: str) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except (OSError, RuntimeError) as error:
-        _log.warning("the judge of sentences cannot be saved (%s): the next process fits it again", error)
+        _log.warning("the sentence judge cannot be saved (%s): the next process fits it again", error)
