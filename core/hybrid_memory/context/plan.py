@@ -191,7 +191,7 @@ def _pressed(seen: PromptView, whole: _Try, relief: Relief, start: _Start, *, li
 
 
 def _ends(text: str) -> str:
-    """The beginning and end of a long text, where it usually states its request."""
+    """The beginning and end of a long text, which usually contain its request."""
     return text if len(text) <= 2 * END else f"{text[:END]}\n{text[-END:]}"
 
 

@@ -17,7 +17,7 @@ Scalar: TypeAlias = str | int | float | bool | None
 
 
 class RecordKind(StrEnum):
-    """What an entry of the semantic index stands for."""
+    """What an entry of the semantic index represents."""
 
     TURN = "turn"
     FACT = "fact"

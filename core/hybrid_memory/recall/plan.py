@@ -21,7 +21,7 @@ class Intent(StrEnum):
     """The kind of answer a query wants.
 
     ``fact`` wants a value: who, what, when, where. ``contextual`` refers to something discussed earlier. ``reasoning``
-    weighs several things: why, how, compare. ``auto`` decides from the words of the query.
+    weighs several things: why, how, compare. ``auto`` decides by the words of the query.
     """
 
     AUTO = "auto"
@@ -35,12 +35,12 @@ class Plan:
     """How a recall reads its query; `Hit.why` shows it.
 
     Attributes:
-        intent: never ``auto``; cue: the word that shows it, empty where none did.
-        entities: what the query names; times: the stretches of time it names that have begun.
-        timing: how far the query goes by time; vague also where nothing is from the times that it names.
-        vector, text, exact, temporal: how many candidates each path brings in at most; 0 where it does not run.
-        corrected: words that nobody used here, and what was looked for beside them.
-        synonyms: words of the query, and the others that were looked for with them.
+        intent: never ``auto``; cue: the word that shows it, empty if none did.
+        entities: what the query names; times: the time ranges it names that have begun.
+        timing: how much the query depends on time; also vague if no record is from the times it names.
+        vector, text, exact, temporal: the most candidates from each path; 0 if it does not run.
+        corrected: words that the memory never used, and the words searched for in addition.
+        synonyms: words of the query, and the synonyms searched for with them.
     """
 
     intent: Intent

@@ -64,7 +64,7 @@ class Task(Generic[T]):
 
     @property
     def interactive(self) -> bool:
-        """Whether somebody is waiting for the answer."""
+        """Whether a caller is waiting for the answer."""
         return self.priority >= INTERACTIVE
 
 

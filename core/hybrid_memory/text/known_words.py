@@ -51,7 +51,7 @@ def is_known(term: str) -> bool:
 
 
 def places(term: str, size: int) -> list[int]:
-    """The bits of a term in a filter of so many."""
+    """The bits of a term in a filter of this size."""
     digest = hashlib.blake2b(term.encode(), digest_size=16).digest()
     first, step = int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little") | 1
     return [(first + number * step) % size for number in range(HASHES)]
