@@ -189,7 +189,7 @@ class TestWhyNot:
         block = memory.scoped(user="bo").events(kinds=["block"])[0]
         for query, what, told in (
             ("heron", block.id, "not a turn"),
-            ("heron", "#999", "nothing is"),
+            ("heron", "#999", "has no event"),
             (" ", "#1", "empty"),
         ):
             with pytest.raises(InvalidInputError, match=told):

@@ -146,7 +146,7 @@ def test_a_database_without_pgvector_is_told_of(postgres_server: PostgresServer)
         ("?pool=0", "number of connections"),
         ("?pool=many", "number of connections"),
         ("?notify=yes", "on or off"),
-        ("?no_such_option=1", "is no Postgres URL"),
+        ("?no_such_option=1", "is not a Postgres URL"),
     ],
 )
 def test_a_wrong_url_is_told_of_before_anything_is_opened(rest: str, told: str) -> None:

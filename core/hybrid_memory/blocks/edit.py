@@ -241,7 +241,7 @@ def _put(services: Services, block: Block, origin: Origin) -> Block:
     label = checked_label(block.label)
     described = stored_text(services, checked_text("description", block.description))
     if len(described) > MOST_DESCRIBED:
-        raise InvalidInputError(f"the description has {len(described)} characters, more than {MOST_DESCRIBED}")
+        raise InvalidInputError(f"a description has at most {MOST_DESCRIBED} characters, got {len(described)}")
     if isinstance(block.max_chars, bool) or checked_count("max_chars", block.max_chars, least=1) > MOST_CHARS:
         raise InvalidInputError(f"max_chars must lie in 1 to {MOST_CHARS}, got {shown(block.max_chars)}")
     if not isinstance(block.read_only, bool):
