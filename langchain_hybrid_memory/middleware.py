@@ -165,7 +165,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         try:
             return follower.after(await run.call(scoped.follow, follower.fresh())).update
         except FAILURES as error:
-            _log.warning("the agent goes on without memory: %s", error)
+            _log.warning("the agent continues without memory: %s", error)
             return None
 
     after_agent, aafter_agent = faces(_after_agent)
@@ -204,7 +204,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
                 context = await run.call(scoped.assemble, **asked, **paged)
             return self._prompts.laid(plain, context, follower, self._reading), follower.shown(blocks)
         except FAILURES as error:
-            _log.warning("the agent goes on without memory: %s", error)
+            _log.warning("the agent continues without memory: %s", error)
             return plain, follower
 
     _prompt, _aprompt = faces(_written_prompt)

@@ -24,7 +24,5 @@ def _label(label: str, scope: Scope) -> str:
         return label
     name = getattr(scope, part)
     if name is None:
-        raise InvalidScopeError(
-            f"{label} in items stands for the {part}, and neither the retriever nor the run names one"
-        )
+        raise InvalidScopeError(f"{label} in items needs the {part}, but neither the retriever nor the run names one")
     return namespace("-", name)[1]

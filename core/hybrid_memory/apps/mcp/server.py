@@ -258,9 +258,7 @@ def add_resources(server: MCPServer, memory: ScopedMemory) -> None:
             existing = await memory.ablocks()
             return "\n\n".join(_written(block) for block in existing.values()) or "There are no blocks yet."
 
-    @server.resource(
-        "memory://blocks/{label}", name="block", title="Block", description="A block.", mime_type=TEXT
-    )
+    @server.resource("memory://blocks/{label}", name="block", title="Block", description="A block.", mime_type=TEXT)
     async def block(label: str) -> str:
         async with _as_resource_errors():
             existing = await memory.ablocks()
