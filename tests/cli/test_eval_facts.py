@@ -74,7 +74,7 @@ def test_no_model_is_asked_before_somebody_agrees(
 ) -> None:
     options = ("eval", "facts", "-f", lines, *QUICK, "--model", "openai:x")
     assert command(*options) == 2
-    assert "nobody is there to agree: give --yes" in command.err
+    assert "there is no terminal to confirm it: give --yes" in command.err
     typed("n\n")
     assert command(*options) == 0
     assert "Ask the model about 3 times?" in command.err

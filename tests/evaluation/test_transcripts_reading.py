@@ -58,9 +58,9 @@ def test_in_a_folder_a_given_form_reads_only_files_that_are_named_like_it(tmp_pa
     written(tmp_path, (DATA / "mini_swe_agent.traj.json").read_bytes(), "one/one.traj.json")
     written(tmp_path, '{"one": {"model_patch": ""}}', "preds.json")
     assert [run.name for run in read_transcript(tmp_path, form="mini-swe-agent")] == ["one/one.traj.json"]
-    with pytest.raises(InvalidInputError, match=r"preds\.json, line 1: fits no form of a transcript.*Give form="):
+    with pytest.raises(InvalidInputError, match=r"preds\.json, line 1: not a known transcript format.*Give form="):
         read_transcript(tmp_path)
-    with pytest.raises(InvalidInputError, match=r"holds no file that is named \*\.traj$"):
+    with pytest.raises(InvalidInputError, match=r"has no file named \*\.traj$"):
         read_transcript(tmp_path, form="swe-agent")
 
 
@@ -192,7 +192,7 @@ def test_whatever_json_a_file_holds_it_is_read_or_refused(tmp_path: Path, value:
 
 
 def test_an_unknown_form_and_a_missing_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match="no form 'csv': choose auto, openai, langchain"):
+    with pytest.raises(InvalidInputError, match="unknown format 'csv': choose auto, openai, langchain"):
         read_transcript(DATA, form="csv")  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="no such file or folder"):
         read_transcript(tmp_path / "nowhere.json")

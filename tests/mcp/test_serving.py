@@ -54,7 +54,7 @@ async def test_an_argument_that_is_none_is_refused(memory: HybridMemory, said: S
     async with Client(server(memory, Binding(user="alice"))) as client:
         failed, text = await said(client, "recall", query="vault code", **{part: "bob"})
     assert failed
-    assert text == f"Error: memory_recall takes no '{part}', only query, k, since, until, min_confidence"
+    assert text == f"Error: memory_recall has no argument '{part}', only query, k, since, until, min_confidence"
 
 
 @pytest.mark.parametrize("written", ["#{0}", "{0}", "[#{0}]", "#1-{0}", "#{0}-{0}", "# {0}", "{1}", "#{1}", "-{0}"])
@@ -235,8 +235,8 @@ async def test_resources_show_profile_summary_and_blocks(memory: HybridMemory) -
         assert listed == {"memory://profile", "memory://summary", "memory://blocks"}
         templates = (await client.list_resource_templates()).resource_templates
         assert [one.uri_template for one in templates] == ["memory://blocks/{label}", "memory://files/{+path}"]
-        assert await read("memory://profile") == "Nothing is known of the user yet."
-        assert await read("memory://summary") == "Nothing was summarised yet."
+        assert await read("memory://profile") == "Nothing is known about the user yet."
+        assert await read("memory://summary") == "Nothing has been summarised yet."
         assert await read("memory://blocks") == "There are no blocks yet."
         alice.remember("I work as a nurse.")
         alice.block("task").put("Book the hall.", description="What is being done.")
