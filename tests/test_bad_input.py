@@ -89,7 +89,7 @@ def test_more_than_any_store_holds_is_all_there_is(face: Face, alice: ScopedMemo
     assert len(face(alice).history(limit=count)) == 2
 
 
-@pytest.mark.parametrize("embedder", [object(), "local", 7], ids=["object", "text", "number"])
+@pytest.mark.parametrize("embedder", [object(), "nobody", 7], ids=["object", "text", "number"])
 def test_a_bad_embedder_is_refused_first(face: Face, memory: HybridMemory, alice: ScopedMemory, embedder: Any) -> None:
     face(alice).remember("a cat")
     face(memory).flush()

@@ -321,7 +321,7 @@ def test_a_broken_copy_is_told(face: Face, make: Make, twist: Any) -> None:
     original, copy = make("memory"), make("sqlite")
     original.scoped(user="alice").remember(["one", "two", "three"])
     behind(copy).twist = twist
-    with pytest.raises(StoreError, match="not like the original"):
+    with pytest.raises(StoreError, match="differs from the original"):
         face(original).migrate(copy)
     assert texts(original.scoped(user="alice").history()) == ["one", "two", "three"]
 

@@ -107,7 +107,7 @@ def test_a_store_that_cannot_be_opened_shows_no_password(
 
 
 def test_what_was_shown_cannot_be_opened_by_mistake(tmp_path: object) -> None:
-    with pytest.raises(HybridMemoryError, match="put them in"):
+    with pytest.raises(HybridMemoryError, match="add them"):
         open_memory(shown_url("redis://user:secret@host:6379/0"))
 
 

@@ -186,7 +186,7 @@ class TestWhyNot:
         bo.block("task").put("x")
         block = memory.scoped(user="bo").events(kinds=["block"])[0]
         for query, what, told in (
-            ("heron", block.id, "no turn"),
+            ("heron", block.id, "not a turn"),
             ("heron", "#999", "nothing is"),
             (" ", "#1", "empty"),
         ):

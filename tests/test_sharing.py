@@ -49,8 +49,8 @@ BLOCK_VERBS = {
 }  # fmt: skip
 RIGHTS = rights(SpaceMemory) | rights(BlockHandle)
 READING = (
-    "block_history blocks conversation count expand facts fetch flush grants grep history profile recall recall_media "
-    "records summary why why_not"
+    "activity block_history blocks conversation count expand facts fetch flush grants grep history profile recall "
+    "recall_media records summary vectors why why_not"
 )
 WRITING = (
     "assemble attach_block begin_blocks compact edit_block follow learn offload put_block remember remove_block reset "
@@ -82,7 +82,7 @@ def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, 
         "follow": ([Message(content="One more thing.")],), "grep": (team.history()[0].id, "launch"),
         "offload": ("a long note",), "put_block": ("task", "Book the hall."), "recall": ("launch",),
         "recall_media": ("launch",), "records": ([1],), "remember": ("One more thing.",), "remove_block": ("task",),
-        "rollback": (NOON,), "undo_block": ("task",), "why": ("goals",), "why_not": ("launch", team.history()[0].id),
+        "rollback": (NOON,), "undo_block": ("task",), "vectors": ([1],), "why": ("goals",), "why_not": ("launch", team.history()[0].id),
     }  # fmt: skip
     keyed: dict[str, dict[str, Any]] = {
         "attach_block": {"space": f"board of {team.scope.space}"}, "assemble": {"query": "When is the launch?"},
@@ -255,7 +255,7 @@ def test_a_space_is_made_once(face: Face, memory: HybridMemory) -> None:
     for name in ("", None, 7, "\x00", "x" * 513):
         with pytest.raises(InvalidInputError, match=r"name (of a space|must be text)"):
             face(alice).create_space(name)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="no user and no agent"):
+    with pytest.raises(InvalidInputError, match="neither a user nor an agent"):
         face(nobody).create_space("team")
     assert face(memory).stats().owners == 0
     made = face(alice).create_space("团队")
@@ -393,7 +393,7 @@ def test_spaces_are_given_by_name_and_a_session_has_none(face: Face, memory: Hyb
     for spaces in ["team", 7, [7], [""], None]:
         with pytest.raises(InvalidInputError):
             face(alice).recall("launch", spaces=spaces)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="leave spaces out"):
+    with pytest.raises(InvalidInputError, match="leave out spaces"):
         face(alice).recall("launch", within="session", spaces=["team"])
 
 

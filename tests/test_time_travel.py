@@ -120,7 +120,7 @@ def test_what_is_written_after_a_rollback_goes_on_from_there(alice: ScopedMemory
     assert texts(alice.history()) == ["I live in Paris.", "I moved to Rome."]
     assert homes(alice) == [("Paris", "superseded"), ("Rome", "current")]
     assert not [hit for hit in alice.recall("Berlin", k=10) if "Berlin" in hit.record.text]
-    with pytest.raises(IdConflictError, match="a rollback or an edit hides"):
+    with pytest.raises(IdConflictError, match="hidden by a rollback or an edit"):
         alice.remember("I moved to Berlin.", id="b")
     with pytest.raises(InvalidInputError, match="ends at position"):
         alice.rollback(50)

@@ -123,7 +123,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("remember", {"text": ""}, "empty"), ("remember", {"text": "\ud800"}, "surrogate"),
     ("remember", {"text": "a", "importance": 7}, "less than or equal to 1"),
     ("update", {"handle": "#99", "text": "b"}, "has no event with"),
-    ("update", {"handle": "#1-2", "text": "b"}, "stretch"),
+    ("update", {"handle": "#1-2", "text": "b"}, "is a range"),
     ("update", {"handle": "#1", "text": " "}, "empty"), ("forget", {"handles": []}, "at least 1"),
     ("forget", {"handles": ["#1", "everything"]}, "no handle"), ("forget", {"handles": ["#99"]}, "has no event with"),
     ("forget", {"handles": ["#1"], "code": "yes"}, "does not belong"), ("expand", {"handle": "the first"}, "no handle"),
@@ -386,7 +386,7 @@ def test_tools_are_chosen_by_name() -> None:
         "memory_recall",
     ]
     assert [tool.name for tool in tools_named("memory_recall")] == ["memory_recall"]
-    with pytest.raises(InvalidInputError, match=r"no memory tool 'recall'.*memory_recall"):
+    with pytest.raises(InvalidInputError, match=r"unknown memory tool 'recall'.*memory_recall"):
         tools_named(["recall"])
 
 

@@ -175,5 +175,5 @@ def test_what_is_not_sure_to_answer_is_left_out(told: HybridMemory, host: Host) 
     ids=["langchain", "llamaindex"],
 )
 def test_somebody_is_named(told: HybridMemory, find: Callable[[HybridMemory], Any]) -> None:
-    with pytest.raises(InvalidScopeError, match="whose memory"):
+    with pytest.raises(InvalidScopeError, match="no (?:user|owner) given"):
         find(told)

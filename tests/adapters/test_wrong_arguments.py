@@ -20,6 +20,7 @@ MAY, JUNE = datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
 WHOSE = {"user": "ann", "session": "monday"}
 
 MADE: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "lc backend": (lc.HybridMemoryBackend, {"user": "ann"}),
     "lc chat": (lc.HybridChatMemory, WHOSE),
     "lc history": (lc.HybridChatMessageHistory, WHOSE),
     "lc document compressor": (lc.HybridDocumentCompressor, {}),

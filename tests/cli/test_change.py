@@ -226,7 +226,7 @@ def test_forget_everything_is_all_of_one_user_with_every_agent(command: Any, fil
     assert left() == {"of bob"}
     assert log(filled) == []
     assert command("forget", filled, "--everything", "-u", "nobody", "--yes") == 0
-    assert "nothing is to be forgotten" in command.out
+    assert "nothing to forget" in command.out
     assert left() == {"of bob"}
 
 
@@ -239,7 +239,7 @@ def test_forget_wants_exactly_one_choice(command: Any, filled: Path, which: tupl
 
 def test_forgetting_what_is_not_there_is_told(command: Any, filled: Path) -> None:
     assert command("forget", filled, "--query", "no such words", "--yes") == 0
-    assert "nothing is to be forgotten" in command.out
+    assert "nothing to forget" in command.out
     assert command("forget", filled, "--ids", "99", "--yes") == 2
     assert "'#99'" in command.err
 

@@ -149,12 +149,12 @@ def test_files_of_one_name_are_told_apart_by_their_folders(command: Any, chat: P
         (["--max-tokens", "100000"], "fits into 100000"),
         (["--method", "nobody"], "no method 'nobody': choose from anchored"),
         (["--method", "llmlingua"], "the method llmlingua needs a model: give --llmlingua"),
-        (["--form", "parchment"], "no form 'parchment'"),
+        (["--form", "parchment"], "unknown format 'parchment'"),
         (["--price-in", "3"], "both --price-in and --price-out"),
         (["--judge-base-url", "http://127.0.0.1:9"], "a base URL needs the name of its model"),
-        (["--model", "nobody"], "'nobody' has no provider: give it as provider:model"),
+        (["--model", "nobody"], "'nobody' has no provider: write provider:model"),
         (["--model", "nobody:home"], "'nobody:home' cannot be used: "),
-        (["--written", "3"], "need a model that answers"),
+        (["--written", "3"], "need a model"),
     ],
 )
 def test_bad_input_is_told_on_one_line(command: Any, chat: Path, tmp_path: Path, options: list[str], told: str) -> None:
@@ -217,7 +217,7 @@ def test_the_same_command_goes_on_where_it_stopped(
 
     monkeypatch.setattr(Evaluation, "run", interrupted)
     assert command("eval", chat, *options) == 130
-    assert command.err.splitlines()[-1] == f"interrupted: the same command goes on from {tmp_path / 'out'}"
+    assert command.err.splitlines()[-1] == f"interrupted: run the same command to go on from {tmp_path / 'out'}"
 
 
 @pytest.mark.usefixtures("pageless")

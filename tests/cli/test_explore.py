@@ -60,7 +60,7 @@ def test_search_keeps_to_a_session_and_to_a_time(command: Any, filled: Path) -> 
     assert {hit["sources"][0] for hit in early} == {"m1"}
     assert command.json("search", filled, "where does she live", "--since", "2027-01-01") == []
     assert command("search", filled, "x", "--since", "yesterday") == 2
-    assert "is no date" in command.err
+    assert "is not a date" in command.err
 
 
 def test_search_shows_no_more_than_its_owner_has(command: Any, filled: Path) -> None:

@@ -47,7 +47,7 @@ def test_vectors_of_an_unknown_embedder_leave_the_words_and_that_is_said(
         memory.flush()
     with open_store(str(path), background=False) as memory:
         assert [hit.record.text for hit in memory.scoped(user="alice").recall("salinity")] == ["The salinity rose."]
-    assert "recall works on words alone" in capsys.readouterr().err
+    assert "recall works with words alone" in capsys.readouterr().err
 
 
 def test_the_key_of_an_encrypted_store_comes_from_the_environment(

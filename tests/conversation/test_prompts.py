@@ -241,10 +241,10 @@ def test_what_stands_in_the_recent_turns_is_not_recalled_again(face: Face, open_
 
 def test_without_a_word_of_the_user_there_is_nothing_to_answer(face: Face, session_with: SessionWith) -> None:
     alice = session_with()
-    with pytest.raises(InvalidInputError, match="nothing to answer"):
+    with pytest.raises(InvalidInputError, match="there is no question"):
         face(alice).assemble()
     face(alice).remember([assistant("Welcome."), Message(role=Role.SYSTEM, content="Be kind.")])
-    with pytest.raises(InvalidInputError, match="nothing to answer"):
+    with pytest.raises(InvalidInputError, match="there is no question"):
         face(alice).assemble()
     assert laid_out(face(alice).assemble("Hello"))[-1] == ("user", "Hello")
 

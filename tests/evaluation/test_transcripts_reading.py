@@ -89,9 +89,12 @@ REFUSED = {
     "a line in another encoding": (b'{"role": "user", "content": "\xff"}\n', "line 1: not UTF-8"),
     "a file in another encoding": (b'[\n{"role": "user", "content": "\xff"}]\n', "is not UTF-8"),
     "endless nesting": (b"[" * 200_000, "line 1: "),
-    "an empty list": (b"[]", "fits no form of a transcript"),
-    "no messages": (b'{"messages": []}', "fits no form of a transcript"),
-    "questions": (b'{"question": "a"}\n' * 30, "line 1: fits no form.*openai, langchain, llama-index, claude-code"),
+    "an empty list": (b"[]", "not a known transcript format"),
+    "no messages": (b'{"messages": []}', "not a known transcript format"),
+    "questions": (
+        b'{"question": "a"}\n' * 30,
+        "line 1: not a known transcript format.*openai, langchain, llama-index, claude-code",
+    ),
     "an unknown role": (b'{"role": "user", "content": "a"}\n{"role": "king"}', "line 2: no OpenAI chat message"),
     "mixed lines": (
         b'{"role": "user", "content": "a"}\n[{"role": "user", "content": "a"}]',

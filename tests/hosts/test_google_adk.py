@@ -314,5 +314,5 @@ class TestAnAgent:
         with broken(), caplog.at_level(logging.WARNING):
             found = await HybridMemoryService(memory).search_memory(**WHO, query="tea with a word never asked for")
         assert found.memories == [] or "Alice likes green tea." in str(found)
-        with pytest.raises(InvalidInputError, match="no memory tool"):
+        with pytest.raises(InvalidInputError, match="unknown memory tool"):
             memory_tools(memory, names="memory_dream")

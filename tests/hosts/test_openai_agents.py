@@ -165,7 +165,7 @@ class TestASession:
         with pytest.raises(InvalidMessageError):
             await session.add_items([{"role": "user", "content": "x"}, cast("Any", {"role": "user", "content": {1}})])
         assert await session.get_items() == []
-        with pytest.raises(InvalidScopeError, match="which conversation"):
+        with pytest.raises(InvalidScopeError, match="no session given"):
             HybridSession(ScopedMemory(alice._runtime, alice.scope.owner))
         with pytest.raises(InvalidInputError):
             HybridSession(cast("Any", "sqlite:///memory.db"))
@@ -229,7 +229,7 @@ class TestAnAgent:
         assert hit.record.text == "Alice likes green tea."
         await run(agent, "What do I like?", context="alice")
         assert "query" in model.inputs[-1][-1]["output"]
-        with pytest.raises(InvalidInputError, match="no memory tool"):
+        with pytest.raises(InvalidInputError, match="unknown memory tool"):
             memory_tools(memory.scoped(user="alice"), names="memory_dream")
 
     async def test_is_shown_a_note_before_the_blocks_of_a_turn(self, alice: ScopedMemory) -> None:

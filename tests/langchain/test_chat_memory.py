@@ -274,9 +274,9 @@ def test_a_refused_turn_leaves_nothing_behind(memory: HybridMemory, face: Call) 
 
 
 def test_what_it_is_made_of_is_checked(memory: HybridMemory) -> None:
-    with pytest.raises(InvalidScopeError, match="whose memory"):
+    with pytest.raises(InvalidScopeError, match="no (?:user|owner) given"):
         HybridChatMemory(memory=memory, session="s1")
-    with pytest.raises(InvalidScopeError, match=r"which conversation"):
+    with pytest.raises(InvalidScopeError, match=r"no session given"):
         HybridChatMemory(memory=memory, user="alice")
     with pytest.raises(InvalidConfigError, match="own variable"):
         chat(memory, input_key="history")

@@ -239,7 +239,7 @@ _LOOP.append(_LOOP)
 @pytest.mark.parametrize(
     ("message", "what"),
     [
-        (RemoveMessage(id="1"), "no turn"),
+        (RemoveMessage(id="1"), "not a turn"),
         (HumanMessage("\ud800"), "surrogate"),
         (HumanMessage([{"type": "image", "data": b"\xff"}]), "content: only JSON"),
         (HumanMessage([{"type": "text", "text": "\ud800"}]), "surrogate"),

@@ -290,7 +290,7 @@ def test_with_a_memory_it_is_durable_and_kept_apart(
 
 
 def test_a_session_must_be_named_in_a_memory(memory: HybridMemory) -> None:
-    with pytest.raises(InvalidScopeError, match="which conversation"):
+    with pytest.raises(InvalidScopeError, match="no session given"):
         migration.ConversationBufferMemory(memory=memory, user="ann")
 
 

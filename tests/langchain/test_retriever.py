@@ -44,7 +44,7 @@ def test_what_is_wrong_is_refused(told: HybridMemory) -> None:
     with pytest.raises(ValidationError, match="limit"):
         HybridMemoryRetriever(memory=told, user="alice", limit=3)  # type: ignore[call-arg]
     retriever = HybridMemoryRetriever(memory=told, user="alice")
-    with pytest.raises(InvalidInputError, match="no filter limit"):
+    with pytest.raises(InvalidInputError, match="unknown filter limit"):
         retriever.invoke("sister", limit=3)
     with pytest.raises(InvalidInputError, match="k must be"):
         retriever.invoke("sister", k=0)
@@ -121,7 +121,7 @@ async def test_items_of_the_store_are_found_beside_turns_if_asked(told: HybridMe
     assert contents(plain.invoke("sister")) == turns
     dotted: RunnableConfig = {"configurable": {"user_id": "a.b@c"}}
     assert contents(retriever.invoke("sister", dotted)) == {'{"text": "My sister has a car."}'}
-    with pytest.raises(InvalidInputError, match="no filter items"):
+    with pytest.raises(InvalidInputError, match="unknown filter items"):
         retriever.invoke("sister", asked, items=("users",))
     with pytest.raises(InvalidScopeError, match="stands for the user"):
         retriever.invoke("sister", {"configurable": {"agent_id": "cook"}})

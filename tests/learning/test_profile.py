@@ -269,7 +269,7 @@ def test_the_history_tells_all_values_from_old_to_new() -> None:
         ("pilot", FactState.CURRENT, None),
     ]
     assert profile.history("goals") == ()
-    with pytest.raises(InvalidInputError, match=r"no field 'job': take one of name, birthday, home"):
+    with pytest.raises(InvalidInputError, match=r"no field 'job': choose one of name, birthday, home"):
         profile.history("job")
 
 
@@ -432,7 +432,7 @@ def test_a_type_that_facts_cannot_fill_is_refused_when_it_is_registered(fields: 
 @pytest.mark.filterwarnings("ignore:Field name .* shadows")
 @pytest.mark.parametrize("name", ["text", "sources", "history", "render"])
 def test_a_field_cannot_take_the_place_of_what_every_profile_has(name: str) -> None:
-    with pytest.raises(InvalidConfigError, match=f"every profile has a '{name}'"):
+    with pytest.raises(InvalidConfigError, match=f"the name '{name}' is reserved"):
         check_profile_type(_broken(**{name: (str, "")}))
 
 

@@ -378,7 +378,7 @@ class TestBinding:
 
         assert await ask(block, user("hi")) == ""
         await flush(block, [user("hi")])
-        assert caplog.text.count("whose memory?") == 2
+        assert caplog.text.count("no owner given") == 2
 
 
 def test_the_blocking_face_of_memory_uses_it(store: HybridMemory, block: HybridMemoryBlock) -> None:

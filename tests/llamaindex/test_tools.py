@@ -63,7 +63,7 @@ def test_some_of_them_can_be_chosen(filled: HybridMemory) -> None:
     assert [tool.metadata.name for tool in spec.to_tool_list([pair])] == ["memory_forget"]
     if hasattr(spec, "to_tool_list_async"):  # since 0.14.16
         assert [tool.metadata.name for tool in asyncio.run(spec.to_tool_list_async())] == spec.spec_functions
-    with pytest.raises(InvalidInputError, match="no memory tool 'recall': choose from"):
+    with pytest.raises(InvalidInputError, match="unknown memory tool 'recall': choose from"):
         HybridMemoryToolSpec(memory=filled, user="alice", names=["recall"])
 
 

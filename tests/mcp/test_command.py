@@ -71,7 +71,7 @@ def test_a_token_that_was_made_is_told_on_stderr(settings: Path, calls: list[Any
 
 @pytest.mark.parametrize(
     ("options", "problem"),
-    [("", "whose memory?"), ("--session s1", "whose memory?"), ("--tenant t --space s", "only users and agents share")],
+    [("", "no owner given"), ("--session s1", "no owner given"), ("--tenant t --space s", "spaces need a user")],
 )
 def test_a_wrong_binding_makes_no_store(settings: Path, calls: list[Any], options: str, problem: str) -> None:
     error = run(str(settings), *options.split()).exception

@@ -273,7 +273,7 @@ def test_the_command_takes_names_and_does_without_what_cannot_be_made(
     monkeypatch.delenv("OPENAI_API_KEY")
     assert command("search", settings, "cat") == 0
     assert "my cat sleeps" in command.out
-    assert "recall works on words alone" in command.err
+    assert "recall works with words alone" in command.err
     assert "no language model is used" in command.err
 
 

@@ -174,7 +174,7 @@ def test_a_structured_answer_is_asked_for_once_more_with_the_problem() -> None:
 
 def test_a_model_that_never_answers_json_is_asked_twice() -> None:
     model = ScriptedModel(["Lisbon.", "Lisbon!", {"city": "too late"}])
-    with pytest.raises(ModelError, match="no JSON object: 'Lisbon!'"):
+    with pytest.raises(ModelError, match="not answer with a JSON object: 'Lisbon!'"):
         as_language_model(model).structured(QUESTION, SCHEMA)
     assert len(model.prompts) == 2
 

@@ -178,7 +178,7 @@ def test_an_empty_result_is_a_model_error(compressor: Compressor) -> None:
 
 def test_protected_parts_longer_than_the_limit_are_a_model_error(compressor: Compressor) -> None:
     model, library = compressor(1.0)
-    with pytest.raises(ModelError, match="must stay as they are take 61 tokens, of 30"):
+    with pytest.raises(ModelError, match="protected parts alone take 61 of 30"):
         model.compress(f"```\n{'code ' * 59}\n```", max_tokens=30)
     assert not library.targets
 
@@ -238,7 +238,7 @@ def test_blanks_between_protected_parts_stay(compressor: Compressor) -> None:
     blanks = "\n" * 20
     result = model.compress(f"`one`{blanks}`two` {'plain words here ' * 9}", max_tokens=40)
     assert result.startswith(f"`one`{blanks}`two` plain words")
-    with pytest.raises(ModelError, match="must stay as they are take 22 tokens, of 21"):
+    with pytest.raises(ModelError, match="protected parts alone take 22 of 21"):
         model.compress(f"`one`{blanks}`two`", max_tokens=21)
 
 

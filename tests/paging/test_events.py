@@ -332,7 +332,7 @@ def test_a_failure_of_a_woken_agent_is_logged(make: Make, wall: Wall, caplog: py
     wall.just_before(NOON)
     with caplog.at_level(logging.WARNING, logger="hybrid_memory"):
         agent.every(timedelta(hours=1), "Look around.")
-        wait_until(lambda: "could not be woken" in caplog.text)
+        wait_until(lambda: "could not be started" in caplog.text)
     assert "down" in caplog.text
     assert len(timers(agent)) == 1
     assert agent.resume().text == "ok", "what it was woken for is not lost"

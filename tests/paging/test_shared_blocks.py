@@ -307,7 +307,7 @@ def test_replacements_at_once_hold_where_their_place_stands(memories: list[Hybri
     told = at_once(lambda number: refusal(agents[number], old="[0]", new=f"({number})"))
     (winner,) = [number for number, error in enumerate(told) if not error]
     assert text(busy).startswith(f"({winner}) [1] ")
-    assert all("'[0]' is not in the block 'task'" in error for error in told if error)
+    assert all("'[0]' does not occur in the block 'task'" in error for error in told if error)
 
 
 def test_of_rewritings_at_once_one_holds(memories: list[HybridMemory], busy: SpaceMemory) -> None:
@@ -322,7 +322,7 @@ def test_of_rewritings_at_once_one_holds(memories: list[HybridMemory], busy: Spa
         told = at_once(rewrite)
         (winner,) = [number for number, error in enumerate(told) if not error]
         assert text(busy).startswith(f"turn {turn} as agent{winner} sees it, ")
-        assert all("someone else changed the block 'task' meanwhile" in error for error in told if error)
+        assert all("the block 'task' was changed in the meantime" in error for error in told if error)
         assert all(text(busy) in error for error in told if error)
     assert [block.change for block in busy.block("task").history()] == ["put", *["rethink"] * 3]
 

@@ -231,7 +231,8 @@ def outcome(probe: Callable[[], None]) -> str:
     try:
         probe()
     except MissingDependencyError as error:
-        return error.extra if f"pip install 'hybrid-agent-memory[{error.extra}]'" in str(error) else str(error)
+        named = f"pip install 'hybrid-agent-memory[{error.extra}]'" in str(error)
+        return error.extra if error.extra is not None and named else str(error)
     return "works"
 
 

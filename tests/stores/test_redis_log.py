@@ -196,7 +196,7 @@ def test_a_scrub_that_fails_says_so() -> None:
         def execute_command(self, command: str) -> None:
             assert command == "BGREWRITEAOF"
 
-    with pytest.raises(StoreUnavailableError, match="may still stand"):
+    with pytest.raises(StoreUnavailableError, match="may remain"):
         _rewrite(Full(), "somewhere")
 
 

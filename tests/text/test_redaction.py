@@ -130,7 +130,7 @@ def test_every_kind_has_an_example() -> None:
 
 
 def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"no rule finds 'names': take of api key, password"):
+    with pytest.raises(InvalidInputError, match=r"there is no rule for 'names': choose from api key, password"):
         redact("text", ["email", "names"])
 
 

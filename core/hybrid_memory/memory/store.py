@@ -14,7 +14,7 @@ from hybrid_memory.arguments import checked
 from hybrid_memory.config import CompactionConfig, MemoryConfig
 from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.display import progress_bar
-from hybrid_memory.errors import HybridMemoryError, InvalidConfigError
+from hybrid_memory.errors import HybridMemoryError, InvalidConfigError, InvalidInputError
 from hybrid_memory.facts.learn import Extractors, FactReader
 from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.port import Key
@@ -36,6 +36,7 @@ from hybrid_memory.store import migrate as deriving
 from hybrid_memory.store.migrate import Migration
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import TokenCounter
+from hybrid_memory.validation import shown
 
 T = TypeVar("T")
 
@@ -98,7 +99,13 @@ class HybridMemory(Texts):
         return self._services.count
 
     def trace(self, tracer: Tracer) -> None:
-        """Let a tracer hear of every operation from now on; see `hybrid_memory.telemetry.observe`."""
+        """Call a tracer for every operation from now on; see `hybrid_memory.telemetry.observe`.
+
+        Raises:
+            InvalidInputError: it cannot be called.
+        """
+        if not callable(tracer):
+            raise InvalidInputError(f"tracer must be a callable that takes a span, got {shown(tracer)}")
         self._services.tracers.append(tracer)
 
     def now(self) -> datetime:

@@ -135,7 +135,7 @@ def test_a_place_that_leads_nowhere_is_told_with_what_there_is(where: str, told:
 
 
 def test_a_path_into_plain_text_is_refused_with_its_ranges() -> None:
-    with pytest.raises(InvalidInputError, match=r"no JSON.*lines 1-2 and characters c1-11"):
+    with pytest.raises(InvalidInputError, match=r"not JSON.*lines 1-2 and characters c1-11"):
         page("hello\nworld", "$.a", max_chars=100)
     with pytest.raises(InvalidInputError, match=r"(?s)nested too deeply.*lines 1-1"):
         page("[" * 100_000, "[0]", max_chars=100)

@@ -277,7 +277,9 @@ def test_a_token_counter_is_found_by_its_name() -> None:
     with with_counter("words") as memory:
         alice = memory.scoped(user="a", session="s")
         assert alice.assemble("Which of the two?").section_tokens["question"] == 4
-    with pytest.raises(InvalidConfigError, match="no token counter 'letters': choose one of cl100k_base, estimate"):
+    with pytest.raises(
+        InvalidConfigError, match="unknown token counter 'letters': choose one of cl100k_base, estimate"
+    ):
         with_counter("letters")
 
 
@@ -285,7 +287,7 @@ def test_a_token_counter_is_found_by_its_name() -> None:
 def test_what_is_no_strategy_is_refused(wrong: Any) -> None:
     with pytest.raises(InvalidConfigError, match="strategy"):
         CompactionConfig(strategy=wrong)
-    with pytest.raises(InvalidConfigError, match="no strategy 'wishful': choose one of anchored"):
+    with pytest.raises(InvalidConfigError, match="unknown strategy 'wishful': choose one of anchored"):
         opened(strategy="wishful")
 
 
