@@ -280,7 +280,9 @@ def test_findings_follow_from_the_figures() -> None:
         f"Question by question, “anchored” kept more than “compact” {more} times, less never, and the same "
         f"{24 - more} times."
     )
-    assert "Prompts that were longer than the budget: 36 of 120 with “none”; not counted when the best is named." in told
+    assert (
+        "Prompts that were longer than the budget: 36 of 120 with “none”; not counted when the best is named." in told
+    )
     judge = next(sentence for sentence in told if sentence.startswith("The judge gave"))
     assert judge == "The judge gave the answers with “anchored” the highest score, 3.50 of 5, then “compact”, 2.50."
     assert any("81.2 %; guessing gets 50 %" in sentence for sentence in told)

@@ -164,10 +164,10 @@ async def test_who_writes_in_a_space_changes_nothing_outside_it(memory: HybridMe
         ("recall", {"query": "x", "k": 99}, "k: Input should be less than or equal to 10"),
         ("recall", {"query": ["x"]}, "query: Input should be a valid string"),
         ("recall", {"query": "x", "since": "soon"}, "since must be a date"),
-        ("expand", {"handle": "twelve"}, "'twelve' is no handle"),
+        ("expand", {"handle": "twelve"}, "'twelve' is not a handle"),
         ("remember", {"text": " "}, "text is empty"),
         ("share", {"space": "team", "text": "a", "handle": "#1"}, "give either text or handle"),
-        ("why", {"about": "horoscope"}, "'horoscope' is no handle"),
+        ("why", {"about": "horoscope"}, "'horoscope' is not a handle"),
         ("profile", {"field": "horoscope"}, "has no field 'horoscope'"),
     ],
 )
@@ -290,7 +290,7 @@ def test_a_binding_names_somebody() -> None:
         Binding()
     with pytest.raises(InvalidScopeError, match="no (?:user|owner) given"):
         Binding(session="s1")
-    with pytest.raises(InvalidInputError, match="only users and agents share"):
+    with pytest.raises(InvalidInputError, match="spaces need a user or an agent"):
         Binding(tenant="acme", spaces=("team",))
     with pytest.raises(InvalidInputError, match="names in a tuple"):
         Binding(user="alice", spaces="team")  # type: ignore[arg-type]
