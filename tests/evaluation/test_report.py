@@ -268,8 +268,8 @@ def test_findings_follow_from_the_figures() -> None:
     first, second = report.methods[:2]
     assert first.survival > second.survival > report.methods[2].survival
     assert told[0] == (
-        f"Within 2,000 tokens, most survived with “anchored”: {100 * first.survival:.1f} % of the answers to 24 questions "
-        f"were literally in the prompt. Next came “compact” with {100 * second.survival:.1f} %."
+        f"Within 2,000 tokens, most survived with “anchored”: {100 * first.survival:.1f} % of the answers to 24 "
+        f"questions were literally in the prompt. Next came “compact” with {100 * second.survival:.1f} %."
     )
     kept = {(one.method, one.transcript, one.probe): one.survival for one in report.outcomes}
     pairs = [(share, kept["compact", chat, probe]) for (name, chat, probe), share in kept.items() if name == "anchored"]
