@@ -46,7 +46,7 @@ help:
 	@echo "make test-full  that, and what is tested with real models, in $(FULL): 3 GB on disk, 1.4 GB downloaded once"
 	@echo "make check      ruff, ruff format, mypy, pyright, import-linter"
 	@echo "make docs       the documents as a site in site/, warnings as errors               (ARGS=serve shows them)"
-	@echo "make screenshots  the pictures of the inspector in docs/assets/screenshots, in headless Chromium"
+	@echo "make screenshots  the pictures in docs/assets: README, inspector; in headless Chromium, 2 minutes"
 	@echo "make dist       wheels and sdist in dist/, tried in clean environments with each extra alone (20 minutes)"
 	@echo "make bench      how to measure retrieval, compression, learning       (DATA=folder measures them)"
 	@echo "make setup      make the environment in $(VENV); the targets above do it when they need it"
@@ -111,7 +111,7 @@ docs: $(STAMP)
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs $(or $(ARGS),build) --strict
 
 screenshots: $(STAMP) setup-browser
-	@echo "== pictures of the inspector into docs/assets/screenshots: docs/screenshots.py"
+	@echo "== pictures of README and inspector into docs/assets: docs/screenshots.py"
 	@$(BIN)/python docs/screenshots.py $(ARGS)
 
 dist: $(STAMP)

@@ -1,4 +1,4 @@
-"""Takes the pictures of the inspector in ``docs/assets/screenshots``: ``make screenshots``.
+"""Takes the pictures of the inspector in ``docs/assets/screenshots`` and that of the README: ``make screenshots``.
 
 It makes a store of two conversations that come with the library, looks at it in headless Chromium, and keeps pictures
 in light, in dark and on a phone. Everything that shows in them comes from the data; the clock stands still.
@@ -21,23 +21,36 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import uvicorn
+from jinja2 import Template
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, OrchestrationConfig, open_memory
 from hybrid_memory.apps.inspector import application
+from hybrid_memory.apps.inspector.search import shares_of
+from hybrid_memory.apps.inspector.words import SIGNALS
+from hybrid_memory.recall.hit import HUES
 
 ROOT = Path(__file__).resolve().parents[1]
-PICTURES = ROOT / "docs/assets/screenshots"
+PICTURES = ROOT / "docs/assets"
+STORY = ROOT / "docs/hooks/readme_picture.html.jinja"
 CHATS = {"mei": ROOT / "examples/sample_chat.jsonl", "noa": ROOT / "core/hybrid_memory/apps/cli/demo_chat.jsonl"}
 TOKEN = "screenshots"  # noqa: S105 - of a server that ends with this script
 FLAGS = ["--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--font-render-hinting=none"]
-COLOURS = 256
-MOST_BYTES = 150_000
-PROMPTED = "s09"
+MOST_BYTES, STORY_BYTES = 150_000, 300_000
+COLOURS, EXACT = 256, 96
+"""Colours of a picture, and how many of them are exact."""
+
+REASONS = 5
+"""Signals that the picture of the README names."""
+
+PROMPTED, COMPACTED = "the move", "s05"
+"""Sessions: one has a prompt for each turn, and most of the other is summarised."""
+
 BUDGET = 2000
-"""Tokens of a prompt; few enough that older turns are compacted."""
+"""Tokens of a prompt."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +65,18 @@ class Shot:
     scale: float = 1.25
 
 
-QUESTION = quote("When is my dentist appointment?")
+ASKED = "Farida is coming to dinner. What should I not cook?"
+"""In the picture of the README."""
+
+QUESTION = quote("Who looks after the cat when we are away?")
 SHOTS = [
-    Shot("overview", "/"),
-    Shot("overview-dark", "/", scheme="dark"),
-    Shot("timeline", "/o/user=mei/timeline?before=2026-05-20&kind=message", height=1000),
+    Shot("overview", "/", height=800),
+    Shot("overview-dark", "/", scheme="dark", height=800),
+    Shot("timeline", "/o/user=mei/timeline?before=112&kind=message", height=1000),
     Shot("search", f"/o/user=mei/search?q={QUESTION}&k=5", height=1000),
     Shot("map-dark", f"/o/user=mei/map?q={quote('what must the cat not eat?')}", scheme="dark"),
     Shot("facts", "/o/user=noa/facts#facts", height=1000),
-    Shot("prompt", "/o/user=mei&session=s09/prompt", height=1000),
+    Shot("prompt", f"/o/user=noa&session={quote(PROMPTED).replace('%', '~')}/prompt", height=1000),
     Shot("search-phone", f"/o/user=mei/search?q={quote('拔智齿改到什么时候？')}&k=5", width=390, height=844, scale=2),
 ]
 
@@ -92,7 +108,7 @@ def filled(memory: HybridMemory, clock: Clock) -> None:
     memory.flush(progress=False)
     for user in CHATS:
         memory.scoped(user=user).learn(progress=False)
-    memory.scoped(user="mei").compact(keep=12)
+    memory.scoped(user="mei", session=COMPACTED).compact(keep=2)
     memory.flush(progress=False)
     clock.now += timedelta(hours=1)
 
@@ -126,11 +142,59 @@ def taken(browser: Browser, base: str, shot: Shot, folder: Path) -> Path:
     path = folder / f"{shot.name}.png"
     page.screenshot(path=path)
     context.close()
+    return smaller(path)
+
+
+def smaller(path: Path) -> Path:
+    """The picture in 256 colours: the most frequent ones, which fill surfaces, are exact; edges of letters are near."""
     with Image.open(path) as picture:
-        picture.convert("RGB").quantize(COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
-            path, optimize=True
-        )
+        pixels = np.ascontiguousarray(picture.convert("RGBA")).view(np.uint32)[..., 0]
+    packed, rows, counts = np.unique(pixels.ravel(), return_inverse=True, return_counts=True)
+    colours = packed.view(np.uint8).reshape(-1, 4).astype(np.int16)
+    ordered = colours[np.argsort(-counts)]
+    step, kept = 1, np.arange(len(ordered))
+    while len(kept) > COLOURS:
+        step += 1
+        _, first = np.unique(ordered // step, axis=0, return_index=True)
+        kept = np.union1d(np.arange(min(EXACT, len(ordered))), first)
+    chosen = ordered[kept]
+    nearest = np.array([np.abs(chosen - colour).sum(1).argmin() for colour in colours], np.uint8)
+    small = Image.fromarray(nearest[rows.ravel()].reshape(pixels.shape), "P")
+    small.putpalette(chosen[:, :3].astype(np.uint8).tobytes())
+    small.save(path, optimize=True, transparency=chosen[:, 3].astype(np.uint8).tobytes())
     return path
+
+
+def story(browser: Browser, memory: HybridMemory, now: datetime, folder: Path) -> Path:
+    """A turn of a chat, the question of months later, and what brings the turn back: the picture of the README."""
+    mei = memory.scoped(user="mei", session="new")
+    (hit,) = mei.recall(ASKED, k=1)
+    said = memory.scoped(user="mei").events(kinds=["message"])
+    chat = [event for event in said if event.scope.session == hit.record.scope.session]
+    place = next(row for row, event in enumerate(chat) if event.position == hit.record.turn)
+    shares = sorted(shares_of(hit), key=lambda share: -share.points)
+    note = mei.assemble(ASKED, max_tokens=BUDGET).note.splitlines()
+    own = next(line for line in note if hit.record.text in line)
+    html = Template(STORY.read_text(encoding="utf-8"), autoescape=True).render(
+        hit=hit,
+        then=[(event.message, event.position == hit.record.turn) for event in chat[place - 2 : place + 3]],
+        sessions=len({event.scope.session for event in said}),
+        later=sum(event.position > chat[place + 2].position for event in said),
+        months=round((now - hit.record.at).days / 30.4),
+        now=now,
+        question=ASKED,
+        shares=shares,
+        strongest=shares[:REASONS],
+        reasons={name: words.partition(",")[0] for name, words in SIGNALS.items()},
+        hues=HUES,
+        prompt=[("<memory>", False), (own, True), ("</memory>", False), (ASKED, False)],
+    )
+    page = browser.new_page(viewport={"width": 800, "height": 600}, device_scale_factor=2)
+    page.set_content(html)
+    path = folder / "readme.png"
+    page.locator("main").screenshot(path=path, omit_background=True)
+    page.close()
+    return smaller(path)
 
 
 def main() -> None:
@@ -142,8 +206,6 @@ def main() -> None:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
         raise SystemExit("no Chromium is installed: run make setup-browser, or install one")
-    folder = options.to.resolve()
-    folder.mkdir(parents=True, exist_ok=True)
     clock = Clock()
     with tempfile.TemporaryDirectory() as work:
         config = MemoryConfig(
@@ -154,16 +216,24 @@ def main() -> None:
         )
         with contextlib.chdir(work), open_memory(config, clock=clock) as memory:
             filled(memory, clock)
-            with served(memory.as_read_only()) as base, sync_playwright() as playwright:
-                browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-                wanted = [shot for shot in SHOTS if (options.only or "") in shot.name]
-                paths = [taken(browser, base, shot, folder) for shot in wanted]
-                browser.close()
+            paths = pictures(memory.as_read_only(), chromium, clock.now, options.to.resolve(), options.only or "")
     for path in paths:
         size = path.stat().st_size
         sys.stdout.write(f"{path.name}: {size / 1000:.0f} kB\n")
-        if size > MOST_BYTES:
-            sys.exit(f"{path.name} has more than {MOST_BYTES / 1000:.0f} kB")
+        if size > (STORY_BYTES if path.name == "readme.png" else MOST_BYTES):
+            sys.exit(f"{path.name} is too large for a page")
+
+
+def pictures(memory: HybridMemory, chromium: str, now: datetime, folder: Path, only: str) -> list[Path]:
+    """Those whose name holds ``only``."""
+    folder.joinpath("screenshots").mkdir(parents=True, exist_ok=True)
+    with served(memory) as base, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        paths = [taken(browser, base, shot, folder / "screenshots") for shot in SHOTS if only in shot.name]
+        if only in "readme":
+            paths.append(story(browser, memory, now, folder))
+        browser.close()
+    return paths
 
 
 if __name__ == "__main__":

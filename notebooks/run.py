@@ -1,5 +1,8 @@
 """Run notebooks from top to bottom and keep what they show.
 
+Each notebook works when downloaded alone: it imports installed packages only. Cells tagged ``plots`` hold a copy of
+`plots.py`.
+
 python notebooks/run.py                     all of them
 python notebooks/run.py 04_why_this_came_back.ipynb
 """
@@ -30,25 +33,35 @@ WORK = re.compile(r"<details><summary>work</summary>.*?</details>", re.DOTALL)
 """Of `Stats`: how long everything took in this run."""
 
 
+PLOTS = (HERE / "plots.py").read_text(encoding="utf-8").rstrip()
+"""The source of cells tagged ``plots``."""
+
+
 def read(path: Path) -> Any:
     """The notebook as it is stored."""
     return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
 
 
+def plot_cells(notebook: Any) -> list[Any]:
+    """The cells that hold a copy of `plots.py`."""
+    return [cell for cell in notebook.cells if "plots" in cell.metadata.get("tags", ())]
+
+
 def execute(path: Path, folder: Path) -> Any:
     """The notebook with what its cells show when they are run one after the other in a fresh process.
 
-    Ids, which differ in each run, are numbered in the order in which they are seen; how long things took is
-    left out.
+    Ids differ between runs, so they are numbered in the order in which they appear. Times are left out.
 
     Args:
         path: of the notebook.
-        folder: where it runs; nothing that it writes goes elsewhere.
+        folder: the working directory; everything it writes goes there.
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell failed.
     """
     notebook = read(path)
+    for cell in plot_cells(notebook):
+        cell.source = PLOTS
     with tempfile.TemporaryDirectory(prefix="nb-", ignore_cleanup_errors=True) as short:
         # Sockets of the file system where there are any: free ports may be taken before the kernel binds them.
         sockets = {"transport": "ipc", "ip": f"{short}/k"} if os.name == "posix" else {}
@@ -60,24 +73,23 @@ def execute(path: Path, folder: Path) -> Any:
             coalesce_streams=True,
             resources={"metadata": {"path": str(folder)}},
         )
-        paths = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
-        # Whoever asks the network is refused by a port that nobody listens on.
+        # No network: nothing listens on this port.
         refused = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
-        own = {"PYTHONPATH": os.pathsep.join(paths), "IPYTHONDIR": short, "TMPDIR": short, "NO_COLOR": "1"}
+        own = {"IPYTHONDIR": short, "TMPDIR": short, "NO_COLOR": "1"}
         client.execute(cleanup_kc=True, env={**os.environ, **refused, **own})
     _tidy(notebook)
     return notebook
 
 
 def _tidy(notebook: Any) -> None:
-    """Take out what is different in each run or on each machine."""
+    """Remove what differs between runs or machines."""
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
     }
     named = _numbered({})
     for cell in notebook.cells:
-        cell.metadata = {"tags": cell.metadata.tags} if "tags" in cell.metadata else {}
+        cell.metadata = {name: cell.metadata[name] for name in ("tags", "jupyter") if name in cell.metadata}
         for output in cell.get("outputs", ()):
             for key, shown in output.items():
                 output[key] = _mapped(shown, named)

@@ -82,7 +82,8 @@ def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, 
         "follow": ([Message(content="One more thing.")],), "grep": (team.history()[0].id, "launch"),
         "offload": ("a long note",), "put_block": ("task", "Book the hall."), "recall": ("launch",),
         "recall_media": ("launch",), "records": ([1],), "remember": ("One more thing.",), "remove_block": ("task",),
-        "rollback": (NOON,), "undo_block": ("task",), "vectors": ([1],), "why": ("goals",), "why_not": ("launch", team.history()[0].id),
+        "rollback": (NOON,), "undo_block": ("task",), "vectors": ([1],), "why": ("goals",),
+        "why_not": ("launch", team.history()[0].id),
     }  # fmt: skip
     keyed: dict[str, dict[str, Any]] = {
         "attach_block": {"space": f"board of {team.scope.space}"}, "assemble": {"query": "When is the launch?"},

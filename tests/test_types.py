@@ -137,7 +137,7 @@ def test_owner_is_the_scope_without_its_session() -> None:
     longest = "长" * MAX_NAME_CHARS
     assert Scope(longest, longest, longest, longest).owner == Scope(longest, longest, longest)
     for parts in ({}, {"session": "s1"}):
-        with pytest.raises(InvalidScopeError, match="no (?:user|owner) given"):
+        with pytest.raises(InvalidScopeError, match=r"no (?:user|owner) given"):
             Scope(**parts)
 
 

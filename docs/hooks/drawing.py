@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from unicodedata import east_asian_width
@@ -82,14 +82,3 @@ def bars(title: str, groups: Sequence[str], series: Sequence[Series], *, most: f
             place += 14
         y += height + 10
     return svg(width, round(y), content, title)
-
-
-def stack(y: float, parts: Mapping[str, float], hues: Mapping[str, str], *, x: float, width: float) -> str:
-    """One bar of several parts; 1.0 is the whole width."""
-    drawn = box(x, y, width, 12, kind="rail")
-    for name, share in parts.items():
-        drawn += (
-            f"<g><title>{escape(name)}: {share:.2f}</title>{box(x, y, share * width, 12, kind='', fill=hues[name])}</g>"
-        )
-        x += share * width
-    return drawn

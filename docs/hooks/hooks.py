@@ -1,4 +1,4 @@
-"""What MkDocs calls while it builds the site: tables, sources and pictures that are made from the code.
+"""What MkDocs calls while it builds the site: tables and sources that are made from the code.
 
 A page of the reference asks for one by a comment of its own: ``<!-- make: settings memory -->``.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ import settings_page
 
 ROOT = Path(__file__).parents[2]
 WANTED = re.compile(r"<!-- make: (?P<what>[a-z]+)(?: (?P<which>[\w./-]+))? -->")
-PICTURE = re.compile(r"!\[(?P<title>[^\]]*)\]\((?P<file>[\w./-]+\.svg)\)")
 BOOSTS = {"api": 0.5, "decisions": 0.2}
 """A guide is found before the reference, and that before the reasons; by folder."""
 
@@ -46,20 +44,12 @@ def on_config(config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """What the page asks for stands where it asks; a drawing is in the page itself, so that it follows its colours."""
+    """What the page asks for stands where it asks."""
     folder = page.file.src_uri.partition("/")[0]
     page.meta.setdefault("search", {"boost": BOOSTS.get(folder, 1)})
-    markdown = PICTURE.sub(
-        lambda found: _inline(Path(page.file.abs_src_path).parent / found["file"], found["title"]), markdown
-    )
     return WANTED.sub(lambda found: MADE[found["what"]](found["which"] or ""), markdown)
 
 
 def on_post_page(output: str, **_: Any) -> str:
     """The theme's search is a dialog without a name."""
     return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
-
-
-def _inline(picture: Path, title: str) -> str:
-    drawn = re.sub(r"<style>.*?</style>", "", picture.read_text(encoding="utf-8"), flags=re.DOTALL).strip()
-    return f'<figure class="drawn wide" title="{escape(title)}">{drawn}</figure>'

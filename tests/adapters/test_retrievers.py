@@ -99,7 +99,8 @@ def test_a_hit_says_what_and_why(told: HybridMemory, host: Host) -> None:
     assert found.metadata["score"] == pytest.approx(hit.score)
     assert found.metadata["confidence"] == pytest.approx(hit.confidence)
     assert found.metadata["signals"].keys() == asdict(hit.signals).keys()
-    assert "; from m1; fact ('Where'); vector 48; text 48" in found.metadata["why"]
+    plan = "read as a question for a fact ('Where'); compared: up to 48 turns by meaning, 48 by words"
+    assert f"; from #1; {plan}" in found.metadata["why"]
     rest = {key: value for key, value in found.metadata.items() if key not in ("score", "confidence", "signals", "why")}
     assert rest == {
         "topic": "family",
@@ -175,5 +176,5 @@ def test_what_is_not_sure_to_answer_is_left_out(told: HybridMemory, host: Host) 
     ids=["langchain", "llamaindex"],
 )
 def test_somebody_is_named(told: HybridMemory, find: Callable[[HybridMemory], Any]) -> None:
-    with pytest.raises(InvalidScopeError, match="no (?:user|owner) given"):
+    with pytest.raises(InvalidScopeError, match=r"no (?:user|owner) given"):
         find(told)

@@ -31,7 +31,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 def made() -> Iterator[dict[str, ModuleType]]:
     """The modules that make pages."""
     sys.path.insert(0, str(DOCS / "hooks"))
-    names = ("settings_page", "benchmarks_page", "command_page", "recall_picture")
+    names = ("settings_page", "benchmarks_page", "command_page")
     yield {name: importlib.import_module(name) for name in names}
     sys.path.remove(str(DOCS / "hooks"))
 
@@ -163,20 +163,3 @@ def test_the_search_finds_the_guide_before_the_reasons(site: Path) -> None:
     entries = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
     boosts = {entry["location"].partition("#")[0]: entry.get("boost", 1) for entry in entries}
     assert boosts["recall.html"] > boosts["api/memory.html"] > boosts["decisions/0003-scoring-by-measurement.html"]
-
-
-def test_the_picture_of_a_recall_is_what_recall_finds(made: dict[str, ModuleType]) -> None:
-    from hybrid_memory import open_memory  # noqa: PLC0415 - loads the model
-
-    picture = made["recall_picture"]
-    with open_memory("memory://") as memory:
-        memory.scoped(user="alice", session="monday").remember(list(picture.SAID))
-        drawn = picture.drawn(memory.scoped(user="alice", session="friday"))
-    now, kept = (
-        re.findall(r">([^<>]+)</text>", svg) for svg in (drawn, (DOCS / "assets" / "recall.svg").read_text("utf-8"))
-    )
-    assert len(kept) > 15
-    for one, other in zip(now, kept, strict=True):
-        assert one == other or abs(float(one) - float(other)) <= 0.011, (
-            "python docs/hooks/recall_picture.py draws it anew"
-        )

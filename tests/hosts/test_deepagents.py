@@ -183,5 +183,5 @@ class TestAnAgent:
 
     def test_a_run_without_a_user_ends(self, agent: Callable[..., Any]) -> None:
         deep = agent(ScriptedChat(answers=["Hello."]))
-        with pytest.raises(InvalidScopeError, match="no (?:user|owner) given"):
+        with pytest.raises(InvalidScopeError, match=r"no (?:user|owner) given"):
             deep.invoke({"messages": [("user", "Hello.")]})

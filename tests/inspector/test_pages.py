@@ -133,7 +133,8 @@ def test_a_search_shows_the_hits_of_recall_with_points_that_add_up(told: HybridM
         assert sum(signals) == pytest.approx(own, abs=0.0006 * len(points))
         assert hit.own is None or points[-2] == pytest.approx(own, abs=0.0006)
         assert hit.why() in words(rest)
-    assert str(hits[0].plan) in words(page)
+    plan = str(hits[0].plan)
+    assert f"{plan[0].upper()}{plan[1:]}." in words(page)
 
 
 def test_a_card_has_the_counts_of_its_owner(told: HybridMemory, reader: TestClient) -> None:

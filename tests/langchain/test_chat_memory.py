@@ -274,7 +274,7 @@ def test_a_refused_turn_leaves_nothing_behind(memory: HybridMemory, face: Call) 
 
 
 def test_what_it_is_made_of_is_checked(memory: HybridMemory) -> None:
-    with pytest.raises(InvalidScopeError, match="no (?:user|owner) given"):
+    with pytest.raises(InvalidScopeError, match=r"no (?:user|owner) given"):
         HybridChatMemory(memory=memory, session="s1")
     with pytest.raises(InvalidScopeError, match=r"no session given"):
         HybridChatMemory(memory=memory, user="alice")

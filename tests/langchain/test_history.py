@@ -110,7 +110,7 @@ def test_the_newest_messages_reach_back_to_the_turns_asked_for(
 def test_the_scope_is_checked(memory: HybridMemory) -> None:
     with pytest.raises(InvalidScopeError, match="user must have"):
         HybridChatMessageHistory(memory, user="", session="s1")
-    with pytest.raises(InvalidScopeError, match="no (?:user|owner) given"):
+    with pytest.raises(InvalidScopeError, match=r"no (?:user|owner) given"):
         _ = HybridChatMessageHistory(memory, session="s1").messages
     with pytest.raises(InvalidScopeError, match="no session given"):
         HybridChatMessageHistory(memory, user="alice").add_messages([HumanMessage("lost")])

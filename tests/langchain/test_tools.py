@@ -142,7 +142,7 @@ def test_the_run_says_whose_memory_it_is(filled: HybridMemory, invoke: Invoke, p
 @pytest.mark.parametrize("name", OWN)
 def test_a_run_without_a_user_ends(filled: HybridMemory, invoke: Invoke, name: str) -> None:
     agent = agent_of(memory_tools(filled, names=[name]), calls((name, EXAMPLES[name])))
-    with pytest.raises(InvalidScopeError, match="no (?:user|owner) given"):
+    with pytest.raises(InvalidScopeError, match=r"no (?:user|owner) given"):
         invoke(agent, HI)
 
 

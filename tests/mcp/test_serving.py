@@ -286,9 +286,9 @@ async def test_a_block_that_is_not_there_is_an_error(memory: HybridMemory, label
 
 
 def test_a_binding_names_somebody() -> None:
-    with pytest.raises(InvalidScopeError, match="no (?:user|owner) given"):
+    with pytest.raises(InvalidScopeError, match=r"no (?:user|owner) given"):
         Binding()
-    with pytest.raises(InvalidScopeError, match="no (?:user|owner) given"):
+    with pytest.raises(InvalidScopeError, match=r"no (?:user|owner) given"):
         Binding(session="s1")
     with pytest.raises(InvalidInputError, match="spaces need a user or an agent"):
         Binding(tenant="acme", spaces=("team",))

@@ -94,8 +94,9 @@ def test_synonyms_stand_for_whole_words(query: str, groups: list[list[str]], fou
 def test_a_plan_tells_what_was_made_of_the_query() -> None:
     told = str(planned('why did I say "red door" last week in src/a.py', synonyms=[["door", "gate"]]))
     assert told == (
-        "contextual ('did I say'); vector 48; text 48; exact 24: 'red door', 'src/a.py'; "
-        "temporal 20, clear: 'last week' is 2024-05-06 to 2024-05-13; 'door' also 'gate'"
+        "read as a question about earlier talk ('did I say'); compared: up to 48 turns by meaning, 48 by words, "
+        "24 with 'red door' or 'src/a.py' word for word, 20 from 2024-05-06 to 2024-05-12 ('last week'), these first; "
+        "'door' also as 'gate'"
     )
 
 
@@ -107,4 +108,5 @@ def test_any_text_has_a_plan(query: str, synonyms: list[list[str]], wanted: Inte
     assert made.exact == (EXACT if any(entity.verbatim for entity in made.entities) else 0)
     assert made.vector >= made.text == 48
     assert all(others for others in made.synonyms.values())
-    assert str(made).startswith(made.intent)
+    assert str(made).startswith("read as a question ")
+    assert "\n" not in str(made)

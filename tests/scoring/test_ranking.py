@@ -76,7 +76,7 @@ def test_why_shows_every_share_of_the_score(chosen: Weights | None) -> None:
         why = hit.why()
         assert why.startswith(f"{hit.score:.3f} = ")
         assert all((f" {name}" in why) == (applied[name] > 0) for name in NAMES)
-        assert hit.record.sources[0] in why
+        assert f"; from #{hit.record.turn}; " in why
 
 
 def test_plain_weights_give_exactly_the_formula_through_recall() -> None:

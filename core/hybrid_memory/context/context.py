@@ -15,22 +15,29 @@ from hybrid_memory.log.event import handle
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.recall.hit import Hit
 
-TIERS = {
-    "blocks": display.CONTEXT,
-    "turns": display.CONTEXT,
-    "question": display.CONTEXT,
-    "profile": display.SEMANTIC,
-    "recalled": display.SEMANTIC,
-    "summary": display.CONTEXT,
-    "artifacts": display.CONTEXT,
+LOOKS = {
+    "identity": (display.PLAIN, "|"),
+    "instructions": (display.PLAIN, "x"),
+    "blocks": ("213,94,0", "-"),
+    "profile": (display.SEMANTIC, "\\"),
+    "summary": (display.EPISODIC, "/"),
+    "artifacts": ("204,121,167", "x"),
+    "turns": ("86,180,233", ""),
+    "recalled": ("240,228,66", "-"),
+    "question": (display.CONTEXT, "\\"),
 }
-"""The hue of each section."""
+"""Hue and hatch of each section: those of neighbours differ in both, so that a bar can be read in grey as well."""
 
-_TOLD = {
-    display.CONTEXT: "L1: kept in the context",
-    display.SEMANTIC: "L2: found or learned",
-    display.PLAIN: "the caller's own",
+TIERS = {
+    "blocks": "L1: kept in the context",
+    "profile": "L2: found or learned",
+    "summary": "L1: kept in the context",
+    "artifacts": "L1: kept in the context",
+    "turns": "L1: kept in the context",
+    "recalled": "L2: found or learned",
+    "question": "L1: kept in the context",
 }
+"""Where each section comes from; the others are the caller's own."""
 
 SHOWN_CHARS = 60
 
@@ -151,8 +158,9 @@ class Context:
 
     def _repr_html_(self) -> str:
         sections = [
-            display.Part(name, tokens / self.max_tokens, TIERS.get(name, display.PLAIN), f"{tokens:,}")
+            display.Part(name, tokens / self.max_tokens, hue, f"{tokens:,}", hatch)
             for name, tokens in self.section_tokens.items()
+            for hue, hatch in [LOOKS.get(name, LOOKS["identity"])]
         ]
         parts = "".join(self._opened(name, words) for name, words in self.sections.items())
         plan = display.table(
@@ -177,9 +185,9 @@ class Context:
         )
 
     def _opened(self, name: str, words: str) -> str:
-        hue = TIERS.get(name, display.PLAIN)
+        hue, _ = LOOKS.get(name, LOOKS["identity"])
         head = f"{display.text(name)} <small>{self.section_tokens.get(name, 0):,} tokens</small>"
-        return display.details(head, display.under(hue, display.text(words), _TOLD[hue]))
+        return display.details(head, display.under(hue, display.text(words), TIERS.get(name, "the caller's own")))
 
 
 def _as_dict(message: Message, marked: bool) -> dict[str, Any]:

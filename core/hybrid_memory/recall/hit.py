@@ -10,6 +10,7 @@ from typing import Any
 from hybrid_memory import display
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.index.record import Record
+from hybrid_memory.log.event import handle
 from hybrid_memory.log.origin import Origin, lowest, spoken
 from hybrid_memory.recall.plan import Plan
 from hybrid_memory.validation import shown
@@ -17,22 +18,22 @@ from hybrid_memory.validation import shown
 HUES = {
     "vector": "0,114,178",
     "text": "230,159,0",
-    "neighbours": "0,158,115",
-    "segment": "86,180,233",
-    "similarity": "90,60,160",
-    "coverage": "190,150,0",
-    "alike": "0,120,140",
-    "statement": "60,120,60",
-    "speaker": "120,90,60",
-    "kind": "200,80,80",
-    "recency": "204,121,167",
-    "importance": "213,94,0",
-    "use": "150,130,0",
-    "current": "128,128,128",
-    "exact": "170,60,110",
-    "temporal": "90,90,200",
+    "neighbours": "0,208,208",
+    "segment": "16,96,0",
+    "similarity": "160,72,152",
+    "coverage": "120,104,56",
+    "alike": "208,144,240",
+    "statement": "96,152,56",
+    "speaker": "80,160,248",
+    "kind": "248,128,144",
+    "recency": "144,200,88",
+    "importance": "144,32,0",
+    "use": "192,184,176",
+    "current": "144,136,152",
+    "exact": "72,72,88",
+    "temporal": "200,96,56",
 }
-"""Of each signal in a bar."""
+"""Of each signal in a bar, here and in the inspector: told apart side by side, on light and on dark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,7 @@ class Hit:
         return f"{self.score:.3f} by {self.ranker}; signals {_arithmetic(self, mean)}"
 
     def why(self) -> str:
-        """One line with the arithmetic of the score, the confidence, the source events and the plan."""
+        """One line with the arithmetic of the score, the confidence, the handle of the turn and the plan."""
         sure = "" if self.confidence is None else f"; confidence {self.confidence:.2f}"
         space = f" in the space {self.record.scope.space!r}" if self.record.scope.space else ""
         words = _WHOSE.get(self.record.origin, "")
@@ -169,9 +170,9 @@ class Hit:
         asked = f"; answers {_who(self.asked)}: {shown(self.asked.text)}" if self.asked else ""
         note = f"; {self.note}" if self.note else ""
         plan = f"; {self.plan}" if self.plan else ""
-        return (
-            f"{self.arithmetic}{sure}; from {', '.join(self.record.sources)}{space}{author}{words}{asked}{note}{plan}"
-        )
+        turn = self.record.turn
+        origin = handle(turn, turn) if turn else ", ".join(self.record.sources)
+        return f"{self.arithmetic}{sure}; from {origin}{space}{author}{words}{asked}{note}{plan}"
 
 
 _WHOSE = {

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from hybrid_memory.recall.in_time import Timing, timing
@@ -57,19 +57,51 @@ class Plan:
 
     def __str__(self) -> str:
         cue = f" ({self.cue!r})" if self.cue else ""
-        names = ", ".join(repr(entity.text) for entity in self.entities if entity.verbatim)
-        times = ", ".join(f"{span.text!r} is {span.since:%Y-%m-%d} to {span.until:%Y-%m-%d}" for span in self.times)
-        how = f", {self.timing}" if self.timing else ""
         paths = {
-            f"vector {self.vector}": self.vector,
-            f"text {self.text}": self.text,
-            f"exact {self.exact}: {names}": self.exact,
-            f"temporal {self.temporal}{how}{f': {times}' if times else ''}": self.temporal,
+            "by meaning": self.vector,
+            "by words": self.text,
+            f"with {self._names} word for word": self.exact,
+            self._times: self.temporal,
         }
-        parts = [f"{self.intent}{cue}", *(path for path, runs in paths.items() if runs)]
+        compared = [f"{most} {path}" for path, most in paths.items() if most]
+        if compared:
+            number, _, path = compared[0].partition(" ")
+            compared[0] = f"up to {number} turns {path}"
+        parts = [f"read as a question {_ASKS[self.intent]}{cue}"]
+        parts += [f"compared: {', '.join(compared)}"] if compared else []
         parts += [f"{wrong!r} read as {right!r}" for wrong, right in self.corrected.items()]
-        parts += [f"{word!r} also {', '.join(map(repr, others))}" for word, others in self.synonyms.items()]
+        parts += [f"{word!r} also as {', '.join(map(repr, others))}" for word, others in self.synonyms.items()]
         return "; ".join(parts)
+
+    @property
+    def _names(self) -> str:
+        return " or ".join(repr(entity.text) for entity in self.entities if entity.verbatim)
+
+    @property
+    def _times(self) -> str:
+        spans = " or ".join(f"{_days(span)} ({span.text!r})" for span in self.times)
+        return f"{spans or 'by time'}{_FIRST.get(self.timing, '')}"
+
+
+_ASKS = {
+    Intent.AUTO: "of any kind",
+    Intent.FACT: "for a fact",
+    Intent.REASONING: "for reasons",
+    Intent.CONTEXTUAL: "about earlier talk",
+}
+
+_FIRST = {
+    Timing.CLEAR: ", these first",
+    Timing.OLDEST: ", oldest first",
+    Timing.NEWEST: ", newest first",
+    Timing.LAST_TALK: ", last session first",
+}
+
+
+def _days(span: TimeSpan) -> str:
+    """The days of a span, both ends included."""
+    first, last = span.since.date(), (span.until - timedelta(microseconds=1)).date()
+    return f"on {first}" if first == last else f"from {first} to {last}"
 
 
 EXACT = 24

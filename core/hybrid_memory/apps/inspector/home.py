@@ -17,8 +17,8 @@ OWNERS = 24
 COUNTED = 10_000
 """Newest events of an owner that are counted; of more than that no card claims to know the number of messages."""
 
-MOST_CLAIMS = 1_000
-"""Of an owner with more the facts are not resolved for a card or the page of an event."""
+MOST_CLAIMS = 200
+"""Of an owner with more the facts are not resolved for a card, which shows the claims instead."""
 
 SPARKS, BARS = 32, 72
 """Bars in a card, and over the whole width."""

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from hybrid_memory import Event, EventKind, Fact, HybridMemory, Line, Tier
 from hybrid_memory.analysis import handle, spoken
-from hybrid_memory.apps.inspector.home import MOST_CLAIMS, activity_of
+from hybrid_memory.apps.inspector.home import activity_of
 from hybrid_memory.apps.inspector.reading import RECENT, PageRequest, moment_of, state_of, tiers_of
 from hybrid_memory.apps.inspector.words import KINDS
 from hybrid_memory.errors import InvalidInputError
@@ -27,6 +27,9 @@ NEIGHBOURS = 3
 
 AROUND = 200
 """Events among which those are looked for, on each side."""
+
+MOST_CLAIMS = 1_000
+"""Of an owner with more the facts are not resolved for the page of an event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +88,12 @@ def _holding(
     """The newest events with all of these words, in any case, and from where on to look for older ones."""
     words = wanted.casefold().split()
     found: list[Event] = []
+    speakers: dict[tuple[object, ...], str] = {}
     limits = _until(before)
     for _ in range(SCANNED // RECENT):
         events = request.scoped.events(**limits, kinds=kinds, limit=RECENT)
         for event in reversed(events):
-            text = f"{_speaker(event)} {_text(event)}".casefold()
+            text = _searched(event, speakers).casefold()
             if all(word in text for word in words):
                 found.append(event)
                 if len(found) == PAGE:
@@ -98,6 +102,18 @@ def _holding(
             return found[::-1], None
         limits = {**limits, "before": events[0].position}
     return found[::-1], limits["before"]
+
+
+def _searched(event: Event, speakers: dict[tuple[object, ...], str]) -> str:
+    """Speaker and words; of a plain message without making the message, which takes most of the time of a filter."""
+    payload = event.payload
+    content = payload.get("content")
+    if event.kind is not EventKind.MESSAGE or not isinstance(content, str) or payload.get("tool_calls"):
+        return f"{_speaker(event)} {_text(event)}"
+    who = (payload.get("role"), payload.get("name"), payload.get("origin"), event.author, event.scope.space)
+    if who not in speakers:
+        speakers[who] = _speaker(event)
+    return f"{speakers[who]} {content}"
 
 
 def rows_of(request: PageRequest, events: list[Event]) -> list[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias
 
-from hybrid_memory import Event, EventKind, Hit, Hits, Intent, Record, Tier, Weights
+from hybrid_memory import Event, EventKind, Hit, Hits, Record, Tier, Weights
 from hybrid_memory.analysis import handle, spoken
 from hybrid_memory.apps.inspector.reading import PageRequest, tiers_of
 from hybrid_memory.errors import InvalidInputError
@@ -14,9 +14,6 @@ Within: TypeAlias = Literal["user", "session"]
 
 MOST = 100
 DEFAULT_K = 10
-
-
-INTENTS = {Intent.FACT: "a fact", Intent.REASONING: "reasons", Intent.CONTEXTUAL: "context", Intent.AUTO: "anything"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,27 +106,10 @@ def _sides(request: PageRequest, *found: tuple[str, Hits]) -> list[dict[str, Any
     ]
 
 
-PATHS = {
-    "vector": "nearest in meaning",
-    "text": "with the same words",
-    "exact": "with the same names, paths or ids",
-    "temporal": "from the time that it names",
-}
-"""By path of a plan, which turns it brings in."""
-
-
 def _plan(hits: Hits) -> str:
-    """What the recall set out to do, in a sentence or two."""
-    plan = hits[0].plan if hits else None
-    if plan is None:
-        return ""
-    cue = f", because of “{plan.cue}”" if plan.cue else ""
-    paths = [f"up to {most} {turns}" for name, turns in PATHS.items() if (most := getattr(plan, name))]
-    read = [f"“{word}” is read as “{other}”" for word, other in plan.corrected.items()]
-    read += [f"“{word}” also as “{'”, “'.join(others)}”" for word, others in plan.synonyms.items()]
-    return f"Looks for {INTENTS[plan.intent]}{cue}. Compares the turns: {', '.join(paths)}." + "".join(
-        f" {text}." for text in read
-    )
+    """How the recall read its query, as a sentence."""
+    plan = str(hits[0].plan) if hits and hits[0].plan else ""
+    return f"{plan[0].upper()}{plan[1:]}." if plan else ""
 
 
 def _turn(record: Record) -> Event:

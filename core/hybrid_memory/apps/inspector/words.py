@@ -27,16 +27,16 @@ KINDS = {
 }
 
 TIERS = {
-    "context": ("L1 in the prompt", "the next prompt shows it word for word"),
+    "context": ("L1 in the prompt", "the next prompt has it word for word"),
     "semantic": ("L2 searchable", "a search can return it"),
-    "episodic": ("L3 in the log only", "neither the next prompt nor a search has it"),
+    "episodic": ("L3 in the log only", "neither prompt nor search has it"),
 }
 """By tier, the badge and what it means; a badge of the log stands where there is no other."""
 
 SIGNALS = {
     "vector": "near the query in meaning, against the other hits",
     "text": "words in common with the query (BM25)",
-    "closeness": "near the query in meaning, by itself",
+    "similarity": "near the query in meaning, by itself",
     "coverage": "share of the query's words that it has, rare ones first",
     "neighbours": "the turns next to it fit the query",
     "segment": "the conversation around it fits the query",
