@@ -59,7 +59,7 @@ def embedder_of(wanted: str) -> Embedder | None:
         if wanted == "local":
             raise
         warnings.warn(
-            f"recall works on words alone: {error}; or give open_memory(embedder=...) a LangChain Embeddings, a "
+            f"recall works with words alone: {error}; or give open_memory(embedder=...) a LangChain Embeddings, a "
             "LlamaIndex BaseEmbedding or a callable; or silence this with MemoryConfig(embedder='none')",
             TextOnlyWarning,
             stacklevel=3,

@@ -24,7 +24,7 @@ T = TypeVar("T")
 class Services:
     """The ports of one memory, and what is the same for all who use it.
 
-    Without an embedder recall works on words alone; without a language model and a compressor every summary is
+    Without an embedder recall works with words alone; without a language model and a compressor every summary is
     deterministic.
 
     Attributes:

@@ -160,7 +160,7 @@ def open_store(
         try:
             return _opened(config, "hashing", given)
         except EmbedderMismatchError:
-            typer.echo(f"recall works on words alone: {error}", err=True)
+            typer.echo(f"recall works with words alone: {error}", err=True)
             return _opened(config, "none", given)
     except WrongKeyError as error:
         raise WrongKeyError(f"{error}; the key comes from the environment variable {KEY}") from error
