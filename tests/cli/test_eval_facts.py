@@ -93,7 +93,7 @@ def test_a_model_that_fails_is_told_and_the_rest_is_shown(command: Any, lines: P
     ("options", "told"),
     [
         (["--file", "nobody.tsv"], "nobody.tsv"),
-        (["--reader", "nobody"], "no extractor 'nobody'"),
+        (["--reader", "nobody"], "unknown extractor 'nobody'"),
         (["--base-url", "http://127.0.0.1:9"], "a base URL needs the name of its model"),
         (["--model", "nobody", "--yes"], "'nobody' has no provider"),
     ],
