@@ -345,7 +345,7 @@ def main() -> None:
             memory = open_memory(f"sqlite:///{path}")
         with memory:
             times.line("open", f"{path}{'' if options.store else ' (deleted at the end)'}")
-            print(f"{'':>22}embedder: {memory.stats().embedder or 'none, recall works on words alone'}")
+            print(f"{'':>22}embedder: {memory.stats().embedder or 'none, recall works with words alone'}")
             print(f"{'':>22}model: a script; it quotes the remembered lines of its prompt nearest to the question")
             run(memory, HERE / "sample_chat.jsonl", options.questions, times)
 

@@ -1,7 +1,7 @@
-"""Between `Message` and the events of Google's ADK, both ways.
+"""Convert between `Message` and the events of Google's ADK.
 
-An event becomes one message, and one more for each result of a tool in it. It comes back as ADK itself gives it back
-from JSON. Words, arguments and results stand where every host reads them, and where they are found, learned from and
+An event becomes one message, plus one for each tool result in it. It comes back as ADK itself restores it from JSON.
+Words, arguments and results are stored where every host reads them, so that they can be recalled, learned from and
 redacted; the rest is kept in ``extra["google_adk"]``.
 """
 
@@ -18,17 +18,17 @@ from hybrid_memory import Message, Role
 from hybrid_memory.adapters import as_shown, storable_name
 
 MARK = "google_adk"
-"""The key of ``Message.extra`` and of content blocks that is ours."""
+"""Our key in ``Message.extra`` and in content blocks."""
 
 TEMPORARY = "temp:"
-"""State that is not kept begins so."""
+"""The prefix of state that is not kept."""
 
 
 def from_event(event: Event) -> list[Message]:
-    """The event as the core stores it, without temporary state; written twice, it changes nothing.
+    """The event in the form that the core stores, without temporary state; writing it twice changes nothing.
 
     Raises:
-        InvalidMessageError: it holds what cannot be stored.
+        InvalidMessageError: it contains something that cannot be stored.
     """
     head = event.model_dump(mode="json", exclude_none=True)
     delta = head["actions"].get("state_delta", {})
@@ -54,7 +54,7 @@ def _is_users(event: Event) -> bool:
 
 
 def _parted(parts: list[dict[str, Any]]) -> tuple[list[Any], list[Any], list[dict[str, Any]], list[Any]]:
-    """The blocks, the calls, the results of tools, and what is left of each part."""
+    """The blocks, the calls, the tool results, and the rest of each part."""
     content: list[dict[str, Any]] = []
     calls: list[dict[str, Any]] = []
     results: list[dict[str, Any]] = []
@@ -92,11 +92,11 @@ def _result(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def to_events(messages: Iterable[Message], *, agent: str) -> list[Event]:
-    """The events of these messages; of another host's message the text, the calls, or the result.
+    """The events of these messages; of another host's message only the text, the calls, or the result.
 
     Args:
-        messages: in their order.
-        agent: who has answered where another host wrote it.
+        messages: the messages in order.
+        agent: the author of answers that another host wrote.
     """
     said = list(messages)
     made = []

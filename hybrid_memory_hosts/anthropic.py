@@ -18,17 +18,17 @@ except ModuleNotFoundError as error:
     raise MissingDependencyError("anthropic", "anthropic") from error
 
 MAX_TOKENS = 200_000
-"""Of an answer; a model reads long files by ``view_range``."""
+"""The longest answer; a model reads long files with ``view_range``."""
 
 
 class HybridMemoryTool(BetaAbstractMemoryTool):
     """A memory's files as Claude's memory tool: give it to ``client.beta.messages.run_tools(tools=[...])``.
 
-    What Claude writes are the assistant's words: recall finds them in every host, and they are forgotten, undone and
-    rolled back as everything else. Errors read as those of the SDK's own tool.
+    Text that Claude writes has the origin ``assistant``: recall finds it in every host, and you can forget, undo and
+    roll it back like everything else. Errors have the wording of the SDK's own tool.
 
     Args:
-        memory: of one owner, such as ``memory.scoped(user="ann", session="s1")``, or a shared space.
+        memory: the memory of one owner, such as ``memory.scoped(user="ann", session="s1")``, or a shared space.
         cache_control: as in the SDK's own tool.
     """
 
@@ -47,7 +47,7 @@ class HybridMemoryTool(BetaAbstractMemoryTool):
 
 
 class HybridAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
-    """`HybridMemoryTool` for ``AsyncAnthropic``: nothing blocks the event loop."""
+    """`HybridMemoryTool` for ``AsyncAnthropic``; it does not block the event loop."""
 
     def __init__(self, memory: ScopedMemory, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
         super().__init__(cache_control=cache_control)
@@ -64,7 +64,7 @@ class HybridAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
 
 def _arguments(command: Any) -> Mapping[str, Any]:
-    """A command as the model wrote it, or as the SDK made it."""
+    """The arguments of a command, as the model wrote it or as the SDK parsed it."""
     given = command if isinstance(command, Mapping) else getattr(command, "model_dump", dict)()
     return {name: value for name, value in given.items() if value is not None}
 

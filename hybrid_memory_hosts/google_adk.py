@@ -1,6 +1,6 @@
 """Hybrid memory for Google's Agent Development Kit: a session service, a memory service, and tools.
 
-The owner of a conversation is the user and, as the agent, the app: what one app keeps of a user another does not see.
+The owner of a conversation is the user together with the app, as the agent: apps do not see each other's memories.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from hybrid_memory.tools import MemoryTool, tools_named
 from hybrid_memory_hosts.adk_events import MARK, TEMPORARY, from_event, to_events
 
 LEDGER = "google-adk"
-"""The session that holds the names of an owner's sessions, and the state that they share."""
+"""The session that stores the names of an owner's sessions and their shared state."""
 
 APP, USER = "app:", "user:"
 
 FOUND = 10
-"""Memories that a search returns at most."""
+"""How many memories a search returns at most."""
 
 _log = logging.getLogger(__name__)
 
 
 class HybridSessionService(BaseSessionService):
-    """The sessions of an app's users, each a conversation in a memory.
+    """A session service that keeps the sessions of an app's users in a memory.
 
-    Events come back as ADK itself gives them back from JSON. State follows ADK's rules: ``app:`` is shared by all users
-    of the app, ``user:`` by all sessions of the user, the rest is the session's, and ``temp:`` is not kept.
+    Events come back as ADK itself restores them from JSON. State follows ADK's rules: ``app:`` is shared by all users
+    of the app, ``user:`` by all sessions of the user, ``temp:`` is not kept, and the rest belongs to the session.
 
-    The log only grows: a deleted session is no longer there, but what was said in it can be recalled, and only
-    ``forget`` of the memory destroys it, and with the user their state. Sessions that `list_sessions` returns have
-    neither events nor state of their own, as ADK says.
+    The log is append-only: a deleted session is gone, but its messages can still be recalled. Only the memory's
+    ``forget`` destroys them, and destroying a user destroys their state too. Sessions from `list_sessions` have neither
+    events nor session state, as ADK specifies.
 
     Args:
         memory: an open memory; several apps may share it.
-        tenant: whose users these are.
+        tenant: the tenant of these users.
     """
 
     @checked
@@ -137,7 +137,7 @@ class HybridSessionService(BaseSessionService):
     async def _share(
         self, app: str, user: str, state: Mapping[str, Any], note: dict[str, Any], name: str | None = None
     ) -> None:
-        """Write what is not the session's alone."""
+        """Write the state that is shared with other sessions."""
         ours, users = _under(APP, state), _under(USER, state)
         if ours:
             await self._scoped(app, None, LEDGER).aremember(_note({"state": ours}, name))
@@ -159,7 +159,7 @@ class HybridSessionService(BaseSessionService):
 
 
 def _note(value: dict[str, Any], name: str | None = None) -> Message:
-    """An entry of ours that no model is shown; written twice under a name, it changes nothing."""
+    """An internal entry that no model sees; writing it twice under the same name changes nothing."""
     named = None if name is None else f"{name}:state"
     return Message(role=Role.SYSTEM, content=[{MARK: value}], id=named, extra={MARK: {}})
 
@@ -179,7 +179,7 @@ def _state(notes: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _own(state: Mapping[str, Any]) -> dict[str, Any]:
-    """The session's part."""
+    """The part of the state that belongs to the session."""
     return {key: value for key, value in state.items() if not key.startswith((APP, USER, TEMPORARY))}
 
 
@@ -188,14 +188,14 @@ def _under(prefix: str, state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class HybridMemoryService(BaseMemoryService):
-    """What was said to an app by its users, as memories to search for.
+    """A memory service that searches the conversations of an app's users.
 
-    With a `HybridSessionService` on the same memory everything is there as soon as it is said, and adding a session
-    changes nothing. A search that fails is logged and finds nothing.
+    With a `HybridSessionService` on the same memory, every message can be found at once, and adding a session changes
+    nothing. A search that fails logs a warning and finds nothing.
 
     Args:
         memory: an open memory; several apps may share it.
-        tenant: whose users these are.
+        tenant: the tenant of these users.
     """
 
     @checked
@@ -228,7 +228,7 @@ class HybridMemoryService(BaseMemoryService):
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Keep each of them as a note; it is the user's where its author is ``user`` or nobody."""
+        """Keep each memory as a note; it has the origin ``user`` if its author is ``user`` or missing."""
         notes = []
         for entry in memories:
             words = "\n".join(part.text for part in entry.content.parts or () if part.text)
@@ -241,18 +241,18 @@ class HybridMemoryService(BaseMemoryService):
         try:
             hits = await recollect(TWINS, scoped, query, k=FOUND, shown={query.strip()})
         except (StoreError, ModelError) as error:
-            _log.warning("the agent goes on without memory: %s", error)
+            _log.warning("the agent continues without memory: %s", error)
             return SearchMemoryResponse()
         return SearchMemoryResponse(memories=[_entry(hit, app_name) for hit in hits])
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
-        """Destroy a memory that a search found, and all that was derived from it.
+        """Destroy a memory found by a search, and everything derived from it.
 
         Raises:
-            InvalidInputError: no memory of the user has this id.
+            InvalidInputError: the user has no memory with this id.
         """
         if memory_id is None:
-            raise InvalidInputError("which memory? give memory_id=, as a search returned it")
+            raise InvalidInputError("which memory? give memory_id=, as returned by a search")
         await self._scoped(app_name, user_id, None).aforget(ids=memory_id)
 
     def _scoped(self, app: str, user: str, session: str | None) -> ScopedMemory:
@@ -274,17 +274,17 @@ def _entry(hit: Hit, app: str) -> MemoryEntry:
 def memory_tools(
     memory: HybridMemory, *, tenant: str | None = None, names: str | Iterable[str] | None = None
 ) -> list[BaseTool]:
-    """Tools by which a model remembers, recalls, updates, forgets and reads on itself, for the run's app and user.
+    """Tools with which a model can remember, recall, update, forget and read more, for the run's app and user.
 
-    They answer wrong arguments and handles, and a store that fails, with a text that says so.
+    Invalid arguments and handles, and a failing store, are answered with an error text.
 
     Args:
         memory: an open memory.
-        tenant: whose users these are.
-        names: only these, such as ``memory_recall``; by default all.
+        tenant: the tenant of these users.
+        names: the tools to return, such as ``memory_recall``; by default all.
 
     Raises:
-        InvalidInputError: a name is no tool's.
+        InvalidInputError: there is no tool of that name.
     """
     return [_Tool(tool, memory, tenant) for tool in tools_named(names)]
 

@@ -1,4 +1,4 @@
-"""Hybrid memory for the OpenAI Agents SDK: a session, what is recalled before the user's words, and tools."""
+"""Hybrid memory for the OpenAI Agents SDK: a session, an input filter that recalls, and tools."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from hybrid_memory_hosts.removing import shown_without
 class HybridSession:
     """A conversation in a memory, as a ``session`` of ``Runner.run``.
 
-    Items come back as they were added: messages, calls and their outputs, reasoning, and whatever else the SDK has. All
-    that is said can be recalled in other sessions of the owner, and facts are learned from it.
+    Items come back as they were added: messages, calls and their outputs, reasoning, and all other items of the SDK.
+    Other sessions of the owner can recall the conversation, and facts are learned from it.
 
-    The log only grows: what `pop_item` and `clear_session` take away is no longer shown, but can be recalled, and only
-    `ScopedMemory.forget` destroys it. Items that another host wrote into the session are shown in the SDK's form.
+    The log is append-only: items removed by `pop_item` and `clear_session` are hidden but can be recalled; only
+    `ScopedMemory.forget` destroys them. Items that another host wrote into the session appear in the SDK's form.
 
     Args:
-        memory: of one owner, with the session: ``memory.scoped(user="alice", session="s1")``.
-        session_settings: the SDK's, such as how many items are shown to a model by default.
+        memory: the memory of one owner and session: ``memory.scoped(user="alice", session="s1")``.
+        session_settings: the SDK's settings, such as how many items a model sees by default.
 
     Raises:
         InvalidScopeError: the memory names no session.
@@ -52,7 +52,7 @@ class HybridSession:
         self.session_settings = session_settings
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The items, oldest first; with a limit, here or in the settings, the newest so many.
+        """The items, oldest first; with a limit, here or in the settings, only the newest.
 
         Raises:
             StoreUnavailableError: the store cannot be read.
@@ -68,14 +68,14 @@ class HybridSession:
         """Append the items, all or none.
 
         Raises:
-            InvalidMessageError: one of them cannot be stored. Nothing was written.
+            InvalidMessageError: an item cannot be stored. Nothing was written.
             StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
         """
         if items:
             await self.memory.aremember(from_items([dict(item) for item in items]))
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take the newest item away, and return it; None if there is none.
+        """Remove the newest item and return it; None if there is none.
 
         Raises:
             StoreUnavailableError: the store cannot be read or written.
@@ -88,7 +88,7 @@ class HybridSession:
         return cast("TResponseInputItem", last)
 
     async def clear_session(self) -> None:
-        """Begin anew from here.
+        """Start the session again from here; earlier items stay in the log and can be recalled.
 
         Raises:
             StoreUnavailableError: the store cannot be written.
@@ -97,18 +97,18 @@ class HybridSession:
 
 
 class MemoryInput:
-    """Puts profile and what is recalled before the user's last words, as ``call_model_input_filter`` of a run.
+    """A ``call_model_input_filter`` that puts profile and recalled memories before the user's last words.
 
-    Only the model sees it; the session keeps the user's words as they were. If the memory fails, that is logged, and
-    the run goes on without.
+    Only the model sees them; the session keeps the user's words unchanged. If the memory fails, it logs a warning and
+    the run continues without memory.
 
     Args:
-        memory: of one owner, or a function that gives it for the run's ``context``.
-        k: how many turns are recalled at most.
-        max_tokens: of all that is put there.
+        memory: the memory of one owner, or a function that returns it for the run's ``context``.
+        k: how many turns to recall.
+        max_tokens: the budget of profile and memories together.
 
     Raises:
-        InvalidConfigError: while an agent runs: that is no memory.
+        InvalidConfigError: during a run: the function did not return a memory.
     """
 
     @checked
@@ -137,16 +137,16 @@ def _after(note: str, item: Mapping[str, Any]) -> dict[str, Any]:
 
 @checked
 def memory_tools(memory: Whose, *, names: str | Iterable[str] | None = None) -> list[FunctionTool]:
-    """Tools by which a model remembers, recalls, updates, forgets and reads on itself.
+    """Tools with which a model can remember, recall, update, forget and read more.
 
-    They answer wrong arguments and handles, and a store that fails, with a text that says so.
+    Invalid arguments and handles, and a failing store, are answered with an error text.
 
     Args:
-        memory: of one owner, or a function that gives it for the run's ``context``.
-        names: only these, such as ``memory_recall``; by default all.
+        memory: the memory of one owner, or a function that returns it for the run's ``context``.
+        names: the tools to return, such as ``memory_recall``; by default all.
 
     Raises:
-        InvalidInputError: a name is no tool's.
+        InvalidInputError: there is no tool of that name.
     """
     return [_function(tool, memory) for tool in tools_named(names)]
 
@@ -156,7 +156,7 @@ def _function(tool: MemoryTool, whose: Whose) -> FunctionTool:
         try:
             given = json.loads(arguments or "{}")
         except ValueError as error:
-            return f"Error: the arguments are no JSON: {error}"
+            return f"Error: the arguments are not JSON: {error}"
         return (await tool.arun(memory_of(whose, context.context), given)).text
 
     return FunctionTool(

@@ -1,8 +1,8 @@
-"""Between `Message` and the items of OpenAI's Responses API, both ways: plain values, no package needed.
+"""Convert between `Message` and the items of OpenAI's Responses API: plain values, no package needed.
 
-An item comes back equal. Its words stand in the content of the message, where they are found, learned from and
-redacted; the rest is kept in ``extra["openai"]``. An item that is no message, call, result or reasoning, such as a
-search of the web, stands whole in a content block.
+An item comes back equal. Its words are the content of the message, so that they can be recalled, learned from and
+redacted; the rest is kept in ``extra["openai"]``. Any item other than a message, call, result or reasoning, such as a
+web search, is kept whole in a content block.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from hybrid_memory import Message, Role, ToolCall
 from hybrid_memory.adapters import as_shown, storable_name
 
 MARK = "openai"
-"""The key of ``Message.extra`` and of content blocks that is ours."""
+"""Our key in ``Message.extra`` and in content blocks."""
 
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM, "developer": Role.SYSTEM}
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
-"""Where a call has what the model wrote."""
+"""The field of a call that contains what the model wrote."""
 
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 _TEXTS = {"input_text": "text", "output_text": "text", "text": "text", "summary_text": "reasoning"}
-"""What kind of block the words of a block become; every host knows both."""
+"""The type of block for the words of an item's block; every host knows both."""
 
 
 def from_items(items: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """The items as the core stores them.
+    """The items in the form that the core stores.
 
     Raises:
-        InvalidMessageError: one of them holds what JSON cannot.
+        InvalidMessageError: an item contains something that is not JSON.
     """
     # A result does not say whose it is, and a page of the web is another thing than a sum.
     names = {item.get("call_id"): item.get("name") for item in items if item.get("type") in _CALLS}
@@ -54,7 +54,7 @@ def _from_item(item: Mapping[str, Any], names: Mapping[Any, Any]) -> Message:
 
 
 def _said(role: Role, item: Mapping[str, Any], place: str, **names: Any) -> Message:
-    """A message whose words stand at this place of the item."""
+    """A message with the words at this place in the item."""
     mark: dict[str, Any] = {"item": _without(item, place), "place": place}
     content = item[place]
     if isinstance(content, list) and content and all(isinstance(block, Mapping) for block in content):
@@ -80,7 +80,7 @@ def _standard(block: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def to_items(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """The items of these messages, each a copy; of another host's message the text, the calls, or the result."""
+    """The items of these messages, as copies; of another host's message only the text, the calls, or the result."""
     return [item for message in messages for item in _to_items(message)]
 
 
@@ -116,12 +116,12 @@ def _from_elsewhere(message: Message) -> list[dict[str, Any]]:
 
 
 def is_users(item: Mapping[str, Any]) -> bool:
-    """Whether the user says something in it."""
+    """Whether the item contains words of the user."""
     return item.get("role") == "user" and bool(text_of(item))
 
 
 def text_of(item: Mapping[str, Any]) -> str:
-    """Its words; empty if it has none."""
+    """The words of the item; empty if it has none."""
     content = item.get("content", item.get("output"))
     if isinstance(content, str):
         return content

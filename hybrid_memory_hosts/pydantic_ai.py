@@ -1,4 +1,4 @@
-"""Hybrid memory for Pydantic AI: a message history, a capability that recalls and keeps, and a toolset."""
+"""Hybrid memory for Pydantic AI: a message history, a capability that recalls and stores, and a toolset."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hybrid_memory_hosts.pydantic_messages import from_model_messages, to_model_
 from hybrid_memory_hosts.recalled import Whose, memory_of, recalled
 
 Handler: TypeAlias = Callable[[ModelRequestContext], Awaitable[ModelResponse]]
-"""What makes the request."""
+"""Makes the request."""
 
 _log = logging.getLogger(__name__)
 
@@ -33,11 +33,11 @@ _log = logging.getLogger(__name__)
 class HybridMessageHistory:
     """A conversation in a memory, as the ``message_history`` of a run.
 
-    Messages come back as Pydantic AI itself gives them back from JSON, with calls, results, thinking and usage. All
-    that is said can be recalled in other sessions of the owner, and facts are learned from it.
+    Messages come back as Pydantic AI itself restores them from JSON, with calls, results, thinking and usage. Other
+    sessions of the owner can recall the conversation, and facts are learned from it.
 
     Args:
-        memory: of one owner, with the session: ``memory.scoped(user="alice", session="s1")``.
+        memory: the memory of one owner and session: ``memory.scoped(user="alice", session="s1")``.
 
     Raises:
         InvalidScopeError: the memory names no session.
@@ -53,7 +53,8 @@ class HybridMessageHistory:
         """The messages, oldest first.
 
         Args:
-            limit: the newest so many parts, from a turn of the user on, no call without its result; None is all.
+            limit: the maximum number of parts, counted from the newest; the result starts with a user turn and has no
+                call without its result. None is all.
         """
         said = without_notices(await run.call(self.memory.conversation))
         return to_model_messages(said if limit is None else window(said, limit))
@@ -64,7 +65,7 @@ class HybridMessageHistory:
         """Append the messages, such as ``result.new_messages()``, all or none.
 
         Raises:
-            InvalidMessageError: one of them cannot be stored. Nothing was written.
+            InvalidMessageError: a message cannot be stored. Nothing was written.
             StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
         """
         await run.call(self.memory.remember, from_model_messages(messages))
@@ -72,26 +73,26 @@ class HybridMessageHistory:
     add, aadd = faces(_add)
 
     async def _clear(self, run: Runner, /) -> None:
-        """Begin anew from here; what was said before stays in the log and can be recalled."""
+        """Start the history again from here; earlier messages stay in the log and can be recalled."""
         await run.call(self.memory.reset)
 
     clear, aclear = faces(_clear)
 
 
 class HybridMemoryCapability(AbstractCapability[Any]):
-    """Recalls for an agent before each model request, and keeps what was said when its run ends.
+    """A capability that recalls before each model request and stores the conversation when the run ends.
 
-    Profile and what is recalled stand before the user's last words in the request only, not in the messages of the run.
-    If the memory fails, that is logged, and the run goes on without.
+    Profile and memories come before the user's last words in the request only, not in the messages of the run. If the
+    memory fails, it logs a warning and the run continues without memory.
 
     Args:
-        memory: of one owner, or a function that gives it for the run's ``deps``.
-        k: how many turns are recalled at most.
-        max_tokens: of all that is put there.
-        keep: whether the new messages of a run are written, into the memory's session if it names one.
+        memory: the memory of one owner, or a function that returns it for the run's ``deps``.
+        k: how many turns to recall.
+        max_tokens: the budget of profile and memories together.
+        keep: whether to write the new messages of a run, to the memory's session if it names one.
 
     Raises:
-        InvalidConfigError: while an agent runs: that is no memory.
+        InvalidConfigError: during a run: the function did not return a memory.
     """
 
     @checked
@@ -119,12 +120,12 @@ class HybridMemoryCapability(AbstractCapability[Any]):
             try:
                 await memory_of(self._memory, ctx.deps).aremember(from_model_messages(result.new_messages()))
             except (StoreError, ModelError, InvalidMessageError) as error:
-                _log.warning("the messages of a run are not kept: %s", error)
+                _log.warning("the messages of a run were not stored: %s", error)
         return result
 
 
 def _question(messages: Sequence[ModelMessage]) -> tuple[int | None, int]:
-    """Where the user's last words are: the row of the message, and the place of the part in it."""
+    """The position of the user's last words: the index of the message, and of the part in it."""
     for row in reversed(range(len(messages))):
         for place, part in enumerate(messages[row].parts):
             if isinstance(part, UserPromptPart) and _text(part):
@@ -149,16 +150,16 @@ def _with_note(message: Any, place: int, note: str) -> ModelRequest:
 
 @checked
 def memory_toolset(memory: Whose, *, names: str | Iterable[str] | None = None) -> FunctionToolset[Any]:
-    """Tools by which a model remembers, recalls, updates, forgets and reads on itself.
+    """Tools with which a model can remember, recall, update, forget and read more.
 
-    They answer wrong arguments and handles, and a store that fails, with a text that says so.
+    Invalid arguments and handles, and a failing store, are answered with an error text.
 
     Args:
-        memory: of one owner, or a function that gives it for the run's ``deps``.
-        names: only these, such as ``memory_recall``; by default all.
+        memory: the memory of one owner, or a function that returns it for the run's ``deps``.
+        names: the tools to return, such as ``memory_recall``; by default all.
 
     Raises:
-        InvalidInputError: a name is no tool's.
+        InvalidInputError: there is no tool of that name.
     """
     return FunctionToolset([_tool(tool, memory) for tool in tools_named(names)])
 

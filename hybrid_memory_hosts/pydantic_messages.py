@@ -1,8 +1,8 @@
-"""Between `Message` and the messages of Pydantic AI, both ways.
+"""Convert between `Message` and the messages of Pydantic AI.
 
-A request becomes a message for each of its parts, a response one message. They come back as Pydantic AI itself gives
-them back from JSON. Words and arguments stand where every host reads them, and where they are found, learned from and
-redacted; the rest is kept in ``extra["pydantic_ai"]``.
+A request becomes a message for each of its parts, a response one message. They come back as Pydantic AI itself restores
+them from JSON. Words and arguments are stored where every host reads them, so that they can be recalled, learned from
+and redacted; the rest is kept in ``extra["pydantic_ai"]``.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from hybrid_memory import Message, Origin, Role, ToolCall
 from hybrid_memory.adapters import as_shown, storable_name
 
 MARK = "pydantic_ai"
-"""The key of ``Message.extra`` and of content blocks that is ours."""
+"""Our key in ``Message.extra`` and in content blocks."""
 
 _RETRIES = ("retry-prompt", "retry-feedback")
 _SPEAKERS = {"user-prompt": Role.USER, "system-prompt": Role.SYSTEM, "tool-return": Role.TOOL}
 _WORDS = {"text": "text", "thinking": "reasoning"}
-"""What kind of block the words of a part become; every host knows both."""
+"""The type of block for the words of a part; every host knows both."""
 
 
 def from_model_messages(messages: Sequence[ModelMessage]) -> list[Message]:
-    """The messages as the core stores them.
+    """The messages in the form that the core stores.
 
     Raises:
-        InvalidMessageError: one of them holds what cannot be stored.
+        InvalidMessageError: a message contains something that cannot be stored.
     """
     dumped = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
     return [made for message in dumped for made in _of(message)]
@@ -95,7 +95,7 @@ def _without(values: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def to_model_messages(messages: Iterable[Message]) -> list[ModelMessage]:
-    """The messages as Pydantic AI has them; of another host's message the text, the calls, or the result."""
+    """The messages in Pydantic AI's form; of another host's message only the text, the calls, or the result."""
     made: list[dict[str, Any]] = []
     names: dict[str | None, str] = {}
     for message in messages:

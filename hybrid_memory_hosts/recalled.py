@@ -1,4 +1,4 @@
-"""What a host shows its model of a memory before the user's words, and whose memory a run works on."""
+"""The memories that a host shows its model before the user's words, and the memory of a run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hybrid_memory.adapters import TWINS, Portion, estimate_tokens, recollect, s
 from hybrid_memory.errors import InvalidConfigError, ModelError, StoreError
 
 Whose: TypeAlias = ScopedMemory | Callable[[Any], ScopedMemory]
-"""A memory, or a function that gives the one for a run, of what the host hands to it as its context."""
+"""A memory, or a function that returns the memory of a run, given the run's context."""
 
 PROFILE_RATIO = 0.2
-"""Share of the tokens for what was learned of the user."""
+"""Share of the tokens for the profile."""
 
 _log = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ def memory_of(whose: Whose, context: Any) -> ScopedMemory:
     """The memory of a run with this context.
 
     Raises:
-        InvalidConfigError: it is none.
+        InvalidConfigError: it is not the memory of an owner.
     """
     memory = whose if isinstance(whose, ScopedMemory) or not callable(whose) else whose(context)
     if not isinstance(memory, ScopedMemory):
@@ -32,21 +32,21 @@ def memory_of(whose: Whose, context: Any) -> ScopedMemory:
 
 
 async def recalled(memory: ScopedMemory, question: str, *, among: Collection[str], k: int, max_tokens: int) -> str:
-    """Profile and what is recalled for the user's words, each in a marked place; empty if there is nothing.
+    """The profile and the memories recalled for the user's words, each in a marked place; empty if there is nothing.
 
-    If the store or a model fails, that is logged, and nothing is shown: the agent goes on without memory.
+    If the store or a model fails, it logs a warning and returns nothing: the agent continues without memory.
 
     Args:
-        memory: whose.
+        memory: the memory of an owner.
         question: the user's words.
-        among: texts that stand in the prompt anyway.
-        k: how many turns are recalled at most.
-        max_tokens: of all of it.
+        among: texts that are in the prompt already.
+        k: how many turns to recall.
+        max_tokens: the budget of everything returned.
     """
     try:
         profile = (await memory.aprofile()).render(int(PROFILE_RATIO * max_tokens), estimate_tokens)
         hits = await recollect(TWINS, memory, question, k=k, shown={text.strip() for text in among})
     except (StoreError, ModelError) as error:
-        _log.warning("the agent goes on without memory: %s", error)
+        _log.warning("the agent continues without memory: %s", error)
         return ""
     return Portion(query=question, profile=profile, hits=hits).within(max_tokens, estimate_tokens).text

@@ -1,4 +1,4 @@
-"""How a session comes to show less: what is taken away stays in the log."""
+"""Hide messages of a session; they stay in the log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybrid_memory.adapters import without_notices
 async def shown_without(
     memory: ScopedMemory, chosen: Callable[[list[Message]], Sequence[Message]]
 ) -> Sequence[Message]:
-    """Those of the session's messages that are chosen, which it does not show any more."""
+    """Hide the chosen messages of the session and return them."""
     said = await memory.aconversation()
     gone = chosen(without_notices(said))
     if not gone:

@@ -1,6 +1,6 @@
 """Hybrid memory for LangChain: a chat memory and a chat message history over one durable log.
 
-Names are imported when they are first used: what LangChain has deprecated is loaded only by those who ask for it.
+Names are imported on first use, so that classes which LangChain has deprecated load only if you use them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A LangChain chat memory: the recent turns of a session, and what is recalled over all sessions of its user."""
+"""A LangChain chat memory: recent turns of a session, with memories recalled from all sessions of its user."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from langchain_hybrid_memory.turns import (
 
 
 class SessionMemory(BaseChatMemory):
-    """A chat memory of a chain that writes into the log of one session; see `HybridChatMemory` for the attributes."""
+    """A chain's chat memory that writes to the log of one session; see `HybridChatMemory` for the attributes."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -65,27 +65,27 @@ class SessionMemory(BaseChatMemory):
     async def _save_context(self, run: Runner, /, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
         """Append the user's turn, the tool steps and the answer to the log, all or none; durable on return.
 
-        Turn and answer may be text, a message or a list of messages. What says nothing is left out.
+        Turn and answer may be text, a message or a list of messages. Empty messages are skipped.
 
         Raises:
-            InvalidInputError: it is not clear which input or output is meant, or it is something else.
-            InvalidMessageError: one of them cannot be stored. Nothing was written.
+            InvalidInputError: the input or output to store is ambiguous, or of another type.
+            InvalidMessageError: a message cannot be stored. Nothing was written.
         """
         await run.call(self.chat_memory.add_messages, self._turn(inputs, outputs))
 
     save_context, asave_context = faces(_save_context)
 
     async def _clear(self, run: Runner, /) -> None:
-        """Let the recent turns start anew from here, also after a restart.
+        """Start the recent turns again from here, also after a restart.
 
-        The log is append-only: what was said before is not deleted and can still be recalled.
+        The log is append-only: earlier turns are not deleted and can still be recalled.
         """
         await run.call(self.chat_memory.clear)
 
     clear, aclear = faces(_clear)
 
     def _view(self, turns: Sequence[BaseMessage], *, before: str = "", after: str = "") -> str | list[BaseMessage]:
-        """The turns between two notes, as a chain wants them."""
+        """The turns with the texts before and after them, in the form the chain wants."""
         if not self.return_messages:
             return self._as_text(turns, before, after)
         head = [SystemMessage(content=before)] if before else []
@@ -105,47 +105,46 @@ class SessionMemory(BaseChatMemory):
         return [message for message in (*said, *steps, *answered) if says_something(message)]
 
     def _own(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """The inputs without what memories put there; ``stop`` is a setting of the model."""
+        """The inputs without the variables of memories; ``stop`` is a setting of the model."""
         return {key: value for key, value in inputs.items() if key not in {*self.memory_variables, "stop"}}
 
 
 class HybridChatMemory(SessionMemory):
-    """Memory of a chain: the turns of this session, and what was recalled over all sessions of the user.
+    """Memory of a chain: the turns of this session, with memories recalled from all sessions of the user.
 
-    The turns since the last `clear` come back as they were said while they fit; a tool call and its results stay
-    together or are left out together. It is what `ScopedMemory.assemble` lays out: profile, summary of older turns, and
-    what was recalled stand in marked places in front of the user's words, so that a prompt begins with the one before.
-    What belongs in front of the chain's input stands last, right before the place where the chain puts it, as a human
-    message. A system message holds only what the conversation began with as one. If ``return_messages`` is off, all of
-    it is one text.
+    The turns since the last `clear` are shown verbatim while they fit; a tool call and its results are kept or left out
+    together. `ScopedMemory.assemble` makes the prompt: profile, summary of older turns and recalled memories come in
+    marked places before the user's words, so that each prompt extends the one before. The texts for the current input
+    come last, in a human message right before the place of that input. A system message appears only if the
+    conversation began with one. With ``return_messages=False`` everything is one text.
 
-    With ``window`` the last messages come back instead, however long they are.
+    With ``window`` the last messages come back instead, regardless of their length.
 
     Only input, output and the tool steps between them are stored, never the variables that a memory put into the
-    prompt. Everything is durable at once, so a new object over the same store goes on where the last one ended.
+    prompt. Everything is durable at once, so a new object over the same store continues the conversation.
 
     Attributes:
         memory: an open memory; several chat memories may share it.
-        user, agent, tenant: whose memory it is; at least one.
+        user, agent, tenant: the owner; at least one of them.
         session: the conversation.
         chat_memory: the raw log of the session.
         memory_key: the prompt variable.
-        input_key, output_key: the user's turn among the chain's inputs and the answer among its outputs; without them
-            the only one, else the first of `INPUT_KEYS` and `OUTPUT_KEYS` that is there, else the only text.
-        return_messages: messages for a placeholder, or one string for a text prompt.
+        input_key, output_key: the user's turn among the chain's inputs and the answer among its outputs; by default
+            the only one, or the first of `INPUT_KEYS` and `OUTPUT_KEYS` that exists, or the only text.
+        return_messages: return messages for a placeholder; otherwise one string for a text prompt.
         human_prefix, ai_prefix: the speakers' names in the string.
         keep_steps: store the ``intermediate_steps`` of an `AgentExecutor` that returns them: tool calls and results.
-        k: the most recalled turns; 0 recalls nothing.
-        window: the most recent messages, without summary and profile; a last turn that is longer, such as one with many
-            tool steps, is shown whole. 0 leaves them to recall.
-        max_tokens: of what comes back and the input together, without ``window``; the memory's configured budget by
-            default.
-        profile: about the user; by default what was learned of them. An empty text shows none.
+        k: how many turns to recall; 0 recalls nothing.
+        window: how many recent messages to return, without summary and profile; a longer last turn, such as one with
+            many tool steps, is returned whole. 0 returns only recalled memories.
+        max_tokens: the budget of what comes back and the input together, without ``window``; by default as configured
+            for the memory.
+        profile: the text about the user; by default the learned profile. An empty text shows none.
 
     Raises:
-        InvalidScopeError: no session, or none of user, agent and tenant.
+        InvalidScopeError: there is no session, or none of user, agent and tenant.
         InvalidConfigError: ``chat_memory`` was given, or ``input_key`` is the memory's own variable.
-        pydantic.ValidationError: another argument is wrong or unknown.
+        pydantic.ValidationError: another argument is invalid or unknown.
     """
 
     k: int = Field(default=5, ge=0)
@@ -156,10 +155,10 @@ class HybridChatMemory(SessionMemory):
     _converted: Conversions = PrivateAttr(default_factory=Conversions)
 
     async def _load_memory_variables(self, run: Runner, /, inputs: dict[str, Any]) -> dict[str, Any]:
-        """The turns with what stands in front of them, under ``memory_key``; without an input nothing is recalled.
+        """The turns and the memories before them, under ``memory_key``; without an input nothing is recalled.
 
         Raises:
-            InvalidInputError: it is not clear which of the inputs is the user's turn.
+            InvalidInputError: it is ambiguous which input is the user's turn.
         """
         scoped, query = self.chat_memory.scoped, self._query(inputs)
         if self.window is not None:

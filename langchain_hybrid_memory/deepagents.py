@@ -33,9 +33,9 @@ from hybrid_memory.errors import FileError, InvalidInputError, StoreError
 from langchain_hybrid_memory.scopes import Binding
 
 _CODES = {"missing": "file_not_found", "folder": "is_directory", "read_only": "permission_denied"}
-"""deepagents' codes by the reasons of `FileError`; all others are paths that cannot be."""
+"""deepagents' codes by the reasons of `FileError`; every other reason is an invalid path."""
 
-_AWAY = "the memory cannot be reached now: go on without it"
+_AWAY = "the memory cannot be reached now: continue without it"
 
 _log = logging.getLogger(__name__)
 
@@ -43,17 +43,17 @@ _log = logging.getLogger(__name__)
 class HybridMemoryBackend(BackendProtocol):
     """The files of a memory, as a backend of ``create_deep_agent``, its ``CompositeBackend`` and ``MemoryMiddleware``.
 
-    See `MemoryFiles` for its paths: ``/profile.md``, ``/facts``, ``/blocks``, ``/summary``, and free files. What the
-    agent writes is the assistant's: found by recall in every host, learned from as such, taken back, and forgotten.
-    What a model does wrong, and a store that fails, is an error of the result and ends no run.
+    See `MemoryFiles` for its paths: ``/profile.md``, ``/facts``, ``/blocks``, ``/summary``, and your own files. What
+    the agent writes has the origin ``assistant``: every host can recall it, learning treats it as such, and you can
+    withdraw or forget it. Mistakes of the model and failures of the store are errors in the result; no run ends.
 
     Args:
         memory: an open memory; several agents may share it.
-        user, agent, tenant: whose files; what is left out is looked for in each run, see
+        user, agent, tenant: the owner of the files; omitted parts are taken from each run, see
             `langchain_hybrid_memory.scopes.Binding`.
 
     Raises:
-        InvalidScopeError: while an agent runs: no user is named.
+        InvalidScopeError: a run names no user.
     """
 
     @checked
@@ -152,7 +152,7 @@ class HybridMemoryBackend(BackendProtocol):
     grep, agrep = faces(_grep)
 
     async def _upload_files(self, run: Runner, /, files: Sequence[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """Write files that the program has; whose words they are nobody knows."""
+        """Write files that the program provides; the origin of their words is unknown."""
         made = []
         for path, content in files:
             failed: str | None = None
@@ -177,7 +177,7 @@ class HybridMemoryBackend(BackendProtocol):
                 made.append(FileDownloadResponse(path=path, error=_code(error)))
             except StoreError as error:
                 # `MemoryMiddleware` ends the run for any other error.
-                _log.warning("the agent goes on without %s: %s", path, error)
+                _log.warning("the agent continues without %s: %s", path, error)
                 made.append(FileDownloadResponse(path=path, error="file_not_found"))
         return made
 

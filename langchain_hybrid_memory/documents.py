@@ -1,4 +1,4 @@
-"""Memories as the documents of a LangChain retriever, and documents of any retriever ranked or shortened."""
+"""A LangChain retriever of memories, and compressors that rank or shorten the documents of any retriever."""
 
 from __future__ import annotations
 
@@ -23,44 +23,43 @@ _FILTERS = (
     "k", "within", "kinds", "categories", "since", "until", "filter", "weights", "spaces", "origins", "score_threshold"
 )  # fmt: skip
 _OURS = {"filter": "metadata", "score_threshold": "min_confidence"}
-"""What recall calls a filter that LangChain has another name for."""
+"""Arguments of recall, by the names that LangChain gives them."""
 
 _RUN = "_run"
 """Under which a call hands on the configuration of its run."""
 
 
 class HybridMemoryRetriever(BaseRetriever):
-    """The turns and facts that answer a question best, of all sessions of a user.
+    """A retriever of the turns and facts that answer a question best, from all sessions of a user.
 
-    A document has the words as its content, the id of the event behind them, and as metadata the caller's own, and
-    beside them, in their place where they have the same name: ``score``, ``confidence``, ``why``, ``signals``,
-    ``speaker``, ``origin``, ``at`` (ISO 8601), ``sources``, ``kind``, ``session``; of a shared space also ``space`` and
-    ``author``.
+    A document contains the words, the id of their event, and as metadata your own values plus, replacing values of the
+    same name: ``score``, ``confidence``, ``why``, ``signals``, ``speaker``, ``origin``, ``at`` (ISO 8601), ``sources``,
+    ``kind``, ``session``; from a shared space also ``space`` and ``author``.
 
     An empty question finds nothing.
 
     Attributes:
         memory: an open memory.
-        user, agent, tenant: whose memory it is. What is left open is looked for in the run: in its ``context``, its
-            ``configurable`` and its ``metadata``, under names such as ``user_id``; see `create_memory_tools`.
-        session: the conversation, for ``within="session"``; left open, that of the run.
-        k: the most documents.
-        score_threshold: only documents with this confidence, in [0, 1]; the ``min_confidence`` of
+        user, agent, tenant: the owner. Omitted parts are taken from the run: from its ``context``, ``configurable`` or
+            ``metadata``, under names such as ``user_id``; see `create_memory_tools`.
+        session: the conversation for ``within="session"``; by default the run's.
+        k: how many documents to return.
+        score_threshold: return only documents with at least this confidence, in [0, 1]; the ``min_confidence`` of
             `ScopedMemory.recall`.
         within, kinds, categories, since, until, weights, spaces, origins: as in `ScopedMemory.recall`.
-        filter: values that a document's metadata must have; the ``metadata`` of `ScopedMemory.recall`, a name that
+        filter: values that a document's metadata must have; called ``metadata`` in `ScopedMemory.recall`, a name that
             LangChain uses for tracing.
-        items: a namespace of `HybridMemoryStore`, whose items are searched too, in one ranking; in their metadata are
-            ``namespace`` and ``key``, and ``kind`` is ``item``. A label ``{user_id}``, ``{agent_id}`` or
-            ``{session_id}`` stands for whom the run names, as `namespace` writes it. Items have no user of their own:
-            whoever may ask reads all of this namespace.
+        items: a namespace of `HybridMemoryStore` to search too, in one ranking; its documents have ``namespace`` and
+            ``key`` in their metadata, and the ``kind`` ``item``. A label ``{user_id}``, ``{agent_id}`` or
+            ``{session_id}`` is replaced by the run's, as `namespace` writes it. Items do not belong to a user:
+            everyone who may use this retriever can read the whole namespace.
 
-    All from ``k`` to ``origins`` may also be given to ``invoke``: ``retriever.invoke(question, k=3)``.
+    Everything from ``k`` to ``origins`` can also be passed to ``invoke``: ``retriever.invoke(question, k=3)``.
 
     Raises:
-        InvalidScopeError: with a question, if neither this nor the run names a user, agent or tenant, or whom a label
-            of ``items`` stands for.
-        pydantic.ValidationError: an argument is wrong or unknown.
+        InvalidScopeError: on a question, neither the retriever nor the run names a user, agent or tenant, or the value
+            of a label in ``items``.
+        pydantic.ValidationError: an argument is invalid or unknown.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -88,7 +87,7 @@ class HybridMemoryRetriever(BaseRetriever):
     def _named_singly(cls, fields: Any) -> Any:
         if isinstance(fields, Mapping) and (habits := {"search_kwargs", "search_type"} & set(fields)):
             raise InvalidInputError(
-                f"{min(habits)} is of vector stores: give k=, score_threshold= and filter= themselves"
+                f"{min(habits)} is an argument of vector stores: give k=, score_threshold= and filter= directly"
             )
         return fields
 
@@ -100,7 +99,7 @@ class HybridMemoryRetriever(BaseRetriever):
         return self
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:  # noqa: A002
-        """The documents that answer a question; LangChain shows a retriever nothing of the configuration of its run."""
+        """The documents that answer a question. LangChain hides the run's configuration from retrievers."""
         return super().invoke(input, config, **kwargs, **{_RUN: ensure_config(config)})
 
     async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:  # noqa: A002
@@ -127,7 +126,7 @@ class HybridMemoryRetriever(BaseRetriever):
         return self._binding.of_run(config or ensure_config())
 
     def _items(self, memory: ScopedMemory) -> dict[str, Any]:
-        """The items of the store that are searched too, as an argument of recall."""
+        """The store's items to search too, as an argument of recall."""
         if self.items is None:
             return {}
         from langchain_hybrid_memory.store_items import items_of  # noqa: PLC0415 - of LangGraph, which others do without
@@ -135,7 +134,7 @@ class HybridMemoryRetriever(BaseRetriever):
         return {"items": items_of(self.memory, self.items, memory.scope)}
 
     def _asked(self, filters: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments of recall: what the call says, else what this retriever says."""
+        """The arguments of recall: from the call, or else from this retriever."""
         unknown = sorted(set(filters) - set(_FILTERS))
         if unknown:
             raise InvalidInputError(f"unknown filter {', '.join(unknown)}: choose from {', '.join(_FILTERS)}")
@@ -152,17 +151,17 @@ SHORTENED = 1024
 
 
 class HybridScoreCompressor(BaseDocumentCompressor):
-    """Ranks the documents of any retriever: ``0.7 * vector + 0.3 * text``, by the memory's embedder and BM25.
+    """A compressor that ranks documents of any retriever: ``0.7 * vector + 0.3 * text``, by embedder and BM25.
 
-    The documents come back best first, with ``score`` and ``why`` in their metadata; those given are not changed. An
-    empty question leaves their order.
+    The documents come back best first, with ``score`` and ``why`` in their metadata; the originals are not changed. An
+    empty question keeps their order.
 
     Attributes:
         memory: an open memory; nothing is stored in it.
-        top_n: the most documents; None is all.
-        weights: of vector, text and recency; see `HybridMemory.score`.
-        diversity: towards 1, documents that repeat better ones fall back; the configured one by default.
-        time_key: metadata with the time of a document, an instant or ISO 8601, for weights with a recency.
+        top_n: how many documents to return; None returns all.
+        weights: the weights of vector, text and recency; see `HybridMemory.score`.
+        diversity: towards 1, documents that repeat better ones rank lower; by default as configured.
+        time_key: the metadata key of a document's time, a datetime or ISO 8601, for weights with recency.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -191,7 +190,7 @@ class HybridScoreCompressor(BaseDocumentCompressor):
 
 
 def ranked(documents: Sequence[Document], found: Sequence[Scored]) -> list[Document]:
-    """The documents that were scored, best first, with ``score`` and ``why``."""
+    """The scored documents, best first, with ``score`` and ``why``."""
     return [_with(documents[one.row], score=one.score, why=one.why()) for one in found]
 
 
@@ -201,19 +200,19 @@ def _with(document: Document, *, page_content: str | None = None, **metadata: An
 
 
 class HybridDocumentCompressor(BaseDocumentCompressor):
-    """Shortens retrieved documents to a token budget that they share; those of which nothing fits are left out.
+    """A compressor that shortens retrieved documents to a shared token budget and drops those of which nothing fits.
 
-    Ids and metadata stay, with ``original_tokens`` and ``compressed_tokens``; the documents given are not changed.
+    Ids and metadata stay, with ``original_tokens`` and ``compressed_tokens`` added; the originals are not changed.
 
     The same object is a summariser, ``SummarizationMiddleware(model, summarizer=compressor)``, and an edit,
-    ``ContextEditingMiddleware(edits=[compressor])``, where the installed langchain takes these.
+    ``ContextEditingMiddleware(edits=[compressor])``, if the installed langchain supports them.
 
     Attributes:
         memory: an open memory; nothing is stored in it.
-        max_tokens: of all documents together by the memory's token counter; as a summariser, of the summary; as an
-            edit, of all messages together by the middleware's counter.
+        max_tokens: the budget of all documents together, by the memory's token counter; as a summariser, of the
+            summary; as an edit, of all messages together, by the middleware's counter.
         how: ``extractive`` keeps whole sentences, ``anchored`` notes, ``llmlingua`` words; see `HybridMemory.condense`.
-        weights: of vector and text for the question; words alone by default, see `HybridMemory.condense`.
+        weights: the weights of vector and text for the question; text alone by default, see `HybridMemory.condense`.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -236,20 +235,20 @@ class HybridDocumentCompressor(BaseDocumentCompressor):
     compress_documents, acompress_documents = faces(_compress_documents)
 
     def __call__(self, messages: Sequence[BaseMessage]) -> str:
-        """A summary of all these messages; LangChain calls it off the event loop."""
+        """A summary of the messages; LangChain calls it off the event loop."""
         condensed = self.memory.condense(as_sources(messages), max_tokens=self.max_tokens, how=self.how)
         summary = "\n".join(text for text in condensed.texts if text)
         # The ends of lines between them may cost a few tokens more.
         return self.memory.condense([summary], max_tokens=self.max_tokens).texts[0]
 
     def apply(self, messages: list[AnyMessage], *, count_tokens: Callable[[Sequence[BaseMessage]], int]) -> None:
-        """Bring the messages of one model call within the budget, in place; the state of the agent keeps them.
+        """Fit the messages of one model call into the budget, in place; the agent's state keeps the originals.
 
-        Old tool results are shortened first, the oldest before others; then the newest; then the oldest exchanges are
-        left out, each with all results of its calls. System messages, the last turn of the user and the last exchange
-        always stay, and so do ids, and digests with their handles.
+        Old tool results are shortened first, oldest first; then the newest; then the oldest exchanges are left out,
+        each with all results of its calls. System messages, the last user turn and the last exchange always stay, and
+        so do ids, and digests with their handles.
 
-        The middleware waits for nothing here, so that sentences are chosen by words alone, whatever ``how`` says.
+        The middleware cannot wait here, so sentences are chosen by words alone, whatever ``how`` says.
         """
         edited(messages, self.max_tokens, count_tokens, self._short)
 

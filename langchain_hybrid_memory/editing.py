@@ -1,4 +1,4 @@
-"""The messages of one model call within a budget, and messages as the core condenses them."""
+"""Fit the messages of one model call into a budget, and convert messages for `HybridMemory.condense`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Shorten = Callable[[str, str | None, int], str]
 
 
 def as_sources(messages: Sequence[BaseMessage]) -> list[str | Message]:
-    """The messages for `HybridMemory.condense`; an earlier summary by LangChain as bare text."""
+    """The messages for `HybridMemory.condense`; an earlier summary by LangChain as plain text."""
     return [_as_source(message) for message in messages]
 
 
@@ -44,10 +44,10 @@ def _as_source(message: BaseMessage) -> str | Message:
 
 
 def edited(messages: list[AnyMessage], max_tokens: int, count: Count, shorten: Shorten) -> None:
-    """Shorten tool results, then leave out exchanges, until the messages take ``max_tokens`` or no more can go.
+    """Shorten tool results, then leave out exchanges, until the messages fit ``max_tokens`` or nothing more can go.
 
-    The list is changed in place, the messages in it are not. ``shorten`` takes a text, the question that it was fetched
-    for, and the tokens that it may take.
+    The list is changed in place, the messages in it are not. ``shorten`` takes a text, the question it was fetched for,
+    and its budget in tokens.
     """
     if count(messages) <= max_tokens:
         return
@@ -69,12 +69,12 @@ def _fewest(
     max_tokens: int,
     count: Count,
 ) -> bool:
-    """Shorten the oldest of these, as few as it takes; all of them, and False, if that is not enough."""
+    """Shorten as few of the oldest as necessary; if all are not enough, shorten all and return False."""
     before = list(messages)
     made: dict[int, AnyMessage] = {}
 
     def fits(number: int) -> bool:
-        """Whether it is enough to shorten so many."""
+        """Whether shortening this many is enough."""
         for row in rows[:number]:
             made[row] = made.get(row) or short(before, row)
         now = set(rows[:number])
@@ -111,7 +111,7 @@ def _shortened(messages: Sequence[AnyMessage], row: int, *, limit: int, shorten:
 
 
 def _left_out(messages: list[AnyMessage], max_tokens: int, count: Count) -> None:
-    """Leave out the oldest exchanges, as few as it takes, so that what stays begins with a turn of the user."""
+    """Leave out as few of the oldest exchanges as necessary, so that the rest begins with a user turn."""
     found = [exchange.rows for exchange in exchanges([_outlined(message) for message in messages])]
     people = [row for row, message in enumerate(messages) if isinstance(message, HumanMessage)]
     asked = people[-1] if people else -1
@@ -137,7 +137,7 @@ def _left_out(messages: list[AnyMessage], max_tokens: int, count: Count) -> None
 
 
 def _outlined(message: AnyMessage) -> Message:
-    """Who speaks, and which calls and results belong together; unchecked, since nothing of it is stored."""
+    """Who speaks, and which calls and results belong together; unchecked, since it is not stored."""
     if isinstance(message, ToolMessage):
         return Message.model_construct(role=Role.TOOL, tool_call_id=message.tool_call_id)
     if isinstance(message, AIMessage):

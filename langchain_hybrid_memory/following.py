@@ -1,4 +1,4 @@
-"""How the log follows the messages of an agent's state."""
+"""Keeps the log in step with the messages in an agent's state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hybrid_memory.errors import InvalidMessageError
 from langchain_hybrid_memory.messages import from_langchain, json_form
 
 STATE = "hybrid_memory"
-"""The key of the state that is ours."""
+"""Our key in the state."""
 
 KEPT = 20_000
 """Messages whose words are known; others are looked up in the log."""
@@ -27,7 +27,7 @@ CALLER = "caller"
 
 
 class Seen(TypedDict):
-    """How far the log follows the state."""
+    """How much of the state is in the log."""
 
     last: str | None  # the id of the newest message that was written
     known: dict[str, str]  # the ids of events by those of messages, where they differ
@@ -36,13 +36,13 @@ class Seen(TypedDict):
 
 
 class Written:
-    """The words of messages as they were written last, by which an edit is seen; callable from any thread."""
+    """The words of messages as last written, to detect edits; callable from any thread."""
 
     def __init__(self) -> None:
         self._words: LruCache[str, tuple[Any, Any]] = LruCache(KEPT)
 
     def has(self, message: BaseMessage) -> bool:
-        """Whether it was written with these words."""
+        """Whether the message was written with these words."""
         return message.id is not None and self._words.get(message.id) == _words(message)
 
     def put(self, messages: Iterable[BaseMessage]) -> None:
@@ -58,7 +58,7 @@ def _words(message: BaseMessage) -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class Follower:
-    """An agent's state, and how far it was written under the name of a middleware."""
+    """An agent's state, and how much of it a middleware of this name has written."""
 
     state: Mapping[str, Any]
     name: str
@@ -77,7 +77,7 @@ class Follower:
 
     @property
     def written(self) -> Sequence[BaseMessage]:
-        """The messages that the log has; those before the newest that was written count."""
+        """The messages that are in the log: all up to the newest written one."""
         last = self.seen["last"]
         end = next((row for row in range(len(self.messages), 0, -1) if self.messages[row - 1].id == last), 0)
         return self.messages[:end]
@@ -89,7 +89,7 @@ class Follower:
 
     @property
     def began(self) -> str | None:
-        """The id of the event of the first message that the state ever had."""
+        """The event id of the first message that the state ever had."""
         first = self.seen.get("began")
         return None if first is None else self.seen["known"].get(first, first)
 
@@ -98,7 +98,7 @@ class Follower:
         return self._ids(self.messages)
 
     def behind(self, call: str) -> list[str]:
-        """The ids of the events of a tool call: of the message that holds it, then of the user's turns before it."""
+        """The event ids behind a tool call: its own message, then the user turns before it."""
         rows = (row for row in reversed(range(len(self.messages))) if _calls(self.messages[row], call))
         row = next(rows, None)
         if row is None:
@@ -111,7 +111,7 @@ class Follower:
         return [known.get(said.id, said.id) for said in messages if said.id]
 
     def fresh(self) -> list[Message]:
-        """The messages to write: from the newest written one on, and those that may have been edited since."""
+        """The messages to write: those after the newest written one, and earlier ones that may have been edited."""
         return [self._converted(said) for said in self._fresh]
 
     @cached_property
@@ -125,7 +125,7 @@ class Follower:
         return message.model_copy(update={"name": CALLER}) if ours else message
 
     def after(self, ids: Sequence[str | None]) -> Follower:
-        """The follower once `fresh` was written as these events."""
+        """The follower after `fresh` was written as these events."""
         seen, fresh = self.seen, self._fresh
         odd = {said.id: name for said, name in zip(fresh, ids, strict=True) if said.id and name and said.id != name}
         began = seen.get("began") or (self.messages[0].id if self.messages else None)
@@ -134,14 +134,14 @@ class Follower:
         return self._with({**seen, "last": last, "known": {**seen["known"], **odd}, "began": began})
 
     def shown(self, blocks: Mapping[str, Block] | None) -> Follower:
-        """The follower once the model was shown these blocks."""
+        """The follower after the model saw these blocks."""
         if blocks is None:
             return self
         return self._with({**self.seen, "blocks": {label: block.revision for label, block in blocks.items()}})
 
     @property
     def update(self) -> dict[str, Any] | None:
-        """Of the state; None if nothing changes."""
+        """The update of the state; None if nothing changes."""
         return {STATE: {self.name: self.seen}} if self.changed else None
 
     def _with(self, now: Seen) -> Follower:

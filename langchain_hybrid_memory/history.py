@@ -17,25 +17,25 @@ from langchain_hybrid_memory.scopes import Binding
 
 
 class HybridChatMessageHistory(BaseChatMessageHistory):
-    """The messages of one session as they were said, oldest first: no window, no summary, nothing recalled.
+    """All messages of one session verbatim, oldest first: no window, no summary, nothing recalled.
 
-    Adding appends, whatever the ids: LangChain's cache gives the same id to every repetition of an answer.
+    Adding always appends, even if an id repeats: LangChain's cache gives every repetition of an answer the same id.
 
-    The log is append-only, so `clear` deletes nothing: the history starts anew from there, also after a restart and in
-    other processes, and what was said before can still be recalled.
+    The log is append-only, so `clear` deletes nothing: the history starts again from there, also after a restart and in
+    other processes, and earlier messages can still be recalled.
 
     Args:
         memory: an open memory.
         session: the conversation.
-        user, agent, tenant: whose it is. What is left open, the session too, is looked for in the run in which the
-            history is used, as `HybridMemoryMiddleware` does: in ``config={"configurable": {"user_id": ...}}``.
+        user, agent, tenant: the owner. Omitted parts, including the session, are taken from the run that uses the
+            history, as in `HybridMemoryMiddleware`: ``config={"configurable": {"user_id": ...}}``.
 
     Attributes:
         memory: the open memory.
 
     Raises:
-        InvalidScopeError: a name is malformed; or, when it is used, neither this nor the run names a session, or a
-            user, agent or tenant.
+        InvalidScopeError: a name is malformed; or, on use, neither the history nor the run names a session, or a user,
+            agent or tenant.
     """
 
     @checked
@@ -54,10 +54,10 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
         self._fixed = False
 
     def fixed(self) -> Self:
-        """This history, of what it was given alone, whatever a run names.
+        """This history with only the names given to it, whatever a run names.
 
         Raises:
-            InvalidScopeError: it was given no session, or none of user, agent and tenant.
+            InvalidScopeError: no session was given, or none of user, agent and tenant.
         """
         self._fixed = True
         _ = self.scoped
@@ -65,7 +65,7 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
 
     @property
     def scoped(self) -> ScopedMemory:
-        """The handle of the session: that of the run, in what the history leaves open."""
+        """The session's memory, with omitted names taken from the run."""
         binding = self._binding
         scoped = binding.alone() if self._fixed else binding.of_run(ensure_config())
         if scoped.scope.session is None:
@@ -92,24 +92,24 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
         """Append the messages, all or none.
 
         Raises:
-            InvalidMessageError: one of them cannot be stored. Nothing was written.
+            InvalidMessageError: a message cannot be stored. Nothing was written.
         """
         await run.call(self.scoped.remember, [from_langchain(message, keep_id=False) for message in messages])
 
     add_messages, aadd_messages = faces(_add_messages)
 
     async def _clear(self, run: Runner, /) -> None:
-        """Start anew from here; what was said before stays in the log and can be recalled."""
+        """Start the history again from here; earlier messages stay in the log and can be recalled."""
         await run.call(self.scoped.reset)
 
     clear, aclear = faces(_clear)
 
     async def _recent(self, run: Runner, /, limit: int | None = None, rounds: int = 1) -> list[Message]:
-        """The newest messages since the last `clear`, as the core has them, oldest first.
+        """The newest messages since the last `clear`, in the core's form, oldest first.
 
         Args:
-            limit: how many; None is all. There are more of them if the last turns of the user begin earlier.
-            rounds: how many turns of the user are to be among them.
+            limit: how many; None is all. More come back if ``rounds`` reaches further back.
+            rounds: how many user turns to include at least.
         """
         found = await run.call(self.scoped.conversation, limit=limit)
         while limit and len(found) == limit and sum(message.role is Role.USER for message in found) < rounds:

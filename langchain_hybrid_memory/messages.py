@@ -1,14 +1,14 @@
-"""Between `Message` and LangChain's messages, both ways.
+"""Convert between `Message` and LangChain's messages.
 
-A LangChain message comes back equal: what `Message` has no field for is kept in ``extra["langchain"]``. Two limits:
+A LangChain message comes back equal: fields that `Message` lacks are kept in ``extra["langchain"]``. Two limits:
 
-* The log holds JSON. ``artifact`` and ``response_metadata``, which no model is shown, are kept in JSON form if they
-  are more than JSON: documents and dates come back as plain values, other objects as their ``repr``. Anything else
-  that is not JSON is refused, since a model would be shown something else than before.
+* The log stores JSON. ``artifact`` and ``response_metadata``, which models never see, are converted if they are not
+  JSON: documents and dates come back as plain values, other objects as their ``repr``. Anything else that is not JSON
+  is refused, since a model would see something different afterwards.
 * A subclass comes back as the LangChain class that it extends.
 
-Calls that a model got wrong and the ``function_call`` of older models are tool calls of the `Message` too, so that they
-stay together with their results.
+Invalid tool calls and the ``function_call`` of older models are tool calls of the `Message` too, so that they stay with
+their results.
 """
 
 from __future__ import annotations
@@ -47,15 +47,16 @@ _UNSHOWN = ("artifact", "response_metadata")
 
 @checked
 def from_langchain(message: BaseMessage, *, keep_id: bool = True) -> Message:
-    """The message as the core stores it.
+    """The message in the form that the core stores.
 
     Args:
-        message: of any of LangChain's classes; one that says nothing is kept as well.
-        keep_id: make its id the event's id, so that writing it again changes nothing. Otherwise the log gives an id
-            of its own; either way `to_langchain` restores the one that it had.
+        message: an instance of any LangChain class; empty ones are kept as well.
+        keep_id: use its id as the event's id, so that writing it again changes nothing. Otherwise the log assigns an
+            id; in both cases `to_langchain` restores the original one.
 
     Raises:
-        InvalidMessageError: it is no turn of a conversation (``RemoveMessage``), or holds what JSON cannot.
+        InvalidMessageError: it is not a turn of a conversation (``RemoveMessage``), or contains values that are not
+            JSON.
     """
     if message.type not in _CLASSES:
         raise InvalidMessageError(f"cannot store a {type(message).__name__}: its type {message.type!r} is not a turn")
@@ -81,12 +82,12 @@ def from_langchain(message: BaseMessage, *, keep_id: bool = True) -> Message:
 
 @checked
 def to_langchain(message: Message) -> BaseMessage:
-    """The message as LangChain's class for it; equal to the one that it was made from, if that was LangChain's.
+    """The message in LangChain's form; equal to the original if that was a LangChain message.
 
-    A system message of anybody else than the operator is a human one, which has the words as a record.
+    A system message that is not the operator's becomes a human message that quotes the words as a record.
 
-    Of another framework's message the content that has no LangChain form is left out, and a call whose arguments are
-    not a JSON object becomes an ``invalid_tool_call``.
+    Messages of other frameworks lose content that LangChain cannot represent, and a call whose arguments are not a JSON
+    object becomes an ``invalid_tool_call``.
     """
     message = as_shown(message)
     mark = message.extra.get(MARK)
@@ -146,7 +147,7 @@ def _role(message: BaseMessage) -> Role:
 
 
 def _names(message: BaseMessage, *, keep_id: bool) -> dict[str, str | None]:
-    """Name and ids where the core can take them; a speaker of another kind is known by its role."""
+    """Name and ids as far as the core accepts them; any other speaker is named by its role."""
     name = message.name
     if isinstance(message, langchain.ChatMessage) and message.role.lower() not in _SPEAKERS:
         name = name or message.role
@@ -157,7 +158,7 @@ def _names(message: BaseMessage, *, keep_id: bool) -> dict[str, str | None]:
 
 
 def _calls(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What the assistant asked for: the valid calls, then those that could not be read, else the old single call."""
+    """The assistant's calls: the valid ones, then the invalid ones, or else the old single call."""
     calls: list[dict[str, Any]] = [
         *({"name": call["name"], "arguments": call["args"], "id": call["id"]} for call in fields.get("tool_calls", ())),
         *(
@@ -193,7 +194,7 @@ def _is_default(message: BaseMessage, key: str, value: Any) -> bool:
 
 @cache
 def _defaults(cls: type[BaseMessage]) -> dict[str, Any]:
-    """By field; pydantic takes its time to find them."""
+    """The default of each field; kept, since pydantic is slow to find them."""
     return {name: field.get_default(call_default_factory=True) for name, field in cls.model_fields.items()}
 
 
@@ -201,7 +202,7 @@ def exact_json(label: str, value: Any) -> Any:
     """A copy of the value.
 
     Raises:
-        InvalidMessageError: JSON in UTF-8 would not give it back as it is.
+        InvalidMessageError: it would not survive JSON in UTF-8 unchanged.
     """
     try:
         written = json.dumps(value, allow_nan=False, ensure_ascii=False)
@@ -217,13 +218,13 @@ def exact_json(label: str, value: Any) -> Any:
 
 
 def json_form(label: str, value: Any) -> Any:
-    """A copy of the value if it is JSON, else what JSON can tell of it.
+    """A copy of the value if it is JSON, or else its closest JSON form.
 
-    Models and dataclasses become objects by field, dates and numbers that JSON lacks become text, bytes base64,
-    anything else its ``repr``.
+    Models and dataclasses become objects by field; dates, and numbers that JSON cannot express, become text; bytes
+    become base64; anything else becomes its ``repr``.
 
     Raises:
-        InvalidMessageError: it holds a lone surrogate or itself.
+        InvalidMessageError: it contains a lone surrogate, or itself.
     """
     try:
         return exact_json(label, value)
@@ -236,11 +237,11 @@ def json_form(label: str, value: Any) -> Any:
 
 
 def stored_content(content: Any, *, silent: bool) -> tuple[str | list[dict[str, Any]], dict[str, Any]]:
-    """The content as blocks or text, and what `restored_content` needs.
+    """The content as blocks or text, with what `restored_content` needs.
 
     Args:
-        content: LangChain's: text, or a list of texts and blocks.
-        silent: nothing else of the message speaks, so that the core would refuse blank content.
+        content: LangChain's content: text, or a list of texts and blocks.
+        silent: the message consists of its content alone, so that the core would refuse blank content.
     """
     if silent and (not content or (isinstance(content, str) and not content.strip())):
         return [{"type": "text", "text": content or ""}], {"blank": content}
@@ -253,7 +254,7 @@ def stored_content(content: Any, *, silent: bool) -> tuple[str | list[dict[str, 
 
 
 def restored_content(content: str | list[dict[str, Any]], shape: Mapping[str, Any]) -> Any:
-    """LangChain's content again; a copy, since chains write into what they are given."""
+    """LangChain's content restored; a copy, since chains modify what they receive."""
     if "blank" in shape and len(content) == 1:
         return deepcopy(shape["blank"])
     if isinstance(content, str):
@@ -263,17 +264,17 @@ def restored_content(content: str | list[dict[str, Any]], shape: Mapping[str, An
 
 
 KEPT = 4096
-"""Messages that are kept; then all make room, which costs less than to know which of them is the oldest."""
+"""How many messages are kept; then all are dropped, which costs less than tracking the oldest."""
 
 
 class Conversions:
-    """Turns messages into LangChain's, which nobody may change then; callable from any thread."""
+    """Converts messages to LangChain's and keeps the results, which must not be changed; callable from any thread."""
 
     def __init__(self) -> None:
         self._made: dict[int, tuple[Message, BaseMessage]] = {}
 
     def __call__(self, message: Message) -> BaseMessage:
-        """The message as LangChain's."""
+        """The message in LangChain's form."""
         found = self._made.get(id(message.extra))
         # The core keeps the turns of a prompt. A note in front of one makes a copy, which shares all but the content.
         if found is None or not _alike(found[0], message):

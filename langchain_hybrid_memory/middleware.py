@@ -24,71 +24,71 @@ from langchain_hybrid_memory.tools import Calls
 from langchain_hybrid_memory.tracing import shown_in_run
 
 FAILURES = (StoreError, ModelError, InvalidMessageError)
-"""What must not end a run: the agent goes on with the messages that it has, and the next step writes again."""
+"""Errors that must not end a run: the agent continues with the messages it has, and the next step writes again."""
 
 _log = logging.getLogger(__name__)
 
 
 def _both(before: dict[str, Seen], now: dict[str, Seen]) -> dict[str, Seen]:
-    """What several memories of one agent noted, also in the same step."""
+    """The notes of several memories of one agent, even from the same step."""
     return {**before, **now}
 
 
 class HybridMemoryState(AgentState[Any]):
-    """The agent's state with what the middleware notes in it, by the middleware's name."""
+    """The agent's state with the middleware's notes, by the middleware's name."""
 
     hybrid_memory: NotRequired[Annotated[dict[str, Seen], PrivateStateAttr, _both]]
 
 
 class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
-    """Gives an agent a memory: what is said is kept, and each model call gets a prompt of bounded size.
+    """Middleware that gives an agent a memory: it stores the conversation and keeps every prompt within a budget.
 
-    With each model call, and at the end of a run, what is new among the agent's messages goes into the log. The model
-    is shown what `ScopedMemory.assemble` lays out: the agent's own system prompt; then the conversation as the agent's
-    state has it, each message as it was said while it fits. Profile, summary and what was recalled for a turn stand in
-    marked places in front of the user's words. The state keeps all its messages as they are, and is the truth about
-    the conversation: what was removed there is not shown, what was edited stands as edited, and a branch shows its own
-    turns. Without a checkpointer the log is, and an agent that is given only the new message goes on where it was.
+    At each model call and at the end of a run, the agent's new messages are written to the log. The model sees the
+    prompt that `ScopedMemory.assemble` makes: the agent's own system prompt, then the conversation from the agent's
+    state, verbatim while it fits. Profile, summary and the memories recalled for a turn come in marked places before
+    the user's words. The state keeps all its messages unchanged and defines the conversation: removed messages are not
+    shown, edited ones appear as edited, and a branch shows its own turns. Without a checkpointer the log defines it, so
+    an agent that receives only the new message continues its conversation.
 
-    When room gets short, the model gets one more tool, `memory_fetch`, by which it reads what stands shortened or in
-    the summary; ``reader=False`` switches that off, and it is then shown excerpts chosen for the question.
+    When space is short, the model gets an additional tool, `memory_fetch`, to read shortened or summarised messages.
+    With ``reader=False`` it sees excerpts chosen for the question instead.
 
-    Turns are folded into the summary in the pause after an answer, not while somebody waits for it. If the store or a
-    model fails, that is logged, the agent goes on without memory, and the next step writes what is missing.
+    Turns are compacted in the pause after an answer, not while the user waits. If the store or a model fails, the
+    middleware logs a warning, the agent continues without memory, and the next step writes what is missing.
 
-    An agent that is called inside a tool of another one works in a thread of its own beneath the other's, and recalls
-    nothing of that one unless ``beside`` is False.
+    An agent called inside another agent's tool works in its own thread beneath the other's, and recalls nothing from
+    that thread unless ``beside`` is False.
 
-    A copy or pickle holds its arguments, and finds the memory by its URL, see `HybridMemory`.
+    A copy or pickle contains the arguments and finds the memory by its URL, see `HybridMemory`.
 
-    With ``paging`` the model manages its memory itself, as in MemGPT: it gets instructions, the functions of
-    `hybrid_memory.apps.agent` as tools, edits the blocks that stand in its prompt, is warned before turns leave the
-    window, and searches for those that did. The user reads its answers, so there is no ``send_message``.
+    With ``paging`` the model manages its own memory, as in MemGPT: it gets instructions and the functions of
+    `hybrid_memory.apps.agent` as tools, edits the blocks in its prompt, is warned before turns leave the window, and
+    searches for turns that have left it. The user reads its answers, so there is no ``send_message``.
 
-    Its place in the list of middleware is free, but for one that edits the prompt of a single call
-    (``ContextEditingMiddleware``), which belongs behind it.
+    Its position in the list of middleware does not matter, except that middleware which edits the prompt of a single
+    call (``ContextEditingMiddleware``) must come after it.
 
     Args:
         memory: an open memory; several agents may share it.
-        user, session, agent, tenant: whose memory and which conversation; what is left out is looked for in each run,
-            see `langchain_hybrid_memory.scopes.Binding`. Without a user, or a session, a run ends with an error.
-        max_tokens: of the whole prompt, with the tools. By default what the memory was configured with, else what the
-            model's profile says of its window, less room for the answer and at most 128,000; else 30,000.
-        k: the most turns to recall for one of the user's; they stay with it in the prompt. 0 recalls nothing. By
-            default 10, and 0 with paging, where the model searches.
-        blocks: labelled texts that always stand in the prompt, instead of the memory's blocks. With paging these stand
-            there, and an owner who never had one begins with ``persona``, ``human`` and the texts given here.
-        profile: about the user; by default what was learned, and none with paging. An empty text shows none.
+        user, session, agent, tenant: the owner and the conversation; omitted parts are taken from each run, see
+            `langchain_hybrid_memory.scopes.Binding`. A run without a user or a session raises an error.
+        max_tokens: the budget of the whole prompt, with the tools. By default as configured for the memory; otherwise
+            the window in the model's profile minus space for the answer, at most 128,000; otherwise 30,000.
+        k: how many turns to recall for each user turn; they stay with it in the prompt. 0 recalls nothing. By default
+            10, or 0 with paging, where the model searches.
+        blocks: labelled texts that are always in the prompt, instead of the memory's blocks. With paging the memory's
+            blocks are shown, and a new owner starts with ``persona``, ``human`` and the texts given here.
+        profile: the text about the user; by default the learned profile, or none with paging. An empty text shows none.
         paging: whether, or how, the model pages its memory.
-        reader: whether the model gets a tool to read on when room is short.
-        model: whether the agent's own model also writes summaries and reads facts, if the memory has none yet.
-        beside: whether an agent inside a tool leaves the conversation alone that it works for.
-        name: which no other middleware of the agent has.
+        reader: whether the model gets a tool to read more when space is short.
+        model: whether the agent's own model also writes summaries and extracts facts, if the memory has no model.
+        beside: whether an agent inside a tool recalls nothing from the conversation it works for.
+        name: a name that no other middleware of the agent has.
 
     Raises:
-        InvalidInputError: an argument is of another type or out of range; ``memory`` is a URL, not an open memory; or,
-            with paging, a label or text of ``blocks`` can be none of a block.
-        InvalidScopeError: a name is malformed; or, while an agent runs, no user or no session is named.
+        InvalidInputError: an argument has another type or is out of range; ``memory`` is a URL, not an open memory; or,
+            with paging, ``blocks`` has a label or text that a block cannot have.
+        InvalidScopeError: a name is malformed; or a run names no user or no session.
     """
 
     state_schema = HybridMemoryState
@@ -160,12 +160,12 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
     async def _after_agent(
         self, run: Runner, /, state: AgentState[Any], runtime: Runtime[ContextT]
     ) -> dict[str, Any] | None:
-        """Write what is new: the answer, or what was said to an agent that was never asked."""
+        """Write what is new: the answer, or the messages of a run that never called the model."""
         scoped, follower = self._scoped(runtime), self._follower(state, runtime)
         try:
             return follower.after(await run.call(scoped.follow, follower.fresh())).update
         except FAILURES as error:
-            _log.warning("the agent goes on without memory: %s", error)
+            _log.warning("the agent continues without memory: %s", error)
             return None
 
     after_agent, aafter_agent = faces(_after_agent)
@@ -191,7 +191,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
     async def _written_prompt(
         self, run: Runner, /, request: ModelRequest[ContextT]
     ) -> tuple[ModelRequest[ContextT], Follower]:
-        """The request with the prompt, once what is new was written; without memory if that fails."""
+        """The request with the prompt, after writing what is new; without memory if that fails."""
         scoped, follower = self._scoped(request.runtime), self._follower(request.state, request.runtime)
         plain = self._plain(request)
         try:
@@ -204,7 +204,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
                 context = await run.call(scoped.assemble, **asked, **paged)
             return self._prompts.laid(plain, context, follower, self._reading), follower.shown(blocks)
         except FAILURES as error:
-            _log.warning("the agent goes on without memory: %s", error)
+            _log.warning("the agent continues without memory: %s", error)
             return plain, follower
 
     _prompt, _aprompt = faces(_written_prompt)
@@ -243,7 +243,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         return Follower(state, self._name, self._written, nested=self._binding.caller(runtime) is not None)
 
     def _plain(self, request: ModelRequest[ContextT]) -> ModelRequest[ContextT]:
-        """The request without the reader, which is bound only where the prompt names it."""
+        """The request without the reader, which is bound only if the prompt names it."""
         if self._adopts:
             self._memory.adopt(request.model)
         if self._reading is None:
@@ -251,7 +251,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         return request.override(tools=[tool for tool in request.tools if tool is not self._reading.tool])
 
     def _asked(self, request: ModelRequest[ContextT], follower: Follower) -> dict[str, Any]:
-        """What to assemble for; nothing if the user said nothing."""
+        """The arguments of `ScopedMemory.assemble`; empty if the user said nothing."""
         if not follower.answerable:
             return {}
         caller = self._binding.caller(request.runtime) if self._beside else None
@@ -283,6 +283,6 @@ def _check_sizes(max_tokens: int | None, k: int | None, name: str) -> None:
 def _with_note(
     follower: Follower, response: ModelResponse[ResponseT]
 ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
-    """The response, and the note of how far the log follows the state and which blocks the model was shown."""
+    """The response, with a note of how much of the state is in the log and which blocks the model saw."""
     update = follower.update
     return response if update is None else ExtendedModelResponse(response, Command(update=update))

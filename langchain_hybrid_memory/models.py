@@ -1,4 +1,4 @@
-"""Models that LangChain makes by name, for ``open_memory(embedder="provider:model", language_model=...)``."""
+"""Models that LangChain creates by name, for ``open_memory(embedder="provider:model", language_model=...)``."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 ALIASES = {"google": "google_genai", "mistral": "mistralai", "voyage": "voyageai"}
-"""What providers are called in short."""
+"""Short names of providers."""
 
 EXTRAS = {"langchain": "langchain"}
-"""Of this library, by the package that they bring."""
+"""Extras of this library, by the package that they install."""
 
 _INSTALL = re.compile(r"pip install ([\w-]+)")
 
 
 def embedder(provider: str, model: str) -> Embeddings:
-    """Made by ``init_embeddings``, and so for its providers; and for Voyage, which it does not know.
+    """The embedder made by ``init_embeddings``, for all its providers, and for Voyage, which it does not know.
 
     Raises:
-        MissingDependencyError: LangChain or the package of the provider is not installed.
-        ValueError: there is no such provider; a missing key is whatever the provider raises for it.
+        MissingDependencyError: LangChain or the provider's package is not installed.
+        ValueError: there is no such provider. For a missing key, the provider's own error is raised.
     """
     provider = _known(provider)
     if provider == "voyageai":
@@ -40,7 +40,7 @@ def embedder(provider: str, model: str) -> Embeddings:
 
 
 def language_model(provider: str, model: str) -> BaseChatModel:
-    """Made by ``init_chat_model``; raises what `embedder` does."""
+    """The chat model made by ``init_chat_model``; raises the same errors as `embedder`."""
     made = _made("langchain.chat_models", "init_chat_model", model, model_provider=_known(provider))
     return cast("BaseChatModel", made)
 

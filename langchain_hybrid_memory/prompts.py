@@ -1,4 +1,4 @@
-"""Prompts of the memory in the requests of a model, and the tools by which it reads on or pages its memory."""
+"""The memory's prompts in model requests, and the tools with which a model reads more or pages its memory."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from langchain_hybrid_memory.messages import Conversions
 from langchain_hybrid_memory.tools import OURS, Calls, as_langchain
 
 READER = "fetch"
-"""The function that reads what a handle names."""
+"""The function that reads the text behind a handle."""
 
 
 def budget_for(model: Any, config: CompactionConfig) -> int:
-    """Tokens of a prompt: as configured, else by the window in the model's profile, else by default."""
+    """The budget of a prompt: as configured, or from the window in the model's profile, or the default."""
     profile = getattr(model, "profile", None)
     window = profile.get("max_input_tokens") if isinstance(profile, Mapping) else None
     if "max_tokens" in config.model_fields_set or not isinstance(window, int) or window <= 0:
@@ -39,7 +39,7 @@ def _can_call(model: Any) -> bool:
 
 
 class Prompts:
-    """Puts prompts into requests, and keeps what it made for one for the next; callable from any thread."""
+    """Puts prompts into requests and reuses converted messages and schemas; callable from any thread."""
 
     def __init__(self) -> None:
         self._schemas: LruCache[int, tuple[Any, dict[str, Any]]] = LruCache(256)
@@ -51,9 +51,9 @@ class Prompts:
     def laid(
         self, request: ModelRequest[Any], context: Context, follower: Follower, reading: Reading | None
     ) -> ModelRequest[Any]:
-        """The request, which comes without the reader, with this prompt, and at its end what others added.
+        """The request with this prompt, followed by messages that others added.
 
-        The reader is bound if the prompt names it.
+        The reader, which the request does not have yet, is bound if the prompt names it.
         """
         laid = list(context.messages)
         head = laid.pop(0).text if laid and laid[0].role is Role.SYSTEM else ""
@@ -67,7 +67,7 @@ class Prompts:
         )
 
     def _schema(self, tool: Any) -> dict[str, Any]:
-        """Kept, since to make it takes as long as the rest of a prompt."""
+        """The schema of a tool; kept, since making it takes as long as the rest of a prompt."""
         found = self._schemas.get(id(tool))
         if found is None or found[0] is not tool:
             found = tool, tool if isinstance(tool, dict) else convert_to_openai_tool(tool)
@@ -75,7 +75,7 @@ class Prompts:
         return found[1]
 
     def _shown(self, message: Message, own: Any) -> BaseMessage:
-        """The message for the model; the state's own object where it says the same."""
+        """The message for the model; the state's own object if it says the same."""
         if own is None or own.content != message.content:
             return self._converted(message)
         calls = [call.arguments for call in message.tool_calls]
@@ -83,7 +83,7 @@ class Prompts:
 
 
 def _system(own: SystemMessage | None, head: str) -> SystemMessage | None:
-    """The agent's own system prompt with the memory behind it, as a block of its own where the prompt has blocks."""
+    """The agent's own system prompt followed by the memory, in a separate block if the prompt has blocks."""
     if own is None or not own.content:
         return SystemMessage(content=head) if head else own
     if isinstance(own.content, str):
@@ -93,13 +93,13 @@ def _system(own: SystemMessage | None, head: str) -> SystemMessage | None:
 
 
 class Reading:
-    """A reader that is bound to the calls of a model whose prompt names it."""
+    """A reader that is bound only to model calls whose prompt names it."""
 
     def __init__(self, calls: Calls) -> None:
         self.tool: BaseTool = as_langchain(FETCH, calls)
 
     def reader(self, tools: Sequence[Any], model: Any, prompts: Prompts) -> Reader | None:
-        """The reader that a prompt may name: one that is bound to this call anyway, else our own; None for neither."""
+        """The reader that a prompt may name: one already bound to this call, or our own; None for neither."""
         for tool in tools:
             if (getattr(tool, "metadata", None) or {}).get(OURS) == FETCH.name:
                 return Reader(tool.name)
@@ -110,36 +110,36 @@ class Reading:
         return Reader(self.tool.name, schema)
 
     def bound(self, tools: Sequence[Any], name: str) -> list[Any]:
-        """The tools of a call whose prompt names this reader; empty for none."""
+        """The tools to add for a prompt that names this reader; empty for none."""
         own = name == self.tool.name and all(getattr(tool, "name", None) != name for tool in tools)
         return [*tools, self.tool] if own else list(tools)
 
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """How a middleware lets the model page."""
+    """How a middleware lets the model page its memory."""
 
     config: PagingConfig
     begins: Mapping[str, str]  # texts of the blocks that an owner begins with, beside those of MemGPT
 
     @classmethod
     def of(cls, paging: bool | PagingConfig, begins: Mapping[str, str] | None) -> Self | None:
-        """The settings; None for no paging. Raises `InvalidInputError` for a label or text that no block can have."""
+        """The settings; None for no paging. Raises `InvalidInputError` for a label or text that a block cannot have."""
         if paging is False:
             return None
         return cls(PagingConfig() if paging is True else paging, checked_blocks(begins))
 
     @property
     def layout(self) -> dict[str, Any]:
-        """Arguments of `ScopedMemory.assemble`."""
+        """The arguments of `ScopedMemory.assemble`."""
         return {"instructions": MEMORY, "layout": "queue", "paging": self.config, "reader": READER}
 
     async def blocks(self, run: Runner, memory: ScopedMemory) -> dict[str, Block]:
-        """Those of the owner, who gets some if there never was one."""
+        """The owner's blocks; a new owner gets the initial ones."""
         await run.call(prepared, memory, self.begins)
         return await run.call(memory.blocks)
 
 
 def paging_tools(calls: Calls) -> list[BaseTool]:
-    """The functions of paging; without ``send_message``, since the model's own answer is what the user reads."""
+    """The paging functions, without ``send_message``, since the user reads the model's own answer."""
     return [as_langchain(function, calls) for function in PAGING_FUNCTIONS if function is not SEND]

@@ -1,4 +1,4 @@
-"""Whose memory a run works on: as the run names it, or beneath the agent in whose tool it works."""
+"""The owner and session of a run: as the run names them, or beneath the agent in whose tool it runs."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _KEYS = {
     "agent": ("agent_id", "agent"),
     "tenant": ("tenant_id", "tenant"),
 }
-"""Under which names a part of the scope is looked for, first one first."""
+"""The names under which a run gives each part of the scope, in order of preference."""
 
 _WHOSE = (
     "no user given: give user=, or name the user in the run: context={'user_id': ...} or "
     "config={'configurable': {'user_id': ...}}"
 )
 _RUNTIME = "__pregel_runtime"
-"""Where LangGraph keeps the runtime of a run in its configuration."""
+"""The key under which LangGraph keeps a run's runtime in its configuration."""
 
 MAX_NAME_CHARS = 400
-"""Of a thread; longer chains of agents share the last thread of this length."""
+"""The maximum length of a thread's name; longer chains of agents share the last thread within it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The agent whose tool is running; an agent inside that tool works in a thread beneath it."""
+    """The agent whose tool is running; an agent inside that tool works in a thread beneath its thread."""
 
     memory: HybridMemory
     root: str  # the session that the run names; agents inside the tool find it in their configuration too
@@ -48,11 +48,11 @@ _CALLER: ContextVar[Caller | None] = ContextVar("hybrid_memory_caller", default=
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A memory, and what is known of the scope before a run begins.
+    """A memory, and the parts of the scope that are known before a run starts.
 
-    What is left open is looked for in the run: in its ``context`` (attributes or keys), then in
-    ``config["configurable"]``, under the names of `user_id`, `session_id` or `thread_id`, `agent_id` and `tenant_id`;
-    the user at last among those that the server has authenticated.
+    The rest is taken from the run: from its ``context`` (attributes or keys), then from ``config["configurable"]``,
+    under the names `user_id`, `session_id` or `thread_id`, `agent_id` and `tenant_id`; the user finally from the
+    server's authentication.
 
     Raises:
         InvalidScopeError: a name is malformed.
@@ -70,12 +70,12 @@ class Binding:
 
     @property
     def given(self) -> str:
-        """What is known, in words."""
+        """The known parts, as text."""
         parts = ((name, getattr(self, name)) for name in _KEYS)
         return " ".join(f"{name}={value!r}" for name, value in parts if value is not None) or "of its run"
 
     def alone(self) -> ScopedMemory:
-        """The memory of what is known, whatever a run names; raises `InvalidScopeError` if that is nobody's."""
+        """The memory of the known parts, whatever a run names; raises `InvalidScopeError` if they name no owner."""
         return self.memory.scoped(tenant=self.tenant, user=self.user, agent=self.agent, session=self.session)
 
     def scoped(self, runtime: Any = None) -> ScopedMemory:
@@ -85,7 +85,7 @@ class Binding:
             runtime: LangGraph's ``Runtime`` or ``ToolRuntime``; None outside of a run.
 
         Raises:
-            InvalidScopeError: no user is named, or another one than the server has authenticated.
+            InvalidScopeError: no user is named, or a different one from the authenticated user.
         """
         config = _configurable(runtime)
         sources = [getattr(runtime, "context", None), config]
@@ -95,10 +95,10 @@ class Binding:
         return self._of(user, sources)
 
     def of_run(self, config: RunnableConfig) -> ScopedMemory:
-        """The memory of what runs with this configuration, of which the ``metadata`` count too; see `scoped`.
+        """The memory of a run with this configuration, whose ``metadata`` counts too; see `scoped`.
 
         Raises:
-            InvalidScopeError: no user, agent or tenant is named, or another user than the server has authenticated.
+            InvalidScopeError: no user, agent or tenant is named, or a user different from the authenticated one.
         """
         configurable = config.get("configurable") or {}
         runtime = configurable.get(_RUNTIME)
@@ -125,7 +125,7 @@ class Binding:
         )
 
     def caller(self, runtime: Any) -> Caller | None:
-        """The agent in whose tool this run is, if it has the same memory and the run names the same session."""
+        """The agent in whose tool this run is, if both have the same memory and the run names the same session."""
         caller = _CALLER.get()
         same = caller is not None and caller.memory is self.memory and caller.root == self.scoped(runtime).scope.session
         return caller if same else None
@@ -137,7 +137,7 @@ class Binding:
 
     @contextmanager
     def calling(self, root: str, session: str, call: Mapping[str, Any]) -> Iterator[None]:
-        """Within it runs a tool that the agent of this session called."""
+        """A context manager for running a tool that this session's agent called."""
         thread = f"{session}/{call['name']}:{call['id']}"[:MAX_NAME_CHARS]
         token = _CALLER.set(Caller(self.memory, root, session, thread))
         try:
@@ -153,7 +153,7 @@ def _configurable(runtime: Any) -> Mapping[str, Any]:
 
 
 def _authenticated(runtime: Any, configurable: Mapping[str, Any]) -> str | None:
-    """The identity that the LangGraph server vouches for."""
+    """The identity authenticated by the LangGraph server."""
     user = getattr(getattr(runtime, "server_info", None), "user", None)
     identity = getattr(user, "identity", None) or configurable.get("langgraph_auth_user_id")
     return None if identity is None else str(identity)

@@ -1,4 +1,4 @@
-"""A LangGraph store over the memory: items in namespaces, found by words and meaning, with a time to live."""
+"""A LangGraph store over the memory: items in namespaces, with a time to live, searched by words and meaning."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from hybrid_memory.adapters import (
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 
 _AWKWARD = re.compile(r"[%.*\x00]")
-"""What LangGraph refuses in labels or gives another meaning, and what we write it with."""
+"""Characters that LangGraph refuses or interprets in labels, and our escape character."""
 
 _WRITTEN = re.compile(r"%([0-9A-F]{2})")
 _EMPTY = "%empty"
@@ -56,10 +56,10 @@ _RESERVED = "langgraph"
 
 
 def namespace(*ids: str | int) -> tuple[str, ...]:
-    """A namespace of these ids: e-mail addresses, numbers, file names, anything; `namespace_ids` gives them back.
+    """A namespace made of any ids, such as e-mail addresses, numbers or file names; `namespace_ids` returns the ids.
 
-    LangGraph refuses labels with dots, empty ones, numbers, and ``langgraph`` as the first one. Other text stays as it
-    is; different ids never make the same label.
+    LangGraph refuses empty labels, labels with dots, numbers, and ``langgraph`` as the first label: these are escaped.
+    Other text is unchanged, and different ids always get different labels.
 
     Raises:
         InvalidInputError: an id is neither text nor an integer.
@@ -72,12 +72,12 @@ def namespace(*ids: str | int) -> tuple[str, ...]:
 
 @checked
 def namespace_ids(labels: tuple[str, ...]) -> tuple[str | int, ...]:
-    """The ids that `namespace` made these labels of."""
+    """The ids from which `namespace` made these labels."""
     return tuple(map(_id, labels))
 
 
 def matches(labels: tuple[str, ...], path: tuple[str, ...], *, at_end: bool) -> bool:
-    """Whether a namespace begins, or ends, with a path, in which ``*`` is any label."""
+    """Whether a namespace begins, or ends, with a path; ``*`` in the path matches any label."""
     part = labels[max(len(labels) - len(path), 0) :] if at_end else labels[: len(path)]
     return len(part) == len(path) and all(one in ("*", other) for one, other in zip(path, part, strict=True))
 
@@ -107,7 +107,7 @@ _OPERATORS = {"$eq", "$ne", *_AMONG, *_ORDERS}
 
 
 def check_filter(wanted: Mapping[str, Any]) -> None:
-    """Raise `InvalidInputError` where a filter has an operator that is none, or one that needs a list has none."""
+    """Raise `InvalidInputError` if a filter has an unknown operator, or an operator lacks the list it needs."""
     for value in wanted.values():
         if isinstance(value, Mapping):
             if unknown := [name for name in value if name.startswith("$") and name not in _OPERATORS]:
@@ -119,7 +119,7 @@ def check_filter(wanted: Mapping[str, Any]) -> None:
 
 
 def holds(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether an item's value has every field that is wanted; a field that is missing counts as None."""
+    """Whether an item's value matches every field of the filter; a missing field counts as None."""
     return all(_fits(value.get(name), part) for name, part in wanted.items())
 
 
@@ -134,7 +134,7 @@ def _fits(value: Any, wanted: Any) -> bool:
 
 
 def _compares(value: Any, name: str, limit: Any) -> bool:
-    """Numbers, and texts that are numbers, by size, other texts by letter; what has no order does not compare."""
+    """Compare numbers and numeric texts by size, other texts alphabetically; anything else is False."""
     if name in _AMONG:
         among = any(one == value or (isinstance(value, list) and one in value) for one in limit)
         return among is _AMONG[name]
@@ -149,7 +149,7 @@ def _compares(value: Any, name: str, limit: Any) -> bool:
 
 
 AGENT = "langgraph.store"
-"""Whose the items are in the memory; no conversation has this agent."""
+"""The agent that owns the items in the memory; no conversation has it."""
 
 
 def _refuse_awkward(op: Any) -> None:
@@ -165,29 +165,29 @@ _check_labels: Callable[[Op], None] = getattr(base, "validate_op_namespace", _re
 
 
 class HybridMemoryStore(BaseStore):
-    """Items of LangGraph in a memory: durable, shared by all processes, searched by 0.7 vector + 0.3 text.
+    """A LangGraph store in a memory: durable, shared by all processes, searched by 0.7 vector + 0.3 text.
 
-    Without a memory it is what ``InMemoryStore`` is, and takes the same ``index``. A value is JSON; dates, models and
-    tuples become what JSON has for them. With a query, ``score`` is in [0, 1] and relative to the best item of that
-    search; items that are not indexed come last, without a score. An item that is deleted or has expired is destroyed
-    in log, index and files, with all its earlier values.
+    Without a memory it behaves like ``InMemoryStore`` and takes the same ``index``. Values are JSON; dates, models and
+    tuples are converted to JSON. With a query, ``score`` is in [0, 1] and relative to the best item of that search;
+    items without an index come last, without a score. Deleted and expired items are destroyed in log, index and files,
+    with all their earlier values.
 
-    A ``filter`` of a search has values, or operators: ``$eq``, ``$ne``, ``$gt``, ``$gte``, ``$lt``, ``$lte``, and
-    ``$in`` and ``$nin``, which take a list; where the field is a list itself, one of its elements is enough.
+    The ``filter`` of a search takes values or operators: ``$eq``, ``$ne``, ``$gt``, ``$gte``, ``$lt``, ``$lte``, and
+    ``$in`` and ``$nin`` with a list; if the field itself is a list, one matching element is enough.
 
-    Namespaces take no dots, numbers and other ids: `langchain_hybrid_memory.namespace` writes them as labels.
+    Namespaces cannot contain dots, numbers and some other ids; `langchain_hybrid_memory.namespace` escapes them.
 
     Args:
-        memory: an open one, which the caller closes; one of its own in this process by default.
-        tenant: each has items of its own.
-        index: ``fields`` are the paths that are searched, by default all of the value. ``embed`` is for a store without
-            a memory, and searches words alone without it; a memory has an embedder. ``dims`` is not needed.
-        ttl: ``default_ttl`` in minutes, ``refresh_on_read``, and ``sweep_interval_minutes``, the least time between two
-            writes that destroy what has expired (5). What has expired is never returned.
+        memory: an open memory, which you close; by default a private one in this process.
+        tenant: the tenant; each has its own items.
+        index: ``fields`` are the paths to search, by default the whole value. ``embed`` is the embedder of a store
+            without a memory, which otherwise searches words alone; a memory has its own. ``dims`` is not needed.
+        ttl: ``default_ttl`` in minutes, ``refresh_on_read``, and ``sweep_interval_minutes``, the minimum time between
+            two writes that destroy expired items (default 5). Expired items are never returned.
 
     Raises:
-        InvalidConfigError: ``embed`` is given beside a memory.
-        InvalidInputError: ``fields`` are no list of paths, or a time is no number of minutes.
+        InvalidConfigError: ``embed`` is given together with a memory.
+        InvalidInputError: ``fields`` is not a list of paths, or a time is not a number of minutes.
     """
 
     supports_ttl = True
@@ -218,10 +218,10 @@ class HybridMemoryStore(BaseStore):
 
     @checked
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """The results in order; all puts are written at once, after what is read was read.
+        """The results in order; reads come first, then all puts are written at once.
 
         Raises:
-            InvalidInputError: a value, a label or a filter is wrong. Nothing was written.
+            InvalidInputError: a value, a label or a filter is invalid. Nothing was written.
         """
         asked = list(ops)
         return _results(asked, self._items.batch(list(map(self._operation, asked))))
@@ -232,7 +232,7 @@ class HybridMemoryStore(BaseStore):
         return _results(asked, await self._items.abatch(list(map(self._operation, asked))))
 
     def sweep_ttl(self) -> int:
-        """Destroy now what has expired; returns how many items that were."""
+        """Destroy expired items now and return their number."""
         return self._items.sweep()
 
     async def asweep_ttl(self) -> int:
@@ -300,7 +300,7 @@ def _minutes(number: float) -> timedelta:
 
 @checked
 def _check_page(limit: int, offset: int, max_depth: int | None) -> None:
-    """Refuse what are no numbers of namespaces or labels."""
+    """Refuse an invalid limit, offset or depth."""
 
 
 def _results(ops: Sequence[Op], found: Sequence[Any]) -> list[Result]:
@@ -323,7 +323,7 @@ def _fields(item: Item) -> dict[str, Any]:
 
 
 def blocking(embed: Any) -> Any:
-    """What embeds; an async function as one that can be called in any thread, whether or not a loop runs in it."""
+    """The embedding function; an async one wrapped so that any thread can call it, even with a running loop."""
     if not inspect.iscoroutinefunction(embed) and not inspect.iscoroutinefunction(type(embed).__call__):
         return embed
 

@@ -1,4 +1,4 @@
-"""The items of `HybridMemoryStore` as a recall takes them, in a namespace that may name whoever asks."""
+"""The items of `HybridMemoryStore` for a recall, in a namespace that may contain the run's user, agent or session."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hybrid_memory.errors import InvalidScopeError
 from langchain_hybrid_memory.store import AGENT, namespace
 
 _PARTS = {"{user_id}": "user", "{agent_id}": "agent", "{session_id}": "session"}
-"""Labels that stand for a part of the scope."""
+"""Labels that are replaced by a part of the scope."""
 
 
 def items_of(memory: HybridMemory, labels: Sequence[str], scope: Scope) -> Any:
-    """The items under these labels, for `ScopedMemory.recall`; raises `InvalidScopeError` where nobody is named."""
+    """The items under these labels, for `ScopedMemory.recall`; raises `InvalidScopeError` if a label has no value."""
     return memory.items(AGENT, tenant=scope.tenant).under(*(_label(label, scope) for label in labels))
 
 
@@ -24,7 +24,5 @@ def _label(label: str, scope: Scope) -> str:
         return label
     name = getattr(scope, part)
     if name is None:
-        raise InvalidScopeError(
-            f"{label} in items stands for the {part}, and neither the retriever nor the run names one"
-        )
+        raise InvalidScopeError(f"{label} in items needs the {part}, but neither the retriever nor the run names one")
     return namespace("-", name)[1]

@@ -19,12 +19,12 @@ from langchain_hybrid_memory.scopes import Binding
 from langchain_hybrid_memory.tracing import shown_in_run
 
 OURS = "hybrid_memory_tool"
-"""The key of a tool's metadata that holds which of ours it is, whatever it is called."""
+"""The metadata key that identifies our tools, whatever their names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """The calls of tools over one memory; without a middleware nobody knows its name and the size of its prompts."""
+    """The calls of tools over one memory; name and size of the prompts are known only with a middleware."""
 
     binding: Binding
     name: str | None = None
@@ -32,7 +32,7 @@ class Calls:
     prepares: bool = False  # an owner without blocks gets some before the first call
 
     async def _run(self, run: Runner, /, tool: MemoryTool, runtime: Any, arguments: Mapping[str, Any]) -> str:
-        """What the tool answers in this run; raises `InvalidScopeError`, and `ToolException` if it failed."""
+        """The tool's answer in this run; raises `InvalidScopeError`, or `ToolException` if it failed."""
         memory = self._memory(runtime)
         if self.prepares:
             with suppress(StoreError):  # the call itself will find that out, and say so
@@ -46,12 +46,12 @@ class Calls:
     run, arun = faces(_run)
 
     def _memory(self, runtime: Any) -> ScopedMemory:
-        """That of the agent that made the call, which may itself work inside a tool of another."""
+        """The memory of the calling agent, which may itself run inside another agent's tool."""
         caller = self.binding.caller(runtime)
         return self.binding.scoped(runtime) if caller is None else self.binding.in_session(runtime, caller.session)
 
     def _known(self, runtime: Any) -> dict[str, Any]:
-        """The fields of `hybrid_memory.tools.tool.Call` that LangGraph's ``ToolRuntime`` tells, if there is one."""
+        """The fields of `hybrid_memory.tools.tool.Call` known from LangGraph's ``ToolRuntime``, if there is one."""
         known: dict[str, Any] = {"max_tokens": self._answer_tokens}
         state, call = getattr(runtime, "state", None), getattr(runtime, "tool_call_id", None)
         if not isinstance(state, Mapping) or "messages" not in state:
@@ -66,7 +66,7 @@ class Calls:
 
     @property
     def _answer_tokens(self) -> int:
-        """Of an answer that a prompt shows in full."""
+        """The longest answer that a prompt shows in full."""
         if self.name is None or self.max_tokens is None:
             return MAX_TOKENS
         return answer_tokens(self.max_tokens())
@@ -83,28 +83,29 @@ def memory_tools(
     names: str | Iterable[str] | None = None,
     paging: bool = False,
 ) -> list[BaseTool]:
-    """Tools by which a model remembers, recalls, updates, forgets and reads on itself.
+    """Tools with which a model can remember, recall, update, forget and read more.
 
-    They answer wrong arguments and handles with a message of status ``error``, so that the model can mend its call.
-    What a tool notes belongs to the user and to no session: it is recalled everywhere, and parts no tool call from its
-    result in the conversation.
+    Invalid arguments and handles are answered by a message of status ``error``, so that the model can correct its call.
+    Notes belong to the user, not to a session: every session can recall them, and they never come between a tool call
+    and its result.
 
     Args:
         memory: an open memory.
-        user, session, agent, tenant: whose it is; what is left out is looked for in the run, see `Binding`.
-        names: only these, such as ``memory_recall``; by default all.
-        paging: the functions of `hybrid_memory.apps.agent` instead, by which a model edits its blocks, keeps notes and
-            searches the conversation. ``send_message`` ends the run, and its result is what the user reads.
+        user, session, agent, tenant: the owner and the session; omitted parts are taken from the run, see `Binding`.
+        names: the tools to return, such as ``memory_recall``; by default all.
+        paging: return the functions of `hybrid_memory.apps.agent` instead, with which a model edits its blocks, keeps
+            notes and searches the conversation. ``send_message`` ends the run, and the user reads its result.
 
     Raises:
-        InvalidInputError: a name is no tool's. When a tool is called: `InvalidScopeError` for a run without a user.
+        InvalidInputError: there is no tool of that name. Calling a tool raises `InvalidScopeError` if the run names no
+            user.
     """
     calls = Calls(Binding(memory, user=user, session=session, agent=agent, tenant=tenant), prepares=paging)
     return [as_langchain(tool, calls) for tool in (functions_named(names) if paging else tools_named(names))]
 
 
 class HybridMemoryTool(StructuredTool):
-    """A tool of a memory. Copied or pickled, it finds the memory by its URL, see `HybridMemory`."""
+    """A tool of a memory. A copy or pickle finds the memory by its URL, see `HybridMemory`."""
 
     _made_of: tuple[MemoryTool, Calls] = PrivateAttr()
 
@@ -121,7 +122,7 @@ def _remade(tool: MemoryTool, calls: Calls, given: dict[str, Any]) -> HybridMemo
 
 
 def as_langchain(tool: MemoryTool, calls: Calls) -> HybridMemoryTool:
-    """The tool for LangChain, on the memory of the run that calls it."""
+    """The tool for LangChain; it uses the memory of the run that calls it."""
     first = next(iter(tool.arguments.model_fields))
 
     # LangGraph knows the parameter by its name. Its own ToolRuntime as the annotation would do the same, but is not
@@ -148,6 +149,6 @@ def as_langchain(tool: MemoryTool, calls: Calls) -> HybridMemoryTool:
 
 
 def _problems(error: Any) -> str:
-    """What is wrong, of a pydantic error."""
+    """The problems that a pydantic error lists."""
     problems = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
     return f"Error: {'; '.join(problems[:3])}"

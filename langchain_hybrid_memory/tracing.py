@@ -1,4 +1,4 @@
-"""What a memory does in a run, shown to whoever watches the run: LangSmith, ``astream_events``, callbacks."""
+"""Traces of what a memory does in a run, for LangSmith, ``astream_events`` and callbacks."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ CHAINS = frozenset({"compact", "learn", "offload"})
 
 
 def shown_in_run(run: Runner) -> AbstractContextManager[None]:
-    """Within it, what memories do is shown beneath the run that is going on, if it has callbacks.
+    """A context manager that traces the memory's work as child runs of the current run, if it has callbacks.
 
     A recall is a retriever run ``hybrid_memory.recall``; compaction, learning, offloading and digests are chain runs
-    such as ``hybrid_memory.compact``. Query and words are shown only with the memory's setting ``trace_content``.
+    such as ``hybrid_memory.compact``. Query and words appear only with the memory's setting ``trace_content``.
     """
     config = ensure_config()
     callbacks = config.get("callbacks")
@@ -34,10 +34,10 @@ def shown_in_run(run: Runner) -> AbstractContextManager[None]:
 
 
 class RunTracer:
-    """Shows spans as runs, by the callbacks of a run.
+    """A tracer that reports spans as runs, through a run's callbacks.
 
     Args:
-        manager: of the callbacks, blocking or async as the face that calls the memory.
+        manager: the callback manager; blocking or async, like the methods that call the memory.
     """
 
     def __init__(self, manager: Any) -> None:
@@ -86,7 +86,7 @@ class RunTracer:
 
 
 def documents(hits: Sequence[Hit], *, shown: bool) -> list[Document]:
-    """The hits as documents; unless they are shown, with handle, scores, kind and length in place of words."""
+    """The hits as documents; if content is hidden, with handle, scores, kind and length instead of words."""
     return [document(hit) if shown else _hidden(hit) for hit in hits]
 
 
@@ -97,7 +97,7 @@ def _hidden(hit: Hit) -> Document:
 
 
 def _error(span: Span, error: BaseException) -> BaseException:
-    """The error; unless content is shown, without its words, which may quote somebody."""
+    """The error; if content is hidden, without its message, which may quote the conversation."""
     return error if span.shown else HybridMemoryError(type(error).__name__)
 
 

@@ -1,4 +1,4 @@
-"""Which of a chain's inputs, outputs and tool steps are turns of the conversation, and how turns look as text."""
+"""Find the turns of a conversation among a chain's inputs, outputs and tool steps, and format turns as text."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from hybrid_memory.errors import InvalidInputError
 from langchain_hybrid_memory.messages import from_langchain, json_form
 
 INPUT_KEYS = ("input", "question", "query", "human_input")
-"""Which of several inputs is the user's turn, first one first, unless ``input_key`` says so."""
+"""Inputs that may be the user's turn, in order of preference, if there is no ``input_key``."""
 
 OUTPUT_KEYS = ("output", "answer", "text", "response", "result")
-"""Which of several outputs is the answer, first one first, unless ``output_key`` says so."""
+"""Outputs that may be the answer, in order of preference, if there is no ``output_key``."""
 
 
 def pick(side: str, values: Mapping[str, Any], key: str | None, usual: Sequence[str]) -> Any:
-    """The value under the key; without one under the first usual name, else the only one, else the only text.
+    """The value of the key; without a key that of the first usual name, or the only value, or the only text.
 
-    Raises `InvalidInputError` if it is not clear which of the ``input`` or ``output`` is meant.
+    Raises `InvalidInputError` if it is ambiguous which ``input`` or ``output`` is meant.
     """
     wanted = usual if key is None else (key,)
     for name in wanted:
@@ -60,7 +60,7 @@ def as_messages(side: str, value: Any, speaker: type[HumanMessage | AIMessage]) 
 
 
 def _is_content(value: Any) -> bool:
-    """Whether it is what a message may hold, as the answer of an agent is with some providers."""
+    """Whether the value is the content of a message, as some providers return an agent's answer."""
     blocks = value if isinstance(value, list) else []
     return bool(blocks) and all(
         isinstance(block, str) or (isinstance(block, dict) and "type" in block) for block in blocks
@@ -68,22 +68,22 @@ def _is_content(value: Any) -> bool:
 
 
 def last_words(messages: Sequence[BaseMessage]) -> str:
-    """What the user said last; of messages without one of the user's, the last."""
+    """The words of the last user message, or of the last message if there is none."""
     asked = [message for message in messages if isinstance(message, HumanMessage)] or messages
     return str(asked[-1].text).strip() if asked else ""
 
 
 def says_something(message: BaseMessage) -> bool:
-    """Whether it has words, calls or a result; providers refuse a conversation with an empty message in it."""
+    """Whether the message has words, calls or a result; providers refuse conversations with empty messages."""
     words = message.content.strip() if isinstance(message.content, str) else message.content
     calls = message.tool_calls if isinstance(message, AIMessage) else []
     return bool(words or calls or message.additional_kwargs) or isinstance(message, ToolMessage | FunctionMessage)
 
 
 def as_lines(messages: Sequence[BaseMessage], *, human_prefix: str, ai_prefix: str) -> str:
-    """The messages as text, each behind its speaker; a tool call is its name and the arguments as JSON.
+    """The messages as text, each after its speaker; a tool call is its name and its arguments as JSON.
 
-    A line within a message that begins like a speaker has ``> `` in front: nobody speaks in another's message.
+    A line in a message that looks like a speaker gets the prefix ``> ``, so that it cannot pass for another message.
     """
     names = "|".join(map(re.escape, (human_prefix, ai_prefix, *_SPEAKERS)))
     speaker = re.compile(rf"(?<=\n)(?=[ \t]*(?:{names})[ \t]*:)", re.IGNORECASE)
@@ -91,7 +91,7 @@ def as_lines(messages: Sequence[BaseMessage], *, human_prefix: str, ai_prefix: s
 
 
 _SPEAKERS = ("Human", "AI", "System", "Tool", "Function")
-"""As LangChain writes them."""
+"""The names that LangChain uses."""
 
 
 def _readable(message: BaseMessage, speaker: re.Pattern[str]) -> BaseMessage:
@@ -105,15 +105,15 @@ STEPS = "intermediate_steps"
 """The output of an executor that returns its steps."""
 
 _NO_TOOL = "_Exception"
-"""What the executor notes as the tool where it could not read the model's answer."""
+"""The tool name that the executor records if it could not parse the model's answer."""
 
 
 def step_messages(steps: Any, asked: str) -> list[BaseMessage]:
-    """The messages of the model, each with its tool calls, and the results behind it, paired by ``tool_call_id``.
+    """The model's messages with their tool calls, each followed by the results, paired by ``tool_call_id``.
 
-    Parallel calls of one message stay one message. A call without an id gets one that follows from the words of the
-    user and the step. An observation that is no text becomes JSON. What is no pair of an action and its observation,
-    as other chains have it there, is left out.
+    Parallel calls of one message stay one message. A call without an id gets one derived from the user's words and the
+    step. An observation that is not text becomes JSON. Anything but a pair of action and observation is skipped, since
+    other chains store other things there.
     """
     rounds: list[_Round] = []
     for row, (action, observation) in enumerate(step for step in _listed(steps) if step[0].tool != _NO_TOOL):
@@ -138,7 +138,7 @@ class _Round:
         self._results: list[BaseMessage] = []
 
     def answer(self, action: AgentAction, result: str, fresh_id: str) -> bool:
-        """Put the result to the call that the action came from; False if no such call waits for one."""
+        """Add the result of the call that the action came from; False if no such call awaits a result."""
         known = getattr(action, "tool_call_id", None)
         asked_for = [call for call in self._waiting if (call["id"] == known if known else call["name"] == action.tool)]
         exact = [call for call in asked_for if call["args"] == action.tool_input]
@@ -148,7 +148,7 @@ class _Round:
         return bool(asked_for)
 
     def add(self, action: AgentAction, result: str, fresh_id: str) -> None:
-        """A call that the message has not, or not as a tool call."""
+        """Add a call that the message lacks, or does not have as a tool call."""
         given = action.tool_input if isinstance(action.tool_input, dict) else {"input": action.tool_input}
         known = getattr(action, "tool_call_id", None)
         self._keep(ToolCall(name=action.tool, args=json_form("tool_input", given), id=known), result, fresh_id)
@@ -159,7 +159,7 @@ class _Round:
         self._results.append(ToolMessage(result, tool_call_id=id_, name=call["name"]))
 
     def messages(self) -> list[BaseMessage]:
-        """The message with the calls that have a result, then the results."""
+        """The message with its answered calls, then the results."""
         said = self.said
         if self._calls != said.tool_calls or said.invalid_tool_calls:
             # The raw calls would contradict those that are kept.
@@ -182,7 +182,7 @@ def _listed(steps: Any) -> list[Sequence[Any]]:
 
 
 def _said(action: AgentAction) -> AIMessage:
-    """The message that the action was read from; without one, what the agent logged as the model's words."""
+    """The message that the action was parsed from, or else the model's words as the agent logged them."""
     for message in reversed(getattr(action, "message_log", ())):
         if isinstance(message, AIMessageChunk):
             message = message_chunk_to_message(message)  # noqa: PLW2901 - the same message in its other form

@@ -1,6 +1,6 @@
 """LlamaIndex on top of `hybrid_memory`: a chat memory for agents and chat engines.
 
-Names are imported when they are first used; what comes from LlamaIndex needs the extra ``llamaindex``.
+Names are imported on first use; those that need LlamaIndex need the extra ``llamaindex``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the objects that LlamaIndex holds have in common: plain data, bound to a memory that is found by its URL."""
+"""The common base of objects that LlamaIndex holds: plain data, bound to a memory by its URL."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from hybrid_memory.errors import InvalidConfigError
 
 
 class Bound(BaseModel):
-    """Whose memory, and in which store.
+    """An owner and a store.
 
-    Its fields are ids, a URL and settings, never messages: it survives ``Context.to_dict()`` with either serializer,
-    pickling and ``model_dump()``, and finds its store again by the URL. In another process a store with settings of its
-    own needs the path of a YAML file as ``url``, which is also the place for a password; a store of ``memory://`` is
-    found only in the process that holds it, and elsewhere the first use raises `InvalidConfigError`.
+    The fields are ids, a URL and settings, never messages: the object survives ``Context.to_dict()`` with either
+    serializer, pickling and ``model_dump()``, and finds its store again by the URL. For a store with its own settings,
+    or a password, use the path of a YAML file as ``url``, so that other processes find it. A ``memory://`` store exists
+    only in its own process; elsewhere the first use raises `InvalidConfigError`.
 
     Attributes:
-        tenant, user, agent: whose memory it is; at least one, or the first use raises `InvalidScopeError`.
-        url: where the store is, as for `hybrid_memory.open_memory`.
+        tenant, user, agent: the owner; at least one of them, or the first use raises `InvalidScopeError`.
+        url: the URL of the store, as for `hybrid_memory.open_memory`.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -48,13 +48,13 @@ class Bound(BaseModel):
         memory: HybridMemory | None = None,
         **settings: Any,
     ) -> Self:
-        """One for an owner, on an open memory or the store behind a URL, which is opened with the first use.
+        """An object for an owner, on an open memory or on the store at a URL, which is opened on first use.
 
-        The caller closes a ``memory``; ``url`` may be the path of a YAML file. Settings are the other fields; None is
-        their default.
+        You close a ``memory`` yourself; ``url`` may be the path of a YAML file. Settings are the other fields; None
+        means the default.
 
         Raises:
-            InvalidScopeError: neither a user nor a tenant nor an agent is named.
+            InvalidScopeError: no user, tenant or agent is named.
             InvalidConfigError: ``url`` and ``memory`` are both given, or a setting is out of range or unknown.
         """
         if unknown := [name for name in settings if name not in cls.model_fields]:
@@ -94,7 +94,7 @@ class Bound(BaseModel):
         return self.__copy__()  # no field can be changed in place
 
     def _drawn(self, session: str | None) -> str:
-        """The newest turns as HTML; a store that nobody has opened yet is not opened for that."""
+        """The newest turns as HTML; does not open a store that is not open yet."""
         return escape(repr(self)) if held(self.url) is None else self._scoped(self._store(), session)._repr_html_()
 
     def _store(self) -> HybridMemory:
@@ -113,25 +113,25 @@ class Bound(BaseModel):
 
 
 def _problem(found: Mapping[str, Any]) -> str:
-    """What is wrong, of an error of pydantic; with the value where it is that of one field."""
+    """The problem that a pydantic error reports, with the value if it concerns one field."""
     what = found["msg"].removeprefix("Value error, ")
     return f"{found['loc'][0]}: {what} (got {shown(found['input'])})" if found["loc"] else what
 
 
 def checked_url(url: str) -> str:
-    """The URL; raises `InvalidConfigError` for what is neither one nor the path of a YAML file."""
+    """The URL; raises `InvalidConfigError` if it is neither a URL nor the path of a YAML file."""
     if "://" not in url and not url.endswith((".yaml", ".yml")):
         raise InvalidConfigError("url must be a URL such as sqlite:///memory.db, or the path of a YAML file")
     return url
 
 
 class SessionBound(Bound):
-    """What works on one session, for prompts of a certain size.
+    """An object for one session, with prompts of a limited size.
 
     Attributes:
         session: the conversation.
-        token_limit: of a prompt; by default as the memory was configured, else ``model_limit``, else 30,000.
-        model_limit: what the model has room for, as `room_of` tells it.
+        token_limit: the budget of a prompt; by default as configured for the memory, or ``model_limit``, or 30,000.
+        model_limit: the tokens that the model has room for, see `room_of`.
     """
 
     session: str | None = None
@@ -147,9 +147,9 @@ class SessionBound(Bound):
 
 
 def room_of(llm: Any) -> int | None:
-    """Three quarters of the model's window, since an agent adds its system prompt, its tools and the calls of a run.
+    """Three quarters of the model's window, since an agent adds its system prompt, tools and the calls of a run.
 
-    None if there is no model, or it does not tell its window.
+    None if there is no model, or its window is unknown.
     """
     with suppress(ValueError):  # of a model whose name LlamaIndex does not know
         window = 0 if llm is None else llm.metadata.context_window

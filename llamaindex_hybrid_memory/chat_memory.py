@@ -26,33 +26,33 @@ from llamaindex_hybrid_memory.tracing import shown_to_handlers
 
 
 class HybridChatMemory(SessionBound, BaseMemory):
-    """The memory of one session, for agents and chat engines; made by `from_defaults`.
+    """The memory of one session, for agents and chat engines; create it with `from_defaults`.
 
     ``get`` returns what fits into ``token_limit``: a system message with the opening instructions, if there are any,
-    then the turns as they were said. Profile, summary of older turns, and what was recalled from all sessions of the
-    owner stand in marked places in front of the user's words. Where room gets short, long messages are shortened to
-    excerpts first, or to digests that the model can read on from with what `tools` gives, then older turns are folded
-    into the summary. Until then what ``get`` returns begins with what it returned before, so that a provider's prompt
-    cache keeps working. ``get_all`` returns every turn as it was said.
+    then the turns verbatim. Profile, summary of older turns and memories recalled from all sessions of the owner come
+    in marked places before the user's words. When space is short, long messages are first shortened to excerpts, or to
+    digests if the model has the tool from `tools` to read more; then older turns are compacted into the summary. Until
+    then each result of ``get`` extends the one before, so that the provider's prompt cache keeps working. ``get_all``
+    returns every turn verbatim.
 
-    Every message put is durable when the call returns. Any thread and any number of tasks may use one object.
+    Every message is durable when ``put`` returns. Any number of threads and tasks may share one object.
 
-    The log only grows. ``reset`` and ``set`` change which of its messages the conversation shows, durably and for every
-    process that reads the session; what they hide can still be recalled. ``set`` writes only what the session does not
-    hold in this order yet, so passing ``chat_history=`` with every request stores nothing twice.
+    The log is append-only. ``reset`` and ``set`` change which messages the conversation shows, durably and for every
+    process that reads the session; hidden messages can still be recalled. ``set`` writes only messages that the session
+    does not have in this order, so passing ``chat_history=`` with every request stores nothing twice.
 
-    No language model is asked while somebody waits: older turns are summarised in the pause after the answer. It can be
-    serialised, copied and made anew for each request; see `llamaindex_hybrid_memory.bound.Bound`.
+    The user never waits for a language model: older turns are summarised in the pause after the answer. The object can
+    be serialised, copied, and created again for each request; see `llamaindex_hybrid_memory.bound.Bound`.
 
     Attributes:
-        tenant, user, agent, session: whose memory it is.
-        url: where the store is, as for `hybrid_memory.open_memory`.
-        k: how many memories are recalled for one question at most; 0 turns recall off.
-        token_limit, model_limit: of what ``get`` returns, tool calls included; see
+        tenant, user, agent, session: the owner and the conversation.
+        url: the URL of the store, as for `hybrid_memory.open_memory`.
+        k: how many memories to recall for a question; 0 turns recall off.
+        token_limit, model_limit: the budget of what ``get`` returns, including tool calls; see
             `llamaindex_hybrid_memory.bound.SessionBound`.
-        profile: about the user; by default what was learned of them. An empty text shows none.
-        paging: how the window is used, where the model manages its memory itself.
-        reader: whether the agent got the tool of `tools`, so that prompts may name it.
+        profile: the text about the user; by default the learned profile. An empty text shows none.
+        paging: how the window is used, if the model manages its own memory.
+        reader: whether the agent has the tool from `tools`, so that prompts may name it.
     """
 
     session: str = Field(default_factory=lambda: str(uuid4()))
@@ -90,25 +90,25 @@ class HybridChatMemory(SessionBound, BaseMemory):
         model: bool = False,
         **unknown: Any,
     ) -> Self:
-        """A chat memory on an open memory, or on the store behind a URL, which is opened with the first use.
+        """A chat memory on an open memory, or on the store at a URL, which is opened on first use.
 
-        The arguments are the fields of the class, and ``memory``, which the caller closes, instead of ``url``. Without
-        a session a new one begins. Without a ``token_limit`` it is what the memory was configured with, else three
-        quarters of the model's window, and at most 128,000; else 30,000.
+        The arguments are the fields of the class; instead of ``url`` you can pass ``memory``, which you close. Without
+        a session a new one starts. The default ``token_limit`` is the budget configured for the memory; otherwise three
+        quarters of the model's window, at most 128,000; otherwise 30,000.
 
-        ``llm`` is the model that the prompts are for; by default ``Settings.llm``, if that was set. What it has room
-        for is serialised with the memory, and not the model. With ``model`` it also writes summaries and reads facts,
+        ``llm`` is the model that the prompts are for; by default ``Settings.llm``, if set. The size of its window is
+        serialised with the object, the model is not. With ``model=True`` it also writes summaries and extracts facts,
         if the memory has no language model yet.
 
-        With ``paging`` the prompt is laid out as in MemGPT: with the blocks of working context, which are made if there
-        are none, and a warning before turns leave it. The tools for it are ``HybridMemoryToolSpec(paging=True)``.
-        Nothing is recalled and no profile shown then unless ``k`` and ``profile`` say so, since the model searches and
-        keeps its own.
+        With ``paging`` the prompt is laid out as in MemGPT: with the blocks of working context, which are created if
+        there are none, and a warning before turns leave the window. Give the agent the tools of
+        ``HybridMemoryToolSpec(paging=True)``. Since the model searches and keeps its own notes, nothing is recalled and
+        no profile is shown unless you set ``k`` and ``profile``.
 
         Raises:
-            InvalidScopeError: nobody is named.
-            InvalidConfigError: ``url`` and ``memory`` are both given, ``model`` without a model, or an argument is out
-                of range or unknown.
+            InvalidScopeError: no owner is named.
+            InvalidConfigError: ``url`` and ``memory`` are both given, ``model`` is set without a model, or an argument
+                is out of range or unknown.
         """
         shown = settings(paging, k=k, token_limit=token_limit, profile=profile)
         llm = Settings._llm if llm is None else llm  # noqa: SLF001 - `Settings.llm` would make one of OpenAI
@@ -122,9 +122,9 @@ class HybridChatMemory(SessionBound, BaseMemory):
         return made
 
     def tools(self) -> list[FunctionTool]:
-        """The tool by which an agent's model reads on, to be given to the agent beside its own.
+        """The tool with which an agent's model reads more; give it to the agent along with its other tools.
 
-        Once it was asked for, prompts of this memory name it where room is short; its answers fit into them.
+        After this call, prompts of this memory name the tool when space is short; its answers fit into them.
         """
         self.__dict__["reader"] = True  # the one thing about a memory that may change
         shared = {name: getattr(self, name) for name in SessionBound.model_fields}
@@ -138,16 +138,16 @@ class HybridChatMemory(SessionBound, BaseMemory):
         initial_token_count: int = 0,
         **kwargs: Any,
     ) -> list[ChatMessage]:
-        """What the model should see next: instructions, and the turns with what stands in front of them.
+        """The messages for the model's next call: instructions, and the turns with the memories before them.
 
-        The first of the turns is the user's, and a tool call comes with its results. One recall serves all calls
-        between two messages of the user. Of a question that was not put yet only what stands in front of it comes back,
-        as the last message, because the engine adds the question itself.
+        The first turn is the user's, and a tool call comes with its results. One recall serves all calls between two
+        user messages. If ``input`` is not in the log yet, the last message contains only the memories for it, because
+        the engine adds the question itself.
 
         Args:
-            input: the question to recall for; without one the user's last message is.
-            initial_token_count: of what the caller adds; ``token_limit`` counts it.
-            kwargs: what other memories take; without effect.
+            input: the question to recall for; by default the user's last message.
+            initial_token_count: the tokens that the caller adds; they count towards ``token_limit``.
+            kwargs: arguments of other memories; ignored.
         """
         memory = await self._session(run)
         words = input.content if isinstance(input, ChatMessage) else input
@@ -173,7 +173,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
     get, aget = faces(_get)
 
     async def _get_all(self, run: Runner, /) -> list[ChatMessage]:
-        """The whole conversation as it was said, since the last `reset` or as `set` made it."""
+        """The whole conversation verbatim, since the last `reset` or as set by `set`."""
         memory = await self._session(run)
         return as_chats(without_notices(await run.call(memory.conversation)))
 
@@ -185,10 +185,10 @@ class HybridChatMemory(SessionBound, BaseMemory):
     put, aput = faces(_put)
 
     async def _put_messages(self, run: Runner, /, messages: Sequence[ChatMessage]) -> None:
-        """Write the messages, next to each other and all or none.
+        """Write the messages next to each other, all or none.
 
         Raises:
-            InvalidMessageError: one of them holds what cannot be stored.
+            InvalidMessageError: a message cannot be stored. Nothing was written.
         """
         memory = await self._session(run)
         await run.call(memory.remember, from_chat_messages(messages, self._called))
@@ -196,23 +196,23 @@ class HybridChatMemory(SessionBound, BaseMemory):
     put_messages, aput_messages = faces(_put_messages)
 
     async def _set(self, run: Runner, /, messages: Sequence[ChatMessage]) -> None:
-        """Let the conversation show exactly these messages; those that the session holds are not written again.
+        """Make the conversation show exactly these messages; messages that the session has are not written again.
 
         Raises:
-            InvalidMessageError: one of them holds what cannot be stored; nothing has changed.
+            InvalidMessageError: a message cannot be stored. Nothing has changed.
         """
         await show(run, await self._session(run), from_chat_messages(messages, {}))
 
     set, aset = faces(_set)
 
     async def _reset(self, run: Runner, /) -> None:
-        """Let the conversation start anew; nothing is forgotten, and what was said can still be recalled."""
+        """Start the conversation again; nothing is deleted, and earlier messages can still be recalled."""
         await self._set(run, [])
 
     reset, areset = faces(_reset)
 
     async def _session(self, run: Runner, /) -> ScopedMemory:
-        """The session in the store, which has the model that it is to adopt and the blocks that it begins with."""
+        """The session in the store, after adopting the model and creating the initial blocks."""
         if self._opened is None:
             store = await run.call(self._store)
             if self._llm is not None:
@@ -225,7 +225,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
 
 
 def _before_the_question(context: Context) -> Sequence[Message]:
-    """The prompt without a question that is not in the log: engines add it themselves."""
+    """The prompt without a question that is not in the log yet: engines add it themselves."""
     *before, last = context.messages
     if last.id is not None or last.role is not Role.USER:
         return context.messages

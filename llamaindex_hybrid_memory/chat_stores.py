@@ -20,8 +20,8 @@ from llamaindex_hybrid_memory.messages import as_chats, as_messages, to_chat_mes
 class KeyedStore(Bound):
     """The sessions of one owner, each under its key. See `Bound` for the fields.
 
-    The log only grows. What is replaced or deleted is no longer shown under its key; it can still be recalled, and only
-    `ScopedMemory.forget` destroys it. What stands under a key already is not written again when its messages are set.
+    The log is append-only. Replaced and deleted messages no longer appear under their key, but can be recalled; only
+    `ScopedMemory.forget` destroys them. Setting the messages of a key does not write those again that it already has.
     """
 
     _log: KeyedLog | None = PrivateAttr(default=None)
@@ -38,10 +38,10 @@ class KeyedStore(Bound):
 
 
 class HybridBufferStore(KeyedStore, BaseChatStore):
-    """The log as ``chat_store`` of ``ChatMemoryBuffer``, ``ChatSummaryMemoryBuffer`` and what else has a blocking face.
+    """The log as ``chat_store`` of ``ChatMemoryBuffer``, ``ChatSummaryMemoryBuffer`` and other blocking memories.
 
-    Its ``chat_store_key`` is the session. `HybridChatStore` cannot be the same class: there the names belong to
-    coroutines. Both show the same messages.
+    Their ``chat_store_key`` is the session. `HybridChatStore` is a separate class, since its methods of the same names
+    are coroutines. Both show the same messages.
     """
 
     async def _set_messages(self, run: Runner, /, key: str, messages: Sequence[ChatMessage]) -> None:
@@ -83,17 +83,16 @@ class HybridBufferStore(KeyedStore, BaseChatStore):
 class HybridChatStore(KeyedStore, AsyncDBChatStore):
     """The log as ``chat_store`` of the stock ``Memory``, whose ``session_id`` is the session; see `KeyedStore`.
 
-    Adding and archiving at the same time lose nothing, in one process or several, and messages come back as they were
-    written, as copies.
+    Concurrent adding and archiving lose nothing, in one process or several. Messages come back unchanged, as copies.
     """
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
-        """Its ids and URL, with ``class_name``; LlamaIndex's serializers expect this of what has one."""
+        """The ids and the URL, with ``class_name``, which LlamaIndex's serializers require."""
         return {**self.model_dump(**kwargs), "class_name": self.class_name()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
-        """The store that `to_dict` describes."""
+        """The store described by `to_dict`."""
         return cls(**{name: value for name, value in {**data, **kwargs}.items() if name in cls.model_fields})
 
     @checked
@@ -120,10 +119,10 @@ class HybridChatStore(KeyedStore, AsyncDBChatStore):
     async def add_messages(
         self, key: str, messages: Sequence[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
     ) -> None:
-        """Write the messages, next to each other and all or none.
+        """Write the messages next to each other, all or none.
 
         Raises:
-            InvalidMessageError: one of them holds what cannot be stored.
+            InvalidMessageError: a message cannot be stored. Nothing was written.
         """
         await (await self._open(TWINS)).add(TWINS, key, as_messages(messages), status)
 
@@ -131,10 +130,10 @@ class HybridChatStore(KeyedStore, AsyncDBChatStore):
     async def set_messages(
         self, key: str, messages: Sequence[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
     ) -> None:
-        """Let a key have exactly these messages.
+        """Make a key contain exactly these messages.
 
         Raises:
-            InvalidMessageError: one of them holds what cannot be stored; nothing has changed.
+            InvalidMessageError: a message cannot be stored. Nothing has changed.
         """
         await (await self._open(TWINS)).replace(TWINS, key, as_messages(messages), status)
 

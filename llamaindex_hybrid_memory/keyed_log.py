@@ -1,4 +1,4 @@
-"""The sessions of one owner as a chat store sees them: each message is active, archived or gone."""
+"""The sessions of one owner for a chat store: each message is active, archived or removed."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from hybrid_memory.adapters import FindItems, GetItem, Item, PutItem, Runner, ne
 from llamaindex_hybrid_memory.revision import message_id, show
 
 AGENT = "llamaindex.chat_store"
-"""Whose items the keys and the archived ids are; no conversation reads them."""
+"""The agent that owns the keys and the archived ids; no conversation reads them."""
 
 ALL = 1_000_000
 
 PAGE = 100
-"""Messages that are read at first to find the active ones; stock queues are about as long."""
+"""How many messages to read first to find the active ones; LlamaIndex's queues are about this long."""
 
 
 class KeyedLog:
     """The sessions of an owner, by key.
 
-    Messages are events of the log, written once and never changed. Gone is what a session was reset without; the log
-    keeps it, and it can be recalled. Which messages are archived stands beside the log: ids that only ever grow, so
-    that adding and archiving at the same time lose nothing, in any number of processes.
+    Messages are events of the log, written once and never changed. Removed messages are those that a reset hid; the log
+    keeps them, and they can be recalled. The ids of archived messages are stored separately and only ever added to, so
+    that concurrent adding and archiving lose nothing, in any number of processes.
     """
 
     def __init__(self, memory: HybridMemory, owner: Scope) -> None:
@@ -39,7 +39,7 @@ class KeyedLog:
         self._known: set[str] = set()
 
     async def read(self, run: Runner, key: str, status: MessageStatus | None) -> list[Message]:
-        """The messages of a key, oldest first: of one status, or all that are not gone."""
+        """The messages of a key, oldest first: those of one status, or all that are not removed."""
         session = self._session(key)
         if status is None:
             return await run.call(session.conversation)
@@ -54,7 +54,7 @@ class KeyedLog:
         return [one for one in shown if (one.id in archived) == (status is MessageStatus.ARCHIVED)]
 
     async def add(self, run: Runner, key: str, messages: Sequence[Message], status: MessageStatus) -> None:
-        """Write the messages, next to each other and all or none."""
+        """Write the messages next to each other, all or none."""
         if not messages:
             return
         await self._register(run, key)
@@ -64,7 +64,7 @@ class KeyedLog:
         await run.call(self._session(key).remember, named)
 
     async def replace(self, run: Runner, key: str, messages: Sequence[Message], status: MessageStatus) -> None:
-        """Let the key have exactly these messages; what its session holds already is not written again."""
+        """Make the key contain exactly these messages; messages that its session has are not written again."""
         await self._register(run, key)
         marks = await self._found(run, self._root, "archived", key)
         await self._put(
@@ -75,7 +75,7 @@ class KeyedLog:
             await self._archive(run, key, await self.read(run, key, MessageStatus.ACTIVE))
 
     async def archive(self, run: Runner, key: str, count: int) -> list[Message]:
-        """The oldest active messages, which are archived now."""
+        """Archive the oldest active messages and return them."""
         oldest = (await self.read(run, key, MessageStatus.ACTIVE))[: max(count, 0)]
         await self._archive(run, key, oldest)
         return oldest
@@ -87,7 +87,7 @@ class KeyedLog:
         chosen: Callable[[list[Message]], Sequence[Message]],
         status: MessageStatus | None = None,
     ) -> list[Message]:
-        """Those of the messages that are chosen, which are gone now."""
+        """Remove the chosen messages and return them."""
         session = self._session(key)
         gone = list(chosen(await self.read(run, key, status)))
         if not gone:
@@ -107,7 +107,7 @@ class KeyedLog:
             kept = [message_id(message) for message in log if message.id in shown | late]
 
     async def keys(self, run: Runner) -> list[str]:
-        """The keys under which this store wrote something that is not gone."""
+        """The keys under which this store wrote messages that are not removed."""
         names = sorted(item.key for item in await self._found(run, self._root, "keys"))
         return [name for name in names if await run.call(self._session(name).conversation, limit=1)]
 
@@ -124,7 +124,7 @@ class KeyedLog:
             self._known.add(key)
 
     async def _archived(self, run: Runner, key: str) -> tuple[set[str | None], set[str | None]]:
-        """The ids that were archived as the oldest, and those that were when they were written."""
+        """The ids archived as the oldest ones, and those archived when they were written."""
         swept: set[str | None] = set()
         single: set[str | None] = set()
         for mark in await self._found(run, self._root, "archived", key):

@@ -1,4 +1,4 @@
-"""`HybridMemoryBlock`: long-term memory for those who keep LlamaIndex's stock ``Memory``."""
+"""`HybridMemoryBlock`: long-term memory for LlamaIndex's own ``Memory``."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from llamaindex_hybrid_memory.messages import from_chat_message
 from llamaindex_hybrid_memory.tracing import shown_to_handlers
 
 SESSION = "session_id"
-"""Under which name the host tells the session: in a question, and in ``additional_kwargs`` of what it flushes."""
+"""The name under which the host passes the session: in a question, and in ``additional_kwargs`` of flushed messages."""
 
 _log = logging.getLogger(__name__)
 
 
 class Turn(NamedTuple):
-    """What the user said last, and what stands before it."""
+    """The user's last words, and the messages before them."""
 
     question: str
     answers: int  # of the queue before it; tells a question from its repetition
@@ -36,7 +36,7 @@ class Turn(NamedTuple):
 
     @classmethod
     def of(cls, queue: Sequence[ChatMessage]) -> Self:
-        """The turn of a queue; a question that the host adds to it counts as part of it."""
+        """The last turn of a queue; a question that the host adds to the queue counts as part of it."""
         said = [message for chat in queue if (message := _ours(chat)) is not None]
         last = max((row for row, message in enumerate(said) if message.role is Role.USER), default=None)
         texts = [message.text.strip() for message in said]
@@ -45,7 +45,7 @@ class Turn(NamedTuple):
 
 
 def by_session(flushed: Sequence[ChatMessage]) -> dict[str | None, list[Message]]:
-    """The messages in our form, without the name of the session, which the host wrote into them."""
+    """The messages in our form by session, without the session's name, which the host wrote into them."""
     found: dict[str | None, list[Message]] = {}
     for chat in flushed:
         rest = {name: value for name, value in chat.additional_kwargs.items() if name != SESSION}
@@ -64,10 +64,10 @@ def _ours(chat: ChatMessage) -> Message | None:
 
 
 def fresh(log: Sequence[Message], flushed: Sequence[Message]) -> list[Message]:
-    """The messages of a flush that the log does not hold yet, with ids that are the same for everybody who asks.
+    """The messages of a flush that are not in the log yet, with ids that are the same for every caller.
 
-    Nothing is fresh if the log holds the flush as one stretch, word for word; else what stands behind the longest
-    beginning of the flush that the log ends with. So a flush may come twice, from two tasks or after a restart.
+    Nothing is new if the log contains the flush as one verbatim stretch; otherwise, if the log ends with the beginning
+    of the flush, the rest is new. So a flush may arrive twice, from two tasks or after a restart.
     """
     held, said = list(map(_words, log)), list(map(_words, flushed))
     size = len(said)
@@ -87,43 +87,43 @@ def _words(message: Message) -> tuple[Any, ...]:
 
 
 PROFILE_RATIO = 0.2
-"""Share of the budget for what was learned of the user."""
+"""Share of the budget for the profile."""
 
 LOOKED_AT = 1000
-"""Messages of a session among which a flush is looked for, the newest ones."""
+"""How many of the newest messages of a session are searched for a flush."""
 
 SESSIONS = 256
-"""Sessions whose present content is kept."""
+"""The number of sessions whose current content is kept."""
 
 Shown: TypeAlias = tuple[tuple[str, int], str]
-"""The turn and what it was shown."""
+"""A turn and the content shown for it."""
 
 _log = logging.getLogger(__name__)
 
 
 class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
-    """Profile, summary of what left the queue, and what is recalled for the user's last words, in marked places.
+    """A memory block with the profile, a summary of flushed turns, and memories recalled for the user's last words.
 
-    What ``Memory`` flushes from its queue is written to the log, in the session of its ``session_id``, once however
-    often it comes. Recall reaches over all sessions of the owner, or only that one; nobody else's. It runs once for
-    each of the user's turns, and no turn that stands in the queue is recalled.
+    Messages that ``Memory`` flushes from its queue are written to the log, in the session of its ``session_id``, and
+    only once if a flush repeats. Recall covers all sessions of the owner, or only this one. It runs once for each user
+    turn, and never returns turns that are still in the queue.
 
-    If the store fails, that is logged and ``Memory`` goes on: what it flushed is kept in this object and written with
-    the next flush or question. No language model is asked while somebody waits.
+    If the store fails, the block logs a warning and ``Memory`` continues: flushed messages are kept in this object and
+    written with the next flush or question. The user never waits for a language model.
 
-    Give ``Memory`` ``insert_method=InsertMethod.USER``. The text then stands before the user's last words, and the
-    prompt up to the turn before stays as it was, so that a provider's cache serves it. With ``InsertMethod.SYSTEM``,
-    its default, the text stands before everything, and each recall changes the prompt from its first line.
+    Create ``Memory`` with ``insert_method=InsertMethod.USER``. The text then comes before the user's last words, and
+    the prompt up to the previous turn does not change, so that the provider's prompt cache works. With the default,
+    ``InsertMethod.SYSTEM``, the text comes first, and each recall changes the prompt from its first line.
 
-    The block keeps within ``token_limit`` by itself. With the ``priority`` of 0 ``Memory`` takes it as it is; with
-    another one it may have it cut further, and cuts a priority of 1 before one of 2.
+    The block itself stays within ``token_limit``. With ``priority`` 0 ``Memory`` uses it unchanged; with other values
+    it may truncate the block, priority 1 before 2.
 
     Attributes:
         tenant, user, agent, url: see `Bound`.
-        k: how many turns are recalled at most; 0 turns recall off.
-        within: recall over all sessions of the owner, ``user``, or the one of the ``Memory`` only, ``session``.
-        token_limit: of the text.
-        profile: about the user; by default what was learned of them. An empty text shows none.
+        k: how many turns to recall; 0 turns recall off.
+        within: ``user`` recalls from all sessions of the owner, ``session`` only from the session of ``Memory``.
+        token_limit: the budget of the text.
+        profile: the text about the user; by default the learned profile. An empty text shows none.
     """
 
     name: str = "hybrid_memory"
@@ -150,7 +150,7 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
             scoped = self._scoped(await self._astore(), session)
             portion = (await self._portion(scoped, turn)).within(self.token_limit, estimate_tokens)
         except HybridMemoryError as error:
-            _log.warning("the conversation goes on without memory: %s", error)
+            _log.warning("the conversation continues without memory: %s", error)
             return ""
         text = portion.text
         self._shown.put(session, ((turn.question, turn.answers), text))
@@ -163,14 +163,14 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
             try:
                 await self._write(session, flushed)
             except HybridMemoryError as error:
-                _log.warning("%d messages of %r are kept and written later: %s", len(flushed), session, error)
+                _log.warning("%d messages of %r are kept and will be written later: %s", len(flushed), session, error)
 
     @checked
     async def atruncate(self, content: Any, tokens_to_truncate: int) -> str | None:
-        """The content with so many tokens less, never with half a line: the worst hits go first, the profile last.
+        """The content shortened by this many tokens, in whole lines: the worst hits go first, the profile last.
 
-        Tokens are those of LlamaIndex's tokenizer, as ``Memory`` counts by default. None if nothing is left, or the
-        text is none of the block's own: it might lose the end of a mark.
+        Tokens are counted by LlamaIndex's tokenizer, the default of ``Memory``. None if nothing is left, or if the
+        content is not from this block: cutting it might break a mark.
         """
         portion = self._portions.get(content) if isinstance(content, str) else None
         if portion is None:
@@ -193,7 +193,7 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
         return Portion(query=turn.question, profile=profile, lines=lines, hits=hits)
 
     async def _write(self, session: str | None, flushed: list[Message]) -> None:
-        """Write a flush, and before it what could not be written yet."""
+        """Write a flush, preceded by messages that could not be written before."""
         with self._lock:
             flushes = [*self._pending.pop(session, []), *([flushed] if flushed else [])]
         try:

@@ -1,7 +1,7 @@
-"""LlamaIndex's `ChatMessage` and our `Message`, either way and without loss.
+"""Convert between LlamaIndex's `ChatMessage` and our `Message` without loss.
 
-A `Message` holds what every framework can read. What it has no field for, or would give back in another form, stands
-verbatim under ``extra["llama_index"]`` as JSON: ``role``, ``blocks``, ``additional_kwargs``.
+A `Message` contains what every framework can read. Values without a field of their own, or that would come back in
+another form, are kept verbatim under ``extra["llama_index"]`` as JSON: ``role``, ``blocks``, ``additional_kwargs``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def json_value(value: Any) -> Any:
     """The value as JSON: bytes as base64, paths and URLs as text, models as dictionaries.
 
     Raises:
-        pydantic_core.PydanticSerializationError: part of it has no form in JSON.
+        pydantic_core.PydanticSerializationError: part of it has no JSON form.
     """
     if isinstance(value, BaseModel):
         value = value.model_dump()
@@ -68,7 +68,7 @@ def to_dict(block: BaseModel) -> dict[str, Any]:
 
 
 def from_dict(data: Mapping[str, Any]) -> Any:
-    """The block that a dictionary stands for; one that LlamaIndex has no block for becomes a text block of its JSON."""
+    """The block that a dictionary describes; one of a type unknown to LlamaIndex becomes a text block of its JSON."""
     try:
         block = _block(_standardised(data))
     except (ValidationError, KeyError, TypeError, AttributeError):
@@ -98,7 +98,7 @@ def _block(data: Mapping[str, Any]) -> Any:
 
 
 def _standardised(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The block in the standard form, from those of OpenAI, Anthropic and older LangChain."""
+    """The block in the standard form, converted from OpenAI's, Anthropic's or older LangChain's."""
     kind = data.get("type")
     if kind is None and isinstance(data.get("text"), str):
         return {**data, "type": "text"}
@@ -124,7 +124,7 @@ def _standardised(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _base64(value: bytes) -> str:
-    """LlamaIndex keeps binary content as base64 already; what comes from a stream is raw."""
+    """Binary content as base64: LlamaIndex keeps it so already, but content from a stream is raw."""
     try:
         base64.b64decode(value, validate=True)
     except ValueError:
@@ -133,7 +133,7 @@ def _base64(value: bytes) -> str:
 
 
 EXTRA = "llama_index"
-"""The key of `Message.extra` that is ours."""
+"""Our key in `Message.extra`."""
 
 UNNAMED = "unnamed"
 """The tool of a call whose name cannot be stored, such as an empty one; the block itself is kept as it is."""
@@ -153,7 +153,7 @@ def from_chat_message(chat: ChatMessage) -> Message:
     Equal means: JSON values are kept; a stream is read, and a model inside ``additional_kwargs`` becomes a dictionary.
 
     Raises:
-        InvalidMessageError: ``additional_kwargs`` or a block holds what has no form in JSON.
+        InvalidMessageError: ``additional_kwargs`` or a block contains something that has no JSON form.
     """
     try:
         kwargs = json_value(chat.additional_kwargs)
@@ -172,9 +172,9 @@ def from_chat_message(chat: ChatMessage) -> Message:
 
 
 def from_chat_messages(chats: Iterable[ChatMessage], called: dict[str, str]) -> list[Message]:
-    """The messages of a conversation in our form, a tool's result with its name, which LlamaIndex leaves out.
+    """The messages of a conversation in our form; tool results get the tool's name, which LlamaIndex omits.
 
-    ``called`` holds the names by the id of their call, from earlier messages; those of these are added.
+    ``called`` maps call ids of earlier messages to tool names; the calls of these messages are added to it.
     """
     said = []
     for chat in chats:
@@ -190,9 +190,9 @@ def from_chat_messages(chats: Iterable[ChatMessage], called: dict[str, str]) -> 
 
 @checked
 def to_chat_message(message: Message) -> ChatMessage:
-    """The message as LlamaIndex has it, a new one each time; it may come from any framework.
+    """The message in LlamaIndex's form, a new object each time; the original may be from any framework.
 
-    A system message of anybody else than the operator is one of the user, which has the words as a record.
+    A system message that is not the operator's becomes a user message that quotes the words as a record.
     """
     message = as_shown(message)
     mark = message.extra.get(EXTRA)
@@ -229,12 +229,12 @@ def as_messages(chats: Iterable[ChatMessage]) -> list[Message]:
 
 
 def as_chats(messages: Iterable[Message]) -> list[ChatMessage]:
-    """The messages as LlamaIndex has them, new ones each time."""
+    """The messages in LlamaIndex's form, new objects each time."""
     return [to_chat_message(message) for message in messages]
 
 
 def _fields(chat: ChatMessage, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """What the fields of a `Message` can say of it."""
+    """The parts of a chat message that fit into fields of `Message`."""
     role = _role(MessageRole(chat.role))
     content = [block for block in chat.blocks if not isinstance(block, ToolCallBlock)]
     calls = [
@@ -276,7 +276,7 @@ def _blocks(message: Message) -> list[Any]:
 
 
 def _calls_in(kwargs: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The tool calls in ``additional_kwargs``, in OpenAI's form, Anthropic's or LlamaIndex's."""
+    """The tool calls in ``additional_kwargs``, in the form of OpenAI, Anthropic or LlamaIndex."""
     listed = kwargs.get("tool_calls")
     legacy = kwargs.get("function_call")
     items = listed if isinstance(listed, list) else [{"function": legacy}] if isinstance(legacy, dict) else []
@@ -295,6 +295,6 @@ def _calls_in(kwargs: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _call(call_id: Any, name: str, arguments: Any) -> dict[str, Any]:
-    """A tool call in OpenAI's form, whose arguments the core parses if they are text."""
+    """A tool call in OpenAI's form; the core parses its arguments if they are text."""
     given = arguments if isinstance(arguments, dict | str) else {}
     return {"id": storable_name(call_id), "function": {"name": storable_name(name) or UNNAMED, "arguments": given}}

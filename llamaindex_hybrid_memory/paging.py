@@ -1,4 +1,4 @@
-"""MemGPT paging: what a chat memory shows a model that manages its own memory, and what its tools know of that."""
+"""MemGPT paging: prompts for a model that manages its own memory, and what its tools know about them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from hybrid_memory.apps.agent import MEMORY
 from hybrid_memory.errors import InvalidConfigError
 
 READER = "fetch"
-"""The function that reads what a handle names."""
+"""The function that reads the text behind a handle."""
 
 LEAST_PAGED = 450
-"""Tokens of a prompt, so that instructions and full blocks leave a quarter of it to the conversation."""
+"""The smallest budget in which instructions and full blocks leave a quarter to the conversation."""
 
 SESSIONS = 1000
-"""For so many this process remembers what they were shown."""
+"""How many sessions this process remembers, with what their models saw."""
 
 _shown: LruCache[tuple[str, Scope], Mapping[str, Any]] = LruCache(SESSIONS)
 
 
 def settings(paging: bool | PagingConfig, *, k: int | None, token_limit: Any, profile: str | None) -> dict[str, Any]:
-    """The fields of a chat memory; raises `InvalidConfigError` if the prompt is too small for paging."""
+    """The fields of a chat memory; raises `InvalidConfigError` if the budget is too small for paging."""
     config = PagingConfig() if paging is True else None if paging is False else paging
     given = {"k": k, "token_limit": token_limit, "profile": profile, "paging": config}
     if config is None:
@@ -37,9 +37,9 @@ def settings(paging: bool | PagingConfig, *, k: int | None, token_limit: Any, pr
 async def assembled(
     run: Runner, memory: ScopedMemory, query: str | None, config: PagingConfig, url: str, **asked: Any
 ) -> Context:
-    """The prompt with instructions and blocks, for a model that pages its memory itself.
+    """The prompt with instructions and blocks, for a model that pages its own memory.
 
-    The tools of the session find by the URL what the model was shown.
+    The session's tools find by the URL what the model saw.
     """
     blocks = await run.call(memory.blocks)
     context = await run.call(
@@ -57,14 +57,14 @@ async def assembled(
 
 
 def shown_to(url: str, session: Scope) -> Mapping[str, Any]:
-    """What is known of a call of a session's model, as fields of `hybrid_memory.tools.tool.Call`.
+    """What is known about a call by a session's model, as fields of `hybrid_memory.tools.tool.Call`.
 
-    The revisions of the blocks that it saw last, and the turns that it answers; nothing if another process showed them.
+    The revisions of the blocks it saw last, and the turns it answers; empty if its prompt came from another process.
     """
     return _shown.get((url, session)) or {}
 
 
 def _asking(messages: Sequence[Message]) -> tuple[str, ...]:
-    """Ids of the user's turns at the end; what the memory says stands there in the user's place."""
+    """The ids of the user turns at the end; texts of the memory appear there as user messages too."""
     last = takewhile(lambda message: message.role is Role.USER, reversed(messages))
     return tuple(message.id for message in last if message.id and "event" not in message.extra)

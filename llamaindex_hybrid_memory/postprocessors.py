@@ -1,4 +1,4 @@
-"""The nodes of any retriever, ranked by meaning and words, or shortened to a token budget."""
+"""Postprocessors that rank any retriever's nodes by meaning and words, or shorten them to a token budget."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEDIA = ("image", "image_path", "image_url", "image_resource", "audio_resource",
 
 
 class MemoryPostprocessor(BaseNodePostprocessor):
-    """What works with a memory's models on nodes that it does not hold; serialised with the URL of its store."""
+    """A postprocessor that applies a memory's models to any nodes; serialised with the URL of its store."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -67,13 +67,13 @@ class MemoryPostprocessor(BaseNodePostprocessor):
 
 
 def asked(bundle: QueryBundle | None) -> str | None:
-    """The question; None without one, or where it is empty."""
+    """The question; None if there is none, or if it is empty."""
     query = None if bundle is None else checked_text("the query", bundle.query_str)
     return query if query and query.strip() else None
 
 
 def annotated(node: BaseNode, **metadata: Any) -> BaseNode:
-    """A copy with this beside its metadata, neither embedded nor shown to a language model."""
+    """A copy with these values added to its metadata, neither embedded nor shown to a language model."""
     return node.model_copy(
         update={
             "metadata": {**node.metadata, **metadata},
@@ -84,28 +84,28 @@ def annotated(node: BaseNode, **metadata: Any) -> BaseNode:
 
 
 class HybridScorePostprocessor(MemoryPostprocessor):
-    """Ranks the nodes of any retriever: ``0.7 * vector + 0.3 * text``, by the memory's embedder and BM25.
+    """A postprocessor that ranks any retriever's nodes: ``0.7 * vector + 0.3 * text``, by embedder and BM25.
 
-    The nodes come back best first, as copies with that score, and ``score``, ``why`` and ``signals`` in their metadata,
-    which no language model is shown. What is scored is a node's text with the metadata that it has embedded. Without a
-    question, or with an empty one, the order stays.
+    The nodes come back best first, as copies with this score, and with ``score``, ``why`` and ``signals`` in their
+    metadata, hidden from language models. A node is scored by its text and the metadata that it embeds. Without a
+    question, or with an empty one, the order does not change.
 
-    It is the one postprocessor for recency and for diversity too: give ``weights`` a recency, or a ``diversity`` (MMR).
+    Use it for recency and diversity too: give ``weights`` a recency, or set ``diversity`` (MMR).
 
     Attributes:
         memory: an open memory; nothing is stored in it.
-        url: of a store, instead of an open memory; by default one in memory with the default embedder.
-        top_n: the most nodes; None is all.
-        weights: of vector, text and recency; see `HybridMemory.score`.
-        diversity: towards 1, nodes that repeat better ones fall back; the configured one by default.
-        time_key: metadata with the time of a node, an instant or ISO 8601, for weights with a recency.
-        use_embeddings: take the embeddings that nodes bring, which must be from the memory's embedder; those of nodes
-            without one, or all where this is False, are made.
+        url: the URL of a store, instead of an open memory; by default a store in memory with the default embedder.
+        top_n: how many nodes to return; None returns all.
+        weights: the weights of vector, text and recency; see `HybridMemory.score`.
+        diversity: towards 1, nodes that repeat better ones rank lower; by default as configured.
+        time_key: the metadata key of a node's time, a datetime or ISO 8601, for weights with recency.
+        use_embeddings: use the nodes' own embeddings, which must be from the memory's embedder; missing ones, or all if
+            this is False, are computed.
 
     Raises:
         InvalidConfigError: ``memory`` and ``url`` are both given.
-        pydantic.ValidationError: another argument is wrong or unknown.
-        InvalidInputError: as nodes are ranked, a node's embedding is of another width than the memory's embedder makes.
+        pydantic.ValidationError: another argument is invalid or unknown.
+        InvalidInputError: when ranking, a node's embedding has another dimension than those of the memory's embedder.
     """
 
     top_n: int | None = Field(default=None, ge=1)
@@ -140,7 +140,7 @@ class HybridScorePostprocessor(MemoryPostprocessor):
     def _explained(self, nodes: Sequence[NodeWithScore], error: InvalidInputError) -> InvalidInputError:
         if not self.use_embeddings or all(one.node.embedding is None for one in nodes):
             return error
-        hint = "embeddings of nodes must be from the memory's embedder: give it the same one, or use_embeddings=False"
+        hint = "embeddings of nodes must be from the memory's embedder: use the same embedder, or use_embeddings=False"
         return InvalidInputError(f"{error}; {hint}")
 
 
@@ -159,23 +159,23 @@ def _ranked(nodes: Sequence[NodeWithScore], found: Sequence[Scored]) -> list[Nod
 
 
 class CompressionPostprocessor(MemoryPostprocessor):
-    """Shortens nodes to a token budget that their texts share; those of which nothing fits are left out.
+    """A postprocessor that shortens nodes to a shared token budget and drops those of which nothing fits.
 
-    The nodes come back in their order, as copies with their ids, scores and metadata, and with ``original_tokens`` and
-    ``compressed_tokens``, which no language model is shown. Metadata that a prompt shows beside a text is not counted.
-    Nodes with a picture, sound or film stay, whatever is left of their words.
+    The nodes come back in their original order, as copies with ids, scores and metadata, and with ``original_tokens``
+    and ``compressed_tokens``, hidden from language models. Metadata that a prompt shows with a text is not counted.
+    Nodes with images, audio or video are always kept, whatever is left of their words.
 
     Attributes:
         memory: an open memory; nothing is stored in it.
-        url: of a store, instead of an open memory; by default one in memory with the default settings.
-        max_tokens: of all texts together, by the memory's token counter.
+        url: the URL of a store, instead of an open memory; by default a store in memory with the default settings.
+        max_tokens: the budget of all texts together, by the memory's token counter.
         how: ``extractive`` keeps whole sentences, ``anchored`` notes, ``llmlingua`` words; see `HybridMemory.condense`.
-        weights: of vector and text for the question; words alone by default, see `HybridMemory.condense`.
+        weights: the weights of vector and text for the question; text alone by default, see `HybridMemory.condense`.
 
     Raises:
         InvalidConfigError: ``memory`` and ``url`` are both given.
-        pydantic.ValidationError: another argument is wrong or unknown.
-        InvalidInputError: as nodes are shortened, the memory has no compressor for ``llmlingua``.
+        pydantic.ValidationError: another argument is invalid or unknown.
+        InvalidInputError: when shortening, the memory has no compressor for ``llmlingua``.
     """
 
     max_tokens: int = Field(default=1000, ge=1)

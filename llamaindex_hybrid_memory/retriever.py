@@ -1,4 +1,4 @@
-"""What a memory recalls, as the nodes of a LlamaIndex retriever."""
+"""A LlamaIndex retriever of memories."""
 
 from __future__ import annotations
 
@@ -18,35 +18,34 @@ from hybrid_memory.errors import InvalidConfigError
 from llamaindex_hybrid_memory.bound import Bound
 
 UNSEEN = ["score", "confidence", "why", "signals", "sources", "kind", "session", "space"]
-"""Metadata that says nothing to a language model."""
+"""Metadata hidden from language models."""
 
 _USUAL = frozenset((Origin.USER, Origin.ASSISTANT))
 
 
 class HybridMemoryRetriever(BaseRetriever):
-    """The turns and facts that answer a question best, of all sessions of a user.
+    """A retriever of the turns and facts that answer a question best, from all sessions of a user.
 
-    A node has the words as its text; an id of its own, from the event behind it and its place in the log; and as
-    metadata the caller's own, and beside them, in their place where they have the same name: ``score``,
-    ``confidence``, ``why``, ``signals``, ``speaker``, ``at`` (ISO 8601), ``sources`` (ids of events), ``kind``,
-    ``session``; of a shared space also ``space`` and ``author``. A language model is shown the speaker, the time, the
-    author and the caller's own; what is embedded is the words alone, as in the memory.
+    A node contains the words; an id made from its event and log position; and as metadata your own values plus,
+    replacing values of the same name: ``score``, ``confidence``, ``why``, ``signals``, ``speaker``, ``at`` (ISO 8601),
+    ``sources`` (ids of events), ``kind``, ``session``; from a shared space also ``space`` and ``author``. A language
+    model sees the speaker, the time, the author and your own values; only the words are embedded, as in the memory.
 
     An empty question finds nothing.
 
     Args:
         memory: an open memory.
-        url: where the store is, instead of an open memory; opened with the first use.
-        user, tenant, agent: whose memory it is; at least one.
+        url: the URL of a store, instead of an open memory; opened on first use.
+        user, tenant, agent: the owner; at least one of them.
         session: the conversation, for ``within="session"``.
-        similarity_top_k: the most nodes.
-        similarity_cutoff: only nodes with this confidence, in [0, 1]; the ``min_confidence`` of `ScopedMemory.recall`.
-            A node's ``score`` tells only how it stands among those that were found.
+        similarity_top_k: how many nodes to return.
+        similarity_cutoff: return only nodes with at least this confidence, in [0, 1]; the ``min_confidence`` of
+            `ScopedMemory.recall`. A node's ``score`` only ranks it among the nodes found.
         within, kinds, categories, since, until, metadata, weights, spaces, origins: as in `ScopedMemory.recall`.
-        callback_manager: LlamaIndex's.
+        callback_manager: LlamaIndex's callback manager.
 
     Raises:
-        InvalidScopeError: none of user, tenant and agent.
+        InvalidScopeError: none of user, tenant and agent is given.
         InvalidConfigError: ``memory`` and ``url`` are both given, or an argument is out of range.
     """
 
@@ -90,7 +89,7 @@ class HybridMemoryRetriever(BaseRetriever):
 
 
 class _Recall(Bound):
-    """Whose memory is asked, and the arguments of recall."""
+    """The owner and the arguments of recall."""
 
     session: str | None = None
     similarity_top_k: int = Field(default=10, ge=1)
@@ -127,9 +126,9 @@ class _Recall(Bound):
 
 
 class _Remembered(TextNode):
-    """A memory; the same one whatever the question gave it as its score.
+    """A node whose hash does not depend on its score.
 
-    Fusion retrievers add up and count nodes by their hash, of which metadata would be a part.
+    Fusion retrievers identify nodes by their hash, which would otherwise include the metadata.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""How a session comes to show a given conversation: which messages of its log serve again, which are written."""
+"""Make a session show a given conversation: which messages of its log are reused, and which are written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from llamaindex_hybrid_memory.messages import to_chat_message
 
 
 async def show(run: Runner, session: ScopedMemory, wanted: Sequence[Message]) -> None:
-    """Let a session show these messages, and write those that it lacks."""
+    """Make a session show these messages, writing those that it does not have."""
     log = await run.call(session.history)
     change = revision(log, without_notices(await run.call(session.conversation)), wanted)
     await run.call(session.remember, change.fresh)
@@ -20,17 +20,17 @@ async def show(run: Runner, session: ScopedMemory, wanted: Sequence[Message]) ->
 
 
 class Revision(NamedTuple):
-    """What makes a session show other messages."""
+    """The changes that make a session show other messages."""
 
     fresh: list[Message]  # to be written, with their ids
     keep: list[str] | None  # ids of all that it then shows, in the order of the log; None if no reset is needed
 
 
 def revision(log: Sequence[Message], shown: Sequence[Message], wanted: Sequence[Message]) -> Revision:
-    """How a session shows exactly the wanted messages.
+    """The changes after which a session shows exactly the wanted messages.
 
-    Those that begin the wanted ones and stand in the log in this order serve again; the others are written, since a
-    session shows its messages in the order of the log. The ids of the wanted ones don't count.
+    Leading messages that are in the log in this order are reused; the others are written, since a session shows its
+    messages in log order. The ids of the wanted messages are ignored.
     """
     held = [_key(message) for message in log]
     keys = [_key(message) for message in wanted]
@@ -45,7 +45,7 @@ def revision(log: Sequence[Message], shown: Sequence[Message], wanted: Sequence[
 
 
 def _found(held: Sequence[str], keys: Sequence[str], begun: Sequence[int]) -> list[int]:
-    """Rows of the log that hold the first of the keys in this order, after those that are known."""
+    """The log rows that match the first keys in this order, after the known rows."""
     rows = list(begun)
     for key in keys[len(rows) :]:
         try:
@@ -56,12 +56,12 @@ def _found(held: Sequence[str], keys: Sequence[str], begun: Sequence[int]) -> li
 
 
 def _key(message: Message) -> str:
-    """The same for messages that LlamaIndex cannot tell apart."""
+    """A key that is equal for messages that LlamaIndex cannot tell apart."""
     return to_chat_message(message).model_dump_json()
 
 
 def message_id(message: Message) -> str:
-    """The id of a message that the log gave back."""
+    """The id of a message read from the log."""
     if message.id is None:
         raise ValueError(f"a message of the log has an id: {message!r}")
     return message.id

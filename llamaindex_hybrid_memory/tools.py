@@ -19,35 +19,36 @@ from llamaindex_hybrid_memory.paging import shown_to
 from llamaindex_hybrid_memory.tracing import shown_to_handlers
 
 BY_DEFAULT = tuple(function.name for function in PAGING_FUNCTIONS if function is not SEND)
-"""Of the functions for paging; in an agent the user reads the model's own answer."""
+"""The paging functions by default; in an agent the user reads the model's own answer."""
 
 
 class HybridMemoryToolSpec(BaseToolSpec):
-    """Tools by which a model remembers, recalls, updates, forgets and reads on itself, or pages its memory.
+    """Tools with which a model can remember, recall, update, forget and read more, or page its memory.
 
-    They answer wrong arguments and handles with a text that says how to do it right, as a `ToolOutput` with
-    ``is_error``, so that the model can mend its call. What a tool notes belongs to the user and to no session: it is
-    recalled everywhere, and parts no tool call from its result in the conversation.
+    Invalid arguments and handles are answered with a text that says how to correct the call, as a `ToolOutput` with
+    ``is_error``. Notes belong to the user, not to a session: every session can recall them, and they never come between
+    a tool call and its result.
 
-    The object is made for one owner, and no argument of a model can change that. The store behind a URL is opened with
-    the first call.
+    The owner is fixed when you create the object; a model cannot change it by any argument. The store at a URL is
+    opened on the first call.
 
     Args:
-        user, tenant, agent: whose memory it is; at least one.
-        session: the conversation, for handles of a stretch of it.
-        url: of the store, or the path of a YAML file; what has the same URL in one process shares it.
-        memory: instead of ``url``; the caller closes it.
-        paging: give the functions of MemGPT instead: to edit the blocks of working context, which are made if there are
-            none, to keep and search notes, to search what was said. In the session of a
-            ``HybridChatMemory(paging=True)`` a block is only written anew from what the model was shown.
-        token_limit: of the prompt, with ``paging``: no answer takes more of it than an eighth. By default as the memory
-            was configured.
-        names: only these tools, such as ``memory_recall``; by default all, but for ``send_message``, which ends a run.
+        user, tenant, agent: the owner; at least one of them.
+        session: the conversation, for handles of its stretches.
+        url: the URL of the store, or the path of a YAML file; objects with the same URL in one process share the store.
+        memory: an open memory instead of ``url``; you close it.
+        paging: provide the MemGPT functions instead: edit the blocks of working context, which are created if there are
+            none, keep and search notes, and search the conversation. In the session of a
+            ``HybridChatMemory(paging=True)`` the model can rewrite a block only if it saw the current version.
+        token_limit: the budget of the prompt, with ``paging``: an answer takes at most an eighth of it. By default as
+            configured for the memory.
+        names: the tools to provide, such as ``memory_recall``; by default all except ``send_message``, which ends a
+            run.
 
     Raises:
-        InvalidScopeError: nobody is named.
+        InvalidScopeError: no owner is named.
         InvalidConfigError: ``url`` and ``memory`` are both given.
-        InvalidInputError: a name is no tool's.
+        InvalidInputError: there is no tool of that name.
     """
 
     @checked
@@ -80,14 +81,14 @@ class HybridMemoryToolSpec(BaseToolSpec):
         spec_functions: Sequence[str | tuple[str, str]] | None = None,
         func_to_metadata_mapping: Mapping[str, ToolMetadata] | None = None,
     ) -> list[FunctionTool]:
-        """The tools, each with both faces.
+        """The tools, each callable blocking and async.
 
         Args:
-            spec_functions: names, or pairs whose first is a name; by default all of this object.
-            func_to_metadata_mapping: for a name, another description for the model.
+            spec_functions: names, or pairs that begin with a name; by default all tools of this object.
+            func_to_metadata_mapping: other descriptions for the model, by tool name.
 
         Raises:
-            InvalidInputError: a name is no tool's.
+            InvalidInputError: there is no tool of that name.
         """
         names = [one if isinstance(one, str) else one[0] for one in spec_functions or self.spec_functions]
         descriptions = func_to_metadata_mapping or {}
@@ -95,13 +96,13 @@ class HybridMemoryToolSpec(BaseToolSpec):
 
 
 class ToolOwner(SessionBound):
-    """Whose memory tools work on."""
+    """The owner and store that tools work on."""
 
     paging: bool = False
     sized: bool = False  # their answers keep within the share of a prompt that is shown whole
 
     async def _run(self, run: Runner, /, tool: MemoryTool, given: Mapping[str, Any]) -> Answer:
-        """What the tool answers."""
+        """The tool's answer."""
         store = await run.call(self._store)
         memory = self._scoped(store, self.session)
         if self.paging:
@@ -120,7 +121,7 @@ class ToolOwner(SessionBound):
 
 
 class MemoryFunctionTool(FunctionTool):
-    """A tool of a memory. Copied or pickled, it finds the memory by its URL, see `Bound`."""
+    """A tool of a memory. A copy or pickle finds the memory by its URL, see `Bound`."""
 
     made_of: tuple[MemoryTool, ToolOwner]
 
@@ -133,7 +134,7 @@ class MemoryFunctionTool(FunctionTool):
 
 
 def function_tool(tool: MemoryTool, owner: ToolOwner, described: ToolMetadata | None = None) -> FunctionTool:
-    """The tool for LlamaIndex, with both faces; ``described`` replaces our description of it."""
+    """The tool for LlamaIndex, callable blocking and async; ``described`` replaces our description."""
     metadata = described or ToolMetadata(
         name=tool.name, description=tool.description, fn_schema=tool.arguments, return_direct=tool is SEND
     )

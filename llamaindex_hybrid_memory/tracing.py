@@ -1,4 +1,4 @@
-"""What a memory does, as events and spans of LlamaIndex's instrumentation."""
+"""Traces of a memory's work as events and spans of LlamaIndex's instrumentation."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _NO_ARGUMENTS = inspect.signature(lambda: None).bind()
 
 
 def shown_to_handlers() -> AbstractContextManager[None]:
-    """Within it, what memories do is shown to the handlers of LlamaIndex's instrumentation, if there are any.
+    """A context manager that reports the memory's work to the handlers of LlamaIndex's instrumentation, if any.
 
-    Each operation is a span such as ``hybrid_memory.compact-ID``, with its attributes as tags; in that of a recall
-    stand a `RetrievalStartEvent` and a `RetrievalEndEvent`. Query and words are shown only with the memory's setting
+    Each operation is a span such as ``hybrid_memory.compact-ID``, with its attributes as tags; the span of a recall
+    contains a `RetrievalStartEvent` and a `RetrievalEndEvent`. Query and words appear only with the memory's setting
     ``trace_content``.
     """
     return listening(_told) if _watched() else nullcontext()
@@ -71,7 +71,7 @@ def _parent(token: object) -> str | None:
 
 
 def _nodes(hits: Sequence[Hit], *, shown: bool) -> list[NodeWithScore]:
-    """The hits as nodes; unless they are shown, with handle, scores, kind and length in place of words."""
+    """The hits as nodes; if content is hidden, with handle, scores, kind and length instead of words."""
     return [node(hit) if shown else _hidden(hit) for hit in hits]
 
 

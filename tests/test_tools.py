@@ -77,7 +77,7 @@ def test_an_update_says_what_it_did_not_touch(alice: ScopedMemory, use: Use) -> 
     alice.remember("I live in Berlin and I am vegetarian.")
     alice.remember("I live in Lisbon.")
     told = use(alice, "update", handle="#1", text="I live in Lisbon.")
-    assert told.text.endswith(" What stands from there: user · diet: vegetarian.")
+    assert told.text.endswith(" Still known from there: user · diet: vegetarian.")
     assert {str(fact) for fact in alice.facts()} == {"user · home: Lisbon", "user · diet: vegetarian"}
     assert "already" not in use(alice, "remember", text="I live in Berlin and I am vegetarian.").text
 
@@ -125,8 +125,10 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("update", {"handle": "#99", "text": "b"}, "has no event with"),
     ("update", {"handle": "#1-2", "text": "b"}, "is a range"),
     ("update", {"handle": "#1", "text": " "}, "empty"), ("forget", {"handles": []}, "at least 1"),
-    ("forget", {"handles": ["#1", "everything"]}, "no handle"), ("forget", {"handles": ["#99"]}, "has no event with"),
-    ("forget", {"handles": ["#1"], "code": "yes"}, "does not belong"), ("expand", {"handle": "the first"}, "no handle"),
+    ("forget", {"handles": ["#1", "everything"]}, "not a handle"),
+    ("forget", {"handles": ["#99"]}, "has no event with"),
+    ("forget", {"handles": ["#1"], "code": "yes"}, "does not match"),
+    ("expand", {"handle": "the first"}, "not a handle"),
     ("expand", {"handle": "#9-3"}, "ascend"), ("expand", {"handle": "#1-99999999"}, "ascend"),
     ("fetch", {"handle": "#1", "where": "900-901"}, "lines"), ("fetch", {"handle": "#1", "pattern": "("}, "pattern"),
     *(("fetch", {"handle": name}, "") for name in ("#4-2", "#700-800", "12 to 40", "#0-0")),

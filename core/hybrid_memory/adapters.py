@@ -1,7 +1,7 @@
-"""What adapters of agent frameworks build on beside the verbs; applications need none of it.
+"""Building blocks for adapters of agent frameworks; applications do not need them.
 
 An adapter writes each method once, as a coroutine over a `Runner` that makes its calls with ``await run.call(...)``;
-`faces` makes the blocking method and its async twin of it.
+`faces` turns it into the blocking method and its async twin.
 """
 
 from __future__ import annotations
@@ -91,20 +91,20 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 SPARE = 3
-"""Times as many hits are recalled, to make up for what is no memory."""
+"""How many times more hits are recalled, to make up for those that are not memories."""
 
 ORIGIN = "hybrid_memory_origin"
-"""The key under which a framework's message says its origin, where that is lower than its role tells."""
+"""The key for a message's origin in a framework's message, if it is lower than its role implies."""
 
 new_id = TimeOrderedIds()
-"""A new id, which sorts behind those made before."""
+"""A new id, which sorts after all earlier ones."""
 
 
 class TwinRunner(InlineRunner):
-    """Awaits the async twin of each function: ``arecall`` for ``recall``, so that the core decides where it runs."""
+    """Awaits each function's async twin, ``arecall`` for ``recall``, so that the core decides where it runs."""
 
     async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of the twin, which stands beside the function in its object or module."""
+        """The result of the twin, which is in the same object or module as the function."""
         name, owner = function.__name__, getattr(function, "__self__", None)
         private = "_" * name.startswith("_")
         beside = sys.modules[function.__module__] if owner is None else owner
@@ -118,9 +118,9 @@ TWINS = TwinRunner()
 def faces(
     flow: Callable[Concatenate[S, Runner, P], Coroutine[Any, Any, T]],
 ) -> tuple[Callable[Concatenate[S, P], T], Callable[Concatenate[S, P], Coroutine[Any, Any, T]]]:
-    """The blocking method and its async twin: of ``_get(self, run, /, ...)`` the methods ``get`` and ``aget``.
+    """The blocking method and its async twin: ``get`` and ``aget`` from ``_get(self, run, /, ...)``.
 
-    What callers give is checked by the signature: `InvalidInputError`.
+    Arguments are checked against the signature; an invalid one raises `InvalidInputError`.
     """
     arguments = Arguments(flow, own=2)
 
@@ -134,9 +134,9 @@ def faces(
 async def recollect(
     run: Runner, memory: ScopedMemory, query: str, /, *, k: int, shown: Collection[str], **options: Any
 ) -> list[Hit]:
-    """At most k turns that fit a question, best first; none for small talk.
+    """At most k turns that are relevant to a question, best first; none for small talk.
 
-    ``shown`` are texts, or ids of messages, that stand in the prompt anyway; ``options`` are those of recall.
+    ``shown`` are texts, or ids of messages, that are in the prompt already; ``options`` are arguments of recall.
     """
     if not k or not query or asks_nothing(query):
         return []
@@ -161,7 +161,7 @@ async def _recollected(
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """What is put into somebody else's prompt: hits for the query, a profile, summary lines, oldest first."""
+    """The memory's part of a framework's prompt: hits for the query, a profile, and summary lines, oldest first."""
 
     query: str = ""
     profile: str = ""
@@ -170,14 +170,14 @@ class Portion:
 
     @property
     def text(self) -> str:
-        """What changes seldom first: profile, summary, recalled turns, each in a marked place of its own."""
+        """Profile, summary and recalled turns, each in its own marked place; what changes least comes first."""
         chinese = language_of("".join(line.text for line in self.lines)) == "zh"
         parts = Parts(profile=self.profile, summary=written(self.lines, chinese=chinese, handles=False))
         recalled = memory_mark(memory_note(self.hits, self.query), PromptConfig())
         return "\n\n".join(part for part in (parts.standing, recalled) if part)
 
     def within(self, max_tokens: int, count: Callable[[str], int]) -> Portion:
-        """As much as fits, in whole lines: the worst hits go first, then old lines of the summary, then the profile."""
+        """The portion that fits, in whole lines: the worst hits go first, then old summary lines, then the profile."""
         left = self
         while left.text and count(left.text) > max_tokens:
             left = left._less()
@@ -192,19 +192,19 @@ class Portion:
 
 
 def without_notices(messages: Sequence[Message]) -> list[Message]:
-    """The messages without those by which the memory itself speaks to a model."""
+    """The messages without those that the memory itself addressed to a model."""
     return [message for message in messages if message.event not in (PRESSURE, STOPPED)]
 
 
 def checked_blocks(texts: Mapping[str, str] | None) -> dict[str, str]:
-    """Texts of blocks by label; raises `InvalidInputError` for a label or text that no block can have."""
+    """Texts of blocks by label; raises `InvalidInputError` for a label or text that a block cannot have."""
     for label, text in (texts or {}).items():
         checked_length(checked_label(label), checked_text("a block", text), MAX_CHARS)
     return dict(texts or {})
 
 
 def lowered(role: Role, origin: Any) -> dict[str, Origin]:
-    """The field that says so, if this is an origin that a message of this role may have."""
+    """The ``origin`` field for a message, if its role may have this origin; otherwise empty."""
     try:
         return {} if origin is None else {"origin": Message(role=role, content="-", origin=origin).spoken_by}
     except InvalidMessageError:
@@ -212,7 +212,7 @@ def lowered(role: Role, origin: Any) -> dict[str, Origin]:
 
 
 def storable_name(value: Any) -> str | None:
-    """The name or id as it is; None for what the log cannot take as one."""
+    """The name or id unchanged; None if the log cannot store it."""
     try:
         return None if value is None else check_name("a name or id", value)
     except ValueError:

@@ -1,8 +1,8 @@
-"""What callers give to verbs, checked by the types in the signature before anything is done.
+"""Check the arguments of public methods against the types in the signature before anything is done.
 
-Whole numbers have 64 bits, and are no booleans; more than that is as much as that, except among values by name.
-Instants and durations stay so far from the ends of the calendar that they can be brought to UTC and added up. Texts,
-numbers and collections are of Python's own types afterwards, whatever a subclass says of itself.
+Whole numbers have 64 bits and are not booleans; larger ones are clamped, except among values by name. Datetimes and
+durations must be far enough from the ends of the calendar to convert and add them. Afterwards texts, numbers and
+collections have Python's own types, even if they were subclasses.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_ITEMS = 100_000
-"""Elements of an iterator, which may have no end."""
+"""The most elements read from an iterator, which may be endless."""
 
 _OF_SCOPES = ("tenant", "user", "agent", "session")
 
 Check: TypeAlias = Callable[[Any], Any]
-"""The value as it goes on; raises `_RefusedError`."""
+"""The value as passed on; raises `_RefusedError`."""
 
 
 class _RefusedError(Exception):
-    """What a value must be."""
+    """The description of what a value must be."""
 
 
 class Arguments:
-    """The arguments of a function, checked by its signature, which is read when they are first checked.
+    """A checker for the arguments of a function, by its signature, which is read at the first check.
 
     Args:
-        function: with annotations; those that name nothing here, protocols and type variables are not checked.
-        own: its parameters in front that are not the caller's.
-        error: what is raised; by default `InvalidInputError`.
+        function: a function with annotations; unknown names, protocols and type variables are not checked.
+        own: how many leading parameters do not come from the caller.
+        error: the error to raise; by default `InvalidInputError`.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Arguments:
         self._names: list[str] = []
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments as they go on; too many, too few and unknown ones are left to the call."""
+        """The arguments as passed on; too many, too few and unknown ones are left to the call itself."""
         checks = self._read() if self._checks is None else self._checks
         if args:
             # Those beyond the last parameter, which the call refuses, are not even looked at.
@@ -97,7 +97,7 @@ class Arguments:
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
-    """A function, or a method by its ``self`` or ``cls``, whose arguments are checked."""
+    """A decorator that checks the arguments of a function, or of a method, recognised by ``self`` or ``cls``."""
     own = int(next(iter(signature(function).parameters), "") in ("self", "cls"))
     arguments = Arguments(function, own=own)
 
@@ -110,7 +110,7 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def _awaited(call: Callable[P, Any]) -> Callable[P, Any]:
-    """The call of a coroutine function as one, which frameworks tell by its kind."""
+    """A wrapper that is itself a coroutine function, since frameworks check for that."""
 
     @wraps(call)
     async def twin(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -120,7 +120,7 @@ def _awaited(call: Callable[P, Any]) -> Callable[P, Any]:
 
 
 def check_fields(record: object) -> None:
-    """Check what a frozen dataclass was made with, in its ``__post_init__``; raises `InvalidInputError`."""
+    """Check the fields of a frozen dataclass, in its ``__post_init__``; raises `InvalidInputError`."""
     kind = type(record)
     arguments = _of_records.get(kind) or _of_records.setdefault(kind, Arguments(kind.__init__))
     _, named = arguments((), {name: getattr(record, name) for name in kind.__dataclass_fields__})  # type: ignore[attr-defined]
@@ -140,7 +140,7 @@ def _type_of(parameter: Parameter, function: Callable[..., Any]) -> Any:
 
 
 def _check_of(hint: Any, *, among: bool = False) -> Check:
-    """The check of a type; ``among`` is that of values by name, where a number is taken as it is."""
+    """The check of a type; ``among`` is for values by name, where numbers are not clamped."""
     if hint is int and among:
         return _exact_integer
     if hint in _PLAIN:
@@ -366,7 +366,7 @@ _NAMES = {
 
 
 def _described(hint: Any) -> str:  # noqa: PLR0911 - one for each kind
-    """A type as an error message calls it."""
+    """The name of a type in error messages."""
     if get_origin(hint) is Callable:
         return "callable"
     parts = get_args(hint)

@@ -1,8 +1,8 @@
-"""What the HTML of a notebook is made of: tables, stacked bars, details, and texts that stay texts.
+"""HTML for notebooks: tables, stacked bars, details, and escaped texts.
 
-Colours are translucent and the words take the page's own, so that all of it is legible on light and dark ground and in
-print. Tiers and signals have the hues of Okabe and Ito (https://jfly.uni-koeln.de/color/), which the colour-blind tell
-apart; each also has its name beside it.
+Colours are translucent and text has the page's colour, so that everything is legible on light and dark backgrounds and
+in print. Tiers and signals have the hues of Okabe and Ito (https://jfly.uni-koeln.de/color/), which colour-blind people
+can distinguish; each is also labelled.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from html import escape
 
 CONTEXT, SEMANTIC, EPISODIC, PLAIN = "0,114,178", "0,158,115", "230,159,0", "128,128,128"
-"""The hues of the tiers, and of what is of none."""
+"""The hues of the tiers, and of parts without a tier."""
 
 STRONG, FAINT = 0.75, 0.16
-"""How much of a hue is laid on the ground: of a bar, and under words."""
+"""The opacity of a hue: in a bar, and behind text."""
 
 LINES = {"": (), "/": (135,), "\\": (45,), "|": (90,), "-": (0,), "x": (45, 135)}
 """The angles, in degrees, of the gradients that draw each hatch."""
@@ -30,9 +30,9 @@ _CELL = "text-align:left;vertical-align:top;padding:.2em .7em .2em 0;border-bott
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a bar: what it stands for, its share of the whole bar in [0, 1], its hue, a note, and a hatch.
+    """A segment of a bar: its label, its share of the bar in [0, 1], its hue, a note, and a hatch.
 
-    The hatch is one of `LINES`, for those who cannot tell the hues apart and for print; empty for none.
+    The hatch is one of `LINES`, for readers who cannot distinguish the hues and for print; empty for none.
     """
 
     label: str
@@ -43,7 +43,7 @@ class Part:
 
     @property
     def ground(self) -> str:
-        """As a CSS declaration."""
+        """The background as a CSS declaration."""
         lines = ",".join(
             f"repeating-linear-gradient({angle}deg,currentColor 0 1px,transparent 1px 5px)"
             for angle in LINES[self.hatch]
@@ -52,7 +52,7 @@ class Part:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things: ``1 hit``, ``2,000 hits``."""
+    """A count with its noun: ``1 hit``, ``2,000 hits``."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
@@ -92,7 +92,7 @@ def bar(parts: Iterable[Part], *, width: str = "12em") -> str:
 
 
 def legend(parts: Iterable[Part]) -> str:
-    """The names of the parts beside their hues."""
+    """The names of the parts next to their hues."""
     return " ".join(
         f'<span style="white-space:nowrap;margin-right:.8em"><span style="display:inline-block;width:.8em;height:.8em;'
         f'{part.ground};print-color-adjust:exact"></span> {escape(part.label)} '
@@ -102,7 +102,7 @@ def legend(parts: Iterable[Part]) -> str:
 
 
 def under(hue: str, inner: str, label: str) -> str:
-    """HTML on a ground of this hue, with a label."""
+    """HTML on a background of this hue, with a label."""
     return (
         f'<div style="background:rgba({hue},{FAINT});border-left:.3em solid rgba({hue},{STRONG});padding:.3em .6em;'
         f'margin:.25em 0;white-space:pre-wrap;overflow-wrap:anywhere"><small>{label}</small><br>{inner}</div>'
@@ -110,12 +110,12 @@ def under(hue: str, inner: str, label: str) -> str:
 
 
 def details(summary: str, inner: str) -> str:
-    """HTML that opens at a click."""
+    """HTML that opens on click."""
     return f"<details><summary>{summary}</summary>{inner}</details>"
 
 
 def card(title: str, inner: str) -> str:
-    """A headed block."""
+    """A block with a heading."""
     return f'<div style="max-width:64em"><div><strong>{title}</strong></div>{inner}</div>'
 
 
@@ -125,7 +125,7 @@ Progress = Callable[[int, int], None]
 
 @contextmanager
 def progress_bar(label: str, *, shown: bool | None, unit: str = "turn") -> Iterator[Progress]:
-    """A callback that moves a bar; ``shown`` None shows it when stderr is a terminal."""
+    """A callback that updates a progress bar; by default (None) it is shown if stderr is a terminal."""
     if not (sys.stderr.isatty() if shown is None else shown):
         yield lambda *_: None
         return

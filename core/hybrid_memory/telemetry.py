@@ -1,4 +1,4 @@
-"""The figures of a memory as OpenTelemetry metrics, and what it does as spans."""
+"""OpenTelemetry metrics and spans of a memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OUTCOMES = ("done", "failed", "cancelled", "missed")
 QUANTILES = ("p50", "p95", "p99")
 
 NAMES = {"recall": "search_memory", "remember": "create_memory", "forget": "delete_memory", "embed": "embeddings"}
-"""What the GenAI conventions call an operation; the others have none of theirs and keep our name."""
+"""Names of operations in the GenAI conventions; operations without one keep our name."""
 
 Figures = Callable[[WorkStats], Iterable[tuple[float, dict[str, str]]]]
 
@@ -26,22 +26,22 @@ Figures = Callable[[WorkStats], Iterable[tuple[float, dict[str, str]]]]
 def observe(
     memory: HybridMemory, *, meter_provider: Any = None, tracer_provider: Any = None, content: bool | None = None
 ) -> None:
-    """Let a meter read the memory's figures whenever it collects, and a tracer see what it does from now on.
+    """Export the memory's statistics as OpenTelemetry metrics, and its operations from now on as spans.
 
     ``hybrid_memory.tasks`` by kind and outcome, ``.queued`` and ``.running`` by kind, ``.latency`` in seconds by kind
     and quantile, ``.cache.hits`` and ``.cache.misses`` by cache, ``.model.calls``, ``.model.tokens``,
-    ``.embedding.batches`` and ``.embedding.texts``. A memory that was closed keeps its last figures.
+    ``.embedding.batches`` and ``.embedding.texts``. A closed memory keeps its last values.
 
     Spans follow the GenAI conventions: ``search_memory``, ``create_memory``, ``delete_memory`` and ``embeddings``, with
     ``gen_ai.memory.store.id``, a hash of the memory's URL, and ``gen_ai.memory.record.count``. Others are named
-    ``assemble``, ``compact``, ``learn``, ``index``, ``offload`` and ``digest``. What is ours begins with
-    ``hybrid_memory.``. Work in the background begins a trace of its own.
+    ``assemble``, ``compact``, ``learn``, ``index``, ``offload`` and ``digest``. Our own attributes start with
+    ``hybrid_memory.``. Background work starts its own trace.
 
     Args:
-        memory: open.
-        meter_provider: of the OpenTelemetry API; the global one by default.
-        tracer_provider: the same.
-        content: whether spans show queries, messages, hits, user and session, and the words of errors; by default the
+        memory: an open memory.
+        meter_provider: a meter provider of the OpenTelemetry API; the global one by default.
+        tracer_provider: a tracer provider; the global one by default.
+        content: whether spans contain queries, messages, hits, user and session, and error messages; by default the
             memory's setting ``trace_content``.
 
     Raises:
@@ -66,7 +66,7 @@ def observe(
 
 
 def _spans(tracer: Any, url: str, content: bool | None) -> Tracer:
-    """Makes an OpenTelemetry span of each of ours."""
+    """A tracer that turns each of our spans into an OpenTelemetry span."""
     from opentelemetry.context import Context  # noqa: PLC0415 - optional
     from opentelemetry.trace import Status, StatusCode  # noqa: PLC0415 - optional
 
@@ -102,7 +102,7 @@ def _model(span: Span, store: str) -> dict[str, Any]:
 
 
 def _ours(span: Span) -> dict[str, Any]:
-    """The attributes under their names for OpenTelemetry."""
+    """The attributes under their OpenTelemetry names."""
     ours = {f"hybrid_memory.{name}": value for name, value in span.attributes.items()}
     if span.name == "embed":
         del ours["hybrid_memory.model"]
@@ -112,7 +112,7 @@ def _ours(span: Span) -> dict[str, Any]:
 
 
 def _content(span: Span) -> dict[str, Any]:
-    """What may be private, in the form of the conventions."""
+    """Attributes that may be private, in the form of the conventions."""
     found: dict[str, Any] = {}
     content: Mapping[str, Any] = span.content
     if scope := content.get("scope"):

@@ -1,19 +1,19 @@
-"""LangChain's own memories as methods of the evaluation, each as its documentation sets it up for a budget.
+"""LangChain's own memories as methods of the evaluation, each set up for a budget as its documentation says.
 
 ================================  ====================================================================================
 ``langchain-summarization``       ``SummarizationMiddleware``, called before each model call as ``create_agent`` does
 ``langchain-trim``                ``trim_messages(strategy="last", start_on="human", include_system=True)``
 ``langchain-summary-buffer``      ``ConversationSummaryBufferMemory``
-``langchain-summary``             ``ConversationSummaryMemory``: a summary and no turn word by word
-``langchain-buffer-window``       ``ConversationBufferWindowMemory`` with its five exchanges, whatever they take
+``langchain-summary``             ``ConversationSummaryMemory``: a summary and no verbatim turns
+``langchain-buffer-window``       ``ConversationBufferWindowMemory`` with its five exchanges, whatever their size
 ================================  ====================================================================================
 
-The last three store what the user put in and what the assistant put out. Calls of tools, their results and later system
-messages are shown in the turn that they belong to, and lost after it.
+The last three store the user's input and the assistant's output. Tool calls, their results and later system messages
+are shown in their own turn and lost after it.
 
-None of them has a way back to what it left out. The system messages that a conversation begins with stand in front, as
-an application puts them there; the budgets below are of the rest, `room`. Where there is no model, the `StandIn` is
-shown the conversation alone, not the instructions that LangChain writes for a model.
+None of them can read again what it left out. The initial system messages come first, as in an application; the budgets
+below are for the rest, `room`. Without a model, the `StandIn` sees only the conversation, not the instructions that
+LangChain writes for a model.
 """
 
 from __future__ import annotations

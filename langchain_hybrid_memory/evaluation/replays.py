@@ -1,4 +1,4 @@
-"""One conversation with each of LangChain's memories, held within a budget."""
+"""A conversation with each of LangChain's memories, within a budget."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from langchain_hybrid_memory.messages import from_langchain, to_langchain
 
 
 class LangChainReplay(StockReplay):
-    """With the tokens of LangChain's messages, and a model of LangChain's."""
+    """A replay that counts the tokens of LangChain's messages and has a LangChain model."""
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
@@ -56,7 +56,7 @@ class LangChainReplay(StockReplay):
 
 
 class WritingModel(BaseChatModel):
-    """A chat model over the writer of a replay."""
+    """A chat model that answers with the replay's writer."""
 
     _writer: Writer = PrivateAttr()
 
@@ -79,14 +79,14 @@ class WritingModel(BaseChatModel):
         return ChatResult(generations=[ChatGeneration(message=AIMessage(answer))])
 
     def get_num_tokens(self, text: str) -> int:
-        """As the setting counts; LangChain would ask for the tokenizer of GPT-2."""
+        """Tokens as the replay counts them; LangChain would need the tokenizer of GPT-2."""
         return self._writer.count(text)
 
 
 class Summarizing(LangChainReplay):
-    """The state of an agent with `SummarizationMiddleware`; its own settings but for those that depend on the budget.
+    """An agent's state with `SummarizationMiddleware` and its default settings, except those that depend on the budget.
 
-    A question is asked of a copy of the state, which may have to be summarised for it.
+    Questions use a copy of the state, since a question may trigger a summary.
     """
 
     def __init__(self, setting: Setting) -> None:
@@ -122,7 +122,7 @@ class Summarizing(LangChainReplay):
 
 
 class Trimming(LangChainReplay):
-    """A list of messages, of which `trim_messages` shows the newest whole turns."""
+    """A list of messages from which `trim_messages` shows the newest whole turns."""
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
@@ -145,7 +145,7 @@ class Trimming(LangChainReplay):
 
 
 class Classic(LangChainReplay, ABC):
-    """A chain with a classic memory, which is given each turn when the assistant has answered."""
+    """A chain with a classic memory, which receives each turn after the assistant's answer."""
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
@@ -180,21 +180,21 @@ class Classic(LangChainReplay, ABC):
 
 
 class SummaryBuffer(Classic):
-    """`ConversationSummaryBufferMemory`: its limit is of the turns, the summary comes on top."""
+    """`ConversationSummaryBufferMemory`: its limit covers the turns; the summary is extra."""
 
     def _made(self) -> BaseChatMemory:
         return ConversationSummaryBufferMemory(max_token_limit=int(VERBATIM * self._room), **self._writing)
 
 
 class Summary(Classic):
-    """`ConversationSummaryMemory`: writes its summary anew at every turn."""
+    """`ConversationSummaryMemory`: rewrites its summary at every turn."""
 
     def _made(self) -> BaseChatMemory:
         return ConversationSummaryMemory(**self._writing)
 
 
 class Window(Classic):
-    """`ConversationBufferWindowMemory` with its default of five exchanges: it knows no budget."""
+    """`ConversationBufferWindowMemory` with its default of five exchanges; it has no budget."""
 
     def _made(self) -> BaseChatMemory:
         return ConversationBufferWindowMemory(return_messages=True)
@@ -202,7 +202,7 @@ class Window(Classic):
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the warnings that classic memories are deprecated: here they are what is measured."""
+    """Hide the deprecation warnings of classic memories, which are measured here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         yield
@@ -217,7 +217,7 @@ REPLAYS: dict[str, Callable[[Setting], Replay]] = {
     "langchain-summary": Summary,
     "langchain-buffer-window": Window,
 }
-"""By the name of the method."""
+"""The memories by the names of their methods."""
 
 
 def replaying(name: str, setting: Setting) -> AbstractContextManager[Replay]:

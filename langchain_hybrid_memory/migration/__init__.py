@@ -1,4 +1,4 @@
-"""LangChain's own names for memories, over this one: a program comes over by its import line."""
+"""LangChain's memory classes over a hybrid memory: to migrate a program, change its import line."""
 
 from __future__ import annotations
 

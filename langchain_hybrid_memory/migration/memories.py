@@ -1,11 +1,11 @@
-"""LangChain's old memories under their names, over a hybrid memory: for most programs the import line is all to change.
+"""LangChain's old memories under their names, over a hybrid memory: most programs change only their import line.
 
-Whose memory it is, say ``memory=``, ``user=`` and ``session=``, as for `HybridChatMemory`. Without ``memory=`` each
-object has a store of its own that ends with the process, as the old ones did; it is nobody else's, so no owner is
-named then. Arguments that an old class did not know are ignored, as they were.
+Choose the owner with ``memory=``, ``user=`` and ``session=``, as for `HybridChatMemory`. Without ``memory=`` each
+object has a private store that ends with the process, like the old classes; then you cannot name an owner. Unknown
+arguments are ignored, as before.
 
-A ``chat_memory`` that is given is read once, when the object is made: what the session does not hold of it yet is
-appended. A `HybridChatMessageHistory` is used as it is. See docs/langchain-migration.md for what else differs.
+A ``chat_memory`` is read once, when the object is made: messages that the session does not have yet are appended. A
+`HybridChatMessageHistory` is used directly. See docs/langchain-migration.md for other differences.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from langchain_hybrid_memory.history import HybridChatMessageHistory
 from langchain_hybrid_memory.messages import from_langchain, to_langchain
 
 OWNER = {"user": "private", "session": "private"}
-"""Of everything in a private store."""
+"""The user that owns everything in a private store."""
 
 _SCOPE = ("user", "session", "tenant", "agent")
 
@@ -35,14 +35,14 @@ _SCOPE = ("user", "session", "tenant", "agent")
 def placed(arguments: dict[str, Any], *, embedder: Any = None, language_model: Any = None) -> dict[str, Any]:
     """The arguments of a memory, with a new store and its owner if they name no memory.
 
-    Raises `InvalidConfigError` if they name an owner, but no memory that could be theirs.
+    Raises `InvalidConfigError` if they name an owner but no memory.
     """
     if arguments.get("memory") is not None:
         return arguments
     named = [part for part in _SCOPE if arguments.get(part) is not None]
     if named:
         raise InvalidConfigError(
-            f"{named[0]}= says whose part of a memory it is: give memory=open_memory(...) too, or neither of them "
+            f"{named[0]}= names an owner in a memory: give memory=open_memory(...) too, or neither of them "
             "for a store that only this object has and that ends with the process"
         )
     config = MemoryConfig(
@@ -55,7 +55,7 @@ def placed(arguments: dict[str, Any], *, embedder: Any = None, language_model: A
 
 
 class MigratedMemory(SessionMemory):
-    """A session's memory that takes the arguments of an old one."""
+    """A session's memory that takes the arguments of LangChain's old class."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -80,11 +80,11 @@ class MigratedMemory(SessionMemory):
                 self.chat_memory.scoped.follow(known)
 
     _summary_argument: ClassVar[str] = ""
-    """Which argument holds a summary to begin with."""
+    """The argument for an initial summary."""
 
 
 def _where(given: HybridChatMessageHistory, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments, with the memory and the owner of a history that is ours."""
+    """The arguments, with memory and owner taken from a `HybridChatMessageHistory`."""
     scope = given.scoped.scope
     own = {part: getattr(scope, part) for part in ("user", "session", "tenant", "agent")}
     for part, value in {"memory": given.memory, **own}.items():
@@ -94,9 +94,9 @@ def _where(given: HybridChatMessageHistory, arguments: dict[str, Any]) -> dict[s
 
 
 def _known_again(messages: Sequence[BaseMessage]) -> list[Message]:
-    """The messages under ids that follow from what they say, so that reading them again writes nothing.
+    """The messages with ids derived from their content, so that reading them again writes nothing.
 
-    Their positions are no part of the ids: old histories lose their beginning.
+    The ids ignore positions, since old histories lose their beginning.
     """
     repeats: Counter[str] = Counter()
     known = []
@@ -109,9 +109,9 @@ def _known_again(messages: Sequence[BaseMessage]) -> list[Message]:
 
 
 class ConversationBufferMemory(MigratedMemory):
-    """All messages of the session since the last `clear`, as they were said.
+    """All messages of the session since the last `clear`, verbatim.
 
-    The arguments are those of LangChain's class of this name; whose memory it is, see above.
+    Takes the arguments of LangChain's class of this name, and the owner as `HybridChatMemory` does.
     """
 
     @property
@@ -147,7 +147,7 @@ class ConversationBufferMemory(MigratedMemory):
     load_memory_variables, aload_memory_variables = faces(_load_memory_variables)
 
     async def _save_context(self, run: Runner, /, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
-        """Append the turn; see `HybridChatMemory.save_context`. What a chain returns as its history shows it too."""
+        """Append the turn; see `HybridChatMemory.save_context`. The history that the chain returns includes it."""
         await super()._save_context(run, inputs, outputs)
         self._show(inputs, outputs)
 
@@ -160,19 +160,19 @@ class ConversationBufferMemory(MigratedMemory):
 
     @property
     def _rounds(self) -> int | None:
-        """How many turns of the user are shown; None is all."""
+        """How many user turns are shown; None is all."""
         return None
 
     @property
     def _reach(self) -> tuple[int | None, int]:
-        """How many messages to read, and how many turns of the user must be among them."""
+        """How many messages to read, and how many user turns to include at least."""
         return (None, 0) if self._rounds is None else (2 * self._rounds, self._rounds)
 
 
 class ConversationBufferWindowMemory(ConversationBufferMemory):
-    """The last k rounds of the session: k turns of the user, and all that followed each of them.
+    """The last k rounds of the session: k user turns and everything that followed each.
 
-    The arguments are those of LangChain's class of this name; whose memory it is, see above.
+    Takes the arguments of LangChain's class of this name, and the owner as `HybridChatMemory` does.
     """
 
     k: int = 5
@@ -183,13 +183,13 @@ class ConversationBufferWindowMemory(ConversationBufferMemory):
 
 
 class ConversationSummaryBufferMemory(MigratedMemory, HybridChatMemory):
-    """A summary of the older turns, the newest ones verbatim, and what is recalled for the input, within a budget.
+    """A summary of older turns, the newest turns verbatim and memories recalled for the input, within a budget.
 
-    The arguments are those of LangChain's class of this name; whose memory it is, see above. ``llm`` writes the
-    summaries of a private store; a memory that is given has a language model of its own, or none.
+    Takes the arguments of LangChain's class of this name, and the owner as `HybridChatMemory` does. ``llm`` writes the
+    summaries of a private store; a memory you pass uses its own language model, or none.
 
     Attributes:
-        max_token_limit: of everything that comes back and the input together; less than 50 counts as 50.
+        max_token_limit: the budget of everything that comes back plus the input; less than 50 counts as 50.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -213,18 +213,18 @@ class ConversationSummaryBufferMemory(MigratedMemory, HybridChatMemory):
 
     @property
     def moving_summary_buffer(self) -> str:
-        """What stands for the older turns; empty as long as all of them fit."""
+        """The summary of older turns; empty as long as all turns fit."""
         return str(self.chat_memory.scoped.summary().text)
 
 
 class ConversationSummaryMemory(ConversationSummaryBufferMemory):
-    """The conversation as one text: a summary of the older turns, and the newest ones word for word.
+    """The conversation as one text: a summary of older turns, and the newest turns verbatim.
 
-    With ``return_messages`` the text is one message. The arguments are those of LangChain's class of this name, and
-    ``max_token_limit``; whose memory it is, see above.
+    With ``return_messages`` the text is one message. Takes the arguments of LangChain's class of this name,
+    ``max_token_limit``, and the owner as `HybridChatMemory` does.
 
     Attributes:
-        summary_message_cls: of that message.
+        summary_message_cls: the class of that message.
     """
 
     summary_message_cls: type[BaseMessage] = HumanMessage
@@ -233,7 +233,7 @@ class ConversationSummaryMemory(ConversationSummaryBufferMemory):
 
     @classmethod
     def from_messages(cls, llm: Any, chat_memory: BaseChatMessageHistory, **kwargs: Any) -> Self:
-        """A memory that holds these messages; they are summarised when they no longer fit, not step by step."""
+        """A memory with these messages; they are summarised when they no longer fit, not step by step."""
         return cls(**{**kwargs, "llm": llm, "chat_memory": chat_memory})
 
     @property
@@ -249,7 +249,7 @@ class ConversationSummaryMemory(ConversationSummaryBufferMemory):
 
 
 class _Growing(list[BaseMessage]):
-    """The history in the result of a chain; programs show it, and count on the turn just answered being in it."""
+    """The history in a chain's result; programs show it and expect it to include the turn just answered."""
 
 
 def _growing(buffer: str | list[BaseMessage]) -> str | list[BaseMessage]:
@@ -257,7 +257,7 @@ def _growing(buffer: str | list[BaseMessage]) -> str | list[BaseMessage]:
 
 
 def _newest(messages: Sequence[Message], rounds: int | None) -> list[BaseMessage]:
-    """The messages of the last rounds; all of them if there are no more."""
+    """The messages of the last rounds; all messages if there are fewer rounds."""
     turns = [row for row, message in enumerate(messages) if message.role is Role.USER]
     if rounds is not None and len(turns) >= rounds:
         messages = messages[turns[-rounds] :] if rounds else ()

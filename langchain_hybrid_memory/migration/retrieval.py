@@ -17,24 +17,24 @@ from langchain_hybrid_memory.migration.memories import placed
 from langchain_hybrid_memory.turns import INPUT_KEYS, pick
 
 DOCUMENTS = 4
-"""How many are found where neither ``k`` nor the retriever says; a vector store's own default."""
+"""How many documents to find if neither ``k`` nor the retriever says; the default of vector stores."""
 
 
 class VectorStoreRetrieverMemory(BaseMemory):
-    """What was said in all sessions of the user and answers the input best, turn and answer together.
+    """The exchanges from all sessions of the user that answer the input best, each turn with its answer.
 
-    New turns are written to the memory. A retriever that is given is only read: what its vector store has already is
-    found beside them, in one ranking.
+    New turns are written to the memory. A retriever you pass is only read: the existing content of its vector store is
+    searched together with the new turns, in one ranking.
 
     Attributes:
-        memory, user, session, tenant, agent: as for `HybridChatMemory`, but a session need not be named; without a
-            memory the object has a store of its own, with the embeddings of the retriever's vector store.
-        retriever: of the vector store that was used before; None if there is nothing in it to be found.
-        k: the most documents; by default the retriever's own ``search_kwargs["k"]``.
+        memory, user, session, tenant, agent: as for `HybridChatMemory`, but the session is optional; without a memory
+            the object has a private store, with the embeddings of the retriever's vector store.
+        retriever: the retriever of the vector store you used before; None if there is nothing to find in it.
+        k: how many documents to return; by default the retriever's own ``search_kwargs["k"]``.
         memory_key: the prompt variable.
-        input_key: the input to search for; without it the only one, or else guessed as `HybridChatMemory` does.
-        return_docs: documents instead of text, with what `HybridMemoryRetriever` tells of the turn that was found.
-        exclude_input_keys: inputs that are not stored, beside ``memory_key``.
+        input_key: the input to search for; by default the only one, or chosen as in `HybridChatMemory`.
+        return_docs: return documents instead of text, with the metadata of `HybridMemoryRetriever`.
+        exclude_input_keys: inputs not to store, in addition to ``memory_key``.
     """
 
     memory: HybridMemory = Field(default=None, frozen=True)  # type: ignore[assignment]  # set by __init__
@@ -67,10 +67,10 @@ class VectorStoreRetrieverMemory(BaseMemory):
         return [self.memory_key]
 
     async def _load_memory_variables(self, run: Runner, /, inputs: dict[str, Any]) -> dict[str, Any]:
-        """What answers the input best, best first, under ``memory_key``.
+        """The best answers to the input, best first, under ``memory_key``.
 
         Raises:
-            InvalidInputError: it is not clear which of the inputs to search for.
+            InvalidInputError: it is ambiguous which input to search for.
         """
         query = self._query(inputs)
         if not query:
@@ -87,16 +87,16 @@ class VectorStoreRetrieverMemory(BaseMemory):
     load_memory_variables, aload_memory_variables = faces(_load_memory_variables)
 
     async def _save_context(self, run: Runner, /, inputs: dict[str, Any], outputs: Mapping[str, Any]) -> None:
-        """Append the turn and the answer to the log, both or neither: all inputs and outputs that are not excluded."""
+        """Append turn and answer to the log, both or neither: all inputs and outputs except the excluded ones."""
         await run.call(self._scoped.remember, self._turn(inputs, outputs))
 
     save_context, asave_context = faces(_save_context)
 
     def clear(self) -> None:
-        """Nothing: it would forget what other sessions know too. `ScopedMemory.forget` destroys."""
+        """Do nothing, since this would delete memories of other sessions; use `ScopedMemory.forget` to destroy."""
 
     async def aclear(self) -> None:
-        """Async twin of `clear`."""
+        """See `clear`."""
 
     def _said_in(self, hit: Hit) -> ScopedMemory:
         """The session that the hit comes from."""
@@ -118,20 +118,20 @@ class VectorStoreRetrieverMemory(BaseMemory):
 
 
 def _text(values: Mapping[str, Any]) -> str:
-    """The only value, or all of them by name."""
+    """The only value, or all values by name."""
     if len(values) == 1:
         return str(next(iter(values.values()))).strip()
     return "\n".join(f"{name}: {value}" for name, value in values.items())
 
 
 def _around(hit: Hit) -> str:
-    """The handle of the turn with those before and behind it."""
+    """The handle of the turn with the turns before and after it."""
     place = hit.record.id
     return f"#{max(1, place - 1)}-{place + 1}"
 
 
 def _documents(found: Iterable[tuple[Hit, Sequence[Message]]]) -> list[Document]:
-    """Turn and answer as one document for each, best first, whichever of them was found."""
+    """One document for each turn with its answer, best first, whichever of the two was found."""
     documents: dict[str, Document] = {}
     for hit, around in found:
         exchange = _exchange(around, hit.record.sources[0])
@@ -142,7 +142,7 @@ def _documents(found: Iterable[tuple[Hit, Sequence[Message]]]) -> list[Document]
 
 
 def _exchange(around: Sequence[Message], wanted: str) -> Sequence[Message]:
-    """The message with this id, and its answer or what it answers."""
+    """The message with this id, together with its answer or the turn it answers."""
     place = next(row for row, message in enumerate(around) if message.id == wanted)
     if around[place].role is Role.ASSISTANT and place and around[place - 1].role is Role.USER:
         place -= 1

@@ -4,16 +4,16 @@
 ``llamaindex-memory``             ``Memory`` without blocks: a queue that drops the oldest turns
 ``llamaindex-memory-vector``      ``Memory`` with a ``VectorMemoryBlock`` of what the queue dropped
 ``llamaindex-buffer``             ``ChatMemoryBuffer``: the newest turns
-``llamaindex-summary-buffer``     ``ChatSummaryMemoryBuffer``: the newest turns behind a summary of the others
+``llamaindex-summary-buffer``     ``ChatSummaryMemoryBuffer``: a summary of older turns, then the newest turns
 ================================  ====================================================================================
 
-They are used as ``FunctionAgent`` does: what the user says is put at once, the calls of tools and their results once
-the assistant has answered. Until then they stand behind what the memory shows, and no memory limits them. A question
-is asked as a chat engine asks it: the memory gets it, and it follows what the memory shows.
+They are used as in ``FunctionAgent``: the user's words are put at once, tool calls and their results after the
+assistant's answer. Until then these follow what the memory shows, and no memory limits them. A question is asked as in
+a chat engine: the memory receives it, and it follows what the memory shows.
 
-None of them has a way back to what it left out. The system messages that a conversation begins with stand in front, as
-``system_prompt`` does; the budgets below are of the rest, `room`. Where there is no model, the `StandIn` is shown the
-conversation alone, not the instructions that LlamaIndex writes for a model.
+None of them can read again what it left out. The initial system messages come first, like a ``system_prompt``; the
+budgets below are for the rest, `room`. Without a model, the `StandIn` sees only the conversation, not the instructions
+that LlamaIndex writes for a model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One conversation with each of LlamaIndex's memories."""
+"""A conversation with each of LlamaIndex's memories."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from hybrid_memory.ports import Embedder, TokenCounter
 from llamaindex_hybrid_memory.messages import from_chat_message, to_chat_message
 
 EMBEDDED = 1_500
-"""Characters of a text that are embedded, about what the models of LlamaIndex's guides read: 512 tokens.
-The block asks at each prompt, by its last five messages of any length."""
+"""How many characters of a text are embedded: about 512 tokens, the limit of the models in LlamaIndex's guides.
+The block queries for each prompt, with its last five messages of any length."""
 
 
 class WritingModel(CustomLLM):
-    """An LLM over the writer of a replay."""
+    """An LLM that answers with the replay's writer."""
 
     _writer: Writer = PrivateAttr()
 
@@ -59,7 +59,7 @@ class WritingModel(CustomLLM):
 
 
 class Embedding(BaseEmbedding):
-    """An embedder; of a long query the end is embedded, where the question stands."""
+    """An embedder; of a long query it embeds the end, which contains the question."""
 
     _embedder: Embedder = PrivateAttr()
 
@@ -78,7 +78,7 @@ class Embedding(BaseEmbedding):
 
 
 class TextStore(SimpleVectorStore):
-    """LlamaIndex's store in memory, with the texts that `VectorMemoryBlock` asks of one."""
+    """LlamaIndex's store in memory, with the texts that `VectorMemoryBlock` requires."""
 
     stores_text: bool = True
     _nodes: dict[str, BaseNode] = PrivateAttr(default_factory=dict)
@@ -97,19 +97,19 @@ class TextStore(SimpleVectorStore):
 
 
 BUFFER = 0.75
-"""Share of the room that is the limit of a buffer; what LlamaIndex takes of a model's window."""
+"""The limit of a buffer as a share of the room; LlamaIndex's own share of a model's window."""
 
 FLUSH = 0.1
-"""Share of a queue's limit that it hands on at a time; LlamaIndex's own share where its 3,000 tokens are too many."""
+"""The share of its limit that a queue flushes at a time; LlamaIndex's own share, if its 3,000 tokens are too many."""
 
 _Run = Callable[[Coroutine[Any, Any, Any]], Any]
 _Maker = Callable[[int, TokenCounter], BaseMemory]
-"""Makes a memory for so many tokens."""
+"""Makes a memory with a limit in tokens."""
 
 
 @contextmanager
 def replaying(name: str, setting: Setting) -> Iterator[Replay]:
-    """An empty conversation with the memory of this name, whose async side runs in a thread of its own."""
+    """An empty conversation with the memory of this name, whose async methods run in a separate thread."""
     # The caller's thread may have a loop that runs already, as in a notebook.
     with ThreadPoolExecutor(1) as thread:
         runner = asyncio.Runner()
@@ -123,7 +123,7 @@ def replaying(name: str, setting: Setting) -> Iterator[Replay]:
 
 
 class LlamaIndexReplay(StockReplay):
-    """A conversation that an agent holds with a memory."""
+    """A conversation of an agent with a memory."""
 
     def __init__(self, setting: Setting, made: _Maker, run: _Run) -> None:
         super().__init__(setting)
@@ -152,7 +152,7 @@ class LlamaIndexReplay(StockReplay):
 
 
 def _copied(memory: BaseMemory) -> BaseMemory:
-    """One that may be changed: to be asked changes a memory that summarises. `Memory` only reads."""
+    """A copy that may change: a question changes a memory that summarises. `Memory` only reads."""
     store = getattr(memory, "chat_store", None)
     return memory if store is None else memory.model_copy(update={"chat_store": store.model_copy(deep=True)})
 
@@ -162,7 +162,7 @@ def _tokenizer(count: TokenCounter) -> Callable[[str], Any]:
 
 
 class _Buffer(ChatMemoryBuffer):
-    """Counts each message by itself: the stock one joins all that are left, anew for each that it drops."""
+    """A buffer that counts messages one by one: the original joins all remaining ones again for each that it drops."""
 
     def _token_count_for_messages(self, messages: list[ChatMessage]) -> int:
         return sum(len(self.tokenizer_fn(str(message.content))) for message in messages)
@@ -171,9 +171,9 @@ class _Buffer(ChatMemoryBuffer):
 def _maker(name: str, setting: Setting, engine: AsyncEngine) -> _Maker:
     """Makes the memory of this name.
 
-    The limit of a buffer is of the turns, and a summary comes on top. Of that of ``Memory`` seven tenths are for its
-    queue, the rest for blocks and what it does not count. The block has its default priority: it is never cut, and
-    brings many prompts over the limit. With any other it is left out wherever it does not fit, nearly always.
+    The limit of a buffer covers the turns; a summary is extra. ``Memory`` uses seven tenths of its limit for the queue,
+    the rest for blocks and what it does not count. The block has its default priority: it is never cut, and many
+    prompts exceed the limit. With any other priority it is dropped if it does not fit, which is nearly always.
     """
     if name == "llamaindex-buffer":
         return lambda room, count: _Buffer.from_defaults(token_limit=int(BUFFER * room), tokenizer_fn=_tokenizer(count))

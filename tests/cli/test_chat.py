@@ -45,7 +45,7 @@ def test_without_a_model_it_says_so_and_shows_what_it_remembers(
 ) -> None:
     typed("which boats measure salinity?\n/why\n/quit\nnever read\n", terminal=False)
     assert command("chat", filled, "-s", "talk") == 0
-    assert command.out.startswith("no model: what I remember about that\n")
+    assert command.out.startswith("no model; what I remember about it:\n")
     assert "#2 2026-03-02 assistant: Which boats measure the salinity there?" in command.out
     assert " vector + " in command.out
     assert "you>" not in command.out
@@ -92,7 +92,7 @@ def test_each_chat_is_a_session_of_its_own(command: Any, tmp_path: Path, typed: 
     store = tmp_path / "new.db"
     typed("hello\n", terminal=False)
     assert command("chat", store, "-u", "alice") == 0
-    assert "I remember nothing about that" in command.out
+    assert "I remember nothing about it" in command.out
     (turn,) = command.json("history", store)
     assert turn["session"].startswith("chat-2")
 

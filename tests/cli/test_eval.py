@@ -181,19 +181,19 @@ def test_no_model_is_asked_before_somebody_agrees(
     options = (*QUICK, "--model", "openai:x", "--price-in", "3", "--price-out", "15", "--out", tmp_path / "out")
     assert command("eval", chat, *options) == 2
     assert command.err.splitlines()[-1] == (
-        "hybrid-memory: a model would be asked, and nobody is there to agree: give --yes"
+        "hybrid-memory: a model would be called, and there is no terminal to confirm it: give --yes"
     )
     assert "answers" in command.err
     assert "at the prices given" in command.err
     typed("n\n")
     assert command("eval", chat, *options) == 0
-    assert "Go on?" in command.err
+    assert "Continue?" in command.err
     assert model.calls == 0
     typed("y\n")
     assert command("eval", chat, *options) == 0
     assert model.calls > 0
     assert "evaluating" in command.err
-    assert "Go on?" not in command.out
+    assert "Continue?" not in command.out
 
 
 @pytest.mark.usefixtures("pageless")

@@ -74,7 +74,7 @@ def test_no_model_is_asked_before_somebody_agrees(
 ) -> None:
     options = ("eval", "facts", "-f", lines, *QUICK, "--model", "openai:x")
     assert command(*options) == 2
-    assert "nobody is there to agree: give --yes" in command.err
+    assert "there is no terminal to confirm it: give --yes" in command.err
     typed("n\n")
     assert command(*options) == 0
     assert "Ask the model about 3 times?" in command.err
@@ -93,7 +93,7 @@ def test_a_model_that_fails_is_told_and_the_rest_is_shown(command: Any, lines: P
     ("options", "told"),
     [
         (["--file", "nobody.tsv"], "nobody.tsv"),
-        (["--reader", "nobody"], "no extractor 'nobody'"),
+        (["--reader", "nobody"], "unknown extractor 'nobody'"),
         (["--base-url", "http://127.0.0.1:9"], "a base URL needs the name of its model"),
         (["--model", "nobody", "--yes"], "'nobody' has no provider"),
     ],

@@ -97,6 +97,6 @@ def test_what_cannot_be_imported_is_told_and_all_else_is(command: Any, tmp_path:
     assert "not imported: summary/s1.md: there is no file" in command.err
     (project / "picture.png").write_bytes(b"\x89PNG\xff")
     assert command("import", store, project, "-u", "ann", *QUICK) == 2
-    assert "picture.png is no text in UTF-8" in command.err
+    assert "picture.png is not text in UTF-8" in command.err
     assert command("export", store, "-u", "ann", "--markdown", project) == 0
     assert "not in the memory: picture.png, summary/s1.md" in command.err

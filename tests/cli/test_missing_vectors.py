@@ -46,7 +46,7 @@ def test_at_a_terminal_vectors_are_made_under_a_bar(
 def test_elsewhere_a_line_says_so(command: Any, imported: Path) -> None:
     (first, *_) = command.json("search", imported, "cat77")
     assert first["text"] == "about cat77"
-    assert command.err == f"{COUNT} vectors still to be made: this search makes what it can in 10 seconds\n"
+    assert command.err == f"{COUNT} vectors are missing: this search computes what it can in 10 seconds\n"
     assert _pending(imported) == 0
 
 
@@ -68,5 +68,5 @@ def test_the_bar_may_be_interrupted_and_words_answer(
     assert command(verb[0], imported, *verb[1:]) == 0
     assert "about cat77" in command.out
     left = COUNT - sum(batches[:2])
-    assert f"interrupted: {left} vectors still to be made, with the next search" in command.err
+    assert f"interrupted: {left} vectors left for the next search" in command.err
     assert _pending(imported) == left

@@ -23,7 +23,7 @@ def test_a_file_a_url_and_a_file_of_settings_name_the_same_store(filled: Path, t
 
 def test_a_store_that_is_not_there_is_only_made_where_that_is_asked_for(tmp_path: Path, command: Any) -> None:
     path = tmp_path / "new.db"
-    with pytest.raises(InvalidInputError, match=r"new\.db: no such store; hybrid-memory import"):
+    with pytest.raises(InvalidInputError, match=r"new\.db: no such store; create one with: hybrid-memory import"):
         open_store(str(path))
     for verb in (("search", path, "x"), ("stats", path), ("doctor", path), ("export", path), ("rebuild", path)):
         assert command(*verb) == 2

@@ -411,4 +411,4 @@ def test_a_write_that_is_done_but_not_acknowledged_is_told_as_done(every: int) -
         told = [(message.name, message.text) for message in coach.history() if message.role is Role.TOOL]
         assert all(text.startswith("Done.") for name, text in told if name == "core_memory_append")
         for number, (_, text) in enumerate(told[2::3]):
-            assert text == f"measured {number}" if number in measured else "nobody knows whether it took effect" in text
+            assert text == f"measured {number}" if number in measured else "unknown whether it took effect" in text

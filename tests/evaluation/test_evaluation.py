@@ -114,7 +114,7 @@ def test_probes_are_made_from_the_conversation_itself(chat: Transcript) -> None:
         ({"probes": {"chat": [Probe("x", ProbeKind.RECALL, "?", "", (), ("turn-1",))]}}, "no keys"),
         ({"probes": {"chat": [Probe("x", ProbeKind.RECALL, "?", "a", ("a",), ("turn-99",))]}}, "unknown sources"),
         ({"probes": {"chat": [Probe("x", ProbeKind.RECALL, "?", "a", ("a",), ("turn-1",))] * 2}}, "the same id"),
-        ({"probes": {"chat": []}}, "tells nothing that could be asked"),
+        ({"probes": {"chat": []}}, "has nothing to ask about"),
     ],
 )
 def test_bad_input_is_refused_at_once(changed: Options, told: str, options: Options, tmp_path: Path) -> None:

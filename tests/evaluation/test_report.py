@@ -220,7 +220,7 @@ def test_plots_are_told_to_those_who_cannot_see_them_and_tables_have_heads(judge
 def test_without_a_judge_nothing_is_said_of_one(plain_page: str) -> None:
     text = Page(plain_page).text
     assert not re.search(r"\bjudge|\bscore", text, re.IGNORECASE)
-    assert "no model was asked" in text
+    assert "no model was used" in text
     assert "Compression against survival" in text
 
 
@@ -268,8 +268,8 @@ def test_findings_follow_from_the_figures() -> None:
     first, second = report.methods[:2]
     assert first.survival > second.survival > report.methods[2].survival
     assert told[0] == (
-        f"Within 2,000 tokens most survived with “anchored”: {100 * first.survival:.1f} % of what 24 questions ask for "
-        f"stood literally in the prompt. Next came “compact” with {100 * second.survival:.1f} %."
+        f"Within 2,000 tokens, most survived with “anchored”: {100 * first.survival:.1f} % of the answers to 24 "
+        f"questions were literally in the prompt. Next came “compact” with {100 * second.survival:.1f} %."
     )
     kept = {(one.method, one.transcript, one.probe): one.survival for one in report.outcomes}
     pairs = [(share, kept["compact", chat, probe]) for (name, chat, probe), share in kept.items() if name == "anchored"]
@@ -277,12 +277,14 @@ def test_findings_follow_from_the_figures() -> None:
     assert more > 2
     assert not any(a < b for a, b in pairs)
     assert told[1] == (
-        f"Question by question, “anchored” kept more than “compact” {more} times, less never, and as much "
+        f"Question by question, “anchored” kept more than “compact” {more} times, less never, and the same "
         f"{24 - more} times."
     )
-    assert "Prompts that were longer than the budget: 36 of 120 with “none”; left out where the best is named." in told
-    judge = next(sentence for sentence in told if sentence.startswith("The judge scored"))
-    assert judge == "The judge scored the answers under “anchored” highest, with 3.50 of 5, then “compact”, with 2.50."
+    assert (
+        "Prompts that were longer than the budget: 36 of 120 with “none”; not counted when the best is named." in told
+    )
+    judge = next(sentence for sentence in told if sentence.startswith("The judge gave"))
+    assert judge == "The judge gave the answers with “anchored” the highest score, 3.50 of 5, then “compact”, 2.50."
     assert any("81.2 %; guessing gets 50 %" in sentence for sentence in told)
     assert not any("“none”" in sentence for sentence in told if "most" in sentence)
 
@@ -292,8 +294,8 @@ def test_a_difference_within_the_judges_noise_is_called_that() -> None:
     assert report.judging
     noisy = Judging("gpt", 96, 0, 0, 24, None, None, 0, noise=1.2)
     told = findings(Report(report.setting, report.transcripts, report.probes, report.methods, report.outcomes, noisy))
-    judge = next(sentence for sentence in told if sentence.startswith("The judge scored"))
-    assert judge.endswith("The difference is smaller than that between two grades of one answer (1.20).")
+    judge = next(sentence for sentence in told if sentence.startswith("The judge gave"))
+    assert judge.endswith("The difference is smaller than the deviation between two grades of one answer (1.20).")
 
 
 def test_methods_that_share_the_first_place_are_named_together() -> None:
@@ -303,7 +305,7 @@ def test_methods_that_share_the_first_place_are_named_together() -> None:
     )
     assert both.methods[0].survival == both.methods[1].survival
     told = findings(both)
-    assert told[0].startswith("Within 2,000 tokens most survived with “first” and “second”: 100.0 % of")
+    assert told[0].startswith("Within 2,000 tokens, most survived with “first” and “second”: 100.0 % of")
     assert not any(sentence.startswith("Question by question") for sentence in told)
 
 

@@ -168,5 +168,5 @@ def test_a_folder_of_an_export_reads_only_the_conversations(tmp_path: Path, rome
 
 
 def test_what_is_no_conversation_is_refused_with_its_place(tmp_path: Path, rome: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInputError, match=r"conversation 2: no conversation of ChatGPT: 'no'"):
+    with pytest.raises(InvalidInputError, match=r"conversation 2: not a ChatGPT conversation: 'no'"):
         read_transcript(written(tmp_path, [rome, "no"]))

@@ -60,7 +60,7 @@ def test_in_a_folder_a_given_form_reads_only_files_that_are_named_like_it(tmp_pa
     assert [run.name for run in read_transcript(tmp_path, form="mini-swe-agent")] == ["one/one.traj.json"]
     with pytest.raises(InvalidInputError, match=r"preds\.json, line 1: not a known transcript format.*Give form="):
         read_transcript(tmp_path)
-    with pytest.raises(InvalidInputError, match=r"holds no file that is named \*\.traj$"):
+    with pytest.raises(InvalidInputError, match=r"has no file named \*\.traj$"):
         read_transcript(tmp_path, form="swe-agent")
 
 

@@ -258,5 +258,5 @@ class TestAnAgent:
             assert await run(agent, "Keep it.") == "I cannot keep it."
             with pytest.raises(StoreUnavailableError):  # the session is all that there is of the conversation
                 await HybridSession(memory.scoped(user="alice", session="s1")).get_items()
-        assert "goes on without memory" in caplog.text
+        assert "continues without memory" in caplog.text
         assert "cannot be reached" in model.inputs[-1][-1]["output"]

@@ -240,7 +240,7 @@ class TestAnAgent:
             assert (await agent.run("What do I drink?", deps="alice")).output == "Hello."
             with pytest.raises(StoreUnavailableError):  # the history is all that there is of the conversation
                 HybridMessageHistory(whose("alice")).messages()
-        assert "goes on without memory" in caplog.text
+        assert "continues without memory" in caplog.text
         assert "are not kept: the disk is gone" in caplog.text
         assert "cannot be reached" in model.answered
 

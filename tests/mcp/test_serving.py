@@ -164,10 +164,10 @@ async def test_who_writes_in_a_space_changes_nothing_outside_it(memory: HybridMe
         ("recall", {"query": "x", "k": 99}, "k: Input should be less than or equal to 10"),
         ("recall", {"query": ["x"]}, "query: Input should be a valid string"),
         ("recall", {"query": "x", "since": "soon"}, "since must be a date"),
-        ("expand", {"handle": "twelve"}, "'twelve' is no handle"),
+        ("expand", {"handle": "twelve"}, "'twelve' is not a handle"),
         ("remember", {"text": " "}, "text is empty"),
         ("share", {"space": "team", "text": "a", "handle": "#1"}, "give either text or handle"),
-        ("why", {"about": "horoscope"}, "'horoscope' is no handle"),
+        ("why", {"about": "horoscope"}, "'horoscope' is not a handle"),
         ("profile", {"field": "horoscope"}, "has no field 'horoscope'"),
     ],
 )
@@ -235,8 +235,8 @@ async def test_resources_show_profile_summary_and_blocks(memory: HybridMemory) -
         assert listed == {"memory://profile", "memory://summary", "memory://blocks"}
         templates = (await client.list_resource_templates()).resource_templates
         assert [one.uri_template for one in templates] == ["memory://blocks/{label}", "memory://files/{+path}"]
-        assert await read("memory://profile") == "Nothing is known of the user yet."
-        assert await read("memory://summary") == "Nothing was summarised yet."
+        assert await read("memory://profile") == "Nothing is known about the user yet."
+        assert await read("memory://summary") == "Nothing has been summarised yet."
         assert await read("memory://blocks") == "There are no blocks yet."
         alice.remember("I work as a nurse.")
         alice.block("task").put("Book the hall.", description="What is being done.")
@@ -290,7 +290,7 @@ def test_a_binding_names_somebody() -> None:
         Binding()
     with pytest.raises(InvalidScopeError, match=r"no (?:user|owner) given"):
         Binding(session="s1")
-    with pytest.raises(InvalidInputError, match="only users and agents share"):
+    with pytest.raises(InvalidInputError, match="spaces need a user or an agent"):
         Binding(tenant="acme", spaces=("team",))
     with pytest.raises(InvalidInputError, match="names in a tuple"):
         Binding(user="alice", spaces="team")  # type: ignore[arg-type]

@@ -1,1 +1,1 @@
-"""Models behind their ports: embedders in batches, language models, LLMLingua, token counters."""
+"""Models: embedders with batching, language models, rerankers, LLMLingua, token counters."""

@@ -1,4 +1,4 @@
-"""Embeds in batches what many threads ask for at the same time."""
+"""Batching of texts that many threads embed at the same time."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 QUERY, DOCUMENT = 8, 5
-"""Priorities where none was set with `at_priority`."""
+"""Priorities if none was set with `at_priority`."""
 
 Key: TypeAlias = tuple[bool, str]
 """Whether the text is a query, and the text."""
 Lane: TypeAlias = tuple[bool, bool]
-"""Texts that may share a batch: whether they are queries, and whether somebody waits for them."""
+"""Texts that may share a batch: whether they are queries, and whether a user waits for them."""
 
 
 class _Text:
-    """A text whose vector is wanted, until it has one or an error; it may wait until ``due`` for a fuller batch."""
+    """A text that needs a vector, until it has one or an error; it may wait until ``due`` for a fuller batch."""
 
     __slots__ = ("calls", "due", "error", "key", "priority", "queued", "row")
 
@@ -53,7 +53,7 @@ class _Text:
 
 
 class _Call:
-    """What one caller wants, and the batch that its thread embeds, for itself and for others."""
+    """One caller's request, and the batch that its thread embeds, for itself and for others."""
 
     __slots__ = ("batch", "texts", "until")
 
@@ -68,26 +68,26 @@ def _embeds(span: Span, given: Given) -> None:
 
 
 class BatchingEmbedder:
-    """Another embedder, whose calls are merged; callable from any thread, and without threads of its own.
+    """An embedder that merges concurrent calls to another embedder; callable from any thread, without its own threads.
 
-    A call that comes alone is passed on at once. While as many calls run as may, the texts of further callers wait, and
-    when one ends, those of the highest priority are embedded together by one of the waiting threads. Long calls are cut
-    into batches, between which others get their turn. A text that is being embedded or waits is embedded once, however
-    many ask for it. When a batch of several callers fails, the texts of each are tried once more without the others.
+    A single call is passed on at once. If the maximum number of calls is running, the texts of further callers wait;
+    when a call ends, one of the waiting threads embeds those of the highest priority together. Long calls are split
+    into batches so that others get their turn. A text requested several times at once is embedded once. If a batch for
+    several callers fails, the texts of each caller are tried again separately.
 
     Queries are batched if the embedder has a method ``embed_queries(texts)`` that returns rows.
 
     Args:
-        embedder: what embeds.
-        batch_size: most texts in one of its calls.
-        window: seconds that texts of a priority below 8 may wait, while other calls run, for more to fill a batch.
-        concurrency: its calls at the same time; if more than one, one of them is kept for priorities of 8 and more.
-        limit: how long a call of the embedder is waited for, and a caller waits at all; None for as long as it takes.
+        embedder: the embedder to call.
+        batch_size: the most texts in one call.
+        window: how many seconds texts of a priority below 8 may wait for a fuller batch while other calls run.
+        concurrency: the most concurrent calls; if more than one, one is reserved for priorities of 8 and more.
+        limit: the time limit for a call of the embedder, and for a caller's whole wait; None sets no limit.
         cache: keeps vectors.
         statistics: counts the batches.
 
     Raises:
-        InvalidInputError: a number is out of its range.
+        InvalidInputError: a number is out of range.
     """
 
     def __init__(
@@ -119,23 +119,23 @@ class BatchingEmbedder:
 
     @property
     def name(self) -> str:
-        """Of the embedder."""
+        """The name of the embedder."""
         return self._embedder.name
 
     @property
     def dim(self) -> int:
-        """Width of the embedder's vectors."""
+        """The dimension of the embedder's vectors."""
         return self._called(lambda: self._embedder.dim)
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Unit rows of shape (n, dim); raises whatever the embedder does, `ModelError` where it takes too long."""
+        """Unit rows of shape (n, dim); raises the embedder's errors, and `ModelError` if it takes too long."""
         if not texts:
             return self._called(self._embedder.embed_documents, texts)
         rows = self._vectors(texts, query=False)
         return np.stack([rows[text] for text in texts])
 
     def embed_query(self, text: str) -> Floats:
-        """A unit vector of shape (dim,); raises what `embed_documents` does."""
+        """A unit vector of shape (dim,); raises the same errors as `embed_documents`."""
         return self._vectors([text], query=True)[text].copy()  # others have the same one
 
     def _vectors(self, texts: Sequence[str], *, query: bool) -> dict[str, Floats]:
@@ -158,7 +158,7 @@ class BatchingEmbedder:
         return hashlib.blake2b(what.encode(errors="surrogatepass"), digest_size=16).digest()
 
     def _computed(self, keys: Sequence[Key], priority: int) -> dict[str, Floats]:
-        """The vectors of different texts, at most a batch of them; meanwhile this thread embeds batches."""
+        """The vectors of distinct texts, at most a batch; meanwhile this thread embeds batches."""
         # Others may be embedding what is wanted, or keep the embedder busy: that is not waited for any longer either.
         call = _Call(inf if self._limit is None else self._limit.seconds)
         try:
@@ -189,7 +189,7 @@ class BatchingEmbedder:
         text.priority = priority
 
     def _head(self, lane: Lane) -> tuple[int, int] | None:
-        """Where the first text of the lane stands in the order of all, if it has one."""
+        """The sort key of the lane's first text, if it has one."""
         queue = self._queues[lane]
         while queue and not self._is_live(queue[0]):
             heapq.heappop(queue)
@@ -197,17 +197,17 @@ class BatchingEmbedder:
 
     @staticmethod
     def _is_live(entry: tuple[int, int, _Text]) -> bool:
-        """Whether the text waits, and was not asked for again with a higher priority."""
+        """Whether the text waits, and was not requested again with a higher priority."""
         return entry[2].queued and entry[2].priority == -entry[0]
 
     def _free(self, *, interactive: bool) -> bool:
-        """Whether one more batch may be embedded."""
+        """Whether another batch may start."""
         in_background = sum(not urgent for urgent in self._running.values())
         room = interactive or in_background < max(1, self._concurrency - 1)
         return room and len(self._running) < self._concurrency
 
     def _next(self, call: _Call) -> bool:
-        """Wait until the call has a batch to embed, or else, False, all of its vectors; raises the error of a text."""
+        """Wait until the call has a batch to embed, or all of its vectors (False); raises the error of a text."""
         with self._changed:
             while True:
                 for text in call.texts:
@@ -226,7 +226,7 @@ class BatchingEmbedder:
                 self._changed.wait(None if pause == inf else min(pause, TIMEOUT_MAX))
 
     def _take(self, call: _Call, now: float) -> bool:
-        """Give the call the next batch, if one may be embedded now. The lock is held."""
+        """Give the call the next batch, if one may start now. The lock is held."""
         lanes = [lane for lane in list(self._queues) if self._free(interactive=lane[1])]
         heads = [(head, lane) for lane in lanes if (head := self._head(lane)) is not None]
         if not heads:
@@ -288,12 +288,12 @@ class BatchingEmbedder:
         text.row = row
 
     def _unlist(self, text: _Text) -> None:
-        """Nobody joins the text any more: first of all, since nobody must ever join one that is done."""
+        """Let no further call join the text; done first, since no call may join a finished text."""
         if self._wanted.get(text.key) is text:
             del self._wanted[text.key]
 
     def _end(self, call: _Call) -> None:
-        """The batch of the call is over; what it left without vector or error waits again. The lock is held."""
+        """End the call's batch; texts without vector or error wait again. The lock is held."""
         for text in call.batch:
             if text.row is None and text.error is None:
                 text.queued = True
@@ -303,7 +303,7 @@ class BatchingEmbedder:
         self._changed.notify_all()
 
     def _leave(self, call: _Call) -> None:
-        """The call has its vectors, or an error, or was interrupted: it wants nothing more."""
+        """Remove a call that has its vectors, has failed or was interrupted."""
         with self._changed:
             self._end(call)
             for text in call.texts:

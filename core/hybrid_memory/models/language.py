@@ -1,4 +1,4 @@
-"""Language models: what the caller has, as a `LanguageModel` with a time limit, and one whose calls are counted."""
+"""Language models: a wrapper that makes a `LanguageModel` with a time limit, and one that counts calls."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import shown
 
 _UNSEEN = {"tags": ["nostream"]}
-"""LangChain's settings of a call whose tokens LangGraph leaves out of the stream of messages."""
+"""LangChain's call settings that keep tokens out of LangGraph's message stream."""
 
 Chat = list[dict[str, str]]
-"""Messages as the frameworks take them: ``role`` is system, user or assistant, ``content`` is text."""
+"""Messages in the form that the frameworks take: ``role`` is system, user or assistant, ``content`` is text."""
 
 
 def as_language_model(
     model: Any, *, timeout: timedelta = timedelta(seconds=30), hurried: timedelta | None = None
 ) -> LanguageModel:
-    """The model as a `LanguageModel` that answers text, in time, or raises `ModelError`.
+    """A `LanguageModel` that answers with text within a time limit, or raises `ModelError`.
 
-    Accepts a LangChain chat model or LLM, a LlamaIndex ``LLM``, a `LanguageModel`, and any callable that returns text:
-    one whose parameter is called ``messages``, or is annotated as something else than ``str``, gets a list of
-    ``{"role": ..., "content": ...}``, any other the conversation as one text. What tools return is sent as the user's.
+    Accepts a LangChain chat model or LLM, a LlamaIndex ``LLM``, a `LanguageModel`, and any callable that returns text.
+    A callable whose parameter is called ``messages``, or has an annotation other than ``str``, gets a list of
+    ``{"role": ..., "content": ...}``, any other the conversation as one text. Tool results are sent as user messages.
 
-    Calls of a LangChain model carry the tag ``nostream``, so that inside a LangGraph run the user's message stream does
-    not show them. Callbacks of that run are kept: its trace and its count of tokens are to know of these calls too.
+    Calls of a LangChain model have the tag ``nostream``, so that they do not appear in the message stream of a
+    LangGraph run. The run's callbacks are kept, so that its trace and token count include these calls.
 
     Args:
-        model: what writes.
-        timeout: for each call of the model; `LanguageModel.structured` may call it three times.
-        hurried: for each call while somebody waits for a prompt, if that is less.
+        model: the model to wrap.
+        timeout: the time limit for each call of the model; `LanguageModel.structured` may call it three times.
+        hurried: the time limit for each call while a user waits for a prompt, if shorter.
 
     Raises:
-        InvalidInputError: it is none of these, or the timeout is not positive.
+        InvalidInputError: ``model`` is none of these, or the timeout is not positive.
     """
     if timeout <= timedelta(0):
         raise InvalidInputError(f"timeout must be positive, got {timeout}")
@@ -71,14 +71,14 @@ class WrappedLanguageModel:
         )
 
     def complete(self, messages: Sequence[Message]) -> str:
-        """The answer, stripped, without the model's thoughts."""
+        """The answer, stripped, without the model's reasoning."""
         given = list(messages) if self._is_port else _chat(messages)
         return self._text(self._called(self._ask, given))
 
     def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
-        """The JSON object in the answer to a prompt that shows the schema; asked once more if there is none.
+        """The JSON object in the answer to a prompt with the schema; tries once more if there is none.
 
-        Of a model of LangChain or LlamaIndex its own structured output is asked for first, where it has one.
+        A LangChain or LlamaIndex model uses its own structured output first, if it has one.
         """
         if self._structured is not None:
             value = self._called(self._structured, list(messages), schema)
@@ -146,7 +146,7 @@ def _asker(model: Any) -> Callable[[Any], Any]:
 
 
 def _native(model: Any) -> Callable[[Chat, Mapping[str, Any]], Any] | None:
-    """What asks a model of a framework by its own structured output; None where there is none."""
+    """A call of the framework model's own structured output; None if it has none."""
     # Asked of the class: a model with retries or bound arguments would hand out the bare one's method.
     if _is_of("langchain_core", model) and _has(type(model), "with_structured_output"):
         return lambda chat, schema: model.with_structured_output(_named(schema), include_raw=True).invoke(
@@ -162,7 +162,7 @@ def _named(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _predicts_objects(model: Any) -> bool:
-    """Whether a LlamaIndex model calls tools, or has a way of its own to keep to a schema."""
+    """Whether a LlamaIndex model can call tools, or has its own way to follow a schema."""
     # For the others its base class writes the schema into the prompt and accepts nothing but faultless JSON.
     owner = next((base for base in type(model).__mro__ if "structured_predict" in vars(base)), None)
     if owner is None or owner.__module__ != "llama_index.core.llms.llm":
@@ -171,7 +171,7 @@ def _predicts_objects(model: Any) -> bool:
 
 
 def _predicted(model: Any, chat: Chat, schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The object under ``parsed``; None if what the model answered is none."""
+    """The object under ``parsed``; None if the model did not answer with an object."""
     core = importlib.import_module("llama_index.core")
     closed = {"additionalProperties": False, **_named(schema)}
 
@@ -201,7 +201,7 @@ def _turns(chat: Chat) -> list[tuple[str, str]]:
 
 
 def _object_in(answer: Any) -> dict[str, Any] | None:
-    """The object in ``{"raw", "parsed", "parsing_error"}``; the parser gives up on what can still be read."""
+    """The object in ``{"raw", "parsed", "parsing_error"}``; also reads what the parser gave up on."""
     if not isinstance(answer, Mapping):
         return None
     if isinstance(answer.get("parsed"), dict) and answer["parsed"]:
@@ -239,14 +239,14 @@ def _chat(messages: Sequence[Message]) -> Chat:
 
 
 def _as_prompt(chat: Chat) -> str:
-    """The text alone where only one side speaks, else with the roles before it."""
+    """The text alone if there is only one role, otherwise each text after its role."""
     if all(message["role"] != "assistant" for message in chat):
         return "\n\n".join(message["content"] for message in chat)
     return "\n\n".join([*(f"{message['role']}: {message['content']}" for message in chat), "assistant:"])
 
 
 def _with_schema(chat: Chat, schema: Mapping[str, Any]) -> Chat:
-    """The instruction goes into the last message of the user: some models refuse two messages of one role in a row."""
+    """Add the instruction to the last user message, since some models refuse two messages of one role in a row."""
     wanted = (
         "Answer with one JSON object that follows this JSON schema, and with nothing else:\n"
         f"{json.dumps(schema, ensure_ascii=False)}"
@@ -257,7 +257,7 @@ def _with_schema(chat: Chat, schema: Mapping[str, Any]) -> Chat:
 
 
 def _text_of(answer: Any) -> str | None:
-    """The text of a string, a message, a list of content blocks, or a response that holds one of these."""
+    """The text of a string, a message, a list of content blocks, or a response that contains one of these."""
     if isinstance(answer, str):
         return answer
     if isinstance(answer, list):
@@ -282,7 +282,7 @@ def _name_of(model: Any) -> str:
 
 
 class MeasuredModel:
-    """Another language model, whose calls are counted and timed as ``reasoning``, with their tokens."""
+    """A language model whose calls and tokens are counted, and timed as ``reasoning``."""
 
     def __init__(self, model: LanguageModel, statistics: Statistics, count: TokenCounter) -> None:
         self._model = model
@@ -291,7 +291,7 @@ class MeasuredModel:
 
     @property
     def name(self) -> str:
-        """Of the model."""
+        """The name of the model."""
         return self._model.name
 
     def complete(self, messages: Sequence[Message]) -> str:

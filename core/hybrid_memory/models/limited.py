@@ -1,4 +1,4 @@
-"""Models of the caller's, each of whose calls is waited for only so long; see `TimeLimit`."""
+"""Models with a time limit for each call; see `TimeLimit`."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 PATIENCE = 6
-"""How many times as long work waits for a model when nobody waits for the work."""
+"""How many times longer background work waits for a model."""
 
 
 def model_limit(name: str, timeout: timedelta) -> TimeLimit:
-    """The limit of a model's calls, which are no longer made after one that took too long, but for a probe."""
+    """The time limit of a model; after a call that took too long, only a probe is made."""
     return TimeLimit(name, timeout, patience=PATIENCE * timeout, breaker=Breaker())
 
 
 def limited(limit: TimeLimit, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """The result of a model's method, or what it raised; `ModelError` if it took too long."""
+    """The result of a model's method; raises its error, or `ModelError` if it took too long."""
     try:
         return limit.call(function, *args, **kwargs)
     except NoResultError as error:
@@ -36,7 +36,7 @@ def limited(limit: TimeLimit, function: Callable[P, T], /, *args: P.args, **kwar
 
 
 class LimitedMediaEmbedder:
-    """Another embedder of media."""
+    """A media embedder with a time limit."""
 
     def __init__(self, model: MediaEmbedder, timeout: timedelta) -> None:
         self._model = model
@@ -44,17 +44,17 @@ class LimitedMediaEmbedder:
 
     @property
     def name(self) -> str:
-        """Of the embedder."""
+        """The name of the embedder."""
         return self._model.name
 
     @property
     def dim(self) -> int:
-        """Width of the vectors."""
+        """The dimension of the vectors."""
         return limited(self._limit, lambda: self._model.dim)
 
     @property
     def kinds(self) -> frozenset[str]:
-        """What it embeds."""
+        """The kinds of media that it embeds."""
         return self._model.kinds
 
     def embed_media(self, media: Sequence[bytes], kind: str) -> Floats:
@@ -67,7 +67,7 @@ class LimitedMediaEmbedder:
 
 
 class LimitedRanker:
-    """Another ranker; whatever it raises is a `ModelError`."""
+    """A ranker with a time limit; all its errors become `ModelError`."""
 
     def __init__(self, model: Ranker, timeout: timedelta) -> None:
         self._model = model
@@ -75,7 +75,7 @@ class LimitedRanker:
 
     @property
     def name(self) -> str:
-        """Of the ranker."""
+        """The name of the ranker."""
         return self._model.name
 
     def score(
@@ -95,7 +95,7 @@ class LimitedRanker:
 
 
 class LimitedCompressor:
-    """Another compressor."""
+    """A compressor with a time limit."""
 
     def __init__(self, model: TextCompressor, timeout: timedelta) -> None:
         self._model = model

@@ -1,4 +1,4 @@
-"""Text compression by LLMLingua: a small language model tells which words say little.
+"""Text compression by LLMLingua: a small language model determines which words carry little information.
 
 LLMLingua: Jiang et al. 2023, arXiv:2310.05736; LLMLingua-2: Pan et al. 2024, arXiv:2403.12968.
 """
@@ -16,34 +16,34 @@ from hybrid_memory.errors import InvalidInputError, MissingDependencyError, Mode
 from hybrid_memory.text.protection import pieces_of
 
 TOLERANCE = 0.1
-"""By how much of the limit the result may be longer; the library aims at a number of tokens and misses by a few."""
+"""The share by which a result may exceed the limit, since the library misses its target by a few tokens."""
 
 MIN_FREE_TOKENS = 8
-"""A stretch between two protected parts that is shorter stays as it is: it says nothing by itself to a model."""
+"""Shorter text between two protected parts is not compressed: it means nothing to a model by itself."""
 
 MAX_WINDOW = 1000
-"""Tokens read at once, however many the model could: the memory for its scores grows with it, 0.2 GB at 1,000."""
+"""How many tokens are read at once, even if the model could read more: the memory for scores is 0.2 GB at 1,000."""
 
 MAX_PART = 200
-"""Tokens that LLMLingua leaves words out of at once; those that follow are judged by what was left."""
+"""How many tokens LLMLingua shortens at once; later ones are judged by the words that remain."""
 
 LLMLINGUA2_WINDOW = 500
 _LLMLINGUA2_NAMES = {"bert": "bert-base-multilingual-cased", "xlm-roberta": "xlm-roberta-large"}
-"""By the name of a folder the library tells how its tokenizer marks words; we look at the model itself."""
+"""The library infers from a folder's name how the tokenizer marks words; we check the model itself."""
 
 _WORD = re.compile(r"[^\W\u3040-\u30ff\u3400-\u9fff]")
 
 
 class LlmLinguaCompressor:
-    """A `TextCompressor` that leaves out the words which a small language model could have guessed.
+    """A `TextCompressor` that removes words which a small language model could have predicted.
 
-    Code, paths, URLs, ids, numbers with their units, dates, JSON keys and quoted strings stay as they are. Tokens are
-    those of the model. May be called from any thread; the calls take turns.
+    Code, paths, URLs, ids, numbers with their units, dates, JSON keys and quoted strings are kept unchanged. Tokens are
+    the model's own. Callable from any thread; the calls run one after the other.
 
     Args:
-        model: folder or hub name of a causal language model; for LLMLingua-2 of a token classifier trained for it.
-        device: where it runs, as PyTorch names it.
-        llmlingua2: the model is one of LLMLingua-2.
+        model: the folder or hub name of a causal language model; for LLMLingua-2, of a token classifier trained for it.
+        device: the device to run on, in PyTorch's notation.
+        llmlingua2: whether the model is for LLMLingua-2.
 
     Raises:
         MissingDependencyError: llmlingua is not installed.
@@ -59,10 +59,10 @@ class LlmLinguaCompressor:
         self._lock = threading.Lock()
 
     def compress(self, text: str, *, max_tokens: int) -> str:
-        """The text in at most ``max_tokens`` and a tenth, with the protected parts in it; as it is if it fits.
+        """The text in at most 1.1 times ``max_tokens``, including all protected parts; unchanged if it fits.
 
         Raises:
-            ModelError: the protected parts alone are longer, the result is still too long after a second, harder
+            ModelError: the protected parts alone are too long, the result is still too long after a second, harder
                 try, nothing is left, or the library fails.
         """
         if max_tokens < 1:
@@ -98,7 +98,7 @@ class LlmLinguaCompressor:
         raise ModelError(f"LLMLingua with {self._model!r} gave {reached} tokens where {max_tokens} were asked for")
 
     def _shortened(self, piece: str, tokens: float) -> str:
-        """The piece in about so many tokens, with the blanks around it."""
+        """The piece in about this many tokens, with its surrounding spaces."""
         core = piece.strip()
         length = self._count(core)
         result = self._library.compress_prompt(
@@ -117,7 +117,7 @@ class LlmLinguaCompressor:
 
 
 def _left_of(core: str, result: str) -> str:
-    """What of the result is left of the original: its characters in their order, and nothing else."""
+    """The part of the original that the result keeps: its characters in order, and nothing else."""
     if _in_order(result, core):
         return result
     if not _in_order("".join(result.split()), core):  # bytes of two characters that stay have made a third
@@ -140,7 +140,7 @@ def _in_order(characters: str, text: str) -> bool:
 
 
 def _joinable(result: str, before: str, core: str, after: str) -> str:
-    """The result between the blanks of the original, or a blank where a sign parted a word from what stands there."""
+    """The result with the original's surrounding spaces, or a space if punctuation parted it from its neighbour."""
     before = before or (" " if _WORD.match(result[:1]) and not core[0].isalnum() else "")
     after = after or (" " if _WORD.match(result[-1:]) and not core[-1].isalnum() else "")
     return f"{before}{result}{after}"
@@ -149,7 +149,7 @@ def _joinable(result: str, before: str, core: str, after: str) -> str:
 def _loaded(model: str, device: str, *, llmlingua2: bool) -> Any:
     """The library's compressor, without its constructor.
 
-    That fetches a table of tokens from the network, seeds the process's random numbers, and runs code of the model.
+    The constructor downloads a token table, seeds the process's random numbers, and runs code from the model.
     """
     try:
         from llmlingua import PromptCompressor  # noqa: PLC0415 - optional
@@ -194,7 +194,7 @@ def _loaded(model: str, device: str, *, llmlingua2: bool) -> Any:
 
 
 class _Counter:
-    """In the place of the token table that the library counts with: the model's own tokens."""
+    """Counts the model's own tokens, instead of the library's token table."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
@@ -205,7 +205,7 @@ class _Counter:
 
 
 def _by_characters(losses: Callable[..., Any], tokenizer: Any) -> Callable[..., Any]:
-    """The library's losses of tokens, equal within a character of several tokens, as rare Chinese ones are."""
+    """The library's token losses, made equal within a character of several tokens, as in rare Chinese characters."""
     is_part = lru_cache(maxsize=None)(lambda token: "\ufffd" in tokenizer.decode([token]))
 
     def call(
@@ -228,7 +228,7 @@ def _by_characters(losses: Callable[..., Any], tokenizer: Any) -> Callable[..., 
 
 
 def _with_tuples(network: Any) -> Callable[..., Any]:
-    """The network with the cache that the library expects, (key, value) of each layer; transformers 5 has an object."""
+    """The network with the cache the library expects, (key, value) for each layer; transformers 5 returns an object."""
     from transformers import DynamicCache  # noqa: PLC0415 - optional
 
     def call(input_ids: Any, *, past_key_values: Any = None, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Embedders of images and sounds, behind one face."""
+"""Embedders of images and sounds with one interface."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _QUERIES = ("embed_image_query", "embed_query", "get_query_embedding")
 
 
 class WrappedMediaEmbedder:
-    """A model that embeds images or sounds; its vectors are checked and brought to unit length.
+    """A model that embeds images or sounds; its vectors are checked and normalised to unit length.
 
-    Where it fails, a medium that is certainly in order tells whether the model is down or the media are at fault: an
-    odd file format must not hold up all media after it.
+    If it fails, a valid medium is tried to find out whether the model is down or the media are at fault, since an
+    unusual file format must not block all media after it.
     """
 
     def __init__(self, model: Any, methods: dict[str, Method], query: Callable[[str], Any]) -> None:
@@ -40,19 +40,19 @@ class WrappedMediaEmbedder:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """What the model embeds."""
+        """The kinds of media that the model embeds."""
         return frozenset(self._methods)
 
     @property
     def dim(self) -> int:
-        """Width of the vectors; the first call embeds a word to find out."""
+        """The dimension of the vectors; the first call embeds a word to find out."""
         return self._dim or len(self.embed_query("width"))
 
     def embed_media(self, media: Sequence[bytes], kind: str) -> Floats:
-        """Unit rows of shape (n, dim), of zeros for what the model cannot read.
+        """Unit rows of shape (n, dim); zeros for media that the model cannot read.
 
         Raises:
-            ModelError: the model fails on everything of this kind, or answers another shape.
+            ModelError: the model fails on everything of this kind, or returns another shape.
         """
         if not media:
             return np.empty((0, self.dim), dtype=np.float32)
@@ -64,7 +64,7 @@ class WrappedMediaEmbedder:
         return np.stack([np.zeros_like(probed[0]) if row is None else row for row in rows])
 
     def embed_query(self, text: str) -> Floats:
-        """A unit vector of shape (dim,); raises `ModelError` when the model fails or answers another shape."""
+        """A unit vector of shape (dim,); raises `ModelError` if the model fails or returns another shape."""
         row: Floats = self._checked(1, lambda: [self._query(text)])[0]
         return row
 
@@ -89,11 +89,11 @@ class WrappedMediaEmbedder:
 
 
 def as_media_embedder(model: Any) -> MediaEmbedder | None:
-    """What embeds media with this model, or None if the model declares that it embeds none.
+    """A media embedder with this model; None if the model does not embed media.
 
-    A model declares ``embed_images(list of bytes)``, ``embed_audio(list of bytes)`` or both, each giving rows of
-    numbers, and ``embed_image_query(text)`` or else ``embed_query(text)`` in the same space; or it is a LlamaIndex
-    ``MultiModalEmbedding``; or a `MediaEmbedder`.
+    A model needs ``embed_images(list of bytes)``, ``embed_audio(list of bytes)`` or both, which return rows of numbers,
+    and ``embed_image_query(text)`` or ``embed_query(text)`` in the same space; or it is a LlamaIndex
+    ``MultiModalEmbedding``, or a `MediaEmbedder`.
     """
     if isinstance(model, WrappedMediaEmbedder):
         return model
@@ -127,4 +127,4 @@ def _short_wav() -> bytes:
 
 
 PROBES = {"image": _grey_png(), "audio": _short_wav()}
-"""A medium of each kind that is in order."""
+"""A valid medium of each kind."""

@@ -1,4 +1,4 @@
-"""Models by name: ours, ``provider:model``, and what installed packages register."""
+"""Models by name: our own, ``provider:model``, and those that installed packages register."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ RUN_HERE = {"fastembed", "sentence-transformers"}
 """Providers that run an embedder in this process, without a framework."""
 
 FRAMEWORK = "langchain"
-"""Who knows the providers that nobody else registers."""
+"""The module for providers that no package registers."""
 
 
 def any_embedder(wanted: Any) -> Embedder:
-    """The caller's, or the one of this name; raises `InvalidInputError` for one that cannot be made."""
+    """The given embedder, or the one of this name; raises `InvalidInputError` if it cannot be created."""
     if not isinstance(wanted, str):
         return as_embedder(wanted)
     try:
@@ -36,15 +36,15 @@ def any_embedder(wanted: Any) -> Embedder:
     except InvalidConfigError as error:
         raise InvalidInputError(str(error)) from error
     if model is None:
-        raise InvalidInputError(f"the embedder {wanted!r} makes no vectors: name another one, or give a model")
+        raise InvalidInputError(f"the embedder {wanted!r} makes no vectors: name another embedder, or give a model")
     return model
 
 
 def embedder_of(wanted: str) -> Embedder | None:
-    """What embeds, by its name; None for words alone.
+    """The embedder of this name; None if recall uses words alone.
 
     Raises:
-        InvalidConfigError: there is no such name, or it cannot be made: its key is missing, say.
+        InvalidConfigError: the name is unknown, or the embedder cannot be created, for example without its API key.
         MissingDependencyError: a package that it needs is not installed.
     """
     if wanted not in OURS:
@@ -59,7 +59,7 @@ def embedder_of(wanted: str) -> Embedder | None:
         if wanted == "local":
             raise
         warnings.warn(
-            f"recall works on words alone: {error}; or give open_memory(embedder=...) a LangChain Embeddings, a "
+            f"recall works with words alone: {error}; or give open_memory(embedder=...) a LangChain Embeddings, a "
             "LlamaIndex BaseEmbedding or a callable; or silence this with MemoryConfig(embedder='none')",
             TextOnlyWarning,
             stacklevel=3,
@@ -68,7 +68,7 @@ def embedder_of(wanted: str) -> Embedder | None:
 
 
 def given_embedder(embedder: Any, name: str) -> Embedder:
-    """What the caller gave, under the name that the configuration has for it."""
+    """The given embedder, under the name in the configuration."""
     model = as_embedder(embedder)
     if name in OURS or name == model.name or name in getattr(model, "also", ()):
         return model
@@ -77,7 +77,7 @@ def given_embedder(embedder: Any, name: str) -> Embedder:
 
 
 def language_model_of(wanted: Any) -> Any:
-    """The model itself, or the one that ``provider:model`` stands for; raises what `embedder_of` does."""
+    """The model itself, or the one named ``provider:model``; raises the same errors as `embedder_of`."""
     if not isinstance(wanted, str):
         return wanted
     provider, _, model = wanted.partition(":")
@@ -109,7 +109,7 @@ def _other(name: str) -> Embedder:
 
 
 def _asked(provider: str, what: str, *given: str) -> Any:
-    """What a provider makes; whatever keeps it from that is an error of the configuration."""
+    """The model that a provider creates; any failure is a configuration error."""
     others = registered("model provider")
     make = getattr(found("model provider", provider if provider in others else FRAMEWORK, {}), what)
     try:

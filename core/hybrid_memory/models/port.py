@@ -1,4 +1,4 @@
-"""What is asked of models."""
+"""The interfaces of models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybrid_memory.log.message import Message
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors; vectors of embedders with different names are never compared."""
+    """An embedder, which turns texts into vectors; vectors of embedders with different names are never compared."""
 
     @property
     def name(self) -> str:
@@ -33,9 +33,9 @@ class Embedder(Protocol):
 
 
 class MediaEmbedder(Protocol):
-    """Turns images or sounds, and texts that describe them, into vectors of one space.
+    """An embedder that turns images or sounds, and texts that describe them, into vectors of one space.
 
-    Every method raises `ModelError` when the model fails.
+    Every method raises `ModelError` if the model fails.
     """
 
     @property
@@ -50,11 +50,11 @@ class MediaEmbedder(Protocol):
 
     @property
     def kinds(self) -> frozenset[str]:
-        """What it embeds: ``image``, ``audio`` or both."""
+        """The kinds of media that it embeds: ``image``, ``audio`` or both."""
         ...
 
     def embed_media(self, media: Sequence[bytes], kind: str) -> Floats:
-        """Unit rows of shape (n, dim); a row of zeros for what the model cannot read."""
+        """Unit rows of shape (n, dim); a row of zeros for a medium that the model cannot read."""
         ...
 
     def embed_query(self, text: str) -> Floats:
@@ -63,14 +63,14 @@ class MediaEmbedder(Protocol):
 
 
 class LanguageModel(Protocol):
-    """Writes text; optional everywhere, and whatever needs one has a deterministic default.
+    """A language model. It is optional everywhere: everything that uses one has a deterministic default.
 
-    Every method raises `ModelError` when the model fails, answers nothing, or takes longer than its time limit.
+    Every method raises `ModelError` if the model fails, returns an empty answer, or exceeds its time limit.
     """
 
     @property
     def name(self) -> str:
-        """Of the model."""
+        """The name of the model."""
         ...
 
     def complete(self, messages: Sequence[Message]) -> str:
@@ -78,37 +78,37 @@ class LanguageModel(Protocol):
         ...
 
     def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer as a JSON object that was asked to follow this JSON schema; its fields are not validated."""
+        """The answer as a JSON object. The model is asked to follow this JSON schema, but fields are not validated."""
         ...
 
 
 class TextCompressor(Protocol):
-    """Shortens a text by leaving out tokens that say little."""
+    """A compressor that shortens a text by removing tokens with little information."""
 
     def compress(self, text: str, *, max_tokens: int) -> str:
-        """The text in about so many tokens, or fewer; raises `ModelError` when that fails."""
+        """The text in about this many tokens, or fewer; raises `ModelError` on failure."""
         ...
 
 
 class Ranker(Protocol):
-    """Scores the candidates of a recall; those with the highest scores become its hits."""
+    """A ranker, which scores the candidates of a recall; those with the highest scores become hits."""
 
     @property
     def name(self) -> str:
-        """Of the ranker, for explanations; empty if a score is the weighted mean of the signals."""
+        """The ranker's name, for explanations; empty if a score is the weighted mean of the signals."""
         ...
 
     def score(
         self, query: str, signals: Mapping[str, Array], weights: Weights, texts: Callable[[Sequence[int]], list[str]]
     ) -> Array:
-        """The score of each candidate: shape (n,), in [0, 1], higher is better; equal ones go by age.
+        """The score of each candidate: shape (n,), in [0, 1], higher is better; equal scores are ordered by age.
 
-        Raises `ModelError` when a model fails: recall then takes the weighted mean.
+        Raises `ModelError` if a model fails: recall then uses the weighted mean.
 
         Args:
-            query: as it was asked.
-            signals: of shape (n,), in [0, 1], under the field names of `Signals`.
-            weights: of the signals, as this query applies them.
+            query: the query.
+            signals: arrays of shape (n,), in [0, 1], under the field names of `Signals`.
+            weights: the weights of the signals for this query.
             texts: reads the words of some rows from the index.
         """
         ...

@@ -1,4 +1,4 @@
-"""What models of the E5 family want in front of a text; hardly any client of theirs adds it."""
+"""The prefixes that models of the E5 family need before a text; hardly any client adds them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _E5 = re.compile(r"(?:^|[-_./])e5(?:[-_.]|$)", re.IGNORECASE)
 
 
 def wants_prefixes(model: str) -> bool:
-    """Whether a model of this name is of the E5 family, and not of those that follow instructions."""
+    """Whether a model of this name belongs to the E5 family, except those that follow instructions."""
     return bool(_E5.search(model)) and "instruct" not in model.lower()
 
 
 def prefixed(model: Any) -> Any:
-    """An object with ``embed_documents`` and ``embed_query``, which puts them there."""
+    """An object with ``embed_documents`` and ``embed_query`` that adds the prefixes."""
     return _Prefixed(model)
 
 

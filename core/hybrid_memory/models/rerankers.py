@@ -1,4 +1,4 @@
-"""Rerankers: what the caller has, asked how well each of some texts answers a query."""
+"""Rerankers: a wrapper for models that score how well each text answers a query."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from hybrid_memory.models.port import Ranker
 from hybrid_memory.validation import shown
 
 ROW = "hybrid_memory_row"
-"""Under this name a document of LangChain's knows its place among the texts."""
+"""The metadata key of a LangChain document for its index among the texts."""
 
 RELEVANCE = "relevance_score"
-"""Under this name LangChain's compressors leave their score in the metadata."""
+"""The metadata key under which LangChain's compressors store their score."""
 
 Ranked = Iterable[tuple[int, float | None]]
-"""Rows, best first, with the scores that a framework's reranker gave them, if it tells."""
+"""Rows, best first, with the scores of a framework's reranker, if it returns them."""
 
 
 def is_ranker(model: Any) -> bool:
-    """Whether the model is a `Ranker`, which is given signals, and no reranker, which is given texts."""
+    """Whether the model is a `Ranker`, which scores signals, rather than a reranker, which scores texts."""
     _, *given = inspect.signature(Ranker.score).parameters
     try:
         inspect.signature(model.score).bind(*given)
@@ -38,23 +38,23 @@ def is_ranker(model: Any) -> bool:
 
 
 def as_reranker(model: Any, timeout: timedelta) -> WrappedReranker:
-    """The model as a reranker; raises `InvalidInputError` if it is nothing that ranks texts."""
+    """The model as a reranker; raises `InvalidInputError` if it cannot rank texts."""
     return model if isinstance(model, WrappedReranker) else WrappedReranker(model, timeout)
 
 
 class WrappedReranker:
-    """Anything that says how well texts answer a query, each of its calls waited for only so long.
+    """A reranker made from another framework's, with a time limit for each call.
 
     Accepts LangChain's ``BaseDocumentCompressor`` and ``BaseCrossEncoder``, LlamaIndex's ``BaseNodePostprocessor``, a
-    ``CrossEncoder`` of sentence-transformers, and any callable from a query and a list of texts to a number each. The
-    async methods of the frameworks are not used: their clients belong to one event loop.
+    ``CrossEncoder`` of sentence-transformers, and any callable from a query and a list of texts to one number per text.
+    It does not use the frameworks' async methods, since their clients belong to one event loop.
 
     Args:
-        model: what ranks.
-        timeout: of a call.
+        model: the reranker to wrap.
+        timeout: the time limit of a call.
 
     Raises:
-        InvalidInputError: it is none of these.
+        InvalidInputError: ``model`` is none of these.
     """
 
     def __init__(self, model: Any, timeout: timedelta) -> None:
@@ -63,13 +63,13 @@ class WrappedReranker:
         self._limit = model_limit(f"reranker {self.name!r}", timeout)
 
     def score(self, query: str, texts: Sequence[str]) -> Array:
-        """How well each text answers: of shape (n,), in [0, 1], higher is better, NaN for one that was left out.
+        """How well each text answers: shape (n,), in [0, 1], higher is better; NaN for a text that was left out.
 
-        Numbers in [0, 1] stay as they are; others from 0 on are divided by the largest, and where one is negative all
-        are taken as logits: ``1 / (1 + exp(-x))``. Of what tells only an order the first of n has 1, the last 1 / n.
+        Numbers in [0, 1] stay unchanged; larger ones are all divided by the largest; if one is negative, all are taken
+        as logits: ``1 / (1 + exp(-x))``. If the model returns only an order, the first of n gets 1 and the last 1 / n.
 
         Raises:
-            ModelError: the model failed, took too long, or gave no number for a text.
+            ModelError: the model failed, took too long, or returned no number for a text.
         """
         if not texts:
             return np.zeros(0)
@@ -111,7 +111,7 @@ def _asker(model: Any) -> Callable[[str, list[str]], Array]:
 
 
 def _numbers(given: Any) -> Array:
-    """A number a text, from a list, an array, a tensor or a generator."""
+    """One number per text, from a list, an array, a tensor or a generator."""
     numbers = np.asarray(given if hasattr(given, "__len__") else list(given), dtype=np.float64)
     if np.isnan(numbers).any():
         raise ValueError("one of its numbers is NaN")
@@ -137,15 +137,15 @@ def _postprocessed(postprocess: Callable[..., Any], query: str, texts: list[str]
 
 
 def _placed(ranked: Ranked, count: int) -> Array:
-    """The score of each row, of which those that did not come back have NaN.
+    """The score of each row; NaN for rows that did not come back.
 
-    The order is what a reranker is asked for: where the scores say otherwise, they are from before.
+    The order decides: if the scores contradict it, they are from an earlier step.
     """
     kept: dict[int, float | None] = {}
     for row, score in ranked:
         kept.setdefault(row, score)
     if not set(kept) <= set(range(count)):
-        raise ValueError("it returned something that it was not given")
+        raise ValueError("it returned a text that it was not given")
     told = np.array([*kept.values()], dtype=np.float64)
     by_place = 1 - np.arange(len(told)) / max(len(told), 1)
     scores = np.full(count, np.nan)

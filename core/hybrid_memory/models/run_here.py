@@ -15,15 +15,15 @@ from hybrid_memory.models.prefixes import prefixed, wants_prefixes
 from hybrid_memory.models.stand_ins import LOCAL_MODEL, model_in
 
 CUSTOM = "hybrid-memory"
-"""Under what fastembed is told of a model that it does not list."""
+"""The names under which a model that fastembed does not list is registered with it."""
 
 
 def embedder(provider: str, model: str) -> WrappedEmbedder:
-    """The model of this name, or in this folder; weights that are not there yet are downloaded by its package.
+    """The model of this name, or in this folder; the package downloads missing weights.
 
     Raises:
         MissingDependencyError: the package is not installed.
-        InvalidConfigError: there is no such model, or it cannot be loaded.
+        InvalidConfigError: the model does not exist, or cannot be loaded.
     """
     try:
         made = _MAKERS[provider](model)
@@ -39,7 +39,7 @@ def embedder(provider: str, model: str) -> WrappedEmbedder:
 
 
 class _Asked:
-    """What embeds texts, and what embeds a question."""
+    """The functions that embed texts and a question."""
 
     def __init__(self, documents: Callable[[list[str]], Any], query: Callable[[str], Any]) -> None:
         self.embed_documents = documents
@@ -47,7 +47,7 @@ class _Asked:
 
 
 class _InScript:
-    """With the last coordinate of the local embedder, so that its vectors are the same."""
+    """An embedder that adds the local embedder's last coordinate, so that their vectors are the same."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
@@ -80,7 +80,7 @@ def _fastembed(model: str) -> Any:
 
 
 def _described(model: str) -> str:
-    """Tell fastembed of a model that is none of its own: averaged over its tokens, of unit length."""
+    """Register a model that fastembed does not know: averaged over its tokens, of unit length."""
     from fastembed import TextEmbedding  # noqa: PLC0415 - optional
     from fastembed.common.model_description import ModelSource, PoolingType  # noqa: PLC0415 - optional
 

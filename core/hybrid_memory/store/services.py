@@ -24,7 +24,7 @@ T = TypeVar("T")
 class Services:
     """The ports of one memory, and the state shared by all its users.
 
-    Without an embedder, recall uses words alone. Without a language model and a compressor, every summary is
+    Without an embedder, recall works with words alone. Without a language model and a compressor, every summary is
     deterministic.
 
     Attributes:

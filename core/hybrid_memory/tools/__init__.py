@@ -1,4 +1,4 @@
-"""Tools by which a model uses a memory itself: framework-free, for agents, tool servers and the paging loop."""
+"""Tools with which a model uses a memory: framework-free, for agents, tool servers and the paging loop."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from hybrid_memory.tools.tool import MAX_TOKENS, Answer, MemoryTool
 from hybrid_memory.validation import shown
 
 MEMORY_TOOLS = (REMEMBER, RECALL, UPDATE, FORGET, EXPAND, FETCH)
-"""What an agent has by default."""
+"""The tools that an agent has by default."""
 
 SERVER_TOOLS = (*MEMORY_TOOLS, WHY, PROFILE, SHARE, FILE)
-"""All of them: also what asks where knowledge comes from, what shares it, and the memory as files."""
+"""All tools: also those that explain, show the profile, share, and provide the memory as files."""
 
 __all__ = ["FETCH", "FILE", "MAX_TOKENS", "MEMORY_TOOLS", "SERVER_TOOLS", "Answer", "MemoryTool", "tools_named"]
 
 
 def tools_named(names: Iterable[str] | None, among: Sequence[MemoryTool] = MEMORY_TOOLS) -> list[MemoryTool]:
-    """The tools with these names, in the order in which they are given; None names all, but for ``memory_file``.
+    """The tools with these names, in this order; None names all except ``memory_file``.
 
     Raises:
-        InvalidInputError: one of them is no tool's name.
+        InvalidInputError: there is no tool of that name.
     """
     every = [tool.name for tool in among]
     among = (*among, FILE) if among is MEMORY_TOOLS else among

@@ -22,7 +22,7 @@ WIDTH = 6
 """Of line numbers."""
 
 AROUND = 2
-"""Lines shown before and behind a change."""
+"""Lines shown before and after a change."""
 
 UNIT = 1024
 UNITS = "BKMG"
@@ -31,24 +31,24 @@ _OURS = re.compile(r"(^|[\s'\"])/(?=[^\s/'\"])")
 
 
 class FileCommand(CheckedModel):
-    """What to do with which file."""
+    """The command, and the file it applies to."""
 
     command: Literal["view", "create", "str_replace", "insert", "delete", "rename"] = Field(
         description="view a file or folder, create a file, str_replace in one, insert lines, delete, or rename"
     )
-    path: str | None = Field(default=None, description=f"Of the file or folder, below {ROOT}; not for rename")
+    path: str | None = Field(default=None, description=f"The file or folder, below {ROOT}; not for rename")
     view_range: list[int] | None = Field(default=None, description="view: first and last line, -1 for the end")
     file_text: str | None = Field(default=None, description="create: the whole text")
-    old_str: str | None = Field(default=None, description="str_replace: stands in the file exactly once")
-    new_str: str | None = Field(default=None, description="str_replace: what stands there then; empty takes it out")
-    insert_line: int | None = Field(default=None, description="insert: behind this line; 0 is the beginning")
-    insert_text: str | None = Field(default=None, description="insert: the lines")
-    old_path: str | None = Field(default=None, description="rename: of the file or folder")
-    new_path: str | None = Field(default=None, description="rename: the path that it gets")
+    old_str: str | None = Field(default=None, description="str_replace: text that occurs exactly once in the file")
+    new_str: str | None = Field(default=None, description="str_replace: the replacement; empty deletes old_str")
+    insert_line: int | None = Field(default=None, description="insert: after this line; 0 is the beginning")
+    insert_text: str | None = Field(default=None, description="insert: the new lines")
+    old_path: str | None = Field(default=None, description="rename: the present path")
+    new_path: str | None = Field(default=None, description="rename: the new path")
 
 
 async def file(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
-    """Do what the command says; answers and errors read as those of the reference implementation."""
+    """Execute the command; answers and errors have the wording of the reference implementation."""
     try:
         return await _COMMANDS[wanted.command](call, memory, wanted)
     except FileError as error:
@@ -77,7 +77,7 @@ async def _view(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
 
 
 def _numbered(shown: str, text: str, lines: Sequence[int] | None) -> str:
-    """The lines of a text with their numbers, all or those of a range."""
+    """The lines of a text, or of a range in it, with their numbers."""
     every, start = text.split("\n"), 0
     if lines and len(lines) == len(("first", "last")):
         start = max(1, lines[0]) - 1
@@ -90,7 +90,7 @@ def _with_numbers(lines: Sequence[str], first: int) -> str:
 
 
 def _listing(shown: str, folder: str, files: Sequence[File]) -> str:
-    """What is in a folder, two levels deep, with sizes, and without names that begin with a dot."""
+    """The contents of a folder, two levels deep, with sizes and without hidden files."""
     sizes: dict[str, int] = {}
     for one in files:
         names = one.path[len(folder.rstrip("/")) + 1 :].split("/")
@@ -186,12 +186,12 @@ _COMMANDS: dict[str, Callable[[Call, ScopedMemory, FileCommand], Coroutine[Any, 
 
 def _given(value: str | None, name: str) -> str:
     if value is None:
-        raise InvalidInputError(f"{name} is missing: this command takes it")
+        raise InvalidInputError(f"{name} is missing: this command needs it")
     return value
 
 
 def _inside(path: str | None, name: str = "path") -> str:
-    """The path within the memory's files."""
+    """The path relative to the memory's files."""
     shown = _given(path, name)
     if shown != ROOT and not shown.startswith(f"{ROOT}/"):
         raise InvalidInputError(f"Path must start with {ROOT}, got: {shown}")
@@ -217,14 +217,14 @@ async def _there(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
 
 
 def _by(call: Call) -> dict[str, Any]:
-    """Whose words a model writes, and what they follow from."""
+    """The origin and the sources of text that a model writes."""
     return {"id": call.key, "source": call.sources, "origin": Origin.ASSISTANT}
 
 
 FILE = MemoryTool(
     "memory_file",
-    f"Your memory as files below {ROOT}: view it before you begin, write down what will matter later. profile.md is "
-    "what is known of the user, facts/ all that is known, blocks/ stand in every prompt; notes go under other paths.",
+    f"Your memory as files below {ROOT}: view it before you start, write down what will matter later. profile.md is "
+    "what is known about the user, facts/ all facts, blocks/ are in every prompt; put notes under other paths.",
     FileCommand,
     file,
 )

@@ -1,4 +1,4 @@
-"""Tools that ask what is known, and how, and one that shares it: `memory_why`, `memory_profile` and `memory_share`."""
+"""Tools that show what is known and why, and one that shares it: `memory_why`, `memory_profile`, `memory_share`."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from hybrid_memory.tools.tool import NOTED_WITH, Call, MemoryTool, home, named, 
 from hybrid_memory.validation import CheckedModel, shown
 
 STEP_TOKENS = 300
-"""Of one step of an explanation."""
+"""The size of one step of an explanation."""
 
 
 class Asking(CheckedModel):
     """What to explain."""
 
     about: str = Field(
-        description="A handle such as '#12', a field of the profile such as 'goals', or an attribute such as 'home'"
+        description="A handle such as '#12', a profile field such as 'goals', or an attribute such as 'home'"
     )
-    query: str = Field(default="", description="With a handle: why memory_recall gives it for this query, or does not")
+    query: str = Field(default="", description="With a handle: why memory_recall returns it for this query, or not")
 
 
 async def why(call: Call, memory: ScopedMemory, wanted: Asking) -> str:
-    """How a turn stands for a query, or what was read from it; or the turns behind what is known."""
+    """Explain how a turn ranks for a query, or what was learned from it, or which turns support a fact."""
     about = wanted.about.strip()
     if not about.startswith(("#", "[")) and not about.isdecimal():
         return await _why_known(call, memory, about)
@@ -61,7 +61,7 @@ async def _why_known(call: Call, memory: ScopedMemory, name: str) -> str:
 
 
 def _written(explanation: Explanation) -> str:
-    """As text, with what of long turns there is room for."""
+    """The explanation as text, with long turns shortened."""
     steps = [f"  {shortened(step, '', STEP_TOKENS)}" for step in explanation.steps]
     turns = [f"  {_turn(name, turn)}" for name, turn in explanation.turns]
     return "\n".join([shortened(explanation.about, ""), *steps, *turns])
@@ -73,34 +73,34 @@ def _turn(name: str, turn: Message) -> str:
 
 
 class Profiling(CheckedModel):
-    """What to tell of the user."""
+    """What to show about the user."""
 
-    field: str = Field(default="", description="Only this field, with all that it ever held; empty: all that stands")
+    field: str = Field(default="", description="Only this field, with all its past values; empty: all current values")
 
 
 async def profile(call: Call, memory: ScopedMemory, wanted: Profiling) -> str:
-    """The profile, the least important values left out where room is short; or the history of one field."""
+    """The profile, without its least important values if it is too long; or the history of one field."""
     known: UserProfile = await call(memory.profile)
     if not wanted.field.strip():
-        return known.render(call.max_tokens, estimate_tokens) or "Nothing is known of the user yet."
+        return known.render(call.max_tokens, estimate_tokens) or "Nothing is known about the user yet."
     field = wanted.field.strip()
     lines = [
         f"{shortened(str(entry.value), '')}: {entry.state}, from {entry.valid_from:%Y-%m-%d}"
         + ("" if entry.valid_to is None else f" to {entry.valid_to:%Y-%m-%d}")
         for entry in known.history(field)
     ]
-    return "\n".join(lines) or f"Nothing is known of the user's {field} yet."
+    return "\n".join(lines) or f"Nothing is known about the user's {field} yet."
 
 
 WHY = MemoryTool(
     "memory_why",
-    "Where something that is remembered comes from, or why memory_recall gives a turn for a query, or does not.",
+    "Where something you remember comes from, or why memory_recall returns a turn for a query, or not.",
     Asking,
     why,
 )
 PROFILE = MemoryTool(
     "memory_profile",
-    "What is known of the user: name, family, work, needs, likes, dislikes, goals. Use it before you advise them.",
+    "What is known about the user: name, family, work, needs, likes, dislikes, goals. Use it before you advise them.",
     Profiling,
     profile,
 )
@@ -109,13 +109,13 @@ PROFILE = MemoryTool(
 class Sharing(CheckedModel):
     """What to share, and where."""
 
-    space: str = Field(default="", description="The name of a shared space; empty to see which there are")
-    text: str = Field(default="", description="One statement that others understand: 'Alice lives in Rome'")
-    handle: str = Field(default="", description="Instead of a text: a turn or note to copy there, such as '#12'")
+    space: str = Field(default="", description="The name of a shared space; empty to list them")
+    text: str = Field(default="", description="One statement that others can understand: 'Alice lives in Rome'")
+    handle: str = Field(default="", description="Instead of text: a turn or note to copy, such as '#12'")
 
 
 async def share(call: Call, memory: ScopedMemory, wanted: Sharing) -> str:
-    """Write a note into a space that was opened to the call, unless one there says the same; or name the spaces."""
+    """Write a note into a space open to the call, unless one there says the same; or list the spaces."""
     if not wanted.space.strip():
         names = [str(existing.scope.space) for existing in (await reached(call, memory))[1:]]
         return f"Shared spaces: {', '.join(names)}." if names else "No shared space is open here."
@@ -133,7 +133,7 @@ async def share(call: Call, memory: ScopedMemory, wanted: Sharing) -> str:
 
 
 def _copied(turn: Message) -> Remembering:
-    """The words, and of a turn who said them; a note needs no speaker."""
+    """A note with the words of a turn or note; those of a turn after its speaker."""
     who = "" if NOTED_WITH in turn.metadata else f"{short_name(turn.speaker)}: "
     text = f"{who}{turn.text}"
     note = Remembering(text=text) if turn.importance is None else Remembering(text=text, importance=turn.importance)
@@ -142,8 +142,8 @@ def _copied(turn: Message) -> Remembering:
 
 SHARE = MemoryTool(
     "memory_share",
-    "Give others what they need to know: write a note into a shared space, or copy what memory_recall gave. "
-    "All who may read the space will find it. Share nothing private unless the user asks for it.",
+    "Tell others what they need to know: write a note into a shared space, or copy what memory_recall returned. "
+    "Everyone who may read the space can find it. Share nothing private unless the user asks for it.",
     Sharing,
     share,
 )

@@ -47,22 +47,22 @@ class Remembering(CheckedModel):
 
     @property
     def origin(self) -> Origin:
-        """Of what is copied; else the words are the model's, whoever they are about."""
+        """The origin of copied words; otherwise the words are the model's, whoever they are about."""
         return self._origin
 
     def copied_from(self, origin: Origin) -> Remembering:
-        """The same, in words of this origin."""
+        """The same note, with words of this origin."""
         self._origin = origin
         return self
 
 
 async def remember(call: Call, memory: ScopedMemory, wanted: Remembering) -> str:
-    """Write a note, unless one that stands says the same."""
+    """Write a note, unless a current one says the same."""
     text = _checked_words(wanted.text)
     replaced = await updates(call, memory, text)
     for hit in await call(memory.recall, text, kinds=(RecordKind.TURN,)):
         if hit.record.turn not in replaced and _plain(hit.record.text) == _plain(text):
-            return f"That is remembered already, as {named(hit.record.turn)}."
+            return f"That is already remembered, as {named(hit.record.turn)}."
     category = {"category": wanted.category} if wanted.category.strip() else {}
     note = Message(
         content=text,
@@ -78,11 +78,11 @@ class Updating(CheckedModel):
     """What to write instead."""
 
     handle: str = Field(description="What to correct, such as '#12'")
-    text: str = Field(description="How it is now, as one whole statement; about the user in the first person")
+    text: str = Field(description="The new truth as one complete statement; about the user in the first person")
 
 
 async def update(call: Call, memory: ScopedMemory, wanted: Updating) -> str:
-    """Write a note in the place of a turn, or of what replaced that turn before."""
+    """Write a note that replaces a turn, or the note that replaced that turn before."""
     text, asked = _checked_words(wanted.text), position(wanted.handle)
     memory = await home(call, memory, asked)
     place = newest(asked, await updates(call, memory, text))
@@ -97,8 +97,8 @@ async def update(call: Call, memory: ScopedMemory, wanted: Updating) -> str:
     receipt: Receipt = await call(outside(memory).remember, note)
     now = f"{named(receipt.positions[0])}{_quarantine_note(receipt)}"
     known = "; ".join([str(fact) for fact in await call(memory.facts) if fact.positions == (place,)])
-    stands = f" What stands from there: {known}." if known else ""
-    return f"Remembered as {now}. It is found instead of {named(place)}, which only the history keeps.{stands}"
+    stands = f" Still known from there: {known}." if known else ""
+    return f"Remembered as {now}. It replaces {named(place)}, which stays in the history.{stands}"
 
 
 def _listed(handles: Any) -> Any:
@@ -111,11 +111,11 @@ class Forgetting(CheckedModel):
     handles: Annotated[list[str], BeforeValidator(_listed)] = Field(
         min_length=1, max_length=MAX_HANDLES, description="From memory_recall, such as ['#12']"
     )
-    code: str = Field(default="", description="Empty to see what would go; then the code that was given, to destroy it")
+    code: str = Field(default="", description="Empty to see what would be destroyed; then the code from that answer")
 
 
 async def forget(call: Call, memory: ScopedMemory, wanted: Forgetting) -> str:
-    """Show what would be destroyed, or, with the code that this showed, destroy it."""
+    """Show what would be destroyed; given the code from that, destroy it."""
     memory = await home(call, memory, position(wanted.handles[0]))
     places = with_older([position(name) for name in wanted.handles], await updates(call, memory, "update"))
     handles = [named(place) for place in places]
@@ -127,7 +127,7 @@ async def forget(call: Call, memory: ScopedMemory, wanted: Forgetting) -> str:
         lines = [f"{name} {' '.join(page.text.split())}" for name, page in zip(handles, shown, strict=True)]
         return "\n".join(
             [
-                "Nothing is forgotten yet. This would be destroyed for good, with all that was learned from it:",
+                "Nothing is forgotten yet. This would be destroyed for good, with everything learned from it:",
                 *lines,
                 f"If the user wants that, call memory_forget again with the same handles and code='{code}'.",
             ]
@@ -139,7 +139,7 @@ async def forget(call: Call, memory: ScopedMemory, wanted: Forgetting) -> str:
 
 
 def outside(memory: ScopedMemory) -> ScopedMemory:
-    """The memory without its session: a note is no turn, and would part a tool call from its result."""
+    """The memory without its session: a note is not a turn, and would come between a tool call and its result."""
     outside = copy(memory)
     outside.scope = memory.scope.owner
     return outside
@@ -167,13 +167,13 @@ REMEMBER = MemoryTool(
 )
 UPDATE = MemoryTool(
     UPDATED,
-    "Correct what memory_recall gave, when it has changed or is wrong. The new words are found instead of the old.",
+    "Correct what memory_recall returned, if it has changed or is wrong. The new text is found instead of the old.",
     Updating,
     update,
 )
 FORGET = MemoryTool(
     "memory_forget",
-    "Destroy what memory_recall gave, only when the user asks for it. The first call shows what would go.",
+    "Destroy what memory_recall returned, only if the user asks for it. The first call shows what would be destroyed.",
     Forgetting,
     forget,
 )

@@ -30,16 +30,16 @@ from hybrid_memory.validation import CheckedModel, shown
 
 MAX_HITS = 10
 LINE_TOKENS = 150
-"""Of a longer turn an excerpt is shown."""
+"""The most tokens of a line; longer turns are shown as an excerpt."""
 
 NOTHING = "Nothing is remembered about that."
 UNSURE = "Nothing certain is remembered about that."
 
 LATEST = 8
-"""Turns of a session among which the question stands; calls of tools may have come after it."""
+"""How many of the latest turns may contain the question; tool calls may have come after it."""
 
 SPARE = 4
-"""Times as many are recalled, to make up for what is not shown."""
+"""How many times more hits are recalled, to make up for those that are not shown."""
 
 FRAME_TOKENS = 200
 LEAST_CHARS = 80
@@ -51,14 +51,14 @@ class Recalling(CheckedModel):
     """What to look for."""
 
     query: str = Field(description="A question, or words")
-    k: int = Field(default=5, ge=1, le=MAX_HITS, description="The most hits to return")
+    k: int = Field(default=5, ge=1, le=MAX_HITS, description="How many hits to return")
     since: str = Field(default="", description="Only from this date on: 2026-05-03")
     until: str = Field(default="", description="Only up to this date, inclusive")
     min_confidence: float = Field(default=0.0, ge=0, le=1, description="Leave out hits less likely than this to answer")
 
 
 async def recall(call: Call, memory: ScopedMemory, wanted: Recalling) -> str:
-    """What answers the query, best first; what was updated in its newest words."""
+    """The hits that answer the query, best first; updated ones in their newest words."""
     since, until = instant("since", wanted.since), instant("until", wanted.until, end=True)
     memories = await reached(call, memory)
     spaces = [space.scope.space for space in memories[1:]]
@@ -100,7 +100,7 @@ def _question(hit: Hit, query: str) -> str:
 
 
 async def _just_asked(call: Call, memory: ScopedMemory) -> str | None:
-    """The question that a session is busy with: the model has it before its eyes, and it answers nothing."""
+    """The session's current question: the model sees it anyway, and it is not an answer."""
     if memory.scope.session is None:
         return None
     turns: list[Message] = await call(memory.history, limit=LATEST)
@@ -109,7 +109,7 @@ async def _just_asked(call: Call, memory: ScopedMemory) -> str | None:
 
 
 def instant(name: str, text: str, *, end: bool = False) -> datetime | None:
-    """The instant that a date or a time tells, at the end of the day if asked; None for an empty text."""
+    """The instant of a date or time, of a date optionally the end of the day; None for an empty text."""
     if not text.strip():
         return None
     try:
@@ -122,14 +122,14 @@ def instant(name: str, text: str, *, end: bool = False) -> datetime | None:
 
 
 def origin(record: Record) -> str:
-    """The space that a record stands in, and who wrote it."""
+    """The space of a record, and who wrote it."""
     author = principal_of(record.author)
     who = "/".join(short_name(name) for name in (author.user, author.agent) if name)
     return f"({short_name(str(record.scope.space))}, by {who}) "
 
 
 def line_of(record: Record, query: str, max_tokens: int = LINE_TOKENS, *, whose: str = "") -> str:
-    """A record in one line: its handle, date, whose it is, speaker, and what of it the query is about."""
+    """A record in one line: handle, date, space and author, speaker, and the part that the query is about."""
     text = clean(record.text)
     short = shortened(text, query, max_tokens)
     is_note = record.kind is RecordKind.FACT or NOTED_WITH in record.metadata
@@ -140,13 +140,13 @@ def line_of(record: Record, query: str, max_tokens: int = LINE_TOKENS, *, whose:
 
 
 def short_name(speaker: str) -> str:
-    """The name in one line, however long it is."""
+    """The name in one line, shortened if necessary."""
     speaker = " ".join(speaker.split())
     return speaker if len(speaker) <= 40 else f"{speaker[:39]}…"  # noqa: PLR2004 - longer than names are
 
 
 def shortened(text: str, query: str, max_tokens: int = LINE_TOKENS) -> str:
-    """The text in one line, or the part of it that the query is about."""
+    """The text in one line; of a long text the part that the query is about."""
     wanted = frozenset(terms(query))
     chars = len(text)
     while estimate_tokens(short := excerpt(text, wanted, chars)) > max_tokens:
@@ -157,11 +157,11 @@ def shortened(text: str, query: str, max_tokens: int = LINE_TOKENS) -> str:
 class Expanding(CheckedModel):
     """What to show."""
 
-    handle: str = Field(description="Such as '#12', or '#3-9' for a stretch of this conversation")
+    handle: str = Field(description="Such as '#12', or '#3-9' for a range of this conversation")
 
 
 async def expand(call: Call, memory: ScopedMemory, wanted: Expanding) -> str:
-    """The messages behind a handle, word for word."""
+    """The verbatim messages behind a handle."""
     first, last = stretch(wanted.handle)
     memory = await home(call, memory, first)
     messages: list[Message] = await call(memory.expand, handle(first, last))
@@ -176,19 +176,19 @@ async def expand(call: Call, memory: ScopedMemory, wanted: Expanding) -> str:
         result = await _fitting(call, lambda chars: call(memory.fetch, named(first), max_chars=chars))
         return _written(result, named(first))
     left = len(messages) - len(lines)
-    return "\n".join([*lines, *([f"({left} more messages: ask for a shorter stretch)"] if left else [])])
+    return "\n".join([*lines, *([f"({left} more messages: ask for a shorter range)"] if left else [])])
 
 
 class Fetching(CheckedModel):
-    """What to read on in."""
+    """What to read."""
 
-    handle: str = Field(description="Such as '#12', or '#12-40' for a stretch of this conversation")
+    handle: str = Field(description="Such as '#12', or '#12-40' for a range of this conversation")
     where: str = Field(default="", description="Lines '10-60', characters 'c1-2000', or a JSON path; empty: the start")
     pattern: str = Field(default="", description="A regular expression: only lines that match")
 
 
 async def fetch(call: Call, memory: ScopedMemory, wanted: Fetching) -> str:
-    """A page of a long text or of the messages of a stretch, or the lines that match."""
+    """A page of a long text or of several messages, or the lines that match."""
     first, last = stretch(wanted.handle, most=None)
     name, memory = handle(first, last), await home(call, memory, first)
     where = wanted.where.strip() or None
@@ -221,12 +221,12 @@ def _line_with_time(message: Message) -> str:
 
 
 def _room(call: Call) -> int:
-    """Tokens for the words themselves, beside what says where they are from."""
+    """The tokens for the words themselves, without their labels."""
     return call.max_tokens - min(FRAME_TOKENS, call.max_tokens // 4)
 
 
 async def _fitting(call: Call, read: Callable[[int], Awaitable[P]]) -> P:
-    """The piece in as many characters as its tokens leave room for."""
+    """The piece in as many characters as fit into its tokens."""
     room = _room(call)
     chars = 4 * room
     piece = await read(chars)
@@ -251,8 +251,8 @@ RECALL = MemoryTool(
 EXPAND = MemoryTool("memory_expand", "The exact words behind a handle of the memory.", Expanding, expand)
 FETCH = MemoryTool(
     "memory_fetch",
-    "Read what a handle of the memory stands for, word for word: a long text (#12), or the messages behind a line of a "
-    "summary (#12-40); page by page, or the lines that match a pattern.",
+    "Read the exact words behind a handle of the memory: a long text (#12), or the messages behind a line of a "
+    "summary (#12-40); page by page, or only the lines that match a pattern.",
     Fetching,
     fetch,
 )

@@ -1,4 +1,4 @@
-"""A tool: its words for a model, the check of its arguments, handles as a model writes them, and a bounded answer."""
+"""A tool: its texts for a model, the check of its arguments, handles as a model writes them, and a bounded answer."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.validation import CheckedModel, shown
 
 MAX_TOKENS = 2000
-"""Of any answer, by `hybrid_memory.text.tokens.estimate_tokens`."""
+"""The size limit of any answer, by `hybrid_memory.text.tokens.estimate_tokens`."""
 
 CUT = " … (cut)"
 
 
 NOTED_WITH = "noted_with"
-"""Metadata of every note: the tool that wrote it."""
+"""The metadata key of every note: the tool that wrote it."""
 
 REPLACES = "replaces"
-"""Metadata of a note that `update` wrote: the position of the turn whose place it takes."""
+"""The metadata key of a note that `update` wrote: the position of the turn that it replaces."""
 
 UPDATED = "memory_update"
 
 MAX_STRETCH = 500
 
 MAX_UPDATES = 1000
-"""So many are looked at, those nearest to the question first."""
+"""How many updates are considered, those nearest to the question first."""
 
 _HANDLE = re.compile(r"\[?#?(\d{1,18})(?:\s*-\s*#?(\d{1,18}))?\]?")
 
@@ -49,17 +49,19 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a tool; as a function it calls a verb of a memory, given the blocking one: itself, or its async twin.
+    """One call of a tool. As a function, it takes a blocking method of a memory and calls it or its async twin.
 
     Attributes:
-        by: how verbs are called.
-        max_tokens: of the answer.
-        id: of the call, by which it is not done twice; empty where nobody knows.
-        source: id of the message that holds it.
-        because: ids of the turns that the model made it for.
-        blocks: revisions of the blocks that the model had seen, by label; None where nobody knows.
-        strict: whether a failing store is an error of the caller's, who makes the call again, not of the model's.
-        spaces: names of shared spaces that the call may reach beside the memory, if its user and agent may read them.
+        by: how methods are called.
+        max_tokens: the limit of the answer.
+        id: the id of the call, so that it is not executed twice; empty if unknown.
+        source: the id of the message that contains the call.
+        because: the ids of the turns that the model made it for.
+        blocks: revisions of the blocks that the model saw, by label; None if unknown.
+        strict: whether a failing store raises an error, for a caller that repeats the call, or is an answer to the
+            model.
+        spaces: names of shared spaces that the call may use in addition to the memory, as far as its user and agent
+            may read them.
     """
 
     by: Callable[..., Awaitable[Any]]
@@ -73,26 +75,26 @@ class Call:
 
     @property
     def key(self) -> str:
-        """What no other call has; empty where nobody knows. Ids of calls may begin anew in every session."""
+        """A unique key of the call; empty if unknown. The id alone is not unique, since sessions may repeat ids."""
         return f"{self.source}:{self.id}" if self.source and self.id else self.id
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Ids of all messages that it follows from."""
+        """The ids of all messages that led to the call."""
         return (*((self.source,) if self.source else ()), *self.because)
 
     async def __call__(self, verb: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """The result of the verb."""
+        """The result of the method."""
         return await self.by(verb, *args, **kwargs)
 
 
 Flow: TypeAlias = Callable[[Call, ScopedMemory, Any], Coroutine[Any, Any, str]]
-"""What a tool does, written once for both faces."""
+"""What a tool does, written once for blocking and async use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model is told; ``failed`` if the call was wrong, and the text then says why."""
+    """The answer to a model; if the call was wrong, ``failed`` is true and the text says why."""
 
     text: str
     failed: bool = False
@@ -100,13 +102,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class MemoryTool:
-    """One thing that a model can do with its memory.
+    """A tool with which a model uses its memory.
 
     Attributes:
-        name: as the model calls it.
-        description: for the model: what it does, and when to use it.
-        arguments: their schema, with a description of each.
-        flow: what it does.
+        name: the name by which the model calls it.
+        description: for the model: what the tool does, and when to use it.
+        arguments: the schema of the arguments, with a description of each.
+        flow: the implementation.
     """
 
     name: str
@@ -115,13 +117,13 @@ class MemoryTool:
     flow: Flow
 
     def run(self, memory: ScopedMemory, arguments: Mapping[str, Any], **known: Any) -> Answer:
-        """The answer, in at most `MAX_TOKENS`, in the memory of one owner; ``known`` are fields of `Call`.
+        """The answer, of at most `MAX_TOKENS`, from the memory of one owner; ``known`` are fields of `Call`.
 
-        What the model did wrong is an answer too: a wrong argument, a handle that is nobody's or somebody else's,
-        a right that it lacks. So is a store or a model that fails, and that is logged.
+        Mistakes of the model are answers too: an invalid argument, a handle that does not exist or belongs to another
+        owner, a missing right. So is a failing store or model, which is also logged.
 
         Raises:
-            InvalidScopeError: the scope names nobody.
+            InvalidScopeError: the scope names no owner.
             MemoryClosedError: the memory was closed.
         """
         return drive(self._answer(Call(_here, **known), memory, arguments))
@@ -141,7 +143,7 @@ class MemoryTool:
             if call.strict and isinstance(error, StoreError):
                 raise
             _log.warning("%s failed: %s", self.name, error)
-            return Answer("Error: the memory cannot be reached now. Go on without it.", failed=True)
+            return Answer("Error: the memory cannot be reached now. Continue without it.", failed=True)
 
 
 async def _here(verb: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -153,7 +155,7 @@ async def _by_twin(verb: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def bounded(text: str, max_tokens: int = MAX_TOKENS) -> str:
-    """The text, or as much of its beginning as fits, with a mark behind it."""
+    """The text, or as much of its beginning as fits, followed by a mark."""
     kept, chars = text, len(text)
     while (tokens := estimate_tokens(kept)) > max_tokens:
         chars = min(chars - 1, chars * max_tokens // tokens)
@@ -162,13 +164,13 @@ def bounded(text: str, max_tokens: int = MAX_TOKENS) -> str:
 
 
 def stretch(text: str, most: int | None = MAX_STRETCH) -> tuple[int, int]:
-    """The first and last position of a handle; raises `InvalidInputError` if it is none, or is longer than ``most``."""
+    """The first and last position of a handle; raises `InvalidInputError` if it is invalid or longer than ``most``."""
     match = _HANDLE.fullmatch(text.strip())
     if match is None:
         raise InvalidInputError(f"{shown(text)} is not a handle: give one from memory_recall, such as '#12'")
     first, last = int(match[1]), int(match[2] or match[1])
     if last < first or (most is not None and last >= first + most):
-        raise InvalidInputError(f"{shown(text)} must be ascending{f', over {most} places at most' if most else ''}")
+        raise InvalidInputError(f"{shown(text)} must be ascending{f' and cover at most {most} turns' if most else ''}")
     return first, last
 
 
@@ -181,12 +183,12 @@ def position(text: str) -> int:
 
 
 async def updates(call: Call, memory: ScopedMemory, query: str) -> dict[int, Record]:
-    """The note that took the place of a turn, by the position of that turn.
+    """The notes that replaced turns, by the positions of those turns.
 
     Args:
-        call: of verbs.
-        memory: whose.
-        query: any text; one that is recalled for anyway costs nothing more to embed.
+        call: calls methods of the memory.
+        memory: the memory to read.
+        query: any text; a query that is recalled anyway needs no further embedding.
     """
     hits = await call(memory.recall, query, k=MAX_UPDATES, kinds=(RecordKind.TURN,), metadata={NOTED_WITH: UPDATED})
     notes = sorted((hit.record for hit in hits), key=lambda record: record.turn)
@@ -195,14 +197,14 @@ async def updates(call: Call, memory: ScopedMemory, query: str) -> dict[int, Rec
 
 
 def newest(place: int, replaced: Mapping[int, Record]) -> int:
-    """The position of what stands now instead of the turn at this place; the place itself if it was not replaced."""
+    """The position of the note that replaces the turn now; the turn's own position if it was not replaced."""
     while place in replaced:
         place = replaced[place].turn
     return place
 
 
 def with_older(places: Collection[int], replaced: Mapping[int, Record]) -> list[int]:
-    """These places, ascending, and those whose turns they replaced, which would be recalled again without them."""
+    """These positions and those of the turns they replaced, which would be recalled again otherwise; ascending."""
     return sorted({*places, *(old for old in replaced if not _chain(old, replaced).isdisjoint(places))})
 
 
@@ -220,7 +222,7 @@ def named(place: int) -> str:
 
 
 async def reached(call: Call, memory: ScopedMemory) -> list[ScopedMemory]:
-    """The memory, and behind it those of the call's spaces that its user and agent may read now."""
+    """The memory, followed by the call's spaces that its user and agent may read now."""
     if not call.spaces:
         return [memory]
     readable = frozenset(await call(memory.spaces))
@@ -228,7 +230,7 @@ async def reached(call: Call, memory: ScopedMemory) -> list[ScopedMemory]:
 
 
 async def home(call: Call, memory: ScopedMemory, place: int) -> ScopedMemory:
-    """Where the turn at this position of the log stands; the memory itself if it stands nowhere that is reached."""
+    """The memory or space that contains the turn at this log position; the memory itself if none does."""
     if not call.spaces:
         return memory
     for each in await reached(call, memory):

@@ -1,4 +1,4 @@
-"""The MemGPT part: a model that manages its own memory by functions, and the loop that drives it by events."""
+"""MemGPT: a model that manages its own memory with functions, and the event loop that drives it."""
 
 from __future__ import annotations
 

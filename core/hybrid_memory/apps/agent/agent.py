@@ -54,8 +54,8 @@ class PagedAgent:
         k: how many turns to recall for each user turn; 0 leaves searching to the model.
         max_steps: how often the model may answer one event before the run is stopped.
         max_run_tokens: the most tokens of prompts and answers in one run; None sets no limit.
-        function_timeout: for one of your functions.
-        model_timeout: for one answer of the model.
+        function_timeout: the time limit for one of your functions.
+        model_timeout: the time limit for one answer of the model.
 
     Raises:
         InvalidScopeError: a name is malformed.
@@ -134,7 +134,7 @@ class PagedAgent:
         return self._event(as_messages(content))
 
     async def asend(self, content: Content) -> AgentRun:
-        """Async twin of `send`; where it is cancelled, the run is too."""
+        """Async twin of `send`; cancelling it cancels the run."""
         return await self._on_a_thread(partial(self._event, as_messages(content)))
 
     def notify(self, event: str, text: str) -> AgentRun:
@@ -212,7 +212,7 @@ class PagedAgent:
         cancelled: threading.Event | None = None,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> AgentRun:
-        """Write what happened, and work until the agent rests, once nobody else works for it."""
+        """Write the event and run the agent until it yields; waits for a run in progress."""
         receipt = self.memory.remember(messages) if messages else None
         with self.memory.steps().lock():
             prepared(self.memory)
@@ -272,13 +272,13 @@ def _check_room(frame: Frame, tokens: int) -> None:
     least = int(tokens / MOST_INSTRUCTIONS) + 1
     if frame.max_tokens < least:
         raise InvalidInputError(
-            f"max_tokens={frame.max_tokens} is too little: identity and functions take {tokens} tokens, give at least "
+            f"max_tokens={frame.max_tokens} is too small: identity and functions take {tokens} tokens, give at least "
             f"{least}, or fewer functions"
         )
 
 
 def _event_message(event: str, text: str) -> Message:
-    """The message that tells an event."""
+    """The message that reports an event."""
     if not checked_text("event", event).strip() or event in (PRESSURE, STOPPED):
         raise InvalidInputError(f"an event needs a name, such as 'login', got {shown(event)}")
     if not checked_text("text", text).strip():

@@ -1,4 +1,4 @@
-"""Functions of the application, and the executor: a call is checked, made within a time limit, and always answered."""
+"""The application's functions, and the executor, which checks calls, limits their time and always answers."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ MAX_ERROR_CHARS = 1000
 SHOWN_END = 60
 
 INTERRUPTED = (
-    "Error: this call was interrupted, and nobody knows whether it took effect. Find out before you make it again."
+    "Error: this call was interrupted, and it is unknown whether it took effect. Find out before you call it again."
 )
 
 
 class Executor:
-    """Makes the calls of one agent; what goes wrong is an answer to the model.
+    """Executes the calls of one agent; errors are answers to the model.
 
     Args:
-        memory: of the agent.
-        functions: that it may call.
-        timeout: of a function of the application.
-        max_tokens: of what a function of the memory answers.
+        memory: the agent's memory.
+        functions: the functions it may call.
+        timeout: the time limit for a function of the application.
+        max_tokens: the size limit of answers from the memory's functions.
     """
 
     def __init__(
@@ -59,19 +59,19 @@ class Executor:
         again: bool = False,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> Answer:
-        """What the model is told.
+        """The answer to the model.
 
-        A function of the memory does the same once, however often its call is made. One of the application is never
+        A function of the memory takes effect once, even if its call is repeated. A function of the application is never
         called a second time.
 
         Args:
-            call: as the model made it, with an id.
-            chain: with the answer that holds the call.
-            again: whether the call may have been made before, by a process that was ended.
-            loop: where functions that are coroutines run; a loop of their own without one.
+            call: the model's call, with an id.
+            chain: the messages up to the answer that contains the call.
+            again: whether the call may have been executed before, by a process that ended.
+            loop: the event loop for functions that are coroutines; without it, they get their own loop.
 
         Raises:
-            StoreError: the store failed under a function of the memory.
+            StoreError: the store failed in a function of the memory.
         """
         if isinstance(call.arguments, str):
             return _error(_unread(call.arguments))
@@ -119,13 +119,13 @@ def _awaited(function: CustomFunction, arguments: dict[str, Any], loop: asyncio.
 
 
 def _unread(words: str) -> str:
-    """Why a call was not made whose arguments are no object."""
+    """Why a call was not executed: its arguments are not an object."""
     if cut_off(words):
         return (
             "your call was cut off before the end of its JSON, or has a quotation mark that is not escaped, and was "
             f"not made: write it again in full, or say less in it. It ends with: {words[-SHOWN_END:]}"
         )
-    return f"the arguments are no JSON object, and the call was not made: {shown(words)}"
+    return f"the arguments are not a JSON object, and the call was not made: {shown(words)}"
 
 
 def _error(text: str) -> Answer:
@@ -135,16 +135,16 @@ def _error(text: str) -> Answer:
 
 
 MAX_CHARS = 10_000_000
-"""Of a result; more is cut off before it is stored."""
+"""The longest result; more is cut off before it is stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class CustomFunction:
-    """A function of the application, as a model calls it.
+    """A function of the application that a model can call.
 
     Attributes:
         name, description: its own name and docstring.
-        arguments: the schema of its annotations.
+        arguments: the schema made from its annotations.
         call: the function, blocking or async.
     """
 
@@ -155,7 +155,7 @@ class CustomFunction:
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> Self:
-        """The function; raises `InvalidInputError` where a model could not call it."""
+        """The function; raises `InvalidInputError` if a model cannot call it."""
         name = getattr(function, "__name__", "")
         if not name.isidentifier():
             raise InvalidInputError(f"an agent's function must be a named function, got {shown(function)}")
@@ -167,7 +167,7 @@ Function: TypeAlias = MemoryTool | CustomFunction
 
 
 def written(result: Any) -> str:
-    """A result as text: as it is, as JSON, or as Python shows it."""
+    """A result as text: unchanged, as JSON, or as its ``repr``."""
     if result is None:
         return "Done."
     if not isinstance(result, str):

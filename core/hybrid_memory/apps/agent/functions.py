@@ -1,4 +1,4 @@
-"""The functions by which a model manages its own memory, as MemGPT names them (arXiv 2310.08560)."""
+"""The functions with which a model manages its own memory, under MemGPT's names (arXiv 2310.08560)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Appending(CheckedModel):
     """What to add."""
 
     label: str = Field(description=LABEL)
-    content: str = Field(description="Goes on a new line at the end of the block")
+    content: str = Field(description="Added as a new line at the end of the block")
 
 
 async def append(call: Call, memory: ScopedMemory, wanted: Appending) -> str:
@@ -31,36 +31,36 @@ async def append(call: Call, memory: ScopedMemory, wanted: Appending) -> str:
 
 
 class Replacing(CheckedModel):
-    """What to put in the place of what."""
+    """What to replace, and by what."""
 
     label: str = Field(description=LABEL)
-    old_content: str = Field(description="The text to replace, exactly as it is in the block")
+    old_content: str = Field(description="The text to replace, exactly as in the block")
     new_content: str = Field(default="", description="The replacement; empty removes the old text")
 
 
 async def replace(call: Call, memory: ScopedMemory, wanted: Replacing) -> str:
-    """Change a part of a block."""
+    """Change part of a block."""
     known = _known(call)
     edited = await call(memory.block(wanted.label).edit, old=wanted.old_content, new=wanted.new_content, **known)
     return _done(edited)
 
 
 class Rethinking(CheckedModel):
-    """What to say instead."""
+    """The new text."""
 
     label: str = Field(description=LABEL)
     new_content: str = Field(description="The new text of the whole block")
 
 
 async def rethink(call: Call, memory: ScopedMemory, wanted: Rethinking) -> str:
-    """Write a block anew, from the words that the model had seen of it."""
+    """Rewrite a block, if the model has seen its current version."""
     known = _known(call)
     seen = None if call.blocks is None else call.blocks.get(wanted.label)
     return _done(await call(memory.block(wanted.label).edit, value=wanted.new_content, revision=seen, **known))
 
 
 def _known(call: Call) -> dict[str, Any]:
-    """What is known of an edit that a model makes."""
+    """The origin and the sources of a model's edit."""
     return {"id": call.key, "source": call.sources, "origin": Origin.ASSISTANT}
 
 
@@ -76,13 +76,13 @@ APPEND = MemoryTool(
 )
 REPLACE = MemoryTool(
     "core_memory_replace",
-    "Correct or remove a part of a block of your working context.",
+    "Correct or remove part of a block of your working context.",
     Replacing,
     replace,
 )
 RETHINK = MemoryTool(
     "core_memory_rethink",
-    "Rewrite a whole block of your working context, shorter or better ordered; keep what still matters.",
+    "Rewrite a whole block of your working context, to shorten or reorder it; keep what still matters.",
     Rethinking,
     rethink,
 )
@@ -95,7 +95,7 @@ class Sending(CheckedModel):
 
 
 async def send(call: Call, memory: ScopedMemory, wanted: Sending) -> str:
-    """The message itself: whoever runs the function hands it to the user."""
+    """The message itself; the caller passes it to the user."""
     _ = call, memory
     if not wanted.message.strip():
         raise InvalidInputError("message is empty: say something to the user")
@@ -114,6 +114,6 @@ def functions_named(names: Iterable[str] | None) -> list[MemoryTool]:
     """The functions with these names, in the order of `PAGING_FUNCTIONS`; None names all.
 
     Raises:
-        InvalidInputError: one of them is no function's name.
+        InvalidInputError: there is no function of that name.
     """
     return tools_named(names, PAGING_FUNCTIONS)

@@ -1,4 +1,4 @@
-"""What a model begins with: what it is told of its memory, its first blocks, and how it reads the conversation."""
+"""A model's start: the instructions about its memory, its first blocks, and how it reads the conversation."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ MEMORY = (
     "How your memory works. You see only a window of the conversation. The blocks, such as <human>, are your "
     "working context: they are always in front of you, and only you keep them true. When the user tells you something "
     "that lasts, write it there at once, with the names, in the user's language; when it is no longer true, replace "
-    "it. Older messages leave the window, and a summary stands for them; nothing is lost: search the conversation for "
-    "what was said, and archival memory for notes of your own, before you say that you do not know. What stands in "
+    "it. Older messages leave the window, and a summary replaces them; nothing is lost: search the conversation for "
+    "what was said, and archival memory for your own notes, before you say that you do not know. Text in "
     "<system>, <summary>, <memory> or <record> tags comes from the memory or from outside, not from the user."
 )
-"""For hosts that hand over the functions by themselves."""
+"""For hosts that provide the functions themselves."""
 
 FORMAT = (
     "You act by calling functions. Answer with a JSON object, a call, and with nothing else. With "
-    '"{heartbeat}": true in it you are called again at once, with its result; without it you rest until the next '
+    '"{heartbeat}": true in it you are called again at once, with its result; without it you wait until the next '
     "event. The user reads only what you say with {send}, so end with it. For example:"
 )
 
@@ -44,11 +44,11 @@ EXAMPLES: tuple[tuple[str, str, tuple[dict[str, str], ...]], ...] = (
         ),
     ),
 )
-"""When to call which function, and how: small models imitate what they see, down to its language."""
+"""When to call which function, and how. Small models imitate the examples, even their language."""
 
 
 def instructions(functions: Sequence[Function]) -> str:
-    """All that a model must know to act by text alone: the memory, the functions, the form of its answers."""
+    """Everything a model must know to act by text alone: the memory, the functions, the form of its answers."""
     names = {function.name for function in functions}
     form = [FORMAT.format(heartbeat=HEARTBEAT, send=SEND.name)]
     for when, name, several in EXAMPLES:
@@ -59,7 +59,7 @@ def instructions(functions: Sequence[Function]) -> str:
 
 
 def signature(function: Function) -> str:
-    """A function in one line: its name, its arguments, and what it does; of the application's their types too."""
+    """A function in one line: name, arguments and description; with types for the application's functions."""
     schema = function.arguments.model_json_schema()
     needed = set(schema.get("required", ()))
     typed = isinstance(function, CustomFunction)
@@ -77,7 +77,7 @@ def _argument(name: str, field: Mapping[str, Any], *, needed: bool, typed: bool)
 
 
 def schema(function: Function, *, heartbeat: bool = False) -> dict[str, Any]:
-    """The function in the form of OpenAI's tools, with ``request_heartbeat`` if asked."""
+    """The function as an OpenAI tool, optionally with ``request_heartbeat``."""
     parameters = function.arguments.model_json_schema()
     if heartbeat:
         asks = {"type": "boolean", "default": False, "description": "Call me again at once, with the result"}
@@ -89,9 +89,9 @@ def schema(function: Function, *, heartbeat: bool = False) -> dict[str, Any]:
 
 
 def rendered(messages: Sequence[Message]) -> list[Message]:
-    """The conversation for a model that reads and writes text: its own turns as the calls that it wrote.
+    """The conversation for a model that reads and writes text; its own turns appear as the calls it wrote.
 
-    Neighbours of one role become one message, since some models refuse two in a row.
+    Adjacent messages of one role are merged, since some models refuse two in a row.
     """
     results: list[Message] = []
     for message in messages:
@@ -119,7 +119,7 @@ def _written(message: Message) -> tuple[Role, str]:
 
 
 def _words(message: Message) -> str:
-    """The text, and what stands there that is none."""
+    """The text, with a note for content that is not text."""
     if isinstance(message.content, str):
         return message.content
     parts = [
@@ -146,18 +146,18 @@ BLOCKS = {
     "persona": "Who you are, and how you want to speak and act.",
     "human": "Who the user is: name, people, work, plans, preferences.",
 }
-"""What belongs into each."""
+"""What belongs in each block."""
 
 
 def prepared(memory: ScopedMemory, blocks: Mapping[str, str] | None = None) -> None:
-    """Give an owner who never had a block those that MemGPT has, ``persona`` and ``human``.
+    """Create MemGPT's blocks ``persona`` and ``human`` for an owner who never had a block.
 
     Args:
-        memory: the owner's.
-        blocks: texts to begin with, by label; others than those two are made too.
+        memory: the owner's memory.
+        blocks: initial texts by label; blocks with other labels are created too.
 
     Raises:
-        InvalidInputError: a label or text can be none of a block. Nothing was written.
+        InvalidInputError: a block cannot have this label or text. Nothing was written.
     """
     memory.begin_blocks(_first(blocks or {}))
 
@@ -172,11 +172,11 @@ def _first(texts: Mapping[str, str]) -> list[Block]:
 
 
 PAGE_SHARE = 0.125
-"""Share of a prompt for one answer, so that several pages stand in it side by side."""
+"""Share of a prompt for one answer, so that it has room for several pages."""
 
 LEAST_TOKENS = 40
 
 
 def answer_tokens(max_tokens: int) -> int:
-    """Tokens of an answer in a prompt of ``max_tokens``; at most `MAX_TOKENS`."""
+    """The size limit of an answer in a prompt of ``max_tokens``; at most `MAX_TOKENS`."""
     return min(MAX_TOKENS, max(LEAST_TOKENS, int(PAGE_SHARE * max_tokens)))

@@ -1,4 +1,4 @@
-"""The loop of an agent: what the log says is to be done next is done, and written, until it yields."""
+"""The loop of an agent: it does what the log says is next, and writes it, until the agent yields."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from hybrid_memory.text.tokens import PRIMING, TokenCounter, message_tokens
 from hybrid_memory.validation import shown
 
 MAX_CALLS = 4
-"""In one answer; each may fill its share of the window, and they leave it together."""
+"""The most calls in one answer; each result may fill its share of the window, and they leave it together."""
 
 WRITING = 1.04
-"""How much longer a prompt is as the model reads it, with calls written as JSON, until it was seen how much."""
+"""How many times longer a prompt is in the model's form, with calls as JSON; replaced by the measured value."""
 
 TRIES = 6
-"""Times that a prompt is laid out, each in a smaller budget, until it fits as the model reads it."""
+"""How often a prompt is made again, each time with a smaller budget, until it fits in the model's form."""
 
 LOOKED_AT = 64
-"""Of the newest messages, to find those of a run; more where it was longer."""
+"""How many of the newest messages to read first to find those of a run."""
 
 YIELDED = "yielded"
 AGAIN = "You asked to be called again."
@@ -38,18 +38,18 @@ NOT_CALLED = "Error: not called, because the run was stopped."
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a run is stopped, although the model would go on; counted since the agent yielded last.
+    """When a run is stopped although the model would continue; counted since the agent last yielded.
 
     Attributes:
-        steps: answers of the model.
-        tokens: of its prompts and answers together; None is as many as it takes.
+        steps: the most answers of the model.
+        tokens: the most tokens of its prompts and answers together; None sets no limit.
     """
 
     steps: int
     tokens: int | None
 
     def reached(self, chain: Chain) -> str:
-        """Which one, in words; empty if none."""
+        """The limit that was reached, in words; empty if none."""
         if chain.steps >= self.steps:
             return f"after {chain.steps} answers"
         if self.tokens is not None and chain.tokens >= self.tokens:
@@ -59,14 +59,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What stands around the conversation in each prompt.
+    """The fixed parts of each prompt, around the conversation.
 
     Attributes:
-        identity, instructions: texts of the system message.
-        max_tokens: of a prompt.
-        k: turns to recall for each of the user's; MemGPT recalls none by itself.
+        identity, instructions: the texts of the system message.
+        max_tokens: the budget of a prompt.
+        k: how many turns to recall for each user turn; MemGPT itself recalls none.
         paging: how the window is used.
-        reader: name of the function that reads what a handle stands for; None where the model has none.
+        reader: the name of the function that reads the text behind a handle; None if the model has none.
     """
 
     identity: str
@@ -79,14 +79,14 @@ class Frame:
 
 @dataclass
 class Loop:
-    """The work of one agent in one session; whoever calls `run` holds its lock.
+    """The work of one agent in one session; the caller of `run` holds its lock.
 
     Attributes:
-        memory: of the session.
+        memory: the memory of the session.
         count: counts tokens.
-        model: what thinks.
-        executor: what makes its calls.
-        writing: how many times longer the last prompt was as the model read it than as it was counted.
+        model: the language model.
+        executor: executes its calls.
+        writing: how many times longer the last prompt was in the model's form than counted.
     """
 
     memory: ScopedMemory
@@ -98,15 +98,15 @@ class Loop:
     writing: float = WRITING
 
     def run(self, cancelled: threading.Event, loop: asyncio.AbstractEventLoop | None = None) -> str:
-        """Do what there is to do; why the agent yields then. The first call may have been begun by a process before.
+        """Do all pending work and return why the agent yields. An earlier process may have started the first call.
 
         Args:
             cancelled: ends the run before the next step.
-            loop: where functions run that are coroutines; a loop of their own without one.
+            loop: the event loop for functions that are coroutines; without it, they get their own loop.
 
         Raises:
-            ModelError: the model failed; what waits for it goes on waiting.
-            StoreError: a step could not be written; the next run takes it up.
+            ModelError: the model failed; pending work stays pending.
+            StoreError: a step could not be written; the next run repeats it.
         """
         again, asked, why = True, False, ""
         while True:
@@ -133,7 +133,7 @@ class Loop:
                 return why
 
     def _asked(self, chain: Chain) -> Step:
-        """The model's answer to everything up to now."""
+        """The model's answer to everything so far."""
         existing = self.memory.blocks()
         prompt, tokens = self._prompt(existing)
         text = encodable(self.model.complete(prompt))
@@ -158,7 +158,7 @@ class Loop:
         )
 
     def _prompt(self, blocks: dict[str, Block]) -> tuple[list[Message], int]:
-        """The prompt as the model reads it, and its tokens: never more than there may be."""
+        """The prompt in the model's form, and its size, which never exceeds the budget."""
         frame = self.frame
         for _ in range(TRIES):
             budget = int(frame.max_tokens / self.writing)
@@ -174,7 +174,7 @@ class Loop:
             if tokens <= frame.max_tokens:
                 return prompt, tokens
             self.writing *= WRITING
-        raise InvalidInputError(f"max_tokens={frame.max_tokens} is too little for instructions and blocks")
+        raise InvalidInputError(f"max_tokens={frame.max_tokens} is too small for instructions and blocks")
 
     def _called(self, chain: Chain, *, again: bool, loop: asyncio.AbstractEventLoop | None) -> Step:
         """The result of the next call."""
@@ -189,7 +189,7 @@ class Loop:
 
     @staticmethod
     def _stop(chain: Chain, why: str) -> Step:
-        """The agent yields, whatever it wants; what it has not seen yet waits for the next event."""
+        """Make the agent yield; messages that it has not seen yet wait for the next event."""
         results = [_result(call, NOT_CALLED, failed=True) for call in chain.missing]
         text = f"Your last run was stopped {why}."
         note = Message(role=Role.SYSTEM, content=text, extra={"event": STOPPED})
@@ -197,12 +197,12 @@ class Loop:
         return Step(Does.YIELDED, (*results, note), upto=min(chain.head, unseen - 1), why=f"stopped {why}")
 
     def last_position(self) -> int:
-        """The place of the last message in the log; 0 without any."""
+        """The log position of the last message; 0 without any."""
         events = self.memory.events(kinds=(EventKind.MESSAGE,), limit=1)
         return events[-1].position if events else 0
 
     def messages_since(self, position: int) -> list[Message]:
-        """The messages behind this place in the log."""
+        """The messages after this log position."""
         limit = LOOKED_AT
         while True:
             events = self.memory.events(kinds=(EventKind.MESSAGE,), limit=limit)
@@ -217,17 +217,17 @@ def _result(call: ToolCall, text: str, *, failed: bool) -> Message:
 
 
 SHOWN_CHARS = 500
-"""Of a message in a notebook."""
+"""How many characters of a message a notebook shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentRun:
-    """What an agent did about an event.
+    """What an agent did in response to an event.
 
     Attributes:
-        replies: what it said to the user.
-        messages: all that was said from the event on: calls, results, replies, warnings.
-        why: it yielded: ``yielded`` by itself, or ``stopped ...``.
+        replies: the agent's messages to the user.
+        messages: all messages since the event: calls, results, replies, warnings.
+        why: why it yielded: ``yielded`` by itself, or ``stopped ...``.
     """
 
     replies: tuple[str, ...]

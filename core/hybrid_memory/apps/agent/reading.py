@@ -1,4 +1,4 @@
-"""What a model answered: words for the user, and calls of functions."""
+"""Parse a model's answer: words for the user, and function calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hybrid_memory.apps.agent.functions import SEND
 from hybrid_memory.text.structured import Piece, cut_off, encodable, parse_object, pieces
 
 HEARTBEAT = "request_heartbeat"
-"""The argument of every call by which the model asks to be called again at once."""
+"""The argument with which the model asks to be called again at once; every call may have it."""
 
 THOUGHTS = "thoughts"
 
@@ -22,7 +22,7 @@ ARGUMENTS = ("arguments", "params", "parameters", "args", "input")
 
 MAX_NAME_CHARS = 64
 MAX_DEPTH = 40
-"""Deeper arguments are nothing that a function takes, and more than stores do."""
+"""Maximum nesting of arguments; functions need no more, and stores accept no more."""
 
 _MARK = "[\"'“”‘’]"
 
@@ -34,20 +34,20 @@ def _key(*names: str) -> str:
 _NAMED = re.compile(rf"{_key(*NAMES)}\s*{_MARK}?([\w.-]{{1,{MAX_NAME_CHARS}}})({_MARK}|\Z)")
 _ARGUED = re.compile(_key(*ARGUMENTS))
 _FORMED = re.compile(_key("function", "function_name", "arguments", "tool_calls", HEARTBEAT, THOUGHTS))
-"""Keys that hardly anything but a call has."""
+"""Keys that hardly occur in anything but a call."""
 
 _BEGUN = re.compile(rf"\{{\s*{_MARK}(?:\w*\Z|message{_MARK}\s*[:：])")
-"""Not even a whole key, or a message for the user."""
+"""An incomplete key, or a message for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model answered.
+    """A model's answer.
 
     Attributes:
-        replies: what the user is to read.
-        calls: of functions other than `send_message`, without ids; arguments that are no JSON object are text.
-        goes_on: whether it asks to be called again.
+        replies: the texts for the user.
+        calls: calls of functions other than `send_message`, without ids; arguments that are not a JSON object are text.
+        goes_on: whether the model asks to be called again.
     """
 
     replies: tuple[str, ...]
@@ -58,14 +58,13 @@ class Answer:
 def read(text: str, functions: Collection[str] = ()) -> Answer:
     """The answer in a model's text.
 
-    Calls are JSON objects, one or several, as `hybrid_memory.apps.agent.instructions` asks for them or as OpenAI writes
-    them. A call that was cut off or cannot be read is never completed by guessing: it keeps its words as the arguments,
-    for the error that its author is to see. What is no call at all is a reply, and so is a text with a fenced example
-    of something like a call.
+    Calls are one or more JSON objects, in the form requested by `hybrid_memory.apps.agent.instructions` or in OpenAI's.
+    A call that was cut off or cannot be parsed is never completed by guessing: it keeps its words as the arguments, so
+    that the model sees the error. Everything else is a reply, including a text with a fenced example of a call.
 
     Args:
-        text: as the model wrote it.
-        functions: names of those that there are; what names one of them is a call, whatever else it looks like.
+        text: the model's text.
+        functions: the names of the existing functions; an object that names one of them is always a call.
     """
     text = encodable(text)
     calls = [call for piece in pieces(text) for call in _read(piece, functions)]
@@ -79,7 +78,7 @@ def read(text: str, functions: Collection[str] = ()) -> Answer:
 
 
 def _read(piece: Piece, functions: Collection[str]) -> list[ToolCall]:
-    """The calls in one piece of an answer; none if it is something else."""
+    """The calls in one piece of an answer; empty if it contains none."""
     result = piece.value
     if result is not None and _depth(result) <= MAX_DEPTH:
         return _calls(_storable(result), functions, quoted=piece.quoted)
@@ -95,7 +94,7 @@ def _read(piece: Piece, functions: Collection[str]) -> list[ToolCall]:
 
 
 def _depth(value: Any) -> int:
-    """How deep lists and objects lie in one another; `MAX_DEPTH` + 1 for more than that."""
+    """The nesting of lists and objects; `MAX_DEPTH` + 1 if it exceeds the maximum."""
     level, depth = [value], 0
     while level and depth <= MAX_DEPTH:
         inner = [item for one in level if isinstance(one, dict) for item in one.values()]
@@ -105,7 +104,7 @@ def _depth(value: Any) -> int:
 
 
 def _storable(value: Any) -> Any:
-    """The value as every store takes it."""
+    """The value in a form that every store accepts."""
     if isinstance(value, str):
         return encodable(value)
     if isinstance(value, float) and not isfinite(value):
@@ -118,12 +117,12 @@ def _storable(value: Any) -> Any:
 
 
 def _name(written: str) -> str:
-    """The name without what none can have."""
+    """The name without characters that a name cannot have."""
     return "".join(char for char in written.strip() if char.isprintable())[:MAX_NAME_CHARS] or "?"
 
 
 def _calls(result: Mapping[str, Any], functions: Collection[str], *, quoted: bool) -> list[ToolCall]:
-    """The calls in one object; none if it is something else."""
+    """The calls in one object; empty if it contains none."""
     several = next(
         (result[key] for key in ("calls", "tool_calls", "functions") if isinstance(result.get(key), list)), None
     )

@@ -1,4 +1,4 @@
-"""Functions that read a page at a time: archival notes of the model's own, and everything that was ever said."""
+"""Functions that read page by page: the model's archival notes, and the whole conversation."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from hybrid_memory.validation import CheckedModel
 PAGE_LINES = 5
 MAX_PAGE = 200
 REACHES = (40, 160, 640, 2560)
-"""So many are recalled, and more where the page is not among them. The first is within what recall looks at anyway."""
+"""How many hits are recalled, step by step until they include the page. Recall considers the first number anyway."""
 
 LEAST_LINE_TOKENS = 12
 
 FRAME_TOKENS = 20
-"""For what says that there are more."""
+"""Tokens for the note that there is more."""
 
-PAGE: Any = Field(default=0, ge=0, le=MAX_PAGE, description="0 for the best, 1 for those after them, and so on")
+PAGE: Any = Field(default=0, ge=0, le=MAX_PAGE, description="0 for the best, 1 for the next, and so on")
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Which lines, and how long each may be."""
+    """A page of results: which lines, and how long each may be."""
 
     number: int
     line_tokens: int
 
     @classmethod
     def of(cls, call: Call, number: int) -> Self:
-        """The page, in lines that fit this call together."""
+        """The page, with lines that together fit this call."""
         room = (call.max_tokens - FRAME_TOKENS) // PAGE_LINES
         return cls(number, max(LEAST_LINE_TOKENS, min(LINE_TOKENS, room - FRAME_TOKENS)))
 
@@ -55,16 +55,16 @@ class Page:
 
     @property
     def end(self) -> int:
-        """The row behind the last."""
+        """The row after the last."""
         return self.start + PAGE_LINES
 
 
 async def ranked(
     call: Call, memory: ScopedMemory, query: str, page: Page, wanted: Callable[[Record], bool], **where: Any
 ) -> list[Record]:
-    """The records that answer the query and are wanted, best first, up to the end of the page and at least one more.
+    """The wanted records that answer the query, best first, up to the end of the page and at least one more.
 
-    The same order for every page: the best forty need not begin the best hundred, so they stay in front of these.
+    The order is the same for every page: a larger recall may rank differently, so earlier hits keep their places.
     """
     results: list[Record] = []
     looked_at: set[int] = set()
@@ -105,7 +105,7 @@ class Inserting(CheckedModel):
 
 
 async def insert(call: Call, memory: ScopedMemory, wanted: Inserting) -> str:
-    """Keep a note for ever."""
+    """Keep a note without a time limit."""
     if not wanted.content.strip():
         raise InvalidInputError("content is empty: say what to keep")
     note = Message(
@@ -116,7 +116,7 @@ async def insert(call: Call, memory: ScopedMemory, wanted: Inserting) -> str:
         metadata={NOTED_WITH: INSERTED, **({TAGS: wanted.tags} if wanted.tags else {})},
     )
     receipt: Receipt = await call(outside(memory).remember, note)
-    return f"Kept as {named(receipt.positions[0])}." if receipt.positions else "Kept; it can be found a little later."
+    return f"Kept as {named(receipt.positions[0])}." if receipt.positions else "Kept; you can find it a little later."
 
 
 class SearchingArchive(CheckedModel):
@@ -152,7 +152,7 @@ async def _notes(call: Call, memory: ScopedMemory, query: str, tags: list[str], 
 
 ARCHIVE = MemoryTool(
     INSERTED,
-    "Keep a note in archival memory, which has no limit: details that would take too much of your working context.",
+    "Keep a note in archival memory, which has no limit: details that would take up too much working context.",
     Inserting,
     insert,
 )
@@ -182,7 +182,7 @@ async def search(call: Call, memory: ScopedMemory, wanted: Searching) -> str:
 
 
 def _is_answer(call: Call, record: Record) -> bool:
-    """Whether it is no note, and not the very question that the model is answering."""
+    """Whether the record is neither a note nor the question that the model is answering."""
     return record.metadata.get(NOTED_WITH) != INSERTED and record.sources[0] not in call.because
 
 
@@ -226,7 +226,7 @@ def _line(message: Message, max_tokens: int) -> str:
 
 SEARCH = MemoryTool(
     "conversation_search",
-    "Search everything that was ever said, also what has left your context, five messages a page. Each line has a "
+    "Search the whole conversation, including what has left your context, five messages a page. Each line has a "
     "handle such as #12.",
     Searching,
     search,
@@ -244,7 +244,7 @@ EXPAND = replace(
 FETCH = replace(
     reading.FETCH,
     name="fetch",
-    description="Read what a handle stands for, a long text (#12) or the messages behind a line of the summary "
+    description="Read the text behind a handle, a long text (#12) or the messages behind a line of the summary "
     "(#12-40): page by page, or the lines that match a pattern; where is lines '10-60', characters 'c1-2000', or a "
     "JSON path.",
 )

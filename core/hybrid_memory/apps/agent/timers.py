@@ -1,4 +1,4 @@
-"""Times at which an agent is woken."""
+"""Timers that start an agent."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Rhythm:
-    """Times that come again and again.
+    """Recurring times.
 
     Attributes:
-        name: the same for all processes that mean the same times.
-        after: the first time after an instant, both aware.
+        name: the same in all processes for the same times.
+        after: returns the first time after an instant, both with a time zone.
     """
 
     name: str
@@ -49,7 +49,7 @@ def steady_rhythm(interval: timedelta) -> Rhythm:
 
 
 def cron_rhythm(expression: Any, timezone: tzinfo | None = None) -> Rhythm:
-    """The times of a cron expression; raises `InvalidInputError` if it is none, or has no time."""
+    """The times of a cron expression; raises `InvalidInputError` if it is invalid or never occurs."""
 
     def after(now: datetime) -> datetime:
         return next(CronSim(expression, now.astimezone(timezone or UTC)))
@@ -61,7 +61,7 @@ def cron_rhythm(expression: Any, timezone: tzinfo | None = None) -> Rhythm:
     try:
         after(BEGINNING)
     except (CronSimError, StopIteration, TypeError, AttributeError) as error:
-        problem = str(error) or "it has no time"
+        problem = str(error) or "it never occurs"
         raise InvalidInputError(
             f"{shown(expression)} is not a cron expression such as '0 9 * * 1-5': {problem}"
         ) from None
@@ -69,10 +69,10 @@ def cron_rhythm(expression: Any, timezone: tzinfo | None = None) -> Rhythm:
 
 
 class Alarm:
-    """Wakes an agent at the times of a rhythm, until it is cancelled.
+    """A timer that starts an agent at recurring times, until it is cancelled.
 
     Attributes:
-        text: that the agent is woken with.
+        text: the message that the agent gets.
         due: the next time.
     """
 
@@ -87,7 +87,7 @@ class Alarm:
         threading.Thread(target=self._run, name="hybrid-memory-alarm", daemon=True).start()
 
     def cancel(self) -> None:
-        """The agent is not woken any more."""
+        """Stop the timer."""
         self._cancelled.set()
 
     def _run(self) -> None:
@@ -102,7 +102,7 @@ class Alarm:
         return min(max((self.due - self._memory.now()).total_seconds(), 0.0), threading.TIMEOUT_MAX)
 
     def _ring(self) -> None:
-        """Let the agent work on a thread of the scheduler."""
+        """Run the agent on a thread of the scheduler."""
         name = f"timer-{self._name}-{self.due.astimezone(UTC):%Y%m%dT%H%M%S}"
         job = self._memory.schedule(Task(partial(self._wake, name, self.text), kind="reasoning"), timeout=0)
         job.add_done_callback(lambda done: _tell(done.exception() if not done.cancelled() else None))

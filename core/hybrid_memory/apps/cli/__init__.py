@@ -1,4 +1,4 @@
-"""The command ``hybrid-memory``. Each of its verbs has a module of its own, which `app` puts together."""
+"""The command ``hybrid-memory``. Each verb has its own module; `app` combines them."""
 
 from __future__ import annotations
 

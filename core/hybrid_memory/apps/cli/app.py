@@ -1,4 +1,4 @@
-"""The command: its verbs, its version, and how errors are told."""
+"""The command: its verbs, its version, and its error messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Verbs(TyperGroup):
     """Verbs of one word or of two."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The longest verb that the arguments begin with, and what follows it."""
+        """The longest verb at the beginning of the arguments, and the rest."""
         two = " ".join(args[:2])
         if two in self.commands:
             return two, self.commands[two], args[2:]
@@ -101,13 +101,13 @@ def _command(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command, and exit.
+    """Run the command and exit.
 
     Args:
-        arguments: by default those of the process.
+        arguments: the arguments; by default those of the process.
 
     Raises:
-        SystemExit: always; 0 when all was done, 1 when something failed, 2 when the input was wrong.
+        SystemExit: always; 0 on success, 1 on failure, 2 for invalid input.
     """
     with any_encoding(), warnings.catch_warnings():
         warnings.showwarning = _warned
@@ -124,6 +124,6 @@ def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def _say(problem: object) -> None:
-    """On one line, without what a terminal would act on: it may repeat words of a file."""
+    """Print a message on one line without control characters, since it may quote a file."""
     text = " ".join(str(problem).split())
     typer.echo(f"{NAME}: {''.join(char if char.isprintable() else '?' for char in text)}", err=True)

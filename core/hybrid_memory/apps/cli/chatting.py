@@ -1,4 +1,4 @@
-"""``hybrid-memory chat``: talking to a model that remembers, or to the memory alone."""
+"""``hybrid-memory chat``: chat with a model that remembers, or with the memory alone."""
 
 from __future__ import annotations
 
@@ -86,12 +86,12 @@ def _lines() -> Iterator[str]:
 
 
 class _Chat:
-    """A conversation that goes on line by line.
+    """A conversation, line by line.
 
     Args:
-        whose: one session.
-        model: of LangChain; None answers from recall alone.
-        max_tokens: of every prompt.
+        whose: the memory of one session.
+        model: a LangChain chat model; None answers from recall alone.
+        max_tokens: the budget of every prompt.
         as_json: print a line of JSON for each question.
     """
 
@@ -103,7 +103,7 @@ class _Chat:
         self._hits: Sequence[Hit] = ()
 
     def answer_line(self, line: str) -> bool:
-        """Answer, or do what a command says; False once it is to end."""
+        """Answer a line or execute a command; False to end the conversation."""
         words = line.strip()
         if words == "/quit":
             return False
@@ -130,7 +130,7 @@ class _Chat:
             typer.echo(written(values))
 
     def _recalled(self, words: str) -> None:
-        """Show what the memory finds; the question is written after that, so that it does not find itself."""
+        """Show what the memory finds; the question is stored afterwards, so that it does not find itself."""
         self._hits = self._whose.recall(words, k=HITS)
         self._whose.remember(words)
         if self._as_json:
@@ -143,7 +143,7 @@ class _Chat:
             )
 
     def _answered(self, words: str) -> str | None:
-        """Let the model answer, and remember both; a model that fails leaves the question remembered."""
+        """Let the model answer and store both; if the model fails, the question is still stored."""
         self._whose.remember(words)
         context = self._whose.assemble(words, max_tokens=self._max_tokens, identity=IDENTITY, wait=False)
         self._hits = context.hits
@@ -168,19 +168,19 @@ class _Chat:
 
 
 NO_KEY = "none"
-"""A server of one's own asks for no key, but the client insists on one."""
+"""Your own server may need no key, but the client requires one."""
 
 
 def chat_model(name: str | None, *, base_url: str | None = None) -> Any:
-    """A chat model of LangChain, made by its ``init_chat_model``; None without a name.
+    """A LangChain chat model, made by ``init_chat_model``; None without a name.
 
     Args:
-        name: ``provider:model``, such as ``anthropic:claude-sonnet-4-5``; of an endpoint just the model.
-        base_url: of an endpoint that speaks OpenAI's API; its key is taken from ``OPENAI_API_KEY``.
+        name: ``provider:model``, such as ``anthropic:claude-sonnet-4-5``; with an endpoint only the model.
+        base_url: the URL of an OpenAI-compatible endpoint; its key is taken from ``OPENAI_API_KEY``.
 
     Raises:
         MissingDependencyError: LangChain is not installed.
-        InvalidInputError: there is no such provider, its package is not installed, or its key is missing.
+        InvalidInputError: the provider is unknown, its package is not installed, or its key is missing.
     """
     if name is None:
         if base_url is not None:

@@ -1,4 +1,4 @@
-"""``hybrid-memory summary`` and ``compact``: what stands for older turns in a prompt."""
+"""``hybrid-memory summary`` and ``compact``: the summary that replaces older turns in a prompt."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Expanded = Annotated[
 Strategy = Annotated[
     str | None, typer.Option(metavar="NAME", help="How to summarise; by default as configured, or anchored.")
 ]
-Keep = Annotated[int | None, typer.Option(min=1, help="How many rounds stay word for word.")]
+Keep = Annotated[int | None, typer.Option(min=1, help="How many rounds stay verbatim.")]
 
 
 @with_owner()

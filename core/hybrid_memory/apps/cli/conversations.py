@@ -67,7 +67,7 @@ def history(
 
 
 def show_turns(events: Sequence[Event], *, whole: bool = False) -> None:
-    """Print each turn behind its handle, date, session and speaker."""
+    """Print each turn after its handle, date, session and speaker."""
     from hybrid_memory.analysis import spoken  # noqa: PLC0415 - see above
 
     for event in events:

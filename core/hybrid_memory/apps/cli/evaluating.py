@@ -44,7 +44,7 @@ Listed = Annotated[
 ]
 MaxTokens = Annotated[int, typer.Option(min=100, help="Most tokens of every prompt.")]
 Form = Annotated[
-    str, typer.Option(help="What wrote the files, such as openai or claude-code; auto finds out.", metavar="NAME")
+    str, typer.Option(help="Format of the files, such as openai or claude-code; auto detects it.", metavar="NAME")
 ]
 Embedder = Annotated[
     EmbedderName,
@@ -85,10 +85,10 @@ PriceCached = Annotated[
 ]
 Out = Annotated[
     Path,
-    typer.Option(help="Folder for the report; run again with the same one to go on.", rich_help_panel=OUTPUT),
+    typer.Option(help="Folder for the report; use the same one to continue.", rich_help_panel=OUTPUT),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the report as JSON.", rich_help_panel=OUTPUT)]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask models without asking first.", rich_help_panel=OUTPUT)]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Call models without confirmation.", rich_help_panel=OUTPUT)]
 
 
 def evaluate(
@@ -151,7 +151,7 @@ def evaluate(
 
 
 def embedder_named(name: EmbedderName) -> Any:
-    """What an evaluation takes for it."""
+    """The embedder in the form that an evaluation takes."""
     from hybrid_memory.models.named import embedder_of  # noqa: PLC0415
 
     return embedder_of(name) if name == EmbedderName.HASHING or ":" in name else name.given
@@ -178,7 +178,7 @@ def _prices(read: float | None, written: float | None, cached: float | None) -> 
 
 
 def _announce(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> None:
-    """Tell what it will take; where models are asked, go on only if somebody said so."""
+    """Show the estimate; if models would be called, continue only after confirmation."""
     from hybrid_memory.apps.evaluation.reporting import printable  # noqa: PLC0415
 
     journal = out / "journal.jsonl"
@@ -188,12 +188,13 @@ def _announce(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> No
     for reason in evaluation.left_out_by_reason:
         typer.echo(f"left out: {printable(reason)}", err=True)
     typer.echo(f"{evaluation!r}"[1:-1] + f": {evaluation.estimate()}", err=True)
-    if asks and not agreed("Go on?", "a model would be asked, and nobody is there to agree: give --yes", yes=yes):
+    refusal = "a model would be called, and there is no terminal to confirm it: give --yes"
+    if asks and not agreed("Continue?", refusal, yes=yes):
         raise typer.Exit(0)
 
 
 def _show_report(report: Report, out: Path, *, as_json: bool) -> None:
-    """Write the report, and show it."""
+    """Write the report and show it."""
     from rich.console import Console  # noqa: PLC0415
 
     from hybrid_memory.apps.evaluation.reporting import html, printable, table  # noqa: PLC0415
@@ -221,7 +222,7 @@ def _show_report(report: Report, out: Path, *, as_json: bool) -> None:
 
 
 def _by_error(failures: Sequence[str]) -> list[str]:
-    """One line for each error, with the first place where it came up."""
+    """One line for each error, with the first place where it occurred."""
     places: dict[str, list[str]] = {}
     for failure in failures:
         place, _, error = failure.partition(": ")

@@ -32,12 +32,12 @@ Dialogues = Annotated[
 Readers = Annotated[
     list[str] | None,
     typer.Option(
-        "--reader", "-r", metavar="NAME", help="What reads facts; may be repeated. By default sentences and rules."
+        "--reader", "-r", metavar="NAME", help="An extractor of facts; may be repeated. By default sentences and rules."
     ),
 ]
 Embedder = Annotated[
     EmbedderName,
-    typer.Option(parser=EmbedderName.parsed, metavar=NAMED, help="What judges sentences; auto is the local one."),
+    typer.Option(parser=EmbedderName.parsed, metavar=NAMED, help="The embedder for sentences; auto is the local one."),
 ]
 Model = Annotated[
     str | None,
@@ -50,7 +50,7 @@ BaseUrl = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", help="Print JSON, with every sentence and its facts.", rich_help_panel=OUTPUT)
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask the model without asking first.", rich_help_panel=OUTPUT)]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Call the model without confirmation.", rich_help_panel=OUTPUT)]
 
 
 def evaluate_facts(
@@ -66,9 +66,9 @@ def evaluate_facts(
 ) -> None:
     """Measure how well facts are learned, with and without your model, from labelled sentences and dialogues.
 
-    Each sentence is one turn of a user of its own. Shown is how many claims of the labels are known afterwards, how
-    much of what is known is right, how many traps (questions, quotes, fiction) were taken for facts, and how far
-    confidence can be believed; of dialogues, how many end with what is so, and with something false.
+    Each sentence is a turn of a separate user. The tables show how many labelled claims are known afterwards, how much
+    of what is known is right, how many traps (questions, quotes, fiction) were taken for facts, and how reliable
+    confidence is; for dialogues, how many end right, and how many with something false.
 
     Example: hybrid-memory eval facts --model openai:gpt-4.1-mini
     """
@@ -98,10 +98,10 @@ def evaluate_facts(
 
 
 def _announce(examples: Sequence[Example], dialogues: Sequence[Dialogue], *, asks: bool, yes: bool) -> None:
-    """Tell what there is to read; where a model is asked, go on only if somebody said so."""
+    """Show how much there is to read; if a model would be called, continue only after confirmation."""
     typer.echo(f"{counted(len(examples), 'sentence')}, {counted(len(dialogues), 'dialogue')}", err=True)
     calls = len(examples) + len(dialogues)
-    refusal = "a model would be asked, and nobody is there to agree: give --yes"
+    refusal = "a model would be called, and there is no terminal to confirm it: give --yes"
     if asks and not agreed(f"Ask the model about {calls} times?", refusal, yes=yes):
         raise typer.Exit(0)
 

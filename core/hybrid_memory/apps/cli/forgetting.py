@@ -1,4 +1,4 @@
-"""``hybrid-memory forget``: destroying for good, after showing what would go."""
+"""``hybrid-memory forget``: delete for good, after showing what would be deleted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hybrid_memory import HybridMemory, Receipt, ScopedMemory
 
 SHOWN_TURNS, SHOWN_CHARS = 10, 200
-"""Turns that are shown of those that would go, and of each."""
+"""How many of the turns to delete are shown, and how much of each."""
 
 WHICH = "Which turns (exactly one)"
 
@@ -86,7 +86,7 @@ def forget(
         _show_plan(whose, planned, err=as_json)
         done = planned
         if planned.erased and not dry_run:
-            refusal = "nothing was forgotten: nobody is there to agree; give --yes, or --dry-run to look"
+            refusal = "nothing was forgotten: there is no terminal to confirm it; give --yes, or --dry-run to look"
             if not agreed("Forget this for good?", refusal, yes=yes):
                 typer.echo("nothing was forgotten", err=True)
                 raise typer.Exit(0)
@@ -100,7 +100,7 @@ def forget(
 def _forgetting(
     memory: HybridMemory, whose: ScopedMemory, which: dict[str, Any], *, everything: bool
 ) -> Callable[..., Receipt]:
-    """The verb with what it is to forget."""
+    """The memory's method with its arguments."""
     if len(which) + everything != 1:
         raise InvalidInputError("give exactly one of --ids, --query, --before, --expired, --everything")
     if not everything:
@@ -119,7 +119,7 @@ def _singular(name: str) -> str:
 
 
 def _show_plan(whose: ScopedMemory, planned: Receipt, *, err: bool) -> None:
-    """Show what would go; on stderr where JSON is read from stdout."""
+    """Show what would be deleted; on stderr if stdout is JSON."""
     if planned.note:
         show(planned.note, err=err)
     if not planned.erased:

@@ -1,4 +1,4 @@
-"""``hybrid-memory profile`` and ``facts``: what is known of a user, and everything that turns state."""
+"""``hybrid-memory profile`` and ``facts``: what is known about a user, and all facts that turns state."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ STYLES = ("cyan", "", "dim", "")
 
 HEADS = ("conf.", "since", "value")
 
-History = Annotated[bool, typer.Option("--history", help="Also show values that no longer hold.")]
+History = Annotated[bool, typer.Option("--history", help="Also show former values.")]
 About = Annotated[
-    str | None, typer.Option("--about", metavar="WHO", help="Only facts about this one: user, or a name such as Lia.")
+    str | None,
+    typer.Option("--about", metavar="WHO", help="Only facts about this person: user, or a name such as Lia."),
 ]
 
 
@@ -76,12 +77,12 @@ def facts(
 
 
 def show_profile(known: UserProfile, facts: Sequence[Fact], *, history: bool = False) -> None:
-    """Print a row for each value, and with the history one for each that no longer holds.
+    """Print a row for each value, optionally including former values.
 
     Args:
         known: the profile.
-        facts: all that it rests on; they lead to the turns.
-        history: with former values.
+        facts: the facts behind it, which lead to the turns.
+        history: whether to print former values too.
     """
     turns = {fact.id: fact.positions for fact in facts}
     rows: list[list[str]] = []
@@ -124,7 +125,7 @@ def _value(one: ProfileEntry, turns: Mapping[int, Sequence[int]]) -> str:
 
 
 def _from(value: str, state: str | None, places: Sequence[int]) -> str:
-    """The value, its state if it no longer holds, and the first turn that states it."""
+    """The value, its state if it is a former one, and the first turn that states it."""
     more = f" and {len(places) - 1} more" if len(places) > 1 else ""
     source = f"from #{places[0]}{more}" if places else None
     told = "; ".join(part for part in (state, source) if part)

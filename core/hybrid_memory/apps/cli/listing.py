@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from hybrid_memory import Event, ScopedMemory
 
 PAGE = 2_000
-"""Events that are read at once."""
+"""How many events are read at once."""
 
 SHOWN = 10
-"""Names that an error lists."""
+"""How many names an error lists."""
 
 
 @dataclass(slots=True)
 class SessionRow:
-    """A session: its turns, and when the first and the last was said."""
+    """A session: the number of its turns, and the times of the first and the last."""
 
     session: str | None
     turns: int
@@ -28,7 +28,7 @@ class SessionRow:
 
 
 def sessions_of(whose: ScopedMemory) -> list[SessionRow]:
-    """The sessions in which something was said, the newest first."""
+    """The sessions with turns, newest first."""
     rows: dict[str | None, SessionRow] = {}
     for event in _messages(whose):
         at, name = event.message.at or event.at, event.scope.session

@@ -1,4 +1,4 @@
-"""``hybrid-memory stats``, ``doctor``, ``migrate`` and ``rebuild``: what a store holds, and how it is kept well."""
+"""``hybrid-memory stats``, ``doctor``, ``migrate`` and ``rebuild``: the contents of a store, and its maintenance."""
 
 from __future__ import annotations
 
@@ -136,9 +136,9 @@ def migrate(
 
 
 def _model_of(original: HybridMemory, embedder: EmbedderName) -> tuple[Any, str | None]:
-    """What makes the vectors of a copy: the original's own embedder, unless another one is named.
+    """The embedder of a copy: the original's own, unless another one is named.
 
-    With its name where the command does not have it: then the vectors that there are can be taken over all the same.
+    If the command cannot create it, its name alone: existing vectors can still be copied.
     """
     from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder  # noqa: PLC0415 - as above
 
@@ -179,7 +179,7 @@ def rebuild(store: StoreName, *, embedder: EmbeddedBy = EmbedderName.AUTO, as_js
 
 
 def _model(name: EmbedderName) -> Any:
-    """The embedder to change to; None for the one that there is, or for none."""
+    """The embedder to change to; None to keep the present one, or none."""
     from hybrid_memory.models.named import embedder_of  # noqa: PLC0415 - see above
 
     return None if name == EmbedderName.AUTO else embedder_of(name)

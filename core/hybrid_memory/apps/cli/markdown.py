@@ -1,4 +1,4 @@
-"""A memory as a folder of files: written out, and read in again with only what differs."""
+"""A memory as a folder of files: export all, and import only the differences."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SHOWN = 5
 
 
 def is_tree(paths: Sequence[Path], form: str) -> bool:
-    """Whether these are files to be kept as they are: Markdown, or folders of it without transcripts."""
+    """Whether these are Markdown files, or folders of them without transcripts, to be stored as files."""
     return form == FORM or (form == "auto" and bool(paths) and all(_is_markdown(path) for path in paths))
 
 
@@ -43,16 +43,16 @@ def _is_markdown(path: Path) -> bool:
 
 
 def _files(folder: Path) -> list[Path]:
-    """All files below, but for those of tools and what links lead to."""
+    """All files below, except files of tools and targets of links."""
     found = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     return [path for path in found if TOOLS.isdisjoint(path.relative_to(folder).parts)]
 
 
 def read_tree(paths: Iterable[Path]) -> dict[str, str]:
-    """The texts by their paths in a memory; a single file lies at the top.
+    """The texts by their paths in a memory; a single file is at the top.
 
     Raises:
-        InvalidInputError: a file cannot be read, or is no text in UTF-8.
+        InvalidInputError: a file cannot be read, or is not text in UTF-8.
     """
     texts: dict[str, str] = {}
     for path in paths:
@@ -63,7 +63,7 @@ def read_tree(paths: Iterable[Path]) -> dict[str, str]:
             except OSError as error:
                 raise InvalidInputError(f"cannot read {file}: {error.strerror or error}") from error
             except UnicodeDecodeError:
-                raise InvalidInputError(f"{file} is no text in UTF-8: leave it out") from None
+                raise InvalidInputError(f"{file} is not text in UTF-8: remove it, or convert it") from None
     return texts
 
 

@@ -13,10 +13,10 @@ MOMENT = "DATE"
 
 
 def moment(text: str | datetime) -> datetime:
-    """The instant that ISO 8601 text tells, in UTC where it names no zone.
+    """The time in ISO 8601 text, in UTC if it has no time zone.
 
     Raises:
-        InvalidInputError: it tells none.
+        InvalidInputError: the text is not a time.
     """
     from hybrid_memory.validation import instant  # noqa: PLC0415 - help need not wait for it
 

@@ -1,4 +1,4 @@
-"""What the verbs print: text that does nothing to a terminal, tables, bars, and JSON."""
+"""Output of the verbs: text without control characters, tables, bars, and JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 WIDTH = 100
-"""Where there is no terminal."""
+"""The width without a terminal."""
 
 BAR_CELLS = 10
 CLIPPED_CHARS = 400
@@ -29,14 +29,14 @@ _KEPT = frozenset("\n\t")
 
 
 def printable(text: str) -> str:
-    """The text without characters that a terminal would act on or that turn its direction; lines are kept."""
+    """The text without control characters and characters that change its direction; lines are kept."""
     return "".join(
         char if char in _KEPT or unicodedata.category(char)[0] != "C" else "\N{REPLACEMENT CHARACTER}" for char in text
     )
 
 
 def one_line(text: str, most: int = CLIPPED_CHARS) -> str:
-    """The text printable, on one line, cut to so many characters."""
+    """The text printable, on one line, cut to this many characters."""
     line = printable(" ".join(text.split()))
     if len(line) <= most:
         return line
@@ -112,7 +112,7 @@ def show_rows(
 
 
 def agreed(question: str, refusal: str, *, yes: bool) -> bool:
-    """Whether somebody says so, on a terminal; without one, `InvalidInputError` with the refusal."""
+    """Whether the user confirms on a terminal; without one, raises `InvalidInputError` with the refusal."""
     if yes:
         return True
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -126,7 +126,7 @@ def print_json(value: Any) -> None:
 
 
 def as_json(value: Any, *, indent: int | None = None) -> str:
-    """The value as JSON, dataclasses by their fields; everything that a terminal would act on is escaped."""
+    """The value as JSON, dataclasses by their fields; control characters are escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=indent, default=_fields)
     return "".join(char if char == "\n" or unicodedata.category(char)[0] != "C" else _escaped(char) for char in text)
 

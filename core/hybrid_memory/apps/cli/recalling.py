@@ -1,4 +1,4 @@
-"""``hybrid-memory search`` and ``why``: what comes back for a question, and where it comes from."""
+"""``hybrid-memory search`` and ``why``: the hits for a question, and where they come from."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Origins = Annotated[
 
 
 SHARES = 4
-"""Signals that are shown of a hit, the strongest ones; --why shows all."""
+"""How many of a hit's strongest signals are shown; --why shows all."""
 
 
 @with_owner()
@@ -71,7 +71,7 @@ def search(
 
 
 def show_hits(hits: Sequence[Hit], *, why: bool) -> None:
-    """Print each hit: its score as a bar, who said what, and what speaks for it."""
+    """Print each hit: its score as a bar, who said what, and its strongest signals."""
     from hybrid_memory.analysis import parts, spoken  # noqa: PLC0415 - half a second that help need not take
 
     confidence, inside = headings(mostly_chinese(hit.record.text for hit in hits), "confidence", "in")
@@ -129,13 +129,13 @@ def why(
 
 
 def handle(what: str) -> str:
-    """The name of a turn: a bare number is a handle too, as shells take ``#`` for the begin of a comment."""
+    """The handle of a turn: a bare number is a handle too, since ``#`` starts a comment in shells."""
     number = _NUMBER.fullmatch(what.strip())
     return what if number is None else f"#{number[1]}"
 
 
 def show_explanation(explanation: Explanation) -> None:
-    """Print what it is, how it came about, and the turns behind it."""
+    """Print what it is, how it was computed, and the turns behind it."""
     show(printable(explanation.about), style="bold")
     for step in explanation.steps:
         show(step, indent=2)
@@ -147,7 +147,7 @@ def show_explanation(explanation: Explanation) -> None:
 
 
 def _of_turn(whose: ScopedMemory, what: str) -> Explanation:
-    """Of a turn the words and what was learned from them; of a field of the profile what the memory says."""
+    """For a turn its words and what was learned from them; for a profile field the memory's explanation."""
     from hybrid_memory import Explanation, UserProfile  # noqa: PLC0415
 
     if what in UserProfile.model_fields:
@@ -162,10 +162,10 @@ def _of_turn(whose: ScopedMemory, what: str) -> Explanation:
 
 
 def turns_named(whose: ScopedMemory, what: str) -> list[Event]:
-    """The turns behind a handle, a stretch of handles or the id of one turn.
+    """The turns behind a handle, a range of handles or the id of one turn.
 
     Raises:
-        InvalidInputError: there is none, or the id is that of turns in several sessions.
+        InvalidInputError: there is none, or turns in several sessions have this id.
     """
     number = _NUMBER.fullmatch(what.strip())
     if number is not None and "-" in number[1]:
@@ -182,7 +182,7 @@ def one_turn(whose: ScopedMemory, what: str) -> list[Event]:
     """The turn with this handle or id, if there is one.
 
     Raises:
-        InvalidInputError: the id is that of turns in several sessions.
+        InvalidInputError: turns in several sessions have this id.
     """
     name = handle(what)
     events = whose.events(which=[int(name[1:]) if name.startswith("#") and name[1:].isdecimal() else what])

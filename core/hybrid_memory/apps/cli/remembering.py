@@ -1,4 +1,4 @@
-"""``hybrid-memory remember``: a turn written from the command line."""
+"""``hybrid-memory remember``: write a turn from the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, open_store, 
 from hybrid_memory.errors import InvalidInputError
 
 SESSION = "notes"
-"""Where a turn stands whose session is not named."""
+"""The default session of a turn."""
 
 Text = Annotated[str, typer.Argument(metavar="TEXT", show_default=False, help="What to remember; - reads stdin.")]
 Role = Annotated[str, typer.Option(metavar="ROLE", help="Who says it: user, assistant, ...")]

@@ -1,4 +1,4 @@
-"""``hybrid-memory mcp`` and ``inspect``: a memory as a server of tools, and as a page of this machine."""
+"""``hybrid-memory mcp`` and ``inspect``: serve a memory to agents, and as a page in your browser."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def mcp(
     """Serve one owner's memory to the hosts of the Model Context Protocol, such as Claude.
 
     The options here fix the owner: no client can choose another. A missing store is created. Over HTTP, clients send a
-    bearer token: the one in HYBRID_MEMORY_MCP_TOKEN, or one that is made and printed here.
+    bearer token: the one in HYBRID_MEMORY_MCP_TOKEN, or one that is generated and printed here.
 
     Example: hybrid-memory mcp memory.db --user alice
     """
@@ -103,7 +103,7 @@ def _print_address(url: str, token: str) -> None:
     _print_url(url, token)
 
 
-PagePort = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
+PagePort = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 chooses a free one.")]
 Write = Annotated[bool, typer.Option("--write", help="Let the page forget turns; it only reads otherwise.")]
 Browser = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")]
 

@@ -41,7 +41,7 @@ EMBEDDERS = ("auto", "local", "hashing", "none")
 
 
 class EmbedderName(str):
-    """What recall works with: one of `EMBEDDERS`, or ``provider:model``."""
+    """The name of an embedder: one of `EMBEDDERS`, or ``provider:model``."""
 
     __slots__ = ()
     AUTO: ClassVar[EmbedderName]
@@ -50,12 +50,12 @@ class EmbedderName(str):
 
     @property
     def given(self) -> str | None:
-        """As `open_store` takes it: None leaves it to the settings."""
+        """The value for `open_store`: None leaves it to the settings."""
         return None if self == EmbedderName.AUTO else str(self)
 
     @classmethod
     def parsed(cls, text: str) -> EmbedderName:
-        """As it is written on the command line."""
+        """The value parsed from the command line."""
         if text not in EMBEDDERS and not all(text.partition(":")):
             raise typer.BadParameter(f"{text!r} is not one of {', '.join(EMBEDDERS)} or provider:model")
         return cls(text)
@@ -121,23 +121,23 @@ def open_store(
     embedder: Any = None,
     language_model: Any = None,
 ) -> HybridMemory:
-    """The memory behind a name; the key of an encrypted store is taken from the environment, see `KEY`.
+    """Open the memory with this name; the key of an encrypted store is taken from the environment, see `KEY`.
 
-    A store whose vectors come from another embedder than the configured one is opened all the same: with the hashing
-    embedder if they are its, else for words alone, which is said on stderr. One that was filled without an embedder
-    stays without, unless the settings name one.
+    A store whose vectors come from another embedder than the configured one is opened anyway: with the hashing embedder
+    if they are from it, otherwise with words alone and a note on stderr. A store filled without an embedder stays
+    without one, unless the settings name one.
 
     Args:
         store: a file, a store URL, or a YAML file of settings.
-        create: make a file that is not there.
-        read_only: as for `open_memory`: nothing at all is written, and what is not indexed yet is not found.
-        background: index and learn on threads of its own; a verb that ends at once leaves it out, and then what it
-            recalls is not counted as used either.
+        create: create a missing file.
+        read_only: as for `open_memory`: nothing is written, and what is not indexed yet is not found.
+        background: index and learn in the background; short verbs do without, and then recalled turns are not counted
+            as used.
         embedder: a name as in `MemoryConfig`, or a model as for `open_memory`; None leaves it to the settings.
         language_model: as for `open_memory`.
 
     Raises:
-        InvalidInputError: there is no such file, or a setting is wrong.
+        InvalidInputError: the file does not exist, or a setting is invalid.
         StoreError: the store cannot be opened.
     """
     config = settings(store, create=create)
@@ -160,14 +160,14 @@ def open_store(
         try:
             return _opened(config, "hashing", given)
         except EmbedderMismatchError:
-            typer.echo(f"recall works on words alone: {error}", err=True)
+            typer.echo(f"recall works with words alone: {error}", err=True)
             return _opened(config, "none", given)
     except WrongKeyError as error:
         raise WrongKeyError(f"{error}; the key comes from the environment variable {KEY}") from error
 
 
 def _made(embedder: str) -> Any:
-    """The embedder of the settings, or words alone, and that is said."""
+    """The embedder of the settings, or words alone with a note on stderr."""
     from hybrid_memory.models.named import embedder_of  # noqa: PLC0415 - see below
 
     try:
@@ -179,19 +179,19 @@ def _made(embedder: str) -> Any:
 
 
 def _usable(language_model: str | None) -> bool:
-    """Whether the language model of the settings can be made; if not, that is said."""
+    """Whether the language model of the settings can be created; if not, a note says so."""
     from hybrid_memory.models.named import language_model_of  # noqa: PLC0415 - see below
 
     try:
         language_model_of(language_model)
     except (InvalidConfigError, MissingDependencyError) as error:
-        typer.echo(f"no language model is asked: {error}", err=True)
+        typer.echo(f"no language model is used: {error}", err=True)
         return False
     return True
 
 
 def _chose_words(memory: HybridMemory) -> bool:
-    """Whether everything is indexed and nothing has a vector, as after an import without embedder."""
+    """Whether everything is indexed and nothing has a vector, as after an import without an embedder."""
     told = memory.stats()
     return bool(told.embedder and told.records and not told.vectors and told.vectors_of is None)
 
@@ -208,7 +208,7 @@ def settings(store: str, *, create: bool = False) -> MemoryConfig:
     """The settings behind a name.
 
     Raises:
-        InvalidInputError: there is no such file, and it is not to be made; or a setting is wrong.
+        InvalidInputError: the file does not exist and should not be created; or a setting is invalid.
     """
     from hybrid_memory import MemoryConfig  # noqa: PLC0415 - see above
 
@@ -227,19 +227,19 @@ def settings(store: str, *, create: bool = False) -> MemoryConfig:
 
 
 def store_file(config: MemoryConfig) -> Path | None:
-    """The file that the log stands in; None if it stands in no file."""
+    """The file of the log; None if the log is not in a file."""
     path = config.url.removeprefix(_FILE)
     return None if path in {config.url, ""} else Path(path).expanduser()
 
 
 def store_key(config: MemoryConfig) -> str | None:
-    """The key of the store; None where there is none in the environment, or the store is no file."""
+    """The key of the store; None if the environment has none, or the store is not a file."""
     return None if store_file(config) is None else os.environ.get(KEY) or None
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Who is named on the command line, perhaps with one of their sessions; nobody is the only owner that there is."""
+    """The owner on the command line, optionally with a session; without names, the store's only owner."""
 
     tenant: str | None = None
     user: str | None = None
@@ -250,10 +250,10 @@ class Owner:
     def opened(
         self, store: str, *, embedder: Any = None, recalls: bool = False, learns: bool = False
     ) -> Iterator[ScopedMemory]:
-        """What a store has of them, as a verb takes it that ends at once.
+        """The owner's memory in a store, for a verb that ends at once.
 
-        One that recalls first makes missing vectors, and one that learns first reads the turns that were not read yet,
-        at a terminal under a bar.
+        A verb that recalls first computes missing vectors, and one that learns first reads unread turns, with a
+        progress bar on a terminal.
         """
         with open_store(store, background=False, embedder=embedder) as memory:
             whose = self.of(memory, known=True)
@@ -264,14 +264,14 @@ class Owner:
             yield whose
 
     def of(self, memory: HybridMemory, *, known: bool = False) -> ScopedMemory:
-        """Their memory.
+        """The owner's memory.
 
         Args:
-            memory: open; if neither tenant, user nor agent is named, it must have exactly one owner.
-            known: it must have something of the owner already. Then what is named need only fit one owner.
+            memory: an open memory; if no tenant, user or agent is named, it must have exactly one owner.
+            known: the owner must be in the store already; then the given names need only match one owner.
 
         Raises:
-            InvalidInputError: no owner or several fit, or the session is not there; the error lists those that are.
+            InvalidInputError: no owner or several match, or the session does not exist; the error lists those that do.
         """
         named = {"tenant": self.tenant, "user": self.user, "agent": self.agent}
         given = {part: name for part, name in named.items() if name is not None}
@@ -289,7 +289,7 @@ class Owner:
                 raise InvalidInputError(_nobody(memory, given, owners))
             case several:
                 raise InvalidInputError(
-                    f"several owners are here, give --user, --agent or --tenant: {listed([*map(str, several)])}"
+                    f"the store has several owners, give --user, --agent or --tenant: {listed([*map(str, several)])}"
                 )
 
 
@@ -303,7 +303,7 @@ def _check_session(whose: ScopedMemory, session: str) -> None:
 
 
 def with_owner(*, session: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Let Typer fill in the parameter ``owner`` of a verb by the options that name one."""
+    """Make Typer fill the parameter ``owner`` of a verb from the options that name one."""
     options = {
         "tenant": TenantName,
         "user": UserName,

@@ -1,4 +1,4 @@
-"""The streams of the process: text of any language goes through a terminal or file of any encoding."""
+"""The streams of the process: text in any language works with terminals and files of any encoding."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from io import TextIOWrapper
 ESCAPED = "hybrid_memory.escaped"
 
 DRAWN = "█▏…"
-"""What bars and cut lines are drawn with."""
+"""The characters of bars and shortened lines."""
 
 _escaped_for: set[str] = set()
 
 
 def _escape(error: UnicodeError) -> tuple[str, int]:
-    """Write what the encoding lacks as JSON does, so that JSON stays JSON and loses nothing."""
+    """Escape characters that the encoding lacks as in JSON, so that JSON stays valid and complete."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     _escaped_for.add(error.encoding)
@@ -27,7 +27,7 @@ def _escape(error: UnicodeError) -> tuple[str, int]:
 
 @contextmanager
 def any_encoding() -> Iterator[None]:
-    """Escape on stdout and stderr what their encoding cannot write; at the end, a line on stderr says what to do."""
+    """Escape characters that stdout and stderr cannot encode; finally, a line on stderr says what to do."""
     codecs.register_error(ESCAPED, _escape)
     streams = [stream for stream in (sys.stdout, sys.stderr) if isinstance(stream, TextIOWrapper)]
     before = [stream.errors for stream in streams]
@@ -48,7 +48,7 @@ def any_encoding() -> Iterator[None]:
 
 
 def draws() -> bool:
-    """Whether stdout can write bars of blocks and the ellipsis."""
+    """Whether stdout can encode bars of blocks and the ellipsis."""
     try:
         DRAWN.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except (UnicodeEncodeError, LookupError):

@@ -1,7 +1,7 @@
-"""``hybrid-memory import`` and ``export``: conversations of other programs and our own, into a memory and out of it.
+"""``hybrid-memory import`` and ``export``: conversations of other programs and our own.
 
-``jsonl``: a message a line, as ``history --json`` shows it without its handle; nothing is lost.
-``openai``: a session a line, ``{"session": ..., "messages": [...]}``, in OpenAI's form with ``id`` and ``at``.
+``jsonl``: one message per line, as in ``history --json`` without its handle; nothing is lost.
+``openai``: one session per line, ``{"session": ..., "messages": [...]}``, in OpenAI's format with ``id`` and ``at``.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class SessionMessages:
 
 
 def read_transcripts(paths: Sequence[Path], form: Any) -> list[Transcript]:
-    """All conversations; those of one name get their folder before it.
+    """All conversations; equal names get their folder as a prefix.
 
     Raises:
-        InvalidInputError: a file cannot be read, or is no transcript.
+        InvalidInputError: a file cannot be read, or is not a transcript.
     """
     from hybrid_memory.apps.evaluation import read_transcript  # noqa: PLC0415 - half a second that help need not take
 
@@ -64,14 +64,14 @@ def read_transcripts(paths: Sequence[Path], form: Any) -> list[Transcript]:
 
 
 def read_sessions(paths: Sequence[Path], form: str) -> list[SessionMessages]:
-    """What is to be imported: each conversation as a session of its own name, and what was exported as it was.
+    """The sessions to import: one for each conversation, named after it; exported sessions as they were.
 
     Args:
         paths: files or folders; ``-`` is stdin.
-        form: what wrote them; ``auto`` finds out, ``jsonl`` is that of `export`.
+        form: their format; ``auto`` detects it, ``jsonl`` is the format of `export`.
 
     Raises:
-        InvalidInputError: a file cannot be read, or is no transcript.
+        InvalidInputError: a file cannot be read, or is not a transcript.
     """
     results: list[SessionMessages] = []
     others: list[Path] = []
@@ -107,7 +107,7 @@ def _is_own(path: Path) -> bool:
 
 
 def _own(path: Path) -> list[SessionMessages]:
-    """What `export` wrote: runs of messages of one session, in the order of the log."""
+    """The sessions that `export` wrote: runs of messages of one session, in log order."""
     from hybrid_memory.apps.evaluation.transcripts.documents import records  # noqa: PLC0415 - see above
 
     numbers: Counter[str | None] = Counter()
@@ -118,7 +118,7 @@ def _own(path: Path) -> list[SessionMessages]:
 
 
 def _own_message(record: Record, numbers: Counter[str | None]) -> tuple[str | None, Message]:
-    """The message with its session; one without an id gets its number, so that a second import finds it."""
+    """The message with its session; without an id it gets its number, so that a second import finds it."""
     from hybrid_memory import Message  # noqa: PLC0415 - see above
 
     value = record.value
@@ -137,7 +137,7 @@ if TYPE_CHECKING:
     from hybrid_memory import HybridMemory, ScopedMemory
 
 BATCH = 500
-"""Messages that are written at once."""
+"""How many messages are written at once."""
 
 Files = Annotated[
     list[Path],
@@ -151,14 +151,14 @@ Form = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="What wrote the files: openai, langchain, llama-index, claude-code, chatgpt, swe-agent, mini-swe-agent, "
+        help="Format of the files: openai, langchain, llama-index, claude-code, chatgpt, swe-agent, mini-swe-agent, "
         "jsonl for hybrid-memory export, or markdown; auto finds out.",
     ),
 ]
 Speaker = Annotated[
     str,
     typer.Option(
-        "--origin", metavar="NAME", help="Whose words Markdown is: imported, of which no facts are read, or user."
+        "--origin", metavar="NAME", help="Origin of Markdown: imported, from which no facts are learned, or user."
     ),
 ]
 
@@ -174,11 +174,11 @@ def import_chats(
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
-    """Import chats from files: each conversation is a session of its own, with dates, tool calls and speakers.
+    """Import chats from files: each conversation becomes a session, with dates, tool calls and speakers.
 
-    Markdown, such as AGENTS.md or what export --markdown wrote, becomes files of the memory. A store that is not there
-    is made. To import a file again changes nothing, and of a chat that has grown only what is new is written. Without
-    --session, sessions are called as the files call them, or after the files.
+    Markdown, such as AGENTS.md or the output of export --markdown, becomes files of the memory. A missing store is
+    created. Importing a file again changes nothing, and from a chat that has grown only new messages are written.
+    Without --session, sessions have the names in the files, or are named after the files.
 
     Example: hybrid-memory import memory.db conversations.json --user alice
     """
@@ -231,7 +231,7 @@ def _import_texts(
 
 
 def remember_all(memory: HybridMemory, whose: ScopedMemory, messages: Sequence[SessionMessages]) -> int:
-    """Write all of it under a progress bar; returns how many messages were there before."""
+    """Write everything with a progress bar; returns how many messages existed before."""
     from hybrid_memory.display import progress_bar  # noqa: PLC0415 - half a second that help need not take
 
     total = sum(len(one.messages) for one in messages)
@@ -255,7 +255,7 @@ STDOUT = Path("-")
 
 
 class ExportForm(StrEnum):
-    """How messages are written."""
+    """The format of exported messages."""
 
     JSONL = "jsonl"
     OPENAI = "openai"
@@ -265,8 +265,8 @@ Folder = Annotated[
     Path | None,
     typer.Option("--markdown", metavar="FOLDER", help="Write the memory's files there instead of messages."),
 ]
-Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where to; - for stdout.")]
-WrittenAs = Annotated[ExportForm, typer.Option(help="jsonl keeps everything; openai is what others read.")]
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write; - for stdout.")]
+WrittenAs = Annotated[ExportForm, typer.Option(help="jsonl keeps everything; openai is readable by other programs.")]
 
 
 @with_owner()
@@ -280,7 +280,7 @@ def export(
 ) -> None:
     """Write all messages of an owner to a file, or of one session; hybrid-memory import reads them back.
 
-    With --markdown the files of the memory: profile, facts, blocks and all free files, but no summaries.
+    With --markdown it writes the files of the memory: profile, facts, blocks and your own files, but no summaries.
 
     Example: hybrid-memory export memory.db --user alice --out alice.jsonl
     """
@@ -307,7 +307,7 @@ def _by_message(whose: ScopedMemory) -> Iterator[str]:
 
 
 def _by_session(whose: ScopedMemory) -> Iterator[str]:
-    """A line for each session, in the order in which they began."""
+    """A line for each session, in the order of their first messages."""
     sessions: dict[str | None, list[dict[str, Any]]] = {}
     for event in whose.events(kinds=["message"]):
         sessions.setdefault(event.scope.session, []).append(_openai(event.message))
@@ -328,7 +328,7 @@ def _openai(message: Message) -> dict[str, Any]:
 
 
 def _written(path: Path, lines: Iterator[str]) -> int:
-    """Write the lines; a file that was there before is replaced once all is written."""
+    """Write the lines; an existing file is replaced after everything is written."""
     part = path.with_name(f"{path.name}.part")
     try:
         with part.open("w", encoding="utf-8", newline="\n") as file:

@@ -1,4 +1,4 @@
-"""Vectors that are missing in a store, made before they are needed."""
+"""Compute missing vectors of a store before they are needed."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from hybrid_memory import HybridMemory, ScopedMemory
 
 MANY = 100
-"""Missing vectors that a search makes without a word where there is no terminal."""
+"""How many missing vectors a search computes silently without a terminal."""
 
 
 def make_vectors(memory: HybridMemory, whose: ScopedMemory, store: str) -> bool:
-    """Make the vectors that are missing, at a terminal under a bar; False if that was interrupted."""
+    """Compute missing vectors, with a progress bar on a terminal; False if interrupted."""
     stats = memory.stats()
     if stats.embedder is None:
         if stats.records and not stats.vectors:
             more = f"hybrid-memory rebuild {store} --embedder local"
-            typer.echo(f"this store has no vectors: search goes by words alone, until you run {more}", err=True)
+            typer.echo(f"this store has no vectors: search uses words alone until you run {more}", err=True)
         return True
     if not stats.pending + stats.unindexed:
         return True
@@ -31,12 +31,12 @@ def make_vectors(memory: HybridMemory, whose: ScopedMemory, store: str) -> bool:
         if stats.pending > MANY:
             wait = memory.config.orchestration.model_timeout.total_seconds()
             vectors = counted(stats.pending, "vector")
-            typer.echo(f"{vectors} still to be made: this search makes what it can in {wait:g} seconds", err=True)
+            typer.echo(f"{vectors} are missing: this search computes what it can in {wait:g} seconds", err=True)
         return True
     try:
         whose.flush()
     except KeyboardInterrupt:
-        left = f"{counted(memory.stats().pending, 'vector')} still to be made, with the next search"
+        left = f"{counted(memory.stats().pending, 'vector')} left for the next search"
         typer.echo(f"interrupted: {left}; turns without one are found by their words", err=True)
         return False
     except ModelError as error:  # recall goes by words

@@ -1,4 +1,4 @@
-"""Headings in the language of what they stand over, as prompts have them."""
+"""Headings in the language of the texts under them, as in prompts."""
 
 from __future__ import annotations
 

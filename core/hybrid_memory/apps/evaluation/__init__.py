@@ -1,6 +1,6 @@
-"""How well a method keeps a long conversation within a budget: probes, a blinded judge, and what it costs.
+"""Evaluate how well methods keep long conversations within a budget: probes, a blinded judge, and costs.
 
-`Evaluation` compares methods on your own chats; `read_transcript` reads them.
+`Evaluation` compares methods on your own chats; `read_transcript` reads the chats.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Evaluation`: what is to be compared, what it will cost, and the report."""
+"""`Evaluation`: the methods to compare, an estimate of the cost, and the report."""
 
 from __future__ import annotations
 
@@ -36,28 +36,28 @@ METHODS = (
     "sliding-window",
     "none",
 )
-"""What is compared where nothing is named: this library, its kinds of summary alone, a window, and no compression."""
+"""The methods compared by default: this library, its summaries alone, a window, and no compression."""
 
 ANSWER_TOKENS = 120
 GRADE_TOKENS = (2500, 700)
-"""For the estimate: tokens of an answer; tokens that a judge reads and writes for one grade."""
+"""For the estimate: tokens of an answer; tokens that a judge reads and writes for a grade."""
 
 TIMEOUT = timedelta(minutes=5)
 
-NOTHING_TO_ASK = "tells nothing that could be asked: give probes, or a model and written="
+NOTHING_TO_ASK = "has nothing to ask about: give probes, or a model and written="
 
 NAMED = 3
-"""Transcripts that a reason names."""
+"""How many transcripts a reason names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What an evaluation asks of models, before it is run.
+    """An estimate of the model calls of an evaluation, made before it runs.
 
     Attributes:
-        answers, grades, comparisons: calls.
-        sent, written: tokens of all of it, and of summaries if each turn is read once.
-        cost: at the prices that were given; None without prices.
+        answers, grades, comparisons: the numbers of calls.
+        sent, written: tokens of all calls, including summaries if each turn is read once.
+        cost: the cost at the given prices; None without prices.
     """
 
     answers: int = 0
@@ -78,33 +78,33 @@ class Estimate:
 
 
 class Evaluation:
-    """How well methods keep conversations within a budget: what survives, what it costs, what a model makes of it.
+    """A comparison of methods that keep conversations within a budget: what survives, costs and a model's answers.
 
-    Without a model, literal survival and reachability of the answers are measured. With one it writes summaries and
-    answers the probes, and a judge grades the answers without knowing the method.
+    Without a model, it measures which answers survive literally and which can be reached. With a model, the model
+    writes summaries and answers the probes, and a judge grades the answers without knowing the method.
 
     Args:
-        transcripts: conversations, see `read_transcript`. Those that fit the budget, or of which nothing can be asked,
-            are left out.
+        transcripts: conversations, see `read_transcript`. Those that fit the budget, or offer nothing to ask about, are
+            left out.
         methods: names, see `found_methods`, or objects.
-        max_tokens: of every prompt.
-        model: summarises and answers; what `open_memory` takes as a language model.
-        judge: grades; by default the model itself.
-        embedder: as `open_memory` takes it, or the name of one as in `MemoryConfig`, such as ``none``.
-        compressor, token_counter: as `open_memory` takes them.
-        probes: of your own, by the name of the transcript; by default made from what the conversation tells.
-        written: probes that the model writes for each transcript, beside these.
-        repeats: how often each answer is graded, for the spread.
-        prices: for the cost.
-        seed: of the random order in which the judge is asked.
-        folder: keeps what is done in ``journal.jsonl``, so that an evaluation goes on where it was interrupted.
+        max_tokens: the budget of every prompt.
+        model: writes summaries and answers; a language model as for `open_memory`.
+        judge: the model that grades; by default the same model.
+        embedder: as for `open_memory`, or a name as in `MemoryConfig`, such as ``none``.
+        compressor, token_counter: as for `open_memory`.
+        probes: your own probes, by transcript name; by default they are made from the conversation.
+        written: how many additional probes the model writes for each transcript.
+        repeats: how often each answer is graded, to measure the spread.
+        prices: the prices for the cost.
+        seed: the seed of the random order in which the judge is asked.
+        folder: keeps results in ``journal.jsonl``, so that an interrupted evaluation can continue.
 
     Attributes:
         left_out: transcripts that are not evaluated, with the reason.
 
     Raises:
-        InvalidInputError: there are no transcripts, two of one name, all are left out, a probe has no keys or sources
-            that are no messages, or a method is unknown.
+        InvalidInputError: there are no transcripts, two have the same name, or all are left out; a probe has no keys or
+            unknown sources; or a method is unknown.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class Evaluation:
 
     @cached_property
     def probes(self) -> dict[str, list[Probe]]:
-        """By transcript: those that follow from what it tells, then those that the model writes, which asks it."""
+        """The probes of each transcript: made from the conversation, then written by the model, which this calls."""
         return {name: [*exact, *self._asked_for(self._transcripts[name])] for name, exact in self._exact.items()}
 
     def _asked_for(self, chat: Transcript) -> list[Probe]:
@@ -204,7 +204,7 @@ class Evaluation:
         return [Probe.of(values) for values in kept]
 
     def estimate(self) -> Estimate:
-        """What `run` would ask of models; asks none."""
+        """An estimate of the model calls of `run`; makes no calls."""
         if self._setting.model is None:
             return Estimate()
         methods = len(self._methods)
@@ -218,16 +218,16 @@ class Evaluation:
         return Estimate(answers, grades, compared, sent, written, cost)
 
     def run(self, *, progress: bool | None = None) -> Report:
-        """Do all of it, or what the journal does not have yet.
+        """Run the evaluation, or the part that the journal does not have yet, and return the report.
 
-        A method that fails is left out and reported, and so is an answer or a grade that does not come; the next run in
-        the same folder tries them again.
+        Methods, answers and grades that fail are left out and reported; the next run in the same folder tries them
+        again.
 
         Args:
-            progress: show a bar; None shows it on a terminal.
+            progress: show a progress bar; None shows it on a terminal.
 
         Raises:
-            InvalidInputError: no method could be run at all.
+            InvalidInputError: every method failed.
         """
         plan = Plan(
             transcripts=self._transcripts,

@@ -1,4 +1,4 @@
-"""What prompts cost, beside what they are worth."""
+"""The cost and validity of prompts."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from hybrid_memory.text.tokens import TokenCounter, message_tokens
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a model costs, per million tokens, in any currency.
+    """The prices of a model, per million tokens, in any currency.
 
     Attributes:
-        input, output: of what it reads and writes.
-        cached: of what it read in the call before at the same place; None is the full price.
+        input, output: the prices of tokens read and written.
+        cached: the price of cached input, shared with the previous prompt; None means the full price.
     """
 
     input: float
@@ -30,17 +30,17 @@ class Prices:
     cached: float | None = None
 
     def cost(self, sent: float, written: float = 0.0, reused: float = 0.0) -> float:
-        """Of so many tokens that were sent, ``reused`` of them cached, and that many that were written."""
+        """The cost of tokens sent, ``reused`` of them cached, and tokens written."""
         again = self.input if self.cached is None else self.cached
         return ((sent - reused) * self.input + reused * again + written * self.output) / 1e6
 
 
 class Metered:
-    """Another language model whose calls are counted.
+    """A language model whose calls are counted.
 
     Attributes:
-        calls, sent, written: how many, and the tokens of their messages and answers.
-        seconds: that they took.
+        calls, sent, written: the number of calls, and the tokens of their messages and answers.
+        seconds: the time they took.
     """
 
     def __init__(self, model: LanguageModel, count: TokenCounter) -> None:
@@ -80,12 +80,13 @@ class Metered:
 
 @dataclass(slots=True)
 class Prompts:
-    """The prompts along a conversation, one for each call of the model.
+    """The prompts during a conversation, one for each call of the model.
 
     Attributes:
-        tokens: of each; reused: of each but the first, how many it shares with the beginning of the one before.
-        seconds: that each took, with what was written before it.
-        over: more than the budget; invalid: a provider would refuse it.
+        tokens: the size of each; reused: how many tokens each, except the first, shares with the beginning of the one
+            before.
+        seconds: the time of each, including storing the messages before it.
+        over: how many exceed the budget; invalid: how many a provider would refuse.
     """
 
     budget: int
@@ -99,7 +100,7 @@ class Prompts:
     _last: str | None = None
 
     def add(self, prompt: Prompt, seconds: float) -> None:
-        """Count one."""
+        """Add a prompt."""
         text = prompt.text
         if self._last is not None:
             common = next((row for row, (a, b) in enumerate(zip(self._last, text, strict=False)) if a != b), None)
@@ -113,7 +114,7 @@ class Prompts:
         self.invalid += faults(prompt.messages)
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures, as JSON."""
+        """The figures as JSON."""
         shares = [min(1.0, same / before) for same, before in zip(self.reused, self.before, strict=True)]
         return {
             "prompts": len(self.tokens),
@@ -129,10 +130,10 @@ class Prompts:
 
 
 def faults(prompt: Sequence[Mapping[str, Any]]) -> list[str]:
-    """At most one reason for which a provider would refuse a prompt in the OpenAI form.
+    """At most one reason why a provider would refuse a prompt in OpenAI's format.
 
-    Every result answers a call of the assistant message before it, every call has exactly one result before anything
-    else is said, the conversation begins with the user, and ends with the user or with results.
+    Every result must answer a call of the assistant message before it, every call must have exactly one result before
+    the next message, and the conversation must start with the user and end with the user or with results.
     """
     waiting: list[str] = []
     spoken = [message for message in prompt if message["role"] != "system"]

@@ -1,4 +1,4 @@
-"""A transcript under a method: its prompts, the answers of a model, and the journal that keeps what was done."""
+"""Replay a transcript with a method: its prompts, a model's answers, and the journal of results."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ from hybrid_memory.text.tokens import TokenCounter
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What the prompt for a probe holds.
+    """The prompt for a probe and what it contains.
 
     Attributes:
-        probe: its id.
-        survival: share of the probe's keys that stand literally in the prompt, the question aside; in [0, 1].
-        reach: share of its sources that stand in the prompt word by word, that a name in the prompt leads to, or that
-            can be fetched by looking for the question.
-        tokens: of the prompt; fetched: of what was fetched beside it until all keys were there, or nothing more came.
-        finished: all keys were in the prompt, or in what was fetched.
-        prompt: its messages in the OpenAI form, for a model to answer.
+        probe: the probe's id.
+        survival: the share of the probe's keys that are literally in the prompt, apart from the question; in [0, 1].
+        reach: the share of its sources that are verbatim in the prompt, that a handle in the prompt leads to, or that a
+            search for the question can fetch.
+        tokens: the size of the prompt; fetched: the tokens fetched in addition, until all keys were there or nothing
+            more came.
+        finished: whether all keys were in the prompt or in what was fetched.
+        prompt: the messages in OpenAI's format, for a model to answer.
     """
 
     probe: str
@@ -46,7 +47,7 @@ class ProbeResult:
 def replayed(transcript: Transcript, method: Method, probes: Sequence[Probe], setting: Setting) -> dict[str, Any]:
     """The figures of the prompts under ``prompts``, of summaries under ``model``, `ProbeResult` under ``found``.
 
-    A prompt is asked for wherever the assistant spoke. Time is that of writing what was said and of making the prompt.
+    There is a prompt for every message of the assistant. The time covers storing the messages and making the prompt.
     """
     meter = None if setting.model is None else Metered(setting.model, setting.count)
     prompts = Prompts(setting.max_tokens, setting.count)
@@ -91,7 +92,7 @@ def _probe_result(replay: Replay, probe: Probe, texts: dict[str, str], count: To
 
 
 def _words(message: Message) -> str:
-    """What must stand in a prompt for the message to be in it word by word."""
+    """The text that a prompt must contain for the message to be in it verbatim."""
     return plain(message.text or " ".join(call.written_arguments for call in message.tool_calls))
 
 
@@ -100,10 +101,10 @@ _CHINESE = "只根据上面的对话回答，简短而准确。如果对话里�
 
 
 def answered(model: LanguageModel, prompt: Sequence[Mapping[str, Any]], question: str) -> str:
-    """What the model makes of the prompt, whose last message ends with the question.
+    """The model's answer to the prompt, whose last message ends with the question.
 
     Raises:
-        ModelError: it failed, or answered nothing.
+        ModelError: the model failed, or returned an empty answer.
     """
     said = [_spoken(message) for message in prompt]
     wanted = _CHINESE if cjk_share(question) > 0.5 else _ENGLISH  # noqa: PLR2004 - the larger part
@@ -112,7 +113,7 @@ def answered(model: LanguageModel, prompt: Sequence[Mapping[str, Any]], question
 
 
 def _spoken(message: Mapping[str, Any]) -> Message:
-    """The message as text: calls are told, and results are the user's, so that any model takes them."""
+    """The message as text: calls become words and results become user messages, so that any model accepts them."""
     content = message.get("content") or ""
     text = content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
     calls = [f"{call['function']['name']}({call['function']['arguments']})" for call in message.get("tool_calls") or ()]
@@ -121,10 +122,10 @@ def _spoken(message: Mapping[str, Any]) -> Message:
 
 
 class Journal:
-    """Results by key; each is written before it is used.
+    """A journal of results by key; each is written before it is used.
 
     Args:
-        file: JSON lines, made where there is none; None keeps nothing.
+        file: a JSON Lines file, created if missing; None keeps nothing.
     """
 
     def __init__(self, file: Path | None = None) -> None:
@@ -143,12 +144,12 @@ class Journal:
             file.parent.mkdir(parents=True, exist_ok=True)
 
     def done(self, *key: Any, by: Callable[[], Any], final: Callable[[Any], bool] = lambda _: True) -> Any:
-        """The result under this key, which is made now if there is none.
+        """The result under this key, computed now if there is none.
 
         Args:
-            key: JSON values that decide the result.
-            by: makes it; JSON values.
-            final: whether it is worth keeping; what is not is made again next time.
+            key: JSON values that determine the result.
+            by: computes the result, as JSON values.
+            final: whether to keep the result; otherwise it is computed again next time.
         """
         name = _digest(key)
         if name in self._kept:

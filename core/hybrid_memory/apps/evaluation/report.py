@@ -1,4 +1,4 @@
-"""What an evaluation came to: every answer, and the figures of every method that follow from them."""
+"""The result of an evaluation: every answer, and the figures of every method computed from them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from hybrid_memory.apps.evaluation.judging.scores import Mean, Scores
 from hybrid_memory.apps.evaluation.measures import Prices
 
 AGES = (0, 25, 50, 100, 200, 400)
-"""Bounds of the groups by age: messages that were said after the newest source of a probe."""
+"""The bounds of the age groups: the number of messages after the newest source of a probe."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One probe under one method.
+    """The outcome of one probe with one method.
 
     Attributes:
-        transcript, method, probe: which; kind: of the probe.
-        age: messages that were said after the probe's newest source.
-        survival: share of the gold's keys literally in the prompt; reach: share of the sources that are in it,
-            named by it, or found by looking for the question.
-        tokens: of the prompt; fetched: of what was fetched beside it; finished: whether that was enough.
-        answer: of the model; None without one, or where it failed. told: share of the keys in the answer.
+        transcript, method, probe: their names; kind: the probe's kind.
+        age: the number of messages after the probe's newest source.
+        survival: the share of the answer's keys that are literally in the prompt; reach: the share of the sources that
+            are in it, that a handle in it leads to, or that a search for the question finds.
+        tokens: the size of the prompt; fetched: the tokens fetched in addition; finished: whether that was enough.
+        answer: the model's answer; None without a model, or if it failed. told: the share of the keys in the answer.
         scores: one object for each time it was graded, by criterion, in [0, 5].
     """
 
@@ -50,21 +50,21 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A method over all transcripts; shares in [0, 1], means over probes, None where there was nothing to measure.
+    """The figures of a method over all transcripts; shares in [0, 1], means over probes, None if nothing was measured.
 
     Attributes:
-        survival, reach, finished, told: means of what `Outcome` says; by_kind and by_age: survival for each kind of
-            probe and each group of ages, as ``(share, probes)``.
-        ratio: tokens of the whole conversation for one token of a prompt for a probe.
-        context: tokens of such a prompt.
-        task: tokens of prompts and of what was fetched, of all probes, for each one that was finished.
-        reuse: mean share of a prompt that the next one begins with.
-        prompts, largest, over, invalid: prompts along the conversations; tokens of the largest; more than the budget;
-            refused by a provider.
-        milliseconds, slowest: median and 95th percentile of writing what was said and making the prompt.
-        calls, sent, written: of the model that writes summaries, with tokens.
-        cost: of these and of the prompts along the conversations, at the given prices.
-        scores: of the judge; None without one.
+        survival, reach, finished, told: the means of the fields of `Outcome`; by_kind and by_age: survival for each
+            kind of probe and each age group, as ``(share, probes)``.
+        ratio: tokens of the whole conversation per token of a prompt for a probe.
+        context: mean tokens of such a prompt.
+        task: tokens of all prompts for probes and of everything fetched, per finished probe.
+        reuse: the mean share of a prompt that the next one starts with.
+        prompts, largest, over, invalid: the number of prompts during the conversations; the tokens of the largest; how
+            many exceed the budget; how many a provider would refuse.
+        milliseconds, slowest: the median and 95th percentile of the time to store messages and make the prompt.
+        calls, sent, written: the calls of the model that writes summaries, and their tokens.
+        cost: the cost of these calls and of the prompts during the conversations, at the given prices.
+        scores: the judge's scores; None without a judge.
     """
 
     method: str
@@ -97,14 +97,14 @@ class Judging:
     """How far the judge can be trusted.
 
     Attributes:
-        model: its name.
-        calls: answers that were graded, and comparisons; malformed: its answers that had to be asked for again.
-        failed: grades that it never gave in a form that counts.
-        pairs: comparisons in both orders; consistency: share with the same winner in both, None without pairs.
-        agreement: share of the pairs of answers to one probe, one with the gold and one without, in which the one with
-            it was scored higher for accuracy; equal scores count half. None without such pairs.
-        agreed_on: how many such pairs there were.
-        noise: standard deviation of the overall score between grades of one answer; None where none was graded twice.
+        model: the judge's name.
+        calls: the number of grades and comparisons; malformed: unusable answers, which were requested again.
+        failed: grades that never came in a usable form.
+        pairs: comparisons in both orders; consistency: the share with the same winner in both, None without pairs.
+        agreement: of the pairs of answers to one probe, one with the gold and one without, the share in which the one
+            with it was scored higher for accuracy; equal scores count half. None without such pairs.
+        agreed_on: the number of such pairs.
+        noise: the standard deviation of the overall score between grades of one answer; None if none was graded twice.
     """
 
     model: str
@@ -120,16 +120,16 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """An evaluation.
+    """The report of an evaluation.
 
     Attributes:
         setting: budget, models, seed, prices, version and time.
-        transcripts: for each its name, form, messages, tokens, how many were truncated, and its probes by kind.
-        probes: for each its transcript and all that `Probe` has.
-        methods: figures, in the order in which the methods were named.
-        outcomes: every probe under every method.
-        judging: None without a judge.
-        failures: what could not be done, with the reason: methods that could not run, answers that never came.
+        transcripts: name, form, messages, tokens, truncated messages, and probes by kind of each transcript.
+        probes: the transcript and all fields of each probe.
+        methods: the figures of the methods, in the order in which they were named.
+        outcomes: every probe with every method.
+        judging: how far the judge can be trusted; None without a judge.
+        failures: what failed and why: methods that could not run, answers that never came.
     """
 
     setting: Mapping[str, Any]
@@ -141,11 +141,11 @@ class Report:
     failures: Sequence[str] = field(default_factory=tuple)
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, as JSON."""
+        """The report as JSON."""
         return asdict(self)
 
     def save(self, file: str | Path) -> None:
-        """Write it as JSON."""
+        """Write the report as JSON."""
         text = json.dumps(self.as_dict(), ensure_ascii=False, indent=1)
         Path(file).write_text(text + "\n", encoding="utf-8")
 
@@ -170,7 +170,7 @@ class Report:
 
     @property
     def dimensions(self) -> list[Dimension]:
-        """Those that were scored."""
+        """The dimensions that have scores."""
         return [d for d in Dimension if any(one.scores and d in one.scores.dimensions for one in self.methods)]
 
     def __repr__(self) -> str:
@@ -223,15 +223,15 @@ def figures(
     prices: Prices | None = None,
     scores: Scores | None = None,
 ) -> Figures:
-    """Of one method.
+    """The figures of one method.
 
     Args:
         method: its name.
-        replays: what `replayed` returned for each transcript.
-        outcomes: of its probes, at least one.
-        history: tokens of each whole transcript, by name.
-        prices: for the cost.
-        scores: of the judge.
+        replays: the result of `replayed` for each transcript.
+        outcomes: the outcomes of its probes, at least one.
+        history: the tokens of each whole transcript, by name.
+        prices: the prices for the cost.
+        scores: the judge's scores.
     """
     prompts = [replay["prompts"] for replay in replays]
     model = {name: sum(replay["model"][name] for replay in replays) for name in ("calls", "sent", "written")}

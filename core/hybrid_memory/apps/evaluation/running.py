@@ -1,4 +1,4 @@
-"""One pass over an evaluation: replays, answers, grades, comparisons; what the journal has is not done again."""
+"""One run of an evaluation: replays, answers, grades, comparisons; results in the journal are reused."""
 
 from __future__ import annotations
 
@@ -39,12 +39,13 @@ Case: TypeAlias = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done.
+    """The work to do.
 
     Attributes:
-        transcripts: by name; probes: for each of them; history: tokens of each; truncated: messages of each.
+        transcripts: by name; probes: the probes of each; history: the tokens of each; truncated: the number of
+            truncated messages of each.
         left_out: transcripts that are not evaluated, with the reason.
-        judge: the model that grades; None where nothing is answered.
+        judge: the model that grades; None if no questions are answered.
     """
 
     transcripts: Mapping[str, Transcript]
@@ -71,11 +72,11 @@ class Plan:
 
 
 class Run:
-    """One pass over a plan.
+    """A run of a plan.
 
     Args:
-        plan: what is to be done.
-        advance: is told of each step.
+        plan: the work to do.
+        advance: called after each step.
     """
 
     def __init__(self, plan: Plan, advance: Progress) -> None:
@@ -87,10 +88,10 @@ class Run:
         self._probes = {(name, probe.id): probe for name, several in plan.probes.items() for probe in several}
 
     def report(self) -> Report:
-        """Everything, done.
+        """Do all the work and return the report.
 
         Raises:
-            InvalidInputError: no method could be run.
+            InvalidInputError: every method failed.
         """
         plan = self._plan
         replays = self._replays()
@@ -116,7 +117,7 @@ class Run:
         self._advance(self._done, self._plan.steps)
 
     def _replays(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """By transcript and method; a method that fails is left out."""
+        """The replays by transcript and method; a method that fails is left out."""
         plan, setting = self._plan, self._plan.setting
         models = [_named(model) for model in (setting.model, setting.embedder, setting.compressor)]
         replays = {}
@@ -160,7 +161,7 @@ class Run:
         return grades
 
     def _verdicts(self, judge: Judge, answers: Mapping[Case, str]) -> list[Verdict]:
-        """Of one random pair of methods for each probe, asked in both orders."""
+        """The verdicts on one random pair of methods for each probe, asked in both orders."""
         verdicts = []
         methods = [method.name for method in self._plan.methods]
         named = {f"{chat}/{probe}": (chat, probe) for chat, probe in self._probes}
@@ -177,7 +178,7 @@ class Run:
         return verdicts
 
     def _evidence(self, chat: str, probe: str) -> str:
-        """The words that the probe was made from."""
+        """The words of the probe's sources."""
         wanted = set(self._probes[chat, probe].sources)
         return "\n\n".join(
             f"{message.role}: {message.text}"

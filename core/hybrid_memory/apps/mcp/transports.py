@@ -1,4 +1,4 @@
-"""How hosts reach a server: over stdio if they start it themselves, or over streamable HTTP."""
+"""How hosts connect to a server: over stdio if they start it themselves, or over streamable HTTP."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 TOKEN_BYTES = 32
 SECONDS_TO_END = 2
-"""For answers that are being written when the server is stopped; streams that clients keep open end then."""
+"""The time to finish answers when the server is stopped; then streams that clients keep open are closed."""
 
 
 def application(memory: HybridMemory, binding: Binding, *, token: str, hosts: Collection[str] = ()) -> Starlette:
     """The server as an ASGI application, at ``/mcp``.
 
-    A request without the token gets 401, one with another Host or Origin than the loopback's and ``hosts`` 421 or 403.
+    A request without the token gets 401; one whose Host or Origin is neither the loopback nor in ``hosts`` gets 421 or
+    403.
 
     Args:
-        memory: open.
-        binding: whose memory.
+        memory: an open memory.
+        binding: the owner.
         token: see `server`.
-        hosts: names under which clients reach it beside the loopback, without a port.
+        hosts: host names, without a port, by which clients reach it in addition to the loopback.
     """
     names = [*LOOPBACK, *hosts]
     schemes = ("http", "https")
@@ -59,17 +60,17 @@ def serve_http(
     """Serve until the process is interrupted.
 
     Args:
-        memory: open.
-        binding: whose memory.
-        port: 0 takes a free one.
-        host: the address to listen on; by default nobody beyond this machine gets at it.
-        hosts: names under which clients reach it beside ``host``.
-        token: see `server`; None makes one.
-        ready: is given the URL and the token once clients can connect.
+        memory: an open memory.
+        binding: the owner.
+        port: the port; 0 chooses a free one.
+        host: the address to listen on; by default only this machine can connect.
+        hosts: host names by which clients reach it in addition to ``host``.
+        token: see `server`; None generates one.
+        ready: called with the URL and the token as soon as clients can connect.
 
     Raises:
-        InvalidInputError: the token is no token, or nothing can listen there.
-        KeyboardInterrupt: it was interrupted, after open answers were written.
+        InvalidInputError: the token is invalid, or the server cannot listen at this address.
+        KeyboardInterrupt: it was interrupted, after finishing open answers.
     """
     token = token or secrets.token_urlsafe(TOKEN_BYTES)
     own = () if _anywhere(host) else (_in_url(host),)
@@ -91,7 +92,7 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 def _anywhere(host: str) -> bool:
-    """Whether it stands for all addresses of the machine."""
+    """Whether this means all addresses of the machine."""
     return host in {"0.0.0.0", "::"}  # noqa: S104 - asked, not bound
 
 
@@ -105,16 +106,16 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def serve_stdio(memory: HybridMemory, binding: Binding) -> None:
-    """Serve this process's stdin and stdout until stdin ends; what else is printed meanwhile goes to stderr.
+    """Serve this process's stdin and stdout until stdin ends; other output goes to stderr meanwhile.
 
-    To be called in the main thread.
+    Call it in the main thread.
 
     Args:
-        memory: open.
-        binding: whose memory.
+        memory: an open memory.
+        binding: the owner.
 
     Raises:
-        KeyboardInterrupt: it was interrupted or told to terminate.
+        KeyboardInterrupt: it was interrupted or terminated.
     """
     made = server(memory, binding)
     with _ending_when_interrupted() as interrupted:
@@ -125,7 +126,7 @@ def serve_stdio(memory: HybridMemory, binding: Binding) -> None:
 
 @contextmanager
 def _ending_when_interrupted() -> Iterator[threading.Event]:
-    """Let stdin end at a signal: the SDK reads it in a thread, which nothing but more input or its end wakes."""
+    """End stdin at a signal: the SDK reads it in a thread, which only input or the end of input wakes."""
     interrupted = threading.Event()
     stdin, (reading, writing) = os.dup(STDIN), os.pipe()
     os.dup2(reading, STDIN)
@@ -154,7 +155,7 @@ def _pass_on(source: int, target: int) -> None:
 
 
 def _close(descriptor: int) -> None:
-    """Let the reader see the end; the number stays taken, so that whoever still writes hits no other file."""
+    """Let the reader see the end; the descriptor stays reserved, so that late writers hit no other file."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)

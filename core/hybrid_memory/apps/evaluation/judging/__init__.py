@@ -1,4 +1,4 @@
-"""A language model as a judge who grades answers by a rubric, blind to what they came from."""
+"""A language model as a judge that grades answers by a rubric, without knowing where they came from."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from hybrid_memory.text.tokenize import terms
 T = TypeVar("T")
 
 MAX_PROBLEMS = 3
-"""What was wrong with an answer is told with so many examples."""
+"""How many examples explain what was wrong with an answer."""
 
 _NUMBER = re.compile(r"\s*[0-9]+(\.[0-9]+)?\s*", re.ASCII)
 
 
 class Judge:
-    """Grades and compares answers by a language model that sees the question, the gold answer, evidence and the answer.
+    """A judge that grades and compares answers; its model sees the question, the gold answer, evidence and the answer.
 
     Args:
-        model: what judges.
-        retries: how often it is asked again after an answer that cannot be used, or a `ModelError`.
+        model: the language model that judges.
+        retries: how often to ask again after an unusable answer or a `ModelError`.
 
     Raises:
         InvalidInputError: retries is negative.
@@ -43,9 +43,9 @@ class Judge:
         self._retries = retries
 
     def grade(self, probe: Probe, evidence: str, answer: str) -> Grade:
-        """The scores by the criteria for this kind of probe; an empty answer gets 0 in all without being asked for.
+        """The scores by the criteria for this kind of probe; an empty answer gets 0 in all without a call.
 
-        A score is never made up: where the last try is malformed too, there are none.
+        Scores are never made up: if the last try is malformed too, there are none.
         """
         asked = criteria(probe.kind)
         if not any(char.isprintable() and not char.isspace() for char in answer):
@@ -59,7 +59,7 @@ class Judge:
         return Grade(scores, reasons, malformed)
 
     def compare(self, probe: Probe, evidence: str, one: str, other: str) -> Verdict:
-        """Which answer is better: asked in both orders, and a tie where these disagree."""
+        """Which answer is better, asked in both orders; a tie if they disagree."""
         named: dict[str, Winner] = {"first": "one", "second": "other", "tie": "tie"}
         named_back: dict[str, Winner] = {"first": "other", "second": "one", "tie": "tie"}
         schema = verdict_schema()
@@ -75,7 +75,7 @@ class Judge:
     def _ask(
         self, question: Sequence[Message], schema: Mapping[str, Any], read: Callable[[Any], T]
     ) -> tuple[T | None, int]:
-        """What was read from the first answer that can be used, if there is one, and how many could not."""
+        """The first usable answer, if there is one, and the number of unusable ones."""
         messages = list(question)
         for malformed in range(self._retries + 1):
             try:
@@ -88,7 +88,7 @@ class Judge:
 
 
 class _MalformedError(ValueError):
-    """An answer that cannot be used; says why in words of our own, since those of the answer may repeat its data."""
+    """An unusable answer; the reason is in our own words, since the answer's may repeat its data."""
 
 
 def _scores(value: Any, asked: Sequence[Criterion]) -> tuple[dict[str, float], dict[str, str]]:
@@ -111,7 +111,7 @@ def _scores(value: Any, asked: Sequence[Criterion]) -> tuple[dict[str, float], d
 
 
 def _number(value: Any) -> float | None:
-    """The score, if it is one; a string that is a number counts as one."""
+    """The score, if it is valid; a string that is a number counts."""
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -128,16 +128,16 @@ def _better(value: Any) -> str:
 
 
 MAX_ANSWER = 4000
-"""Characters of an answer that the judge sees: its beginning and its end."""
+"""How many characters of an answer the judge sees: its beginning and its end."""
 
 MAX_EVIDENCE = 4000
-"""Characters of evidence that the judge sees: the sentences that the gold answer is about."""
+"""How many characters of evidence the judge sees: the sentences related to the gold answer."""
 
 MAX_READ = 100_000
-"""Characters of evidence among which they are looked for."""
+"""How many characters of evidence are searched for them."""
 
 MAX_PROBE = 2000
-"""Characters of a question, and of a gold answer."""
+"""The most characters of a question, and of a gold answer."""
 
 BETTER = ("first", "second", "tie")
 
@@ -149,7 +149,7 @@ _DATA = (
 
 
 def grading(probe: Probe, evidence: str, answer: str, asked: Sequence[Criterion]) -> list[Message]:
-    """The question for the scores of an answer."""
+    """The prompt for the scores of an answer."""
     rubric = "\n".join(_described(criterion) for criterion in asked)
     task = (
         "You grade an answer to a question about an earlier conversation. The gold answer is right; the evidence is "
@@ -163,7 +163,7 @@ def grading(probe: Probe, evidence: str, answer: str, asked: Sequence[Criterion]
 
 
 def comparing(probe: Probe, evidence: str, first: str, second: str) -> list[Message]:
-    """The question which of two answers is better."""
+    """The prompt that asks which of two answers is better."""
     task = (
         "Two answers were given to a question about an earlier conversation. The gold answer is right; the evidence is "
         f"what it was taken from. {_DATA}\n\n"
@@ -176,31 +176,31 @@ def comparing(probe: Probe, evidence: str, first: str, second: str) -> list[Mess
 
 
 def again(messages: Sequence[Message], problem: str) -> list[Message]:
-    """The same question, with what was wrong with the last answer to it."""
+    """The same prompt, with what was wrong with the last answer."""
     last = messages[-1]
     text = f"{last.content}\n\nYour last answer could not be used: {problem}. Answer again."
     return [*messages[:-1], last.model_copy(update={"content": text})]
 
 
 def grade_schema(asked: Sequence[Criterion]) -> dict[str, Any]:
-    """Of the answer to `grading`: reasoning and score by criterion."""
+    """The schema of the answer to `grading`: reasoning and score by criterion."""
     score = {"type": "number", "minimum": 0, "maximum": BEST}
     return _object({criterion.name: _reasoned("score", score, 120) for criterion in asked})
 
 
 def verdict_schema() -> dict[str, Any]:
-    """Of the answer to `comparing`: reasoning and the better one."""
+    """The schema of the answer to `comparing`: reasoning and the better one."""
     return _reasoned("better", {"type": "string", "enum": list(BETTER)}, 200)
 
 
 def encoded(values: Mapping[str, str]) -> str:
-    """The values as a JSON object on one line that only holds what can be seen."""
+    """The values as a JSON object on one line, with visible characters only."""
     shown = _MARKER.sub(r"\\u005b", json.dumps(values, ensure_ascii=False))
     return "".join(char if char.isprintable() and char not in "<>" else _escaped(char) for char in shown)
 
 
 def cut(text: str, max_chars: int) -> str:
-    """The text, of a longer one the beginning and the end around a mark that says how much is missing."""
+    """The text; of a longer one the beginning and the end, with a mark that says how much is missing."""
     if len(text) <= max_chars:
         return text
     half = max_chars // 2

@@ -1,4 +1,4 @@
-"""What an answer is graded by: six dimensions of two or three criteria each, and how their scores add up."""
+"""The rubric: six dimensions of two or three criteria each, and how their scores are combined."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from enum import StrEnum
 from hybrid_memory.apps.evaluation.probing.probe import ProbeKind
 
 BEST = 5
-"""Scores lie in [0, 5]."""
+"""The highest score; scores are in [0, 5]."""
 
 _ALL = frozenset(ProbeKind)
 _ARTIFACT = frozenset({ProbeKind.ARTIFACT})
@@ -20,7 +20,7 @@ _DECISION = frozenset({ProbeKind.DECISION})
 
 
 class Dimension(StrEnum):
-    """A side from which an answer is looked at."""
+    """A dimension of an answer's quality."""
 
     ACCURACY = "accuracy"
     CONTEXT = "context awareness"
@@ -32,11 +32,11 @@ class Dimension(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One question to the judge.
+    """A question to the judge.
 
     Attributes:
-        weight: within its dimension, where the weights add up to 1.
-        kinds: of probes to whose answers it applies.
+        weight: its weight within its dimension; the weights add up to 1.
+        kinds: the kinds of probes it applies to.
         none: what deserves a 0; ``some`` a 3; ``full`` a 5.
     """
 
@@ -153,15 +153,15 @@ CRITERIA: tuple[Criterion, ...] = (
 
 
 def criteria(kind: ProbeKind) -> tuple[Criterion, ...]:
-    """Those that apply to answers to a probe of this kind."""
+    """The criteria for answers to a probe of this kind."""
     return tuple(criterion for criterion in CRITERIA if kind in criterion.kinds)
 
 
 def dimension_scores(scores: Mapping[str, float]) -> dict[Dimension, float]:
-    """The mean of each dimension, weighted over those of its criteria that have a score; none where no one has.
+    """The weighted mean of each dimension over its criteria with a score; dimensions without a score are left out.
 
     Raises:
-        KeyError: a score has the name of no criterion.
+        KeyError: there is no criterion with the name of a score.
     """
     known = {criterion.name: criterion for criterion in CRITERIA}
     scored = [(known[name], score) for name, score in scores.items()]

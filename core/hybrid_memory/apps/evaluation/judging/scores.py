@@ -1,4 +1,4 @@
-"""A grade, what many grades come to, and how far the judge who gave them can be trusted."""
+"""Grades, their summary, and how far the judge can be trusted."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ CaseT = TypeVar("CaseT", bound=tuple[str | int, ...])
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean and how its values spread.
+    """A mean and the spread of its values.
 
     Attributes:
         mean: in [0, 5].
-        spread: the sample standard deviation of the values; 0 of a single one.
-        n: how many values there were.
+        spread: the sample standard deviation of the values; 0 for a single one.
+        n: the number of values.
     """
 
     mean: float
@@ -34,16 +34,16 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What the answers under one method got, over all probes and repeats.
+    """The scores of one method's answers, over all probes and repeats.
 
     Attributes:
-        criteria: over the grades that have a score for it, by name.
-        dimensions: over the grades that reach it, each with its weighted mean.
+        criteria: by name, over the grades with a score for the criterion.
+        dimensions: by name, over the weighted means of the grades that have the dimension.
         overall: its mean is the unweighted mean of the dimensions' means, its spread that of the overall scores of
-            single grades; None where no answer was graded.
-        n: grades with scores.
-        failed: grades without.
-        malformed: answers of the judge that could not be used.
+            single grades; None if no answer was graded.
+        n: the number of grades with scores.
+        failed: the number of grades without.
+        malformed: the number of unusable answers of the judge.
     """
 
     criteria: dict[str, Mean]
@@ -59,14 +59,14 @@ class Scores:
 
 
 class Agreement(NamedTuple):
-    """How often the judge saw what is known: the share, in [0, 1], of so many pairs."""
+    """How often the judge agreed with known results: the share, in [0, 1], and the number of pairs."""
 
     share: float
     pairs: int
 
 
 def scored(grades: Sequence[Grade]) -> Scores:
-    """What the grades of one method come to; failed ones are counted, and are in no mean."""
+    """The scores from the grades of one method; failed grades are counted, but not part of any mean."""
     graded = [grade for grade in grades if not grade.failed]
     by_criterion = {
         criterion.name: [grade.scores[criterion.name] for grade in graded if criterion.name in grade.scores]
@@ -91,7 +91,7 @@ def scored(grades: Sequence[Grade]) -> Scores:
 def noise(repeats: Iterable[Sequence[Grade]]) -> float | None:
     """The standard deviation of the overall score between grades of one answer, pooled over all answers.
 
-    Each sequence holds the grades of one answer; None where none was graded twice.
+    Each sequence contains the grades of one answer; None if no answer was graded twice.
     """
     squares, free = [], 0
     for grades in repeats:
@@ -103,16 +103,16 @@ def noise(repeats: Iterable[Sequence[Grade]]) -> float | None:
 
 
 def order(cases: Iterable[CaseT], seed: int) -> list[CaseT]:
-    """The cases, such as (transcript, probe, method, repeat), in a random order that the seed decides.
+    """The cases, such as (transcript, probe, method, repeat), in a random order determined by the seed.
 
-    The order of two cases depends on nothing but themselves and the seed, so that an evaluation that is taken up again
-    with more cases keeps it. Duplicates stay.
+    The order of two cases depends only on themselves and the seed, so that it does not change when an evaluation
+    continues with more cases. Duplicates stay.
     """
     return sorted(cases, key=lambda case: _drawn(seed, *case))
 
 
 def pairs(probes: Sequence[str], methods: Sequence[str], seed: int) -> list[tuple[str, str, str]]:
-    """(probe, one method, another) for each probe, drawn at random; nothing with fewer than two methods."""
+    """A random (probe, one method, another) for each probe; empty with fewer than two methods."""
     named = sorted(set(methods))
     if len(named) < 2:  # noqa: PLR2004 - a pair
         return []
@@ -121,17 +121,17 @@ def pairs(probes: Sequence[str], methods: Sequence[str], seed: int) -> list[tupl
 
 
 def consistency(verdicts: Iterable[Verdict]) -> float | None:
-    """The share of verdicts whose two orders agree, in [0, 1]; failed ones don't count, and None without any other."""
+    """The share of verdicts whose two orders agree, in [0, 1], ignoring failed ones; None if there are no others."""
     judged = [verdict.consistent for verdict in verdicts if not verdict.failed]
     return statistics.fmean(judged) if judged else None
 
 
 def agreement(graded: Iterable[tuple[Hashable, float, Grade]]) -> Agreement | None:
-    """How often the judge scored accuracy higher for an answer that holds the gold than for one that does not.
+    """How often the judge scored an answer with the gold higher for accuracy than one without it.
 
-    Given are (probe, the share of its keys that the answer holds, grade). Compared are all pairs of answers to the same
-    probe of which one holds all keys and the other does not; equal scores count half, so a judge who guesses gets 0.5,
-    as in the area under a ROC curve. None without such a pair.
+    The items are (probe, the share of its keys in the answer, grade). All pairs of answers to the same probe are
+    compared of which one contains all keys and the other does not; equal scores count half, so guessing gives 0.5, as
+    in the area under a ROC curve. None without such a pair.
     """
     by_probe: dict[Hashable, tuple[list[float], list[float]]] = {}
     for probe, found, grade in graded:
@@ -168,10 +168,10 @@ class Grade:
     """The scores of one answer.
 
     Attributes:
-        scores: in [0, 5] by the names of criteria; none if it failed.
-        reasons: that were given for them, by the same names.
-        malformed: how often the model failed or answered what could not be used.
-        failed: it was not graded, since the last try was malformed too.
+        scores: in [0, 5] by the names of criteria; empty if grading failed.
+        reasons: the reasons for the scores, by the same names.
+        malformed: how often the model failed or gave an unusable answer.
+        failed: whether it was not graded, since the last try was malformed too.
     """
 
     scores: dict[str, float] = field(default_factory=dict)
@@ -201,13 +201,13 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Which of two answers is better, asked for in both orders.
+    """Which of two answers is better, asked in both orders.
 
     Attributes:
-        winner: a tie, too, where the two orders disagree or it failed.
-        consistent: both orders name the same winner.
-        malformed: how often the model failed or answered what could not be used.
-        failed: one of the orders was not judged, since its last try was malformed too.
+        winner: the winner; also a tie if the two orders disagree or judging failed.
+        consistent: whether both orders name the same winner.
+        malformed: how often the model failed or gave an unusable answer.
+        failed: whether one of the orders was not judged, since its last try was malformed too.
     """
 
     winner: Winner

@@ -1,4 +1,4 @@
-"""How well facts are learned: labelled sentences and dialogues, read, and compared with their labels."""
+"""Evaluate how well facts are learned, on labelled sentences and dialogues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was learned, compared with the labels: figures, each with the interval in which it lies."""
+"""Compare learned facts with the labels: figures with confidence intervals."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from hybrid_memory.arrays import Array
 
 SAMPLES = 1000
 SIDE = 2.5
-"""Of the resampled figures, the percent that lie below an interval, and above it."""
+"""The percentage of resampled figures below the interval, and above it."""
 
 TENTHS = 10
 
 _GOOD = frozenset(("likes", "prefers", "interest"))
 _BAD = frozenset(("dislikes", "avoids"))
 _ALONE = frozenset((Stance.HOLDS, Stance.ENDED, Stance.DONE))
-"""What a sentence can say by itself; what it calls wrong or given up shows in a dialogue only."""
+"""What a single sentence can state; corrections and withdrawals appear only in dialogues."""
 
 _CJK = "\u2e80-\u9fff\uac00-\ud7af"
 _WORDS = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
@@ -33,7 +33,7 @@ _WORDS = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """``count`` of ``total``, and the interval of 95 % when the sentences are drawn anew."""
+    """``count`` of ``total``, with the 95 % interval from resampling the sentences."""
 
     count: int
     total: int
@@ -42,22 +42,22 @@ class Share:
 
     @property
     def value(self) -> float | None:
-        """In [0, 1]; None of nothing."""
+        """The share in [0, 1]; None if the total is 0."""
         return self.count / self.total if self.total else None
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a reader made of the sentences of a language.
+    """The figures of an extractor on the sentences of a language.
 
     Attributes:
-        language: empty for all.
-        lines: how many sentences.
-        recall: of the claims of the user that the labels have, those whose value a fact has; placed: those that it has
-            under the right attribute.
-        precision: of the facts about the user, those that a label has.
-        traps: of the sentences that claim nothing of the user, those of which something was claimed.
-        kinds: the same by the kind of trap.
+        language: the language; empty for all.
+        lines: the number of sentences.
+        recall: of the labelled claims about the user, those whose value is in a fact; placed: those whose fact has the
+            right attribute too.
+        precision: of the facts about the user, those that are labelled.
+        traps: of the sentences without claims about the user, those from which something was learned.
+        kinds: the same by kind of trap.
     """
 
     language: str
@@ -71,7 +71,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """How many facts have a confidence from ``low`` up to the next tenth, and how many of them are right."""
+    """How many facts have a confidence from ``low`` to the next tenth, and how many of them are right."""
 
     low: float
     facts: int
@@ -80,7 +80,7 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How dialogues of a kind ended: right, and with something current that is false."""
+    """How dialogues of a kind ended: how many right, and how many with a false current fact."""
 
     kind: str
     language: str
@@ -91,15 +91,15 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How well one reader learned.
+    """How well an extractor learned.
 
     Attributes:
-        reader: its name; embedder: that of the embedder which it judged by.
+        reader: the name of the extractor; embedder: the name of its embedder.
         figures: for all languages, then for each.
         calibration: by tenths of confidence.
         dialogues: by kind and language.
-        lines: each sentence with what was missed and what was claimed.
-        failures: why the model did not read something.
+        lines: each sentence with what was missed and what was learned.
+        failures: why the model failed to read something.
     """
 
     reader: str
@@ -113,18 +113,18 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A sentence beside what was learned from it."""
+    """A sentence with what was learned from it."""
 
     example: Example
     facts: tuple[Fact, ...]
     right: tuple[bool, ...]
     missed: tuple[Told, ...]
     counts: tuple[int, ...]
-    """Claims, found, placed; facts, right ones; 1 for a trap, 1 for a trap that was claimed."""
+    """Claims, found, placed; facts, right ones; 1 for a trap, 1 for a trap from which something was learned."""
 
 
 def judged(example: Example, learned: Sequence[Fact]) -> _Judged:
-    """The sentence, beside the facts that it left."""
+    """The sentence, compared with the facts learned from it."""
     facts = tuple(fact for fact in learned if fact.subject == USER)
     claims = [told for told in example.own if told.stance in _ALONE]
     found = [told for told in claims if any(agrees(told, fact) for fact in facts)]
@@ -136,7 +136,7 @@ def judged(example: Example, learned: Sequence[Fact]) -> _Judged:
 
 
 def agrees(told: Told, fact: Fact) -> bool:
-    """Whether the fact has the value of the label or a part of it, is as current, and no taste of the other side."""
+    """Whether the fact has the label's value or part of it, is equally current, and is not the opposite preference."""
     sides = {(name in _GOOD) - (name in _BAD) for name in (told.attribute, fact.attribute)}
     if sides == {-1, 1} or fact.current != (told.stance is Stance.HOLDS):
         return False
@@ -144,7 +144,7 @@ def agrees(told: Told, fact: Fact) -> bool:
 
 
 def holds(text: str, words: str) -> bool:
-    """Whether the words stand in the text, whatever their case, width and marks."""
+    """Whether the text contains the words, ignoring case, width and marks."""
     return bool(_plain(words)) and f" {_plain(words)} " in f" {_plain(text)} "
 
 
@@ -153,7 +153,7 @@ def _plain(text: str) -> str:
 
 
 def line_figures(lines: Sequence[_Judged]) -> list[Figures]:
-    """Those of all languages, then of each where there are several."""
+    """The figures of all languages, then of each if there are several."""
     languages = sorted({line.example.language for line in lines})
     wanted = [""] if len(languages) < 2 else ["", *languages]  # noqa: PLR2004 - one is all
     return [_figures(one, [line for line in lines if one in ("", line.example.language)]) for one in wanted]
@@ -176,7 +176,7 @@ def _figures(language: str, lines: Sequence[_Judged]) -> Figures:
 
 
 def _share(part: float, whole: float, parts: Array, wholes: Array) -> Share:
-    """Of none or all, which drawing anew cannot tell, the bound is that of the binomial distribution."""
+    """The share; for none or all, where resampling fails, the bound is from the binomial distribution."""
     if not whole:
         return Share(0, 0, 0.0, 1.0)
     seldom = (SIDE / 100) ** (1 / whole)
@@ -188,7 +188,7 @@ def _share(part: float, whole: float, parts: Array, wholes: Array) -> Share:
 
 
 def calibration(lines: Sequence[_Judged]) -> list[Calibrated]:
-    """By tenths, those that have any."""
+    """The calibration by tenths of confidence, without empty ones."""
     told: dict[int, list[bool]] = defaultdict(list)
     for line in lines:
         for fact, right in zip(line.facts, line.right, strict=True):
@@ -197,7 +197,7 @@ def calibration(lines: Sequence[_Judged]) -> list[Calibrated]:
 
 
 def dialogue_figures(dialogues: Sequence[Dialogue], learned: Sequence[Sequence[Fact]]) -> list[Ended]:
-    """How they ended, by language and kind."""
+    """How the dialogues ended, by language and kind."""
     ends: dict[tuple[str, str], list[tuple[bool, bool]]] = defaultdict(list)
     for dialogue, facts in zip(dialogues, learned, strict=True):
         ends[dialogue.language, dialogue.kind].append(_end(dialogue, facts))
@@ -208,7 +208,7 @@ def dialogue_figures(dialogues: Sequence[Dialogue], learned: Sequence[Sequence[F
 
 
 def _end(dialogue: Dialogue, facts: Sequence[Fact]) -> tuple[bool, bool]:
-    """Whether all that is so stands, and nothing that is not; and whether something stands that is not."""
+    """Whether the facts are exactly right at the end; and whether a false one is current."""
     standing = [fact for fact in facts if fact.current]
     false = any(holds(fact.value, words) for fact in standing for words in dialogue.false)
     false |= any(
@@ -221,7 +221,7 @@ def _end(dialogue: Dialogue, facts: Sequence[Fact]) -> tuple[bool, bool]:
 
 
 def described(line: _Judged) -> dict[str, Any]:
-    """The sentence, what it should have told, and what it was taken to tell, as JSON."""
+    """The sentence, its labels, and what was learned from it, as JSON."""
     return {
         "language": line.example.language,
         "kind": line.example.kind,

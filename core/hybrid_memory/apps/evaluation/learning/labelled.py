@@ -13,7 +13,7 @@ from hybrid_memory.analysis import Example, labelled_sentence
 from hybrid_memory.errors import InvalidInputError
 
 SAMPLES = Path(__file__).with_name("samples")
-"""Those that come with the package."""
+"""The labelled data in this package."""
 
 T = TypeVar("T")
 
@@ -22,13 +22,13 @@ _LANGUAGE = re.compile(r"(?:^|_)([a-z]{2})\d*$")
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """A conversation at whose end some things are so, and others no longer.
+    """A conversation with what is true at its end, and what is no longer true.
 
     Attributes:
-        turns: role and text of each.
+        turns: the role and text of each turn.
         kind: what happens in it, such as ``correction``.
-        current: words that stand in a fact at the end.
-        false: words that stand in none; false_claims: attributes, each with words that stand in no fact of it.
+        current: words that a fact must contain at the end.
+        false: words that no fact may contain; false_claims: attributes, each with words that no fact of it may contain.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Dialogue:
 
     @classmethod
     def of(cls, given: dict[str, Any], language: str) -> Dialogue:
-        """The dialogue of a line of JSON; raises KeyError, TypeError or ValueError where it is none."""
+        """The dialogue in a line of JSON; raises KeyError, TypeError or ValueError if it is invalid."""
         return cls(
             name=str(given.get("id", "")),
             turns=tuple((str(role), str(text)) for role, text in given["turns"]),
@@ -54,12 +54,12 @@ class Dialogue:
 
 
 def read_lines(files: Iterable[Path]) -> list[Example]:
-    """The sentences of all files, ``LABEL<TAB>[BEFORE<TAB>]TEXT``; of a folder those of its ``*.tsv``.
+    """The sentences of all files, ``LABEL<TAB>[BEFORE<TAB>]TEXT``; a folder means its ``*.tsv`` files.
 
-    The language is what a file's name ends with, or is, such as ``de``.
+    The language is the end of a file's name, or the whole name, such as ``de``.
 
     Raises:
-        InvalidInputError: there are none, or a line is not of this form.
+        InvalidInputError: there are no sentences, or a line has another form.
     """
     found = []
     for file, number, line in _lines(files, "*.tsv"):
@@ -71,10 +71,10 @@ def read_lines(files: Iterable[Path]) -> list[Example]:
 
 
 def read_dialogues(files: Iterable[Path]) -> list[Dialogue]:
-    """The dialogues of all files, one a line of JSON; of a folder those of its ``*.jsonl``.
+    """The dialogues of all files, one per line of JSON; a folder means its ``*.jsonl`` files.
 
     Raises:
-        InvalidInputError: there are none, or a line is not of this form.
+        InvalidInputError: there are no dialogues, or a line has another form.
     """
     found = []
     for file, number, line in _lines(files, "*.jsonl"):

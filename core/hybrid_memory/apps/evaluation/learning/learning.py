@@ -1,4 +1,4 @@
-"""Labelled sentences and dialogues, each learned from as the memory of a user of its own."""
+"""Learn from labelled sentences and dialogues, each as the memory of a separate user."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError
 
 MODEL_TIMEOUT = timedelta(minutes=5)
-"""Of one answer; nobody waits for it."""
+"""The time limit of one answer; no user waits for it."""
 
 MAX_FAILURES = 5
-"""One after the other, from which on the model is not asked any more."""
+"""The number of consecutive failures after which the model is no longer called."""
 
 
 class Learner(AbstractContextManager["Learner"]):
-    """Learns from what it is given, in the memory of this process; a context manager.
+    """A context manager that learns from labelled data, in the memory of this process.
 
     Args:
-        reader: what reads claims, as ``learning.extractor`` of the configuration names it.
-        embedder, model: as `open_memory` takes them; a model reads beside the reader.
+        reader: the extractor, named as in the setting ``learning.extractor``.
+        embedder, model: as for `open_memory`; a model extracts in addition to the extractor.
 
     Attributes:
-        name: of the reader, and the model.
-        embedder: its name; None where there is none.
-        failures: why the model did not read something.
+        name: the name of the extractor, and of the model.
+        embedder: the name of the embedder; None if there is none.
+        failures: why the model failed to read something.
     """
 
     def __init__(self, reader: str, *, embedder: Any = None, model: Any = None) -> None:
@@ -64,10 +64,10 @@ class Learner(AbstractContextManager["Learner"]):
     def report(
         self, examples: Sequence[Example], dialogues: Sequence[Dialogue], advance: Progress = lambda *_: None
     ) -> Report:
-        """How well it learns, from each sentence and each dialogue.
+        """The report on how well it learns, from each sentence and each dialogue.
 
         Raises:
-            ModelError: the model failed again and again.
+            ModelError: the model failed repeatedly.
         """
         total = len(examples) + len(dialogues)
         learned = []
@@ -86,7 +86,7 @@ class Learner(AbstractContextManager["Learner"]):
         )
 
     def _learned(self, turns: Iterable[tuple[str, str]]) -> list[Fact]:
-        """What is known after these turns, also what is no longer so."""
+        """The facts after these turns, including former ones."""
         memory = self._memory.scoped(user=f"labelled-{next(self._users)}", session="labelled")
         memory.remember([{"role": role, "content": text} for role, text in turns])
         try:

@@ -1,4 +1,4 @@
-"""What stands between a long conversation and a model: our methods, and what others register."""
+"""Methods that fit a long conversation into a model's prompt: our own, and those that packages register."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybrid_memory.sockets import registered
 
 
 def found_methods() -> dict[str, Method]:
-    """All methods of this environment by name; a framework that is not installed brings none.
+    """All available methods by name; those of frameworks that are not installed are missing.
 
     A package registers a function that returns its methods, see `hybrid_memory.sockets.GROUPS`.
     """
@@ -26,10 +26,10 @@ def found_methods() -> dict[str, Method]:
 
 
 def chosen_methods(names: Sequence[str | Method]) -> list[Method]:
-    """The methods of these names, each once; objects stay as they are.
+    """The methods with these names, without duplicates; objects are returned unchanged.
 
     Raises:
-        InvalidInputError: there is no method of a name, or none was named.
+        InvalidInputError: a name is unknown, or no method is named.
     """
     existing = found_methods() if any(isinstance(name, str) for name in names) else {}
     unknown = [name for name in names if isinstance(name, str) and name not in existing]

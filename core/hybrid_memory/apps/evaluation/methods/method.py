@@ -1,4 +1,4 @@
-"""What stands between a long conversation and a model: the port behind which all methods are compared."""
+"""The interface of methods that fit a long conversation into a model's prompt."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hybrid_memory.text.tokens import TokenCounter
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What would be sent to the model.
+    """A prompt for the model.
 
     Attributes:
-        messages: in the OpenAI form, the question last if there is one.
-        tokens: of all of them.
+        messages: messages in OpenAI's format; the question, if any, comes last.
+        tokens: the size of all messages.
     """
 
     messages: Sequence[Mapping[str, Any]]
@@ -26,7 +26,7 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """All messages as one text, each behind its role, with its calls."""
+        """All messages as one text, each after its role, with its calls."""
         return "\n\n".join(map(_as_text, self.messages))
 
 
@@ -40,15 +40,15 @@ def _as_text(message: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What every method is given alike.
+    """The setting that all methods share.
 
     Attributes:
-        max_tokens: of a prompt, the question included.
+        max_tokens: the budget of a prompt, including the question.
         count: counts tokens.
-        model: writes summaries; None leaves a method to what it does without one, or to the `StandIn`.
-        embedder: as `hybrid_memory.open_memory` takes it, or the name of one as in `hybrid_memory.config.MemoryConfig`,
-            such as ``none``; None is the default one.
-        compressor: for LLMLingua.
+        model: writes summaries; with None a method works without a model, or uses the `StandIn`.
+        embedder: as for `hybrid_memory.open_memory`, or a name as in `hybrid_memory.config.MemoryConfig`, such as
+            ``none``; None is the default.
+        compressor: the compressor for LLMLingua.
     """
 
     max_tokens: int
@@ -59,32 +59,32 @@ class Setting:
 
 
 class Fetched(NamedTuple):
-    """A text that was fetched beside a prompt, and the ids of the messages that it comes from."""
+    """A text fetched in addition to a prompt, and the ids of its messages."""
 
     text: str
     sources: frozenset[str]
 
 
 class Replay(Protocol):
-    """One conversation under one method."""
+    """A conversation with a method."""
 
     def say(self, message: Message, /) -> None:
-        """The next message was said; compress if it is time."""
+        """Add the next message, and compress if it is time."""
         ...
 
     def prompt(self, question: str | None = None, /) -> Prompt:
-        """What the model would be sent now: for the next turn, or for this question after all that was said.
+        """The prompt for the model now: for the next turn, or for this question at the end of the conversation.
 
-        Asking changes nothing that a later prompt shows.
+        Asking does not change later prompts.
         """
         ...
 
     def reaches(self, prompt: Prompt, source: str, /) -> bool:
-        """Whether a name that the prompt shows leads to the message with this id, word by word."""
+        """Whether a handle in the prompt leads to the verbatim message with this id."""
         ...
 
     def fetch(self, question: str, prompt: Prompt, /) -> Iterator[Fetched]:
-        """What a model that doesn't find the answer in the prompt can have fetched, one text after the other."""
+        """The texts that a model can fetch if the answer is not in the prompt, one by one."""
         ...
 
 
@@ -92,15 +92,15 @@ class Method(Protocol):
     """A way to keep a conversation within a budget.
 
     Attributes:
-        name: by which it is chosen, and which the report shows.
+        name: the name for choosing it, also shown in the report.
     """
 
     name: str
 
     def replay(self, setting: Setting, /) -> AbstractContextManager[Replay]:
-        """An empty conversation under this method.
+        """An empty conversation with this method.
 
         Raises:
-            MissingDependencyError: something that it needs is not installed.
+            MissingDependencyError: a package that it needs is not installed.
         """
         ...

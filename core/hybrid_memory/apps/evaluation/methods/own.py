@@ -1,4 +1,4 @@
-"""The ways of this library."""
+"""The methods of this library."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from hybrid_memory.text.tokens import TokenCounter, message_tokens
 from hybrid_memory.tools.reading import FETCH
 
 ALONE = "-alone"
-"""Marks a method without recall: the summary and the newest turns are all that there is."""
+"""Marks a method without recall, which has only the summary and the newest turns."""
 
 FETCHED = (10, 30)
-"""How many turns a model asks for that looks again, and once more."""
+"""How many turns a model requests when it searches again, and a third time."""
 
 _HANDLES = re.compile(r"#\d+(?:-\d+)?\b")
 
 
 class Compacting:
-    """This library with one of its strategies, as `HybridMemory` behaves in a chain or an agent.
+    """This library with one of its strategies, as `HybridMemory` works in a chain or an agent.
 
     Args:
         strategy: see `hybrid_memory.config.CompactionConfig`.
-        alone: recall nothing and fetch nothing, so that only the summary speaks for what was folded.
+        alone: recall nothing and fetch nothing, so that only the summary represents compacted turns.
     """
 
     def __init__(self, strategy: str, *, alone: bool = False) -> None:
@@ -42,7 +42,7 @@ class Compacting:
 
     @contextmanager
     def replay(self, setting: Setting) -> Iterator[Replay]:
-        """An empty memory in a folder of its own."""
+        """An empty memory in its own folder."""
         if self._strategy == "llmlingua" and setting.compressor is None:
             raise InvalidInputError(f"{self.name} needs a compressor: give compressor=LlmLingua()")
         with tempfile.TemporaryDirectory() as folder:
@@ -87,7 +87,7 @@ class _MemoryReplay:
         return any(source in self._expanded(handle) for handle in dict.fromkeys(_HANDLES.findall(prompt.text)))
 
     def _expanded(self, handle: str) -> frozenset[str]:
-        """Ids of the messages behind a handle; a number that only looks like one leads nowhere."""
+        """The ids of the messages behind a handle; empty for a number that only looks like a handle."""
         if handle not in self._behind:
             try:
                 result = self._chat.expand(handle)
@@ -107,7 +107,7 @@ class _MemoryReplay:
 
 
 class Whole:
-    """Everything that was said, whatever it costs."""
+    """The whole conversation, whatever its size."""
 
     name = "none"
 
@@ -118,9 +118,9 @@ class Whole:
 
 
 class SlidingWindow:
-    """The system messages at the beginning and the newest messages that fit, from a turn of the user on.
+    """The initial system messages and the newest messages that fit, starting with a user turn.
 
-    Where a single turn with its tool calls does not fit, all of it is shown.
+    If a single turn with its tool calls does not fit, all of it is shown.
     """
 
     name = "sliding-window"
@@ -156,7 +156,7 @@ def _newest(messages: Sequence[Message], setting: Setting) -> list[Message]:
 
 
 def truncated(messages: Sequence[Message], max_tokens: int, count: TokenCounter) -> int:
-    """How many messages at the beginning a window of this many tokens does not show, beside system messages there."""
+    """How many of the first messages a window of this many tokens does not show, apart from initial system messages."""
     rules = takewhile(lambda message: message.role is Role.SYSTEM, messages)
     left = max_tokens - sum(message_tokens(message, count) for message in rules)
     for row in range(len(messages), 0, -1):

@@ -1,4 +1,4 @@
-"""What the stock memories of frameworks share when they are replayed."""
+"""The common base for replaying the frameworks' own memories."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from hybrid_memory.ports import Embedder
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
 
 LEAST_ROOM = 0.25
-"""Share of the budget that is left to a conversation however long the system messages before it are."""
+"""The share of the budget reserved for the conversation, however long the initial system messages are."""
 
 SUMMARY = 0.3
-"""Share of the room that the stand-in for a model may write."""
+"""The share of the room that the stand-in for a model may use."""
 
 VERBATIM = 0.5
-"""Share of the room that turns keep word by word beside a summary; the rest is for the next turn."""
+"""The share of the room for verbatim turns next to a summary; the rest is for the next turn."""
 
 COUNTED = 10_000
-"""Texts whose tokens are remembered: the memories count the same turns again and again."""
+"""How many token counts are cached, since the memories count the same turns repeatedly."""
 
 
 EXCERPT = 200
-"""Characters of each line that are kept."""
+"""How many characters of each line are kept."""
 
 
 class StandIn:
-    """Summarises by excerpts: the first 200 characters of each line that it is shown, the newest that fit.
+    """A stand-in model that summarises by excerpts: the first 200 characters of each line, the newest that fit.
 
-    It is no judge of what matters, and keeps words and figures as they are. Ours never need it: their deterministic
-    summaries are what people get who have no model.
+    It cannot judge what matters, and keeps words and figures unchanged. Our own methods never need it: without a model
+    they write deterministic summaries.
 
     Args:
-        max_tokens: of an answer.
-        count: counts them.
+        max_tokens: the size limit of an answer.
+        count: counts tokens.
     """
 
     name = "excerpts"
@@ -64,17 +64,17 @@ class StandIn:
         return "\n".join(reversed(kept)) or "-"
 
     def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
-        """Nothing: excerpts follow no schema."""
+        """Raises `ModelError`, since excerpts follow no schema."""
         raise ModelError(f"excerpts of {len(messages)} messages follow no schema such as {schema.get('title', 'this')}")
 
 
 @dataclass(slots=True)
 class StockMethod:
-    """A framework's memory; the framework is imported when it is first replayed, which takes seconds.
+    """A framework's memory; the framework is imported on the first replay, which takes seconds.
 
     Attributes:
-        name: of the method.
-        module: has ``replaying(name, setting)``.
+        name: the name of the method.
+        module: the module with ``replaying(name, setting)``.
     """
 
     name: str
@@ -87,14 +87,14 @@ class StockMethod:
 
 
 class Writer:
-    """The model of a setting, or the stand-in for one.
+    """The model of a setting, or its stand-in.
 
-    What it was asked before it answers as before: each question of an evaluation summarises the same turns, and a model
-    would be paid for every one.
+    Repeated prompts get the same answer without a call: each question of an evaluation summarises the same turns, and
+    you would pay for every one.
 
     Args:
-        setting: of the replay.
-        room: tokens of the conversation, of which the stand-in may write a share.
+        setting: the setting of the replay.
+        room: the tokens of the conversation, of which the stand-in may use a share.
     """
 
     def __init__(self, setting: Setting, room: int) -> None:
@@ -104,7 +104,7 @@ class Writer:
         self._answers: dict[tuple[str, ...], str] = {}
 
     def __call__(self, asked: Sequence[Message]) -> str:
-        """What it answers."""
+        """The answer."""
         key = tuple(f"{message.role}: {message.text}" for message in asked)
         if key not in self._answers:
             self._answers[key] = self.model.complete(asked)
@@ -112,7 +112,7 @@ class Writer:
 
 
 def embedder_of(setting: Setting) -> Embedder:
-    """The setting's embedder, or the local one; raises `InvalidInputError` where the setting wants none."""
+    """The setting's embedder, or the local one; raises `InvalidInputError` if the setting has none."""
     given: Any = setting.embedder
     if given == "none":
         raise InvalidInputError("a vector memory needs an embedder, but none is set")
@@ -127,7 +127,7 @@ def _local() -> LocalEmbedder:
 
 
 class StockReplay(ABC):
-    """A conversation with a memory that has no way back; the system messages that it begins with stand in front."""
+    """A conversation with a memory that cannot read again what it left out; initial system messages come first."""
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
@@ -144,7 +144,7 @@ class StockReplay(ABC):
             self._add(message)
 
     def prompt(self, question: str | None = None, /) -> Prompt:
-        """What the framework would send."""
+        """The prompt that the framework would send."""
         shown = self._shown(None if question is None else Message(role=Role.USER, content=question))
         tokens = self._tokens(shown)
         return Prompt(Context(tuple(shown), {}, tokens, tokens).as_dicts(), tokens)
@@ -170,7 +170,7 @@ class StockReplay(ABC):
 
     @cached_property
     def _room(self) -> int:
-        """Tokens that the system messages in front leave."""
+        """The tokens that the initial system messages leave."""
         budget = self._setting.max_tokens
         return max(budget - self._tokens(self._front), int(LEAST_ROOM * budget))
 

@@ -1,9 +1,9 @@
-"""Questions about what a conversation has left behind, made from the conversation itself, without a model.
+"""Questions about an earlier part of a conversation, made from the conversation itself, without a model.
 
 They come from the artifact ledger (``by`` is ``ledger``), from facts that rules learn (``facts``), and from sentences
-with the cues of a decision (``decisions``), of something to be done (``next steps``), or with a figure, a date or a
-name (``statements``). The deterministic summaries of this library look for the same things by the same cues, so these
-probes favour them: what a cue misses is asked of nobody. Probes that a model wrote, or people, have no such leaning.
+with cues of a decision (``decisions``), of a next step (``next steps``), or with a figure, a date or a name
+(``statements``). The deterministic summaries of this library use the same cues, so these probes favour them: what a cue
+misses is never asked. Probes written by a model or by people do not have this bias.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ MAX_PER_KIND = 10
 
 
 def probes_of(transcript: Transcript, truncated: int, *, per_kind: int = MAX_PER_KIND) -> list[Probe]:
-    """Questions about the messages that are out of sight, with answers that hold at the end; the same each time.
+    """Questions about the truncated messages, with answers that are still true at the end; deterministic.
 
-    By kind, oldest first; of more than ``per_kind`` those that lie evenly spread, and first those that the messages in
-    sight do not answer anyway. All keys of a probe stand literally in its sources, none in its question.
+    Ordered by kind, oldest first. Of more than ``per_kind``, an even spread is kept, preferring those that the visible
+    messages do not answer. All keys of a probe occur literally in its sources, and none in its question.
 
     Args:
         transcript: the whole conversation.
-        truncated: how many of its first messages are out of sight.
-        per_kind: how many probes of a kind at most.
+        truncated: how many of its first messages are no longer visible.
+        per_kind: the most probes of each kind.
     """
     history = History(transcript, truncated)
     if not history.past:
@@ -64,9 +64,9 @@ def probes_of(transcript: Transcript, truncated: int, *, per_kind: int = MAX_PER
 
 
 def _distinct(history: History, offered: Iterable[Probe], before: Sequence[Probe]) -> list[Probe]:
-    """The fair ones among the probes, oldest first; of several with one question the newest, of one answer the first.
+    """The fair probes, oldest first; the newest of equal questions, the first of equal answers.
 
-    Nothing that the probes before tell already.
+    Probes whose answer earlier probes reveal are dropped.
     """
     fair: dict[str, Probe] = {}
     for probe in offered:
@@ -89,7 +89,7 @@ def _answer(probe: Probe) -> frozenset[str]:
 
 
 def _spread(history: History, probes: Sequence[Probe], room: int) -> list[Probe]:
-    """So many of the probes, evenly spread over the part that is out of sight."""
+    """This many of the probes, evenly spread over the truncated part."""
     if len(probes) <= room:
         return list(probes)
     if room < 1:

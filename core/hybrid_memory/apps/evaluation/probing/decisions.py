@@ -1,4 +1,4 @@
-"""Probes about what was decided or found out, and why, from the sentences that say so."""
+"""Probes about decisions and findings and their reasons, from the sentences that state them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hybrid_memory.text.tokenize import cjk_share, terms
 
 MAX_TOPIC_WORDS = 6
 MIN_TERMS = 3
-"""Of the words around a gap, and of a question that a decision answers."""
+"""The minimum length of the words around a gap, and of a question that a decision answers."""
 
 MAX_CHARS = 200
 RESUMED = 0.5
-"""A later decision with more than this share of the topic's terms takes its place."""
+"""A later decision with more than this share of the topic's terms replaces it."""
 
 _I = r"\b(?:I|[Ww]e)(?:'ve| have|'d)?(?: both| now| also| finally)*"
 _WILL = r"(?:\b[Ll]et's|\b(?:I|[Ww]e)(?:'ll| will|'m going to|'re going to| am going to| are going to))"
@@ -57,11 +57,11 @@ _CONSTANTS = frozenset(("none", "true", "false", "null"))
 
 
 class _Decision(NamedTuple):
-    """What a sentence says.
+    """A decision or finding in a sentence.
 
     Attributes:
-        question: in English and in Chinese, without its end; topic: what it is about.
-        what, why: the answer, why may be empty.
+        question: the question in English and Chinese, without its end; topic: what it is about.
+        what, why: the answer; why may be empty.
         said: the sentence.
     """
 
@@ -73,7 +73,7 @@ class _Decision(NamedTuple):
 
 
 def decision_probes(history: History) -> Iterator[Probe]:
-    """One for each topic on which something was decided or found out, as that stands at the end."""
+    """A probe for each topic with a decision or finding, as of the end of the conversation."""
     read = [(line, decision) for line in history.lines if (decision := _decision(history, line)) is not None]
     for at, (line, decision) in enumerate(read):
         later = [other for _, other in read[at + 1 :]]
@@ -92,7 +92,7 @@ def _taken_up(decision: _Decision, later: Sequence[_Decision]) -> bool:
 
 
 def _decision(history: History, line: Line) -> _Decision | None:
-    """What was decided in a sentence and about what; nothing where either can't be told."""
+    """The decision in a sentence and its topic; None if either is unclear."""
     said = history.spoken(line)
     asks = said.endswith(("?", "？", "吗", "呢", "呢。"))
     if asks or len(line.text) >= MAX_LINE_CHARS or history.advises(line):
@@ -103,7 +103,7 @@ def _decision(history: History, line: Line) -> _Decision | None:
 
 
 def _chosen(history: History, line: Line, said: str, result: re.Match[str]) -> _Decision | None:
-    """A choice: in place of something, for something, as the answer to a question, or with its words around it."""
+    """A choice: instead of something, for something, as the answer to a question, or as a gap in its sentence."""
     what = said[result.start(result.lastindex or 0) :]
     reason = _WHY.search(what)
     why = trimmed(reason["why"] or reason["zh"]) if reason else ""
@@ -127,7 +127,7 @@ def _chosen(history: History, line: Line, said: str, result: re.Match[str]) -> _
 
 
 def _gap(said: str, head: str, why: str) -> _Decision | None:
-    """A choice whose sentence says enough around it."""
+    """A choice as a gap, if its sentence has enough other words."""
     if not head or head not in said:
         return None
     for asks_why in (True, False) if why else (False,):
@@ -139,7 +139,7 @@ def _gap(said: str, head: str, why: str) -> _Decision | None:
 
 
 def _asked(history: History, row: int) -> str:
-    """The last question of the turn before, if it says what it asks for."""
+    """The last question of the turn before, if it is specific enough."""
     if not row:
         return ""
     last = (sentences(prose(history.messages[row - 1])) or [""])[-1]
@@ -148,7 +148,7 @@ def _asked(history: History, row: int) -> str:
 
 
 def _finding(said: str, result: re.Match[str]) -> _Decision | None:
-    """A cause or a cure, asked for by the name that it is about."""
+    """A cause or a solution, identified by the name it is about."""
     sort, what = result["sort"] or result["zhsort"], result["what"] or result["zh"]
     reason = _WHY.search(what)
     why = trimmed(reason["why"] or reason["zh"]) if reason else ""
@@ -166,6 +166,6 @@ def _finding(said: str, result: re.Match[str]) -> _Decision | None:
 
 
 def _noun(text: str) -> str:
-    """The first words of what follows a preposition, up to the next one or a verb's particle."""
+    """The first words after a preposition, up to the next preposition or a verb's particle."""
     text = re.split(r"\b(?:and|but|so|then|which|that|to|by|if|when|because)\b", text, maxsplit=1)[0]
     return trimmed(text if cjk_share(text) > 0 else " ".join(text.split()[:MAX_TOPIC_WORDS]))

@@ -1,4 +1,4 @@
-"""Probes about people, and about what they still have to do, from the facts that rules learn."""
+"""Probes about people and their open tasks, from the facts that rules learn."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
 from hybrid_memory.text.tokenize import cjk_share, terms
 
 MAX_VALUES = 6
-"""The newest values of one attribute that a probe asks for."""
+"""How many of the newest values of an attribute a probe asks for."""
 
 MAX_VALUE_CHARS = 60
 
 
 _PARTS = re.compile(r"[\s()（）]+")
 MAX_PARTS = 3
-"""Rules put together a kind and a name, such as ``cat Mia``, from words that stand apart."""
+"""Attributes whose values rules combine from separate words, such as ``cat Mia``."""
 
 
 class _Asked(NamedTuple):
@@ -60,13 +60,13 @@ _DECIDED = "decision"
 
 
 def fact_probes(history: History) -> Iterator[Probe]:
-    """One for each attribute of each person whose values still hold at the end."""
+    """A probe for each attribute of each person whose values are still true at the end."""
     facts = [fact for fact in history.facts if fact.category is not Category.TASK]
     yield from _by_attribute(history, facts, ProbeKind.RECALL)
 
 
 def task_probes(history: History) -> Iterator[Probe]:
-    """What is open at the end: tasks, appointments that have not passed, goals."""
+    """Probes about what is open at the end: tasks, future appointments, goals."""
     end = history.events[-1].at if history.events else None
     facts = [
         fact
@@ -96,7 +96,7 @@ def _by_attribute(history: History, facts: Sequence[Fact], kind: ProbeKind) -> I
 
 
 def _keys(history: History, fact: Fact) -> list[str]:
-    """The value, or the few words of it, if the turns have them; else none."""
+    """The value, or its few words, if the turns contain them; otherwise empty."""
     words = [part for part in _PARTS.split(fact.value) if part]
     for parts in ([fact.value], words if len(words) <= MAX_PARTS else []):
         if parts and all(any(history.says(source, part) for source in fact.sources) for part in parts):
@@ -113,7 +113,7 @@ def _question(subject: str, name: str, *, chinese: bool) -> str:
 
 
 def _who(subject: str, *, chinese: bool) -> str:
-    """The person as a reader calls them; ``user's wife`` is the user's wife, 用户的妻子."""
+    """The person in words; ``user's wife`` is the user's wife, 用户的妻子."""
     if subject != USER and not subject.startswith(f"{USER}'s "):
         return subject
     if not chinese:

@@ -1,4 +1,4 @@
-"""A conversation whose beginning no longer fits, as probes are made from it."""
+"""A conversation whose beginning no longer fits, as the source of probes."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
 from hybrid_memory.text.tokenize import cjk_share, terms
 
 CHINESE = 0.5
-"""The share of Chinese in what a probe was made from, from which on it asks in Chinese."""
+"""The share of Chinese in a probe's sources at which its question is in Chinese."""
 
 MIN_CONFIDENCE = 0.6
-"""Of a fact that is asked for."""
+"""The minimum confidence of a fact to ask about."""
 
 _SCOPE = Scope(user="user")
 _BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
@@ -38,11 +38,11 @@ _EDGES = " \t\r\n.,;:!?\"'“”‘’`*_()[]，。；：！？、（）「」�
 
 
 class History:
-    """What was said, and which part of it is out of sight.
+    """A conversation, and which part of it is no longer visible.
 
     Args:
-        transcript: all of it; what stands at its end is what a probe may call true.
-        truncated: how many of its first messages are out of sight.
+        transcript: the whole conversation; a probe's answer must be true at its end.
+        truncated: how many of its first messages are no longer visible.
     """
 
     def __init__(self, transcript: Transcript, truncated: int) -> None:
@@ -52,12 +52,12 @@ class History:
 
     @property
     def past(self) -> tuple[Message, ...]:
-        """What is out of sight."""
+        """The messages that are no longer visible."""
         return self.messages[: self.truncated]
 
     @cached_property
     def events(self) -> list[Event]:
-        """The messages as the log would hold them; position is the place from 1, the id that of the message."""
+        """The messages as events of a log; positions count from 1, ids are those of the messages."""
         events: list[Event] = []
         at = _BEGINNING
         for position, message in enumerate(self.messages, 1):
@@ -68,12 +68,12 @@ class History:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """What the whole conversation did, as it stands at its end."""
+        """The artifact ledger at the end of the conversation."""
         return read_ledger(self.messages)
 
     @cached_property
     def facts(self) -> list[Fact]:
-        """What rules learn from the whole conversation, as far as it holds at its end; oldest first."""
+        """The facts that rules learn from the whole conversation and that are true at its end; oldest first."""
         # What an agent says between two commands is about its steps, not about somebody.
         spoken = [event for event in self.events if not is_result(event.message) and not actions(event.message)]
         claims = BilingualRules().extract(spoken, [])
@@ -92,7 +92,7 @@ class History:
 
     @cached_property
     def lines(self) -> list[Line]:
-        """What people said that is worth a line of a summary, sentence by sentence, without questions."""
+        """People's sentences that are worth a line of a summary, without questions."""
         return [line for line in candidates(self.events, "light") if line.section is not Section.QUESTIONS]
 
     @cached_property
@@ -105,12 +105,12 @@ class History:
         return line.text.removeprefix(f"{self.messages[line.first - 1].speaker}: ")
 
     def advises(self, line: Line) -> bool:
-        """Whether the assistant tells the user what to do, which nobody has taken upon themselves yet."""
+        """Whether the assistant advises the user, without anyone having agreed yet."""
         return self.messages[line.first - 1].role is Role.ASSISTANT and _YOU.search(line.text) is not None
 
     @cached_property
     def frequency(self) -> Counter[str]:
-        """In how many messages each term stands."""
+        """In how many messages each term occurs."""
         return Counter(term for message in self.messages for term in set(terms(message.text)))
 
     @cached_property
@@ -123,7 +123,7 @@ class History:
         return False
 
     def chinese(self, sources: Iterable[str]) -> bool:
-        """Whether most of what these messages say is Chinese."""
+        """Whether these messages are mostly Chinese."""
         return cjk_share(" ".join(self.messages[self.rows[source]].text for source in sources)) > CHINESE
 
     def message(self, source: str) -> Message:
@@ -131,27 +131,27 @@ class History:
         return self.messages[self.rows[source]]
 
     def results(self, row: int) -> tuple[Message, ...]:
-        """The messages behind an assistant's in which tools answer it."""
+        """The tool messages that answer an assistant's message."""
         end = row + 1
         while end < len(self.messages) and is_result(self.messages[end]):
             end += 1
         return self.messages[row + 1 : end]
 
     def asker(self, row: int) -> int | None:
-        """The row of the assistant's message that a result in this row answers."""
+        """The row of the assistant's message that the result in this row answers."""
         while row > 0 and is_result(self.messages[row]):
             row -= 1
         return row if self.messages[row].role is Role.ASSISTANT else None
 
     def says(self, source: str, key: str) -> bool:
-        """Whether the key stands literally in this message."""
+        """Whether the key occurs literally in this message."""
         return held(self._plain[self.rows[source]], key)
 
     def checked(self, probe: Probe) -> Probe | None:
-        """The probe with its sources in order, each once, if it is a fair one.
+        """The probe with its sources in order, without duplicates, if it is fair.
 
-        Its keys stand literally in its sources, none of them stands in the question, and one source at least is out
-        of sight.
+        Fair means: its keys occur literally in its sources, none of them in the question, and at least one source is no
+        longer visible.
         """
         rows = sorted({self.rows.get(source, -1) for source in probe.sources})
         if not probe.keys or not rows or rows[0] < 0 or rows[0] >= self.truncated:
@@ -163,7 +163,7 @@ class History:
         return replace(probe, sources=tuple(self.messages[row].id or "" for row in rows))
 
     def hides(self, probe: Probe) -> bool:
-        """Whether one of its keys stands nowhere in sight."""
+        """Whether one of its keys occurs nowhere in the visible messages."""
         in_sight = self._plain[self.truncated :]
         return not all(any(held(text, key) for text in in_sight) for key in probe.keys)
 
@@ -177,17 +177,17 @@ class History:
 
 
 def is_result(message: Message) -> bool:
-    """Whether a tool speaks, also where an agent hands its output on in the user's place."""
+    """Whether a message is tool output, even if an agent passes it on as a user message."""
     return message.role is Role.TOOL or (message.role is Role.USER and is_observation(message.text))
 
 
 def trimmed(text: str) -> str:
-    """The text in one line, without blanks and punctuation around it."""
+    """The text in one line, without surrounding spaces and punctuation."""
     return " ".join(text.split()).strip(_EDGES)
 
 
 def shortened(text: str, *, words: int = 6, characters: int = 14) -> str:
-    """The first words of a text, or the first characters of a Chinese one; what begins with stop words, behind them."""
+    """The first words of a text, or first characters of a Chinese one, after leading stop words."""
     text = trimmed(text)
     if cjk_share(text) > CHINESE:
         head = re.split(r"[，。；！？,;!?]", text, maxsplit=1)[0]
@@ -203,5 +203,5 @@ def shortened(text: str, *, words: int = 6, characters: int = 14) -> str:
 
 
 def listed(items: Sequence[str], *, chinese: bool) -> str:
-    """Items for a reader."""
+    """The items as a list in words."""
     return ("、" if chinese else ", ").join(items)

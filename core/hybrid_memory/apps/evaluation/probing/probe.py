@@ -1,4 +1,4 @@
-"""A question about what a conversation has left behind, and when a text holds its answer."""
+"""A question about an earlier part of a conversation, and the check whether a text contains its answer."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hybrid_memory.text.tokenize import cjk_share
 
 
 class ProbeKind(StrEnum):
-    """What a probe asks for.
+    """The kind of a probe.
 
-    ``RECALL``: something that was said, such as the first error. ``ARTIFACT``: what became of files.
-    ``CONTINUATION``: what is to be done next. ``DECISION``: what was decided, and why.
+    ``RECALL``: something that was said, such as the first error. ``ARTIFACT``: what happened to files.
+    ``CONTINUATION``: what to do next. ``DECISION``: what was decided, and why.
     """
 
     RECALL = "recall"
@@ -30,14 +30,14 @@ class Probe:
     """A question with its exact answer.
 
     Attributes:
-        id: names it within its transcript.
-        question: as it is put to whoever goes on with the conversation.
-        gold: the answer, for a reader.
-        keys: strings that the answer consists of; what survived is counted by them.
-        sources: ids of the messages that it was made from, oldest first.
-        any_of: one of the keys is enough.
-        by: what made it: ``ledger``, ``facts``, ``statements``, ``decisions``, ``next steps``, ``labels`` or the name
-            of a model.
+        id: unique within its transcript.
+        question: the question, asked at the end of the conversation.
+        gold: the correct answer, as text.
+        keys: the strings that make up the answer; survival counts these.
+        sources: ids of the messages that contain the answer, oldest first.
+        any_of: whether one of the keys is enough.
+        by: the origin of the probe: ``ledger``, ``facts``, ``statements``, ``decisions``, ``next steps``, ``labels`` or
+            the name of a model.
     """
 
     id: str
@@ -50,13 +50,13 @@ class Probe:
     by: str = "labels"
 
     def found(self, text: str) -> float:
-        """The share of the keys that stand in a text, in [0, 1]; with ``any_of`` 0 or 1."""
+        """The share of the keys that a text contains, in [0, 1]; with ``any_of`` 0 or 1."""
         within = plain(text)
         present = [held(within, key) for key in self.keys]
         return float(any(present)) if self.any_of else statistics.fmean(present)
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """The probe as JSON."""
         return asdict(self)
 
     @classmethod
@@ -70,14 +70,14 @@ _LATIN = "0-9a-z\u00df-\u024f"
 
 
 def plain(text: str) -> str:
-    """In lower case, without punctuation, with single blanks; NFKC."""
+    """The text in NFKC and lower case, without punctuation, with single spaces."""
     return " ".join(re.sub(r"[^\w\s]|_", " ", unicodedata.normalize("NFKC", text).lower()).split())
 
 
 def holds(text: str, wanted: str) -> bool:
-    """Whether the words stand in the text in this order, not as a part of a longer word or number.
+    """Whether the text contains the words in this order, not as part of a longer word or number.
 
-    Case and punctuation don't count; in Chinese, blanks don't either.
+    Case and punctuation are ignored; in Chinese, spaces too.
     """
     return held(plain(text), wanted)
 

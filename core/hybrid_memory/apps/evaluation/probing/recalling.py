@@ -1,4 +1,4 @@
-"""Probes about what was said and shown: first commands, errors, arguments of calls, labelled ids, addresses."""
+"""Probes about what was said and shown: errors, test runs, arguments of calls, labelled ids, addresses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
 from hybrid_memory.apps.evaluation.probing.work import outcome_probe
 
 MAX_RECALLED = 5
-"""More ids under one name than this are a listing, which nobody keeps in mind."""
+"""More ids than this under one name are a listing, which nobody remembers."""
 
 MAX_COMMAND_CHARS = 120
 LABEL_DISTANCE = 40
@@ -32,7 +32,7 @@ _CHINESE_LABEL = re.compile(
 
 
 def recall_probes(history: History) -> Iterator[Probe]:
-    """The first error, those of single commands, the first test run, ids and addresses."""
+    """Probes about the first error, errors of single commands, the first test run, ids and addresses."""
     yield from _errors(history)
     yield from _first_run(history)
     yield from _called(history)
@@ -75,7 +75,7 @@ def _errors(history: History) -> Iterator[Probe]:
 
 
 def _failures(message: Message) -> list[str]:
-    """The errors of a result that says that something failed, and does not only show such words."""
+    """The errors of a result that reports a failure, rather than only containing such words."""
     result = outcome(message.text)
     failed = result.exit_code not in {None, 0} or "Traceback (" in result.text or refused(result) or result.complaints()
     return [error for error in errors(result) if not error.startswith("exit ")] if failed else []
@@ -89,7 +89,7 @@ def _error(error: str, question: str, message: Message) -> Probe:
 
 
 def _command(message: Message) -> str:
-    """The one short command that a message asks for; else empty."""
+    """The command of a message that runs a single short one; otherwise empty."""
     if message.role is not Role.ASSISTANT:
         return ""
     asked = actions(message)
@@ -98,7 +98,7 @@ def _command(message: Message) -> str:
 
 
 def _called(history: History) -> Iterator[Probe]:
-    """With which ids tools were called."""
+    """Probes about the ids with which tools were called."""
     values: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for message in history.messages:
         for call in message.tool_calls:
@@ -118,7 +118,7 @@ def _called(history: History) -> Iterator[Probe]:
 
 
 def _given(history: History) -> Iterator[Probe]:
-    """Ids that the user named, by what the user or the question before called them."""
+    """Probes about ids given by the user, by the label in the user's words or in the question before."""
     values: dict[str, dict[str, str]] = defaultdict(dict)
     before = ""
     for message in history.messages:
@@ -139,7 +139,7 @@ def _given(history: History) -> Iterator[Probe]:
 
 
 def _label(text: str, value: str, before: str) -> str:
-    """What an id is called in the words before it, or in the question that it answers."""
+    """The label of an id in the words before it, or in the question that it answers."""
     at = text.find(value)
     for pattern in (_LABEL, _CHINESE_LABEL):
         near = pattern.findall(text[max(0, at - LABEL_DISTANCE) : at])

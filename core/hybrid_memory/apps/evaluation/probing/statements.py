@@ -17,7 +17,7 @@ from hybrid_memory.text.tokenize import cjk_share, terms
 
 GAP = "____"
 MIN_TERMS = 4
-"""What must be left of a statement, so that it says what is asked."""
+"""How much must remain of a statement for the question to be clear."""
 
 MAX_CHARS = 180
 _EXACT = re.compile(r"[\d@《/]")
@@ -27,13 +27,13 @@ _RANGE_BEFORE = re.compile(r"\w[ ]?[-–~—][ ]?\Z|[\d点日月号年时天分�
 _RANGE_AFTER = re.compile(r"[ ]?(?:[-–~—至到]|to)[ ]?\d")
 
 SAME = 0.7
-"""A later statement with this share of the same terms tells the same thing anew."""
+"""A later statement with this share of the same terms counts as a repetition."""
 
 
 def statement_probes(history: History) -> Iterator[Probe]:
-    """For each message that is out of sight its weightiest statement with something exact that nothing in sight tells.
+    """A probe for each truncated message, about its most important exact statement that the visible messages lack.
 
-    Of the assistant's only those with figures, dates, titles or addresses, and nothing where it works by commands.
+    Of the assistant's statements only those with figures, dates, titles or addresses, and none if it works by commands.
     """
     speakers = {Role.USER} if history.ledger.commands else {Role.USER, Role.ASSISTANT}
     for position, lines in groupby(history.lines, key=lambda line: line.first):
@@ -73,12 +73,12 @@ def _gap(history: History, line: Line, items: list[str]) -> Probe | None:
 
 
 def _whole(item: str, statement: str) -> str:
-    """The item, or the title in quotation marks that it is a part of."""
+    """The item, or the quoted title that it is part of."""
     return next((title for title in _QUOTED.findall(statement) if item in title), item)
 
 
 def _alone(item: str, statement: str) -> bool:
-    """Whether the item stands in the statement, and not as one end of a range."""
+    """Whether the statement contains the item, not as one end of a range."""
     at = statement.find(item)
     return at >= 0 and not _RANGE_BEFORE.search(statement[:at]) and not _RANGE_AFTER.match(statement[at + len(item) :])
 
@@ -101,13 +101,13 @@ MAX_VALUE_CHARS = 60
 _ID_FIELD = re.compile(r"(?:\A|_)(?:id|number|code|ref|reference)\Z")
 _ID = re.compile(r"(?=.*\d|[A-Z]+\Z)[A-Za-z0-9][\w-]{3,40}", re.ASCII)
 _WHEN = re.compile(r"(?:created|updated|modified)?_?at\Z|timestamp")
-"""When a record was written is what nobody asks."""
+"""Fields with the time of writing, which nobody asks about."""
 
 _EXACT_VALUE = re.compile(r"\d|@|[A-Z].*[a-z]|[A-Z]{3}|[\u4e00-\u9fff]")
 
 
 class _Field(NamedTuple):
-    """What one record says: its id's name and value, the field's name and value, and which message says so."""
+    """A field of a record: the id's name and value, the field's name and value, and the message."""
 
     label: str
     id: str
@@ -117,7 +117,7 @@ class _Field(NamedTuple):
 
 
 def record_probes(history: History) -> Iterator[Probe]:
-    """For each record two of its fields at most, as they were shown last: those whose values are rarest."""
+    """Probes about at most two fields of each record, with their latest values: those with the rarest values."""
     newest: dict[tuple[str, str], dict[str, _Field]] = defaultdict(dict)
     for field in _fields(history):
         newest[field.label, field.id][field.name] = field
@@ -135,12 +135,12 @@ def record_probes(history: History) -> Iterator[Probe]:
 
 
 def _frequency(history: History, value: str) -> int:
-    """In how many messages the rarest of its terms stands; what many hold is found by accident."""
+    """In how many messages its rarest term occurs; common terms are found by accident."""
     return min((history.frequency[term] for term in terms(value)), default=0)
 
 
 def _fields(history: History) -> Iterator[_Field]:
-    """The fields of all results that are one JSON object with an id, or were asked for by one; in order."""
+    """The fields of all results that are one JSON object with an id, or were requested by one; in order."""
     for row, message in enumerate(history.messages):
         if not is_result(message) or not (shown := _object(message.text)):
             continue
@@ -167,7 +167,7 @@ def _object(text: str) -> Mapping[str, Any] | None:
 
 
 def _id_of(record: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The name and the value of the first id that the record has."""
+    """The name and the value of the record's first id."""
     for name, value in record.items():
         if isinstance(value, str) and _ID_FIELD.search(name) and _ID.fullmatch(value):
             return name, value
@@ -175,7 +175,7 @@ def _id_of(record: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _asked(history: History, row: int, call_id: str | None) -> tuple[str, str] | None:
-    """The id that the call named which a result answers, if it named nothing else."""
+    """The id in the call that a result answers, if the call contained nothing else."""
     asker = history.asker(row)
     if asker is None or history.messages[asker].role is not Role.ASSISTANT:
         return None
@@ -185,7 +185,7 @@ def _asked(history: History, row: int, call_id: str | None) -> tuple[str, str] |
 
 
 def _scalars(record: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Texts and numbers in a record by name; nothing in lists, where many have the same name."""
+    """Texts and numbers in a record by name; lists are skipped, since their items share names."""
     for name, value in record.items():
         if isinstance(value, dict) and depth < MAX_DEPTH and not any(map(str.isdigit, name)):
             yield from (

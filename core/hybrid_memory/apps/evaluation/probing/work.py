@@ -1,4 +1,4 @@
-"""Probes about work: files, commands and test runs from the ledger, and how the work goes on."""
+"""Probes about work: files, commands and test runs from the ledger, and next steps."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _STAGES = re.compile(r"&&|\|\||[;|\n]")
 
 
 def artifact_probes(history: History) -> Iterator[Probe]:
-    """One for each thing that was done to files, one for each step that changed a file, the last test run."""
+    """Probes for each kind of change to files, each step that changed a file, and the last test run."""
     for operation in _GROUPS:
         yield from _group(history, operation)
     yield from _steps(history)
@@ -55,7 +55,7 @@ def artifact_probes(history: History) -> Iterator[Probe]:
 
 
 def outcome_probe(history: History, run: TestRun, asked: Sequence[str], kind: ProbeKind) -> Iterator[Probe]:
-    """What a test run came to, as far as its output counts it; the question in English and in Chinese."""
+    """A probe about the outcome of a test run, as counted in its output; the question is in English and Chinese."""
     keys = tuple(key for key in _COUNTS.findall(run.outcome) if any(history.says(by, key) for by in run.sources))
     if keys:
         failing = f" ({', '.join(run.failing)})" if run.failing else ""
@@ -83,7 +83,7 @@ def _group(history: History, operation: Operation) -> Iterator[Probe]:
 
 
 def _spelled(history: History, file: FileState) -> str:
-    """The path, or as much of its end as a message spells out; empty if that could be another file."""
+    """The path, or as much of its end as a message contains; empty if that could be another file."""
     parts = file.path.split("/")
     others = [other.path for other in history.ledger.files if other.path != file.path]
     for start in range(len(parts)):
@@ -94,7 +94,7 @@ def _spelled(history: History, file: FileState) -> str:
 
 
 def _steps(history: History) -> Iterator[Probe]:
-    """For each file the first step that changed it alone, asked for by the words that announced it."""
+    """For each file a probe about the first step that changed only this file, identified by its announcement."""
     asked: set[str] = set()
     for row, message in enumerate(history.past):
         if message.role is not Role.ASSISTANT or not actions(message):
@@ -116,7 +116,7 @@ def _steps(history: History) -> Iterator[Probe]:
 
 
 def _announced(text: str, path: str) -> str:
-    """The last sentence that tells what is about to be done, and does not name the file."""
+    """The last sentence that announces the step without naming the file."""
     name = path.rsplit("/", 1)[-1]
     for sentence in reversed(sentences(text)):
         said = " ".join(_LABEL.sub("", sentence).split()).rstrip(".:。：")
@@ -128,7 +128,7 @@ def _announced(text: str, path: str) -> str:
 
 
 def _command(history: History, run: TestRun) -> Iterator[Probe]:
-    """How the tests were run, where one command did so."""
+    """The command that ran the tests, if it was a single one."""
     row = history.asker(history.rows[run.sources[-1]]) if run.sources else None
     if row is None:
         return
@@ -146,10 +146,10 @@ MAX_FAILING = 8
 MIN_GOAL_TERMS = 4
 MAX_GOAL_CHARS = 240
 OPENING = 3
-"""Sentences among which the user's wish is looked for."""
+"""How many sentences are searched for the user's goal."""
 
 LABELLED = re.compile(r"[A-Z]{3,}:")
-"""A part of a template, such as what an agent is shown to write."""
+"""A part of a template, such as an example for an agent."""
 
 _OPEN = re.compile(
     r"\b(?:TODO:?|to-do:?|(?:still|also) (?:need|have) to|(?:remaining|left|next step)s?(?: is| are)?(?: to)?"
@@ -166,7 +166,7 @@ _WANTS = re.compile(
 
 
 def continuation_probes(history: History) -> Iterator[Probe]:
-    """What the user came for, open tasks, announced steps that nobody took up, tests that failed last."""
+    """Probes about the user's goal, open tasks, announced steps that were not taken, and the tests that failed last."""
     yield from _goal(history)
     yield from task_probes(history)
     yield from _announced_steps(history)
@@ -200,7 +200,7 @@ def _goal(history: History) -> Iterator[Probe]:
 
 
 def _announced_steps(history: History) -> Iterator[Probe]:
-    """What was announced and never spoken of again."""
+    """Announced steps that are never mentioned again."""
     for line in history.lines:
         message = history.events[line.first - 1].message
         match = _OPEN.search(history.spoken(line))
@@ -223,14 +223,14 @@ def _step(history: History, line: Line, what: str, key: str) -> Probe:
 
 
 def _taken_up(history: History, line: Line, what: str) -> bool:
-    """Whether a later message has half of its words."""
+    """Whether a later message contains half of its words."""
     words = set(terms(what))
     later = history.messages[line.first :]
     return any(2 * len(words & set(terms(message.text[:20_000]))) >= len(words) for message in later)
 
 
 def _failing(history: History) -> Iterator[Probe]:
-    """The tests that failed in the last run, if some did."""
+    """The tests that failed in the last run, if any."""
     runs = history.ledger.tests
     if runs and 0 < len(runs[-1].failing) <= MAX_FAILING:
         last = runs[-1]

@@ -1,4 +1,4 @@
-"""Probes that a language model writes, each checked against the turns that it names."""
+"""Probes written by a language model, each checked against the turns it names."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from hybrid_memory.text.tokenize import cjk_share
 from hybrid_memory.text.tokens import estimate_tokens
 
 STRETCH_TOKENS = 3000
-"""Of turns that the model is shown in one call."""
+"""The most tokens of turns in one call."""
 
 TURN_CHARS = 1500
-"""A longer turn is shown by its head and its tail."""
+"""Longer turns are shown by their beginning and end."""
 
 PER_CALL = 4
-"""Questions that are asked for in one call, so that several parts of the conversation get some."""
+"""How many questions one call asks for, so that questions cover several parts of the conversation."""
 
 MAX_KEYS = 8
 
@@ -63,24 +63,24 @@ keys 不能出现在问题里。没看到这些轮次的人也要能看懂问题
 
 
 class Written(NamedTuple):
-    """What a model wrote: the probes that hold, and how many did not."""
+    """The model's valid probes, and the number of rejected ones."""
 
     probes: list[Probe]
     refused: int
 
 
 def written_probes(transcript: Transcript, truncated: int, model: LanguageModel, *, count: int = 8) -> Written:
-    """At most ``count`` probes about the first messages; fewer where the model fails or writes what is refused.
+    """At most ``count`` probes about the first messages; fewer if the model fails or its probes are rejected.
 
-    Refused is what names turns that were not shown, keys that do not stand in those turns, keys that stand in the
-    question, an unknown kind, a question that is there already, and what the messages in sight tell in full. Whether
-    an answer still holds at the end of the conversation is left to the model.
+    A probe is rejected if it names turns that were not shown or an unknown kind, if its keys are not in those turns or
+    occur in the question, if the question repeats, or if the visible messages answer it in full. Whether an answer is
+    still true at the end of the conversation is left to the model.
 
     Args:
         transcript: the whole conversation.
-        truncated: how many of its first messages are out of sight.
-        model: writes the questions, four in a call.
-        count: how many to ask for.
+        truncated: how many of its first messages are no longer visible.
+        model: writes the questions, four per call.
+        count: how many questions to ask for.
     """
     history = History(transcript, truncated)
     stretches = _stretches(history)
@@ -104,7 +104,7 @@ def written_probes(transcript: Transcript, truncated: int, model: LanguageModel,
 
 
 def _stretches(history: History) -> list[range]:
-    """The rows out of sight in runs that a call has room for; without what only a system prompt says."""
+    """The truncated rows in runs that fit into a call, without system prompts."""
     runs: list[range] = []
     start, room = 0, STRETCH_TOKENS
     for row, message in enumerate(history.past):
@@ -136,13 +136,13 @@ def _schema(count: int) -> dict[str, Any]:
 
 
 def _items(answer: Any) -> list[Any]:
-    """What an answer lists; one without a list is an item itself."""
+    """The items of an answer; an answer without a list is one item."""
     result = answer.get("probes") if isinstance(answer, Mapping) else None
     return result if isinstance(result, list) else [answer]
 
 
 def _read(history: History, stretch: Sequence[int], item: Any, name: str) -> Probe | None:
-    """The probe that an item describes, if it is a fair one."""
+    """The probe described by an item, if it is fair."""
     if not isinstance(item, Mapping) or item.get("kind") not in tuple(ProbeKind):
         return None
     question, gold = (item.get(field) for field in ("question", "answer"))
@@ -159,6 +159,6 @@ def _read(history: History, stretch: Sequence[int], item: Any, name: str) -> Pro
 
 
 def _strings(keys: Any) -> Iterator[str]:
-    """The keys; what is none becomes one that stands nowhere."""
+    """The keys; an invalid key becomes one that occurs nowhere."""
     for key in keys if isinstance(keys, list) else [keys]:
         yield key.strip() if isinstance(key, str) else ""

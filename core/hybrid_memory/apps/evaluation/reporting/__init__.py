@@ -1,4 +1,4 @@
-"""A report for people: a page that needs nothing beside itself, and a table for a terminal."""
+"""Readable reports: a self-contained page, and a table for a terminal."""
 
 from __future__ import annotations
 

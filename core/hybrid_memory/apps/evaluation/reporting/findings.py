@@ -1,4 +1,4 @@
-"""What the figures say, a sentence each; nothing that they do not say."""
+"""Findings: the figures in sentences, one each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hybrid_memory.apps.evaluation.reporting.columns import keeping, number, ove
 
 
 def findings(report: Report) -> list[str]:
-    """Sentences, the most important ones first."""
+    """The findings as sentences, most important first."""
     within = keeping(report)
     results = [*_broken(report)]
     if within:
@@ -20,16 +20,16 @@ def findings(report: Report) -> list[str]:
 
 
 def _broken(report: Report) -> list[str]:
-    """Which methods break the budget or the rules of providers."""
+    """Methods whose prompts exceed the budget or break providers' rules."""
     results = []
-    for what, count in (("were longer than the budget", "over"), ("would be refused by a provider", "invalid")):
+    for what, count in (("were longer than the budget", "over"), ("a provider would refuse", "invalid")):
         lines = [
             f"{getattr(one, count):,} of {one.prompts:,} with {_named(one.method)}"
             for one in report.methods
             if getattr(one, count)
         ]
         if lines:
-            results.append(f"Prompts that {what}: {_listed(lines)}; left out where the best is named.")
+            results.append(f"Prompts that {what}: {_listed(lines)}; not counted when the best is named.")
     return results
 
 
@@ -37,8 +37,8 @@ def _survival(report: Report, within: Sequence[Figures]) -> list[str]:
     ranked = sorted(within, key=lambda one: -one.survival)
     top, share = _top(ranked, lambda one: one.survival)
     text = (
-        f"Within {report.setting['max_tokens']:,} tokens most survived with {_listed(top)}: {share} of what "
-        f"{ranked[0].probes:,} questions ask for stood literally in the prompt."
+        f"Within {report.setting['max_tokens']:,} tokens, most survived with {_listed(top)}: {share} of the answers to "
+        f"{ranked[0].probes:,} questions were literally in the prompt."
     )
     if len(top) == len(ranked):
         return [text]
@@ -48,7 +48,7 @@ def _survival(report: Report, within: Sequence[Figures]) -> list[str]:
 
 
 def _side_by_side(report: Report, one: str, other: str) -> str:
-    """How often one kept more of an answer than the other, for how much the means can be trusted."""
+    """How often one kept more of an answer than the other, to show how far the means can be trusted."""
     kept = {(outcome.method, outcome.transcript, outcome.probe): outcome.survival for outcome in report.outcomes}
     pairs = [
         (share, kept[other, chat, probe])
@@ -58,7 +58,7 @@ def _side_by_side(report: Report, one: str, other: str) -> str:
     more, less = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
     return (
         f"Question by question, {_named(one)} kept more than {_named(other)} {_times(more)}, less {_times(less)}, "
-        f"and as much {_times(len(pairs) - more - less)}."
+        f"and the same {_times(len(pairs) - more - less)}."
     )
 
 
@@ -67,9 +67,7 @@ def _finished(within: Sequence[Figures]) -> list[str]:
     ranked = sorted(within, key=lambda one: -one.finished)
     if ranked[0].finished > 0:
         top, share = _top(ranked, lambda one: one.finished)
-        results.append(
-            f"With what can be fetched beside the prompt, most questions were finished with {_listed(top)}: {share}."
-        )
+        results.append(f"If the model may also fetch, most questions were finished with {_listed(top)}: {share}.")
     tasks = sorted((one.task, one.method) for one in within if one.task is not None)
     if tasks and number(tasks[0][0]) != number(tasks[-1][0]):
         (least, lean), (most, heavy) = tasks[0], tasks[-1]
@@ -85,8 +83,8 @@ def _costs(within: Sequence[Figures]) -> list[str]:
     if not reused or percent(reused[0][0]) == percent(reused[-1][0]):
         return []
     (most, steady), (least, changing) = reused[0], reused[-1]
-    text = f"The beginning of a prompt stayed the same longest with {_named(steady)} ({percent(most)} of it), "
-    return [f"{text}shortest with {_named(changing)} ({percent(least)})."]
+    text = f"Consecutive prompts shared the longest beginning with {_named(steady)} ({percent(most)} of a prompt), "
+    return [f"{text}the shortest with {_named(changing)} ({percent(least)})."]
 
 
 def _judged(report: Report, within: Sequence[Figures]) -> list[str]:
@@ -95,12 +93,12 @@ def _judged(report: Report, within: Sequence[Figures]) -> list[str]:
         return []
     (high, first), (low, second) = ranked[:2]
     text = (
-        f"The judge scored the answers under {_named(first)} highest, with {points(high)} of 5, then "
-        f"{_named(second)}, with {points(low)}."
+        f"The judge gave the answers with {_named(first)} the highest score, {points(high)} of 5, then "
+        f"{_named(second)}, {points(low)}."
     )
     noise = report.judging.noise if report.judging else None
     if noise is not None and high - low < noise:
-        text += f" The difference is smaller than that between two grades of one answer ({points(noise)})."
+        text += f" The difference is smaller than the deviation between two grades of one answer ({points(noise)})."
     return [text]
 
 
@@ -120,13 +118,13 @@ def _trust(judging: Judging) -> list[str]:
 
 
 def _top(ranked: Sequence[Figures], value: Callable[[Figures], float]) -> tuple[list[str], str]:
-    """All that share the first place, as far as it is shown."""
+    """All methods that share the first place, as displayed."""
     share = percent(value(ranked[0]))
     return [_named(one.method) for one in ranked if percent(value(one)) == share], share
 
 
 def _named(method: str) -> str:
-    """In quotes: there is one that is called none."""
+    """The name in quotes, since one method is called none."""
     return f"“{method}”"
 
 

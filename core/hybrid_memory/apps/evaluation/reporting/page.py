@@ -1,4 +1,4 @@
-"""The report as one page of HTML that asks nothing of a network."""
+"""The report as one HTML page that loads nothing from a network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 PROBES = 300
-"""The page shows that many questions one by one; a telephone opens it in a second."""
+"""How many questions the page lists; a phone opens it in a second."""
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 _JOINERS = "\n\t\u200c\u200d\ufe0f"
@@ -30,7 +30,7 @@ Cell = Callable[[Figures, str], tuple[float, str] | None]
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A plot, and what it shows as numbers: for each method and group a value and that value for a reader."""
+    """A plot and its numbers: for each method and group the value and its text."""
 
     title: str
     caption: str
@@ -40,10 +40,10 @@ class Plot:
 
 
 def html(report: Report) -> str:
-    """The page, as text.
+    """The page as HTML.
 
-    It has no script, and loads nothing. Whatever a conversation or a model said stands in it as text; characters that
-    would hide in it or turn its direction are shown by their number.
+    It has no scripts and loads nothing. Words of conversations and models are escaped; invisible characters and those
+    that change the text direction are shown by their code points.
 
     Raises:
         MissingDependencyError: jinja2 or matplotlib is not installed.
@@ -88,7 +88,7 @@ def html(report: Report) -> str:
 
 
 def visible(text: str) -> Markup:
-    """The text, escaped; a character that is not seen, or that turns the direction of others, as its number."""
+    """The escaped text; invisible characters and those that change the text direction appear as code points."""
     from markupsafe import Markup, escape  # noqa: PLC0415 - comes with jinja2
 
     parts = []
@@ -105,24 +105,24 @@ def visible(text: str) -> Markup:
 def _lead(report: Report) -> str:
     setting = report.setting
     at = datetime.fromisoformat(setting["at"])
-    model = f"{setting['model']} wrote summaries and answers" if setting["model"] else "no model was asked"
+    model = f"{setting['model']} wrote summaries and answers" if setting["model"] else "no model was used"
     judge = f", {setting['judge']} judged" if report.judging else ""
     return (
-        f"{_many(len(report.probes), 'question')} about what a prompt of {setting['max_tokens']:,} tokens no longer "
-        f"shows word by word; {model}{judge}. {at:%d %B %Y}, hybrid-agent-memory {setting['version']}."
+        f"{_many(len(report.probes), 'question')} about messages that no longer fit verbatim into a prompt of "
+        f"{setting['max_tokens']:,} tokens; {model}{judge}. {at:%d %B %Y}, hybrid-agent-memory {setting['version']}."
     )
 
 
 def _setting(setting: Mapping[str, Any]) -> list[tuple[str, str]]:
     words = {
-        "max_tokens": "Budget of a prompt, tokens",
+        "max_tokens": "Prompt budget, tokens",
         "model": "Model",
         "judge": "Judge",
         "embedder": "Embedder",
-        "repeats": "Grades for each answer",
+        "repeats": "Grades per answer",
         "seed": "Seed",
         "left_out": "Left out",
-        "prices": "Prices for a million tokens",
+        "prices": "Prices per million tokens",
         "version": "Version",
         "python": "Python",
         "at": "Time",
@@ -140,7 +140,7 @@ def _setting(setting: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _meanings(report: Report) -> list[tuple[str, str]]:
-    """What the judge was asked for each dimension."""
+    """The judge's questions for each dimension."""
     asked = {
         dimension: [criterion.question for criterion in CRITERIA if criterion.dimension is dimension]
         for dimension in report.dimensions
@@ -149,7 +149,7 @@ def _meanings(report: Report) -> list[tuple[str, str]]:
 
 
 def _cases(report: Report, chosen: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[tuple[Any, list[Outcome]]]]]:
-    """The probes of each transcript with what each method made of them."""
+    """The probes of each transcript with the outcome of each method."""
     outcomes: dict[tuple[str, str], list[Outcome]] = {}
     for outcome in report.outcomes:
         outcomes.setdefault((outcome.transcript, outcome.probe), []).append(outcome)
@@ -206,8 +206,8 @@ def _judged(report: Report, names: Sequence[str], plots: Any) -> Plot:
     criteria = [one.name for one in CRITERIA if any(one.name in of.criteria for of in scores.values())]
     return Plot(
         "Scores by dimension",
-        f"From 0 to {BEST}; the line is one standard deviation between grades to either side.",
-        plots.panels(shown, names, BEST, "The judge's scores of each method for each dimension."),
+        f"From 0 to {BEST}; lines show one standard deviation between grades in both directions.",
+        plots.panels(shown, names, BEST, "The judge's scores by method and dimension."),
         [*(dimension.value for dimension in report.dimensions), *criteria],
         cell,
     )
@@ -221,10 +221,10 @@ def _ratios(report: Report, names: Sequence[str], plots: Any) -> Plot:
     word = what.partition(",")[0]
     return Plot(
         f"Compression against {word}",
-        "Higher is better, and so is further right, where the scale is logarithmic.",
+        "Higher is better, and further right is better; the horizontal scale is logarithmic.",
         plots.scatter(
-            dots, names, ("tokens of the conversation for one of a prompt", what),
-            f"The ratio of compression of each method against its {word}.",
+            dots, names, ("conversation tokens per prompt token", what),
+            f"The compression ratio of each method against its {word}.",
         ),
     )  # fmt: skip
 
@@ -243,16 +243,16 @@ def _aged(report: Report, names: Sequence[str], ages: Sequence[str], plots: Any)
 
     return Plot(
         "Survival by age",
-        "In percent: of answers that were given so many messages ago, what stood in the prompt. Each method beside all "
-        "others, which are grey.",
-        plots.lines(values, counts, names, "Survival of each method by the age of the answer."),
+        "In percent: how much of the answers given this many messages ago was in the prompt. The other methods are "
+        "shown in grey.",
+        plots.lines(values, counts, names, "Survival by method and age of the answer."),
         ages,
         cell,
     )
 
 
 def _from(age: str) -> str:
-    """The lower end of a group, for which there is room."""
+    """The lower end of a group, which is short enough for the axis."""
     return age if age.endswith("+") else age.partition("-")[0]
 
 
@@ -270,15 +270,15 @@ def _kinds(report: Report, names: Sequence[str], kinds: Sequence[str], plots: An
     ]
     return Plot(
         "Survival by kind of question",
-        "In percent; behind each kind how many questions of it there are.",
-        plots.panels(shown, names, 1, "Survival of each method for each kind of question."),
+        "In percent, with the number of questions of each kind.",
+        plots.panels(shown, names, 1, "Survival by method and kind of question."),
         kinds,
         cell,
     )
 
 
 def _longest_first(report: Report) -> list[Figures]:
-    """So that groups of ages come in their order, whichever a method lacks."""
+    """The longest group list first, so that age groups stay in order even if a method lacks some."""
     return sorted(report.methods, key=lambda one: -len(one.by_age))
 
 

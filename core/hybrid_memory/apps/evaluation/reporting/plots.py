@@ -1,4 +1,4 @@
-"""Plots as SVG for inside a page, whose style sheet gives the colours: one for each method, and for ink and grid."""
+"""SVG plots to embed in a page whose style sheet sets the colours of methods, text and grid."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from matplotlib.figure import Figure as Sheet
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 COLOURS = 8
-"""Of the style sheet; a ninth method has the colour of the first, with another marker."""
+"""How many colours the style sheet has; a ninth method has the first colour with another marker."""
 
 _MARKERS = "osD^vPX*<>hp"
 _INK, _GRID = "#01f0e0", "#01f0e1"
 _NAMED = re.compile(r"#01f0([0-9a-f]{2})")
 _NAMES = {"e0": "ink", "e1": "grid"}
 _WIDTH = 4.7
-"""Inches, at 72 units each: a phone shows the letters in about their size."""
+"""Size in inches at 72 units each, so that a phone shows the text at about its natural size."""
 
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -48,20 +48,20 @@ _STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One small plot: for each method a value and how far it spreads, 0 for not at all."""
+    """A small plot: for each method a value and its spread, 0 for none."""
 
     title: str
     values: Mapping[str, tuple[float, float]]
 
 
 def panels(shown: Sequence[Panel], methods: Sequence[str], limit: float, told: str) -> str:
-    """Small plots side by side, a line for each method.
+    """Small plots side by side, with a line for each method.
 
     Args:
         shown: the plots.
-        methods: all of the report, which decides their colours.
+        methods: all methods of the report, which determine the colours.
         limit: the right end of every axis.
-        told: what a reader hears who can't see it.
+        told: the text for screen readers.
     """
     columns = min(2, len(shown))
     rows = math.ceil(len(shown) / columns)
@@ -93,13 +93,13 @@ def panels(shown: Sequence[Panel], methods: Sequence[str], limit: float, told: s
 
 
 def scatter(dots: Mapping[str, tuple[float, float]], methods: Sequence[str], labels: tuple[str, str], told: str) -> str:
-    """A dot for each method, on a logarithmic axis from left to right.
+    """A dot for each method, on a logarithmic horizontal axis.
 
     Args:
-        dots: for each method where it lies; left to right more than 0.
-        methods: all of the report, which decides their colours.
-        labels: of the axes; a vertical one that ends in % shows shares.
-        told: what a reader hears who can't see it.
+        dots: the position of each method; the horizontal value must be positive.
+        methods: all methods of the report, which determine the colours.
+        labels: the labels of the axes; a vertical label that ends in % is for shares.
+        told: the text for screen readers.
     """
     with rc_context(_STYLE):
         sheet = Sheet(figsize=(_WIDTH, 3.0 + 0.2 * math.ceil(len(dots) / 2)), layout="constrained")
@@ -132,13 +132,13 @@ def scatter(dots: Mapping[str, tuple[float, float]], methods: Sequence[str], lab
 def lines(
     values: Mapping[str, Mapping[str, float]], groups: Mapping[str, int], methods: Sequence[str], told: str
 ) -> str:
-    """Shares over groups in their order: a small plot for each method, with the others faint behind it.
+    """Shares over ordered groups: a small plot for each method, with the others faint in the background.
 
     Args:
         values: for each method the share of each group.
-        groups: how many there are in each, by what stands below the axis.
-        methods: all of the report, which decides their colours.
-        told: what a reader hears who can't see it.
+        groups: the size of each group, by its label on the axis.
+        methods: all methods of the report, which determine the colours.
+        told: the text for screen readers.
     """
     columns = min(2, len(values))
     rows = math.ceil(len(values) / columns)
@@ -166,7 +166,7 @@ def lines(
         for axes in sheet.axes[len(values) :]:
             axes.set_axis_off()
             sheet.axes[len(values) - columns].tick_params(labelbottom=True)
-        sheet.supxlabel("messages since then, below it the number of questions", fontsize=9.5)
+        sheet.supxlabel("messages since then; below, the number of questions", fontsize=9.5)
         return _svg(sheet, told)
 
 
@@ -184,14 +184,14 @@ def _as_percent(value: float, _: Any) -> str:
 
 
 def _round_numbers(left: float, right: float) -> list[float]:
-    """1, 2, 5, 10 and so on between two ends; more of them where these are near."""
+    """1, 2, 5, 10 and so on between two ends; more of them if the ends are close."""
     steps = (1, 2, 5) if right / left > 8 else (1, 1.5, 2, 3, 4, 5, 6, 8)  # noqa: PLR2004 - so that numbers have room
     powers = range(math.floor(math.log10(left)), math.ceil(math.log10(right)) + 1)
     return [step * 10.0**power for power in powers for step in steps if left <= step * 10.0**power <= right]
 
 
 def _svg(sheet: Sheet, told: str) -> str:
-    """The element alone, its colours named for the style sheet, and no id that another plot of the page has."""
+    """The SVG element alone, with named colours for the style sheet and ids that are unique on the page."""
     written = io.StringIO()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)  # the browser has a font for it

@@ -1,4 +1,4 @@
-"""``read_transcript``: conversations as they were recorded elsewhere, read into one shape, whatever wrote them."""
+"""``read_transcript``: read conversations recorded by other programs into one form."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import shown
 
 Form: TypeAlias = Literal["openai", "langchain", "llama-index", "claude-code", "chatgpt", "swe-agent", "mini-swe-agent"]
-"""What wrote a file."""
+"""The program that wrote a file."""
 
 MAX_LOOKED_AT = 20
-"""By so many lines a file must have shown its form."""
+"""The number of lines within which a file must show its form."""
 
 
 # A trajectory of mini-swe-agent is a conversation in OpenAI's form as well; the first that fits counts.
@@ -36,21 +36,21 @@ _ANY = ("*.json", "*.jsonl", "*.traj")
 
 
 def read_transcript(path: str | Path, *, form: Form | Literal["auto"] = "auto") -> list[Transcript]:
-    """The conversations in a file, or in all files of a folder and the folders below it, by name.
+    """The conversations in a file, or in all files of a folder and its subfolders, by name.
 
-    Kept are roles, names, texts, content blocks, tool calls with their results, and times. Thinking is left out, and so
-    is a message that says nothing. A call without an id, or with that of an earlier call, gets one of its own, and so
-    does its result. A conversation is called after its file, and by key or number where the file holds several; one
-    without messages is left out.
+    It keeps roles, names, texts, content blocks, tool calls with results, and times; it skips thinking and empty
+    messages. Calls without an id, or with the id of an earlier call, get a new one, and so do their results. A
+    conversation is named after its file, plus a key or number if the file contains several. Conversations without
+    messages are skipped.
 
     Args:
-        path: JSON or JSONL in UTF-8; of JSONL one line is held at a time.
-        form: what wrote it; ``auto`` finds out. In a folder a given form reads only files named as it names them:
+        path: JSON or JSONL in UTF-8; JSONL is read line by line.
+        form: the program that wrote it; ``auto`` detects it. In a folder a given form reads only files with its names:
             ``*.traj`` for ``swe-agent``, ``*.traj.json`` for ``mini-swe-agent``, ``*.jsonl`` for ``claude-code``,
             ``conversations*.json`` for ``chatgpt``.
 
     Raises:
-        InvalidInputError: there is no such file, a line is broken, something fits no form, or nothing was said.
+        InvalidInputError: the file does not exist, a line is invalid, the form is unknown, or there are no messages.
     """
     if form != "auto" and form not in _READERS:
         raise InvalidInputError(f"unknown format {shown(form)}: choose auto, {_known()}")
@@ -90,7 +90,7 @@ def _transcripts(file: Path, name: str, form: Form | Literal["auto"]) -> list[Tr
 
 
 def _detected(values: Iterator[Record]) -> tuple[Form, Iterator[Record]]:
-    """The form of the first values that has one, and all values."""
+    """The form, detected from the first values, and all values."""
     looked_at: list[Record] = []
     for record in islice(values, MAX_LOOKED_AT):
         looked_at.append(record)

@@ -1,4 +1,4 @@
-"""Trajectories of SWE-agent and mini-swe-agent: actions become calls of ``bash``, what they showed the results."""
+"""Trajectories of SWE-agent and mini-swe-agent: actions become calls of ``bash``, observations their results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SWE = "SWE-agent"
 
 
 def _fits_swe(value: Any) -> bool:
-    """Whether a value is of this form: steps with an action and an observation, or a history of messages."""
+    """Whether a value has this form: steps with an action and an observation, or a history of messages."""
     if not isinstance(value, Mapping) or not isinstance(value.get("trajectory"), list):
         return False
     steps, history = value["trajectory"], value.get("history")
@@ -26,7 +26,7 @@ def _read_swe(records: Iterable[Record]) -> Iterator[Conversation]:
     """The conversation of each trajectory."""
     for record in records:
         if not _fits_swe(record.value):
-            raise record.refused(f"no {_SWE} trajectory: it needs the steps of one under 'trajectory'")
+            raise record.refused(f"no {_SWE} trajectory: it needs steps under 'trajectory'")
         history, steps = items(record.value.get("history")), record.value["trajectory"]
         yield Conversation(_from_history(record, history, steps) if history else _from_steps(record, steps))
 
@@ -92,11 +92,11 @@ SWE_AGENT = Reader(("*.traj",), _fits_swe, _read_swe)
 _MINI_SWE = "mini-swe-agent"
 _ABOUT = frozenset({"exit_status", "submission", "model_stats", "mini_version"})
 _COMMAND = re.compile(r"```(?:bash|mswea_bash_command)[^\S\n]*\n(.*?)\n```", re.DOTALL)
-"""As the agent itself finds it; a message with none or several is answered by a complaint, not by an output."""
+"""The command as the agent itself finds it; a message with none or several gets an error instead of an output."""
 
 
 def _fits_mini_swe(value: Any) -> bool:
-    """Whether a value is of this form: messages beside what it says about the run."""
+    """Whether a value has this form: messages, with information about the run."""
     if not isinstance(value, Mapping) or not isinstance(value.get("messages"), list) or not value["messages"]:
         return False
     form, info = value.get("trajectory_format"), value.get("info")
@@ -108,7 +108,7 @@ def _read_mini_swe(records: Iterable[Record]) -> Iterator[Conversation]:
     """The conversation of each trajectory."""
     for record in records:
         if not _fits_mini_swe(record.value):
-            raise record.refused(f"no {_MINI_SWE} trajectory: it needs 'messages' and the 'info' of a run")
+            raise record.refused(f"no {_MINI_SWE} trajectory: it needs 'messages' and 'info'")
         turns = [*record.value["messages"]]
         results: list[Message] = []
         for number, turn in enumerate(turns, 1):
@@ -118,7 +118,7 @@ def _read_mini_swe(records: Iterable[Record]) -> Iterator[Conversation]:
 
 
 def _as_answer(turn: Any, before: list[Message]) -> Any:
-    """The turn, as the result of the command before it if it is one; what the run ended with is nothing else."""
+    """The turn, as the result of the command before it if it is one; the end of the run is such a result too."""
     waits = bool(before and before[-1].tool_calls)
     role = turn.get("role") if isinstance(turn, Mapping) else None
     if role == "exit" or (role == "user" and waits):
@@ -145,7 +145,7 @@ def _mini_swe_messages(turn: Mapping[str, Any]) -> list[Message]:
 
 
 def _from_response(turn: Mapping[str, Any]) -> list[Message]:
-    """What OpenAI's Responses API gave: items of text and calls."""
+    """The text and the calls of a response from OpenAI's Responses API."""
     output = [item for item in items(turn.get("output")) if isinstance(item, Mapping)]
     parts = [part for item in output if item.get("type") == "message" for part in items(item.get("content"))]
     calls = [item for item in output if item.get("type") == "function_call"]

@@ -1,4 +1,4 @@
-"""The JSON values of a file one after the other, and conversations that are plain lists of messages."""
+"""Read the JSON values of a file one by one, and conversations that are plain lists of messages."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Record:
     """A JSON value of a file.
 
     Attributes:
-        where: the file, and the line where there are several, as an error names it.
-        name: of the conversation in it, where the file gives one.
+        where: the file, with the line if there are several; for errors.
+        name: the name of its conversation, if the file gives one.
     """
 
     value: Any
@@ -29,14 +29,14 @@ class Record:
     name: str = ""
 
     def refused(self, what: str) -> InvalidInputError:
-        """The error that this record calls for."""
+        """An error about this record."""
         return InvalidInputError(f"{self.where}: {what}")
 
 
 def records(path: Path) -> Iterator[Record]:
-    """The values of a file, each read when it is asked for; of JSONL no more than a line is held.
+    """The values of a file, read lazily; JSONL is read line by line.
 
-    Half of a character that was cut in two becomes a question mark, since no store takes it.
+    Half of a split character becomes a question mark, since stores do not accept it.
 
     Raises:
         InvalidInputError: the file is empty, cannot be read, or is not JSON in UTF-8; names the line.
@@ -70,7 +70,7 @@ def _is_json(line: bytes) -> bool:
 
 
 def _whole(path: Path, head: list[tuple[int, bytes]]) -> Any:
-    """The file as one value; where it is none, the error is that of its first line if the second one is JSON."""
+    """The file as one value; if it is invalid, the error is that of its first line if the second one is JSON."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         return _valid(text, json.loads(text))
@@ -101,7 +101,7 @@ def _broken(where: str, error: json.JSONDecodeError) -> InvalidInputError:
 
 
 def _valid(text: str, value: Any) -> Any:
-    """The value without lone surrogates, which only an escape can bring into it."""
+    """The value without lone surrogates, which can come only from escapes."""
     if "\\ud" not in text and "\\uD" not in text:
         return value
     return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
@@ -116,10 +116,10 @@ PLAIN_FILES = ("*.json", "*.jsonl")
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Messages as a file has them, oldest first.
+    """The messages of a file in its own form, oldest first.
 
     Attributes:
-        name: that the file gives it, or empty.
+        name: the name in the file, or empty.
     """
 
     messages: list[Message]
@@ -128,12 +128,12 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How one form of files is read.
+    """A reader of one form of files.
 
     Attributes:
-        files: patterns of their names.
-        fits: whether a value is of this form: a message, a conversation, or an event of one.
-        read: the conversations of a file's records.
+        files: patterns of file names.
+        fits: whether a value has this form: a message, a conversation, or an event of one.
+        read: returns the conversations of a file's records.
     """
 
     files: tuple[str, ...]
@@ -142,7 +142,7 @@ class Reader:
 
     @classmethod
     def of_messages(cls, form: str, fits: Fits, reads: Reads) -> Self:
-        """For files that are lists of messages, see `conversations`."""
+        """A reader for files that are lists of messages, see `conversations`."""
         return cls(
             PLAIN_FILES, lambda value: holds(value, fits), lambda records: conversations(records, form, fits, reads)
         )
@@ -155,22 +155,22 @@ def listed(value: Any) -> list[Any] | None:
 
 
 def holds(value: Any, fits: Fits) -> bool:
-    """Whether a value is a message of this form or begins as a conversation of such messages."""
+    """Whether a value is a message of this form, or a conversation that begins with one."""
     items = listed(value)
     return bool(items and fits(items[0])) if items is not None else fits(value)
 
 
 def conversations(records: Iterable[Record], form: str, fits: Fits, reads: Reads) -> Iterator[Conversation]:
-    """One for each list; messages that are lines of their own are one conversation together.
+    """A conversation for each list; messages on separate lines form one conversation.
 
     Args:
-        records: of a file.
-        form: as an error calls its messages.
+        records: the records of a file.
+        form: the name of the form, for errors.
         fits: whether a value is a message.
-        reads: the messages behind one.
+        reads: returns the messages of a value.
 
     Raises:
-        InvalidInputError: something is no such message, or the file mixes lists and single messages.
+        InvalidInputError: a value is not such a message, or the file mixes lists and single messages.
     """
     single: list[Message] = []
     lists = False
@@ -197,10 +197,10 @@ def _session(value: Any) -> str:
 
 
 def message_of(record: Record, value: Any, form: str, fits: Fits, reads: Reads) -> list[Message]:
-    """The messages behind a value of this record.
+    """The messages in a value of this record.
 
     Raises:
-        InvalidInputError: it is none of this form, or cannot be stored.
+        InvalidInputError: the value has another form, or cannot be stored.
     """
     if not fits(value):
         raise record.refused(f"no {form} message: {shown(value)}")

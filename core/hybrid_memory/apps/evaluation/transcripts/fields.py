@@ -1,4 +1,4 @@
-"""What the messages of all forms are made of: content, calls, results, times."""
+"""The parts of messages in all forms: content, calls, results, times."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hybrid_memory.scope import check_name
 from hybrid_memory.validation import instant, shown
 
 UNNAMED = "unnamed"
-"""The tool of a call that names none."""
+"""The tool name of a call without one."""
 
 _THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _CALLS = frozenset({"tool_use", "tool_call", "function_call"})
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 _MILLISECONDS = 1e11
-"""Larger numbers count milliseconds since 1970: as seconds they would be years after 5000."""
+"""Larger numbers are milliseconds since 1970: as seconds they would be after the year 5000."""
 
 
 def messages_of(
@@ -33,22 +33,22 @@ def messages_of(
     id_: Any = None,
     at: Any = None,
 ) -> list[Message]:
-    """The messages behind one of another form; none if it says nothing.
+    """The messages made from a message of another form; empty if it has no content.
 
-    Results of tools among its content blocks become tool messages of their own, before the rest of it. Calls among
-    them count where ``calls`` brings none. Thinking is left out.
+    Tool results among its content blocks become separate tool messages before the rest. Calls among them count if
+    ``calls`` has none. Thinking is skipped.
 
     Args:
-        role: of what is neither call nor result.
-        content: text, content blocks or None; of a tool any JSON value.
-        calls: in any of the shapes that frameworks have for them.
+        role: the role of content that is neither call nor result.
+        content: text, content blocks or None; for a tool any JSON value.
+        calls: tool calls in any framework's form.
         answers: the id of the call that a tool message answers.
-        name: of the speaker.
-        id_: of the first message.
-        at: as `moment` takes it.
+        name: the name of the speaker.
+        id_: the id of the first message.
+        at: the time, see `moment`.
 
     Raises:
-        InvalidMessageError: a part of it has no place in a message.
+        InvalidMessageError: part of it cannot be stored in a message.
     """
     blocks = items(content)
     results = [block for block in blocks if _kind(block) == "tool_result"]
@@ -77,7 +77,7 @@ def messages_of(
 
 
 def content_of(value: Any) -> str | list[dict[str, Any]]:
-    """Text alone as a string, its blocks one a line; else content blocks; what is neither, as JSON."""
+    """Text alone as a string, with one line per block; otherwise content blocks; anything else as JSON."""
     if value is None or isinstance(value, str):
         return value or ""
     parts = [value] if _kind(value) else value
@@ -90,10 +90,10 @@ def content_of(value: Any) -> str | list[dict[str, Any]]:
 
 
 def call_of(value: Any) -> ToolCall:
-    """The call, from the shape of OpenAI, Anthropic, LangChain or LlamaIndex.
+    """The call, from the form of OpenAI, Anthropic, LangChain or LlamaIndex.
 
     Raises:
-        InvalidMessageError: it is in none of these.
+        InvalidMessageError: it has none of these forms.
     """
     if not isinstance(value, Mapping):
         raise InvalidMessageError(f"a tool call must be an object, got {shown(value)}")
@@ -109,7 +109,7 @@ def call_of(value: Any) -> ToolCall:
 
 
 def moment(value: Any) -> datetime | None:
-    """The time that ISO 8601 text, or seconds or milliseconds since 1970, tell; None if they tell none."""
+    """The time in ISO 8601 text, or in seconds or milliseconds since 1970; None if it is invalid."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
             return datetime.fromtimestamp(value / 1000 if value > _MILLISECONDS else value, UTC)
@@ -119,7 +119,7 @@ def moment(value: Any) -> datetime | None:
 
 
 def name_of(value: Any) -> str | None:
-    """A name or id that a message can have; None where there is none."""
+    """A name or id that a message can have, or None."""
     try:
         return check_name("a name", str(value) if isinstance(value, int) else value)
     except ValueError:
@@ -127,12 +127,12 @@ def name_of(value: Any) -> str | None:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """The value, if it is an object, else an empty one."""
+    """The value if it is an object, otherwise an empty object."""
     return value if isinstance(value, Mapping) else {}
 
 
 def items(value: Any) -> list[Any]:
-    """The value, if it is a list, else an empty one."""
+    """The value if it is a list, otherwise an empty list."""
     return value if isinstance(value, list) else []
 
 

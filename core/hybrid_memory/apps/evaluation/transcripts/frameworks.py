@@ -1,4 +1,4 @@
-"""Messages as OpenAI, Anthropic, LangChain and LlamaIndex write them: lists, conversations, stores."""
+"""Messages of OpenAI, Anthropic, LangChain and LlamaIndex: lists, conversations, stores."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ ROLES = {
 }
 _SAYING = ("content", "tool_calls", "function_call", "refusal")
 _OTHERS = ("blocks", "additional_kwargs", "uuid", "lc")
-"""Fields by which messages of the other forms are known."""
+"""Fields that identify messages of other forms."""
 
 
 def _is_openai_message(value: Any) -> bool:
-    """Whether it has a role and says something, or says nothing in so many words."""
+    """Whether it has a role and content, or explicitly empty content."""
     return (
         isinstance(value, Mapping)
         and has_role(value)
@@ -40,7 +40,7 @@ def _is_openai_message(value: Any) -> bool:
 
 
 def has_role(value: Mapping[str, Any]) -> bool:
-    """Whether it says who speaks."""
+    """Whether it has a role."""
     return isinstance(value.get("role"), str) and value["role"] in ROLES
 
 
@@ -77,12 +77,12 @@ _CONTENT = "content"
 
 
 def _is_langchain_message(value: Any) -> bool:
-    """Whether it is one in any of the three shapes."""
+    """Whether it is a LangChain message in one of its three shapes."""
     return _fields(value) is not None
 
 
 def langchain_messages(value: Mapping[str, Any]) -> list[Message]:
-    """The messages behind one of this form; one that takes another back says nothing."""
+    """The messages of a LangChain message; one that removes another is empty."""
     kind, fields = _fields(value) or ("remove", {})
     if kind == "remove":
         return []
@@ -103,7 +103,7 @@ def langchain_messages(value: Mapping[str, Any]) -> list[Message]:
 
 
 def _fields(value: Any) -> tuple[str, Mapping[str, Any]] | None:
-    """The type and the fields of a message; None if it is none."""
+    """The type and the fields of a message; None if it is not a message."""
     if not isinstance(value, Mapping):
         return None
     fields = value
@@ -125,7 +125,7 @@ _LLAMA_INDEX_ROLES = {**ROLES, "chatbot": Role.ASSISTANT, "model": Role.ASSISTAN
 
 
 def _fits_llama_index(value: Any) -> bool:
-    """Whether a value is of this form: a message, a conversation that begins with one, or a chat store."""
+    """Whether a value has this form: a message, a conversation that begins with one, or a chat store."""
     chats_of = _store(value)
     if chats_of is not None:
         return all(holds(chat, _is_llama_index_message) for chat in chats_of.values() if chat)
@@ -133,7 +133,7 @@ def _fits_llama_index(value: Any) -> bool:
 
 
 def _read_llama_index(records: Iterable[Record]) -> Iterator[Conversation]:
-    """The conversations of a file; each of a chat store by its key."""
+    """The conversations of a file; those of a chat store by key."""
     return conversations(_chats(records), "LlamaIndex", _is_llama_index_message, llama_index_messages)
 
 
@@ -169,7 +169,7 @@ def _calls(blocks: Any) -> bool:
 
 
 def _store(value: Any) -> Mapping[str, list[Any]] | None:
-    """The chats of a store by key; None if the value is none."""
+    """The chats of a store by key; None if the value is not a store."""
     chats_of = value.get("store") if isinstance(value, Mapping) else None
     if isinstance(chats_of, Mapping) and chats_of and all(isinstance(chat, list) for chat in chats_of.values()):
         return chats_of

@@ -1,4 +1,4 @@
-"""Sessions of Claude Code and exports of ChatGPT: trees of events, of which the branch that was shown last is read."""
+"""Sessions of Claude Code and exports of ChatGPT: trees of events, read along the branch that was shown last."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLAUDE_CODE_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
 
 
 def _fits_claude_code(value: Any) -> bool:
-    """Whether a value is an event of such a file."""
+    """Whether a value is an event of a Claude Code session."""
     if not isinstance(value, Mapping) or not isinstance(value.get("type"), str) or "role" in value:
         return False
     return _is_claude_code_turn(value) if value["type"] in _CLAUDE_CODE_ROLES else any(key in value for key in _MARKS)
@@ -37,7 +37,7 @@ class _Turn:
 
     Attributes:
         answer: the id that all lines of one answer share.
-        summary: whether it stands for turns that were compacted.
+        summary: whether it replaces compacted turns.
         where: its file and line.
     """
 
@@ -50,7 +50,7 @@ class _Turn:
     summary: bool = False
 
     def ids(self, kind: str, key: str) -> set[str]:
-        """Those of its blocks of this type."""
+        """The ids of its blocks of this type."""
         return {
             str(block.get(key))
             for block in items(self.content)
@@ -68,12 +68,12 @@ class _Turn:
 class _Session:
     turns: list[_Turn] = field(default_factory=list)
     links: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
-    """By event: its parent, and the turn before it in the file."""
+    """For each event its parent, and the turn before it in the file."""
 
     def add(self, record: Record) -> None:
         event = record.value
         if not isinstance(event, Mapping) or not isinstance(event.get("type"), str):
-            raise record.refused(f"no event of Claude Code: {shown(event)}")
+            raise record.refused(f"not a Claude Code event: {shown(event)}")
         if event["type"] in _CLAUDE_CODE_ROLES and not _is_claude_code_turn(event):
             raise record.refused(f"an event of type {event['type']!r} needs a uuid and a message with content")
         uuid = event.get("uuid")
@@ -98,7 +98,7 @@ class _Session:
         return [message for turn in merged for message in turn.read()]
 
     def _kept(self) -> list[_Turn]:
-        """The turns of the main chain, with what runs beside it: calls of one answer each have a branch of their own.
+        """The turns of the main chain and of its side branches: each call of an answer has its own branch.
 
         https://github.com/anthropics/claude-code/issues/37779 describes how such branches are written.
         """
@@ -117,7 +117,7 @@ class _Session:
         return [turn for number, turn in enumerate(results) if not (number and turn.summary)]
 
     def _chain(self) -> set[str]:
-        """The events from the last turn back to the first; where a parent is missing, on with the turn before."""
+        """The events from the last turn back to the first; a missing parent is replaced by the turn before."""
         result: set[str] = set()
         uuid = self.turns[-1].uuid if self.turns else None
         while uuid is not None and uuid not in result:
@@ -133,7 +133,7 @@ def _is_claude_code_turn(event: Mapping[str, Any]) -> bool:
 
 
 def _turn(record: Record) -> _Turn | None:
-    """What was said in an event; None if nothing was."""
+    """The turn in an event; None if nothing was said."""
     event = record.value
     where = Record(None, record.where)
     if event["type"] == "attachment":
@@ -166,33 +166,33 @@ CLAUDE_CODE = Reader(("*.jsonl",), _fits_claude_code, _read_claude_code)
 
 _CHATGPT_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
 _HIDDEN = frozenset({"user_editable_context", "model_editable_context", "thoughts", "reasoning_recap"})
-"""Kinds of content that are shown to nobody, or are thinking."""
+"""Kinds of content that are hidden, or are thinking."""
 
 _TEXTS = ("text", "result", "content")
-"""Where content that has no parts has its words."""
+"""The fields for the words of content without parts."""
 
 _TITLE_CHARS = 200
 _ID_CHARS = 8
 
 
 def _fits_chatgpt(value: Any) -> bool:
-    """Whether a value is of this form: a conversation, or a list that begins with one."""
+    """Whether a value has this form: a conversation, or a list that begins with one."""
     first = next(iter(value), None) if isinstance(value, list) else value
     return isinstance(first, Mapping) and isinstance(first.get("mapping"), Mapping)
 
 
 def _read_chatgpt(records: Iterable[Record]) -> Iterator[Conversation]:
-    """The conversations of a file, each called after its title and the beginning of its id.
+    """The conversations of a file, named by their titles and the beginnings of their ids.
 
     Raises:
-        InvalidInputError: something is no such conversation, or a message in it cannot be stored.
+        InvalidInputError: a value is not such a conversation, or a message in it cannot be stored.
     """
     for record in records:
         listed = record.value if isinstance(record.value, list) else [record.value]
         for number, chat in enumerate(listed, 1):
             place = Record(chat, f"{record.where}, conversation {number}")
             if not _fits_chatgpt(chat) or isinstance(chat, list):
-                raise place.refused(f"no conversation of ChatGPT: {shown(chat)}")
+                raise place.refused(f"not a ChatGPT conversation: {shown(chat)}")
             try:
                 messages = [message for node in _branch(chat) for message in _chatgpt_messages(node)]
             except InvalidMessageError as error:
@@ -201,7 +201,7 @@ def _read_chatgpt(records: Iterable[Record]) -> Iterator[Conversation]:
 
 
 def _name(chat: Mapping[str, Any]) -> str:
-    """Titles repeat, so the id tells them apart; in a later export it is still the same."""
+    """The name; titles repeat, so it includes the id, which stays the same in later exports."""
     title = chat.get("title")
     words = "".join(char if char.isprintable() else " " for char in title) if isinstance(title, str) else ""
     title = " ".join(words.split())[:_TITLE_CHARS]
@@ -211,7 +211,7 @@ def _name(chat: Mapping[str, Any]) -> str:
 
 
 def _branch(chat: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The messages from the first one to the one that was shown last."""
+    """The messages from the first to the one shown last."""
     nodes = chat["mapping"]
     place = chat.get("current_node")
     if not isinstance(place, str) or place not in nodes:
@@ -229,7 +229,7 @@ def _branch(chat: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _newest_leaf(nodes: Mapping[str, Any]) -> str | None:
-    """The last message without an answer; the one further down where times are alike or missing."""
+    """The latest message without an answer; the later one in the file if times are equal or missing."""
     leaves = [name for name, node in nodes.items() if not items(mapping(node).get("children"))]
 
     def age(row: int) -> tuple[float, int]:
@@ -240,7 +240,7 @@ def _newest_leaf(nodes: Mapping[str, Any]) -> str | None:
 
 
 def _chatgpt_messages(message: Mapping[str, Any]) -> list[Message]:
-    """What somebody said, asked a tool for, or what it answered; none if it was hidden."""
+    """The words, tool calls and results in a message; empty if it was hidden."""
     author, content = mapping(message.get("author")), mapping(message.get("content"))
     role = _CHATGPT_ROLES.get(str(author.get("role")))
     hidden = mapping(message.get("metadata")).get("is_visually_hidden_from_conversation") or message.get("weight") == 0
@@ -265,7 +265,7 @@ def _chatgpt_messages(message: Mapping[str, Any]) -> list[Message]:
 
 
 def _parts(content: Mapping[str, Any]) -> list[Any]:
-    """Texts, and blocks for what is none."""
+    """The texts, and blocks for other content."""
     if not isinstance(content.get("parts"), list):
         texts = (content.get(key) for key in _TEXTS)
         return [text for text in texts if isinstance(text, str) and text.strip()][:1]

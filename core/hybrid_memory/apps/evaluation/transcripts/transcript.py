@@ -1,4 +1,4 @@
-"""A conversation that is evaluated, whatever it was read from, with each result paired to its call."""
+"""A conversation to evaluate, from any source, with each result paired with its call."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Transcript:
     """A conversation of one user with one assistant, oldest message first.
 
     Attributes:
-        name: by which the report calls it.
-        messages: each with an id that no other has.
-        form: what it was read from.
-        key: by which its file calls it; empty if it does not.
+        name: its name in the report.
+        messages: the messages, with unique ids.
+        form: the form it was read from.
+        key: its key in its file; empty if it has none.
     """
 
     name: str
@@ -37,10 +37,10 @@ class Transcript:
         form: str = "messages",
         key: str = "",
     ) -> Self:
-        """The conversation of these messages; those without an id, or with one that was used before, get a number.
+        """The conversation of these messages; those without an id, or with a repeated one, get a numbered id.
 
         Raises:
-            InvalidInputError: there are none, or one of them is no message.
+            InvalidInputError: there are no messages, or one of them is not a message.
         """
         if not messages:
             raise InvalidInputError(f"{name} has no messages")
@@ -57,7 +57,7 @@ class Transcript:
 
     @property
     def digest(self) -> str:
-        """Of everything that was said; another for another conversation."""
+        """A digest of the whole conversation, different for every conversation."""
         said = "\n".join(message.model_dump_json(exclude={"at"}) for message in self.messages)
         return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
 
@@ -71,10 +71,11 @@ def _free(name: str, taken: Collection[str | None]) -> str:
 
 
 def paired(messages: Iterable[Message]) -> list[Message]:
-    """The messages, each call with an id that no other call has, each result with the id of its call.
+    """The messages, with a unique id for each call, and the id of its call for each result.
 
-    A result without an id answers the first unanswered call of the latest message with calls, of its own name if it
-    has one. A call keeps its id unless an earlier call has it. A result whose call is missing stays as it is.
+    A result without an id answers the first unanswered call of the latest message with calls; if it has a name, the
+    first call of that name. A call keeps its id unless an earlier call has the same. A result without a call is
+    unchanged.
     """
     book = _Calls()
     return [book.paired(message) for message in messages]
@@ -85,7 +86,7 @@ class _Calls:
         self._taken: set[str] = set()
         self._numbers = count(1)
         self._ids: dict[str, list[str]] = {}
-        """By the id in the file: the calls of the latest message that has it, unanswered ones first to last."""
+        """By id in the file: the unanswered calls of the latest message with this id, in order."""
         self._waiting: dict[str, str] = {}
         """The tools of the latest message's unanswered calls, by our id."""
 
