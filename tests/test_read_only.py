@@ -162,14 +162,16 @@ class TestWhyNot:
     def test_what_was_outranked_is_compared_with_the_last_that_came_back(self, bo: ScopedMemory, face: Face) -> None:
         hits = bo.recall("heron by mill number 3", k=8)
         told = face(bo).why_not("heron by mill number 3", hits[5].record.sources[0], k=2)
-        assert "place 6" in told.about
+        assert "rank is 6" in told.about
         assert told.steps[0] == hits[5].arithmetic
         assert told.steps[1].endswith(hits[1].arithmetic)
         assert told.turns[0][1].text == hits[5].record.text
 
     def test_a_filter_that_leaves_it_out_is_named(self, bo: ScopedMemory) -> None:
-        assert bo.why_not("llamas", "#9", kinds=["fact"]).steps == ("it is a turn, and only others were asked for",)
-        assert "outside of the time" in bo.why_not("llamas", "#9", until=MAY).steps[0]
+        assert bo.why_not("llamas", "#9", kinds=["fact"]).steps == (
+            "it is a turn, but only other kinds were requested",
+        )
+        assert "outside the requested time" in bo.why_not("llamas", "#9", until=MAY).steps[0]
         assert "metadata differs" in bo.why_not("llamas", "#9", metadata={"a": 1}).steps[0]
         link = [{"type": "image_url", "image_url": {"url": "https://a.b/c"}}]
         assert "not in the index" in bo.why_not("heron", bo.remember(Message(content=link)).ids[0]).steps[0]
@@ -180,14 +182,14 @@ class TestWhyNot:
         bo.remember([f"The heron nests by mill number {number}." for number in range(300)], at=MAY)
         told = bo.why_not("heron mill", bo.history()[0].id or "")
         assert "no word in common" in told.steps
-        assert any("by meaning it lies" in step or "was not compared" in step for step in told.steps)
+        assert any("its similarity to the query is" in step or "was not compared" in step for step in told.steps)
 
     def test_what_is_no_turn_or_not_there_is_refused(self, memory: HybridMemory, bo: ScopedMemory) -> None:
         bo.block("task").put("x")
         block = memory.scoped(user="bo").events(kinds=["block"])[0]
         for query, what, told in (
             ("heron", block.id, "not a turn"),
-            ("heron", "#999", "nothing is"),
+            ("heron", "#999", "has no event"),
             (" ", "#1", "empty"),
         ):
             with pytest.raises(InvalidInputError, match=told):

@@ -1,7 +1,7 @@
-"""What this library reads from a conversation without a model, for programs that measure or show it.
+"""What this library reads from a conversation without a model, for programs that measure or display it.
 
-The artifacts of working agents, the lines of summaries, the facts of rules, and how a prompt is marked. Applications
-need none of it; what stands here changes when the library reads better.
+It covers the artifacts of working agents, summary lines, facts found by rules, and the markup of prompts. Applications
+do not need it. Its contents may change whenever the library gets better at reading.
 """
 
 from __future__ import annotations

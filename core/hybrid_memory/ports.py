@@ -1,9 +1,8 @@
-"""What the library asks of engines and models, for packages that bring some of their own.
+"""The interfaces that engines and models implement, for packages that bring their own.
 
 Methods block, may be called from any thread, and return lists or arrays, never lazy iterators. A port may also offer
-an async twin of a method under the same name with a leading ``a``; the async runner prefers it.
-Vectors are float32 unit rows. Contract suites are in `hybrid_memory.testing`, the groups
-of entry points in `hybrid_memory.sockets`.
+an async twin of a method, named with a leading ``a``; the async runner prefers it. Vectors are float32 unit rows.
+`hybrid_memory.testing` has the contract suites, `hybrid_memory.sockets` the entry point groups.
 """
 
 from __future__ import annotations
@@ -72,4 +71,4 @@ __all__ = [
 ]
 
 Places = RecordColumns
-"""The old name of `RecordColumns`, deprecated: it goes with the next version."""
+"""Deprecated name of `RecordColumns`; it will be removed in the next version."""

@@ -1,4 +1,4 @@
-"""Whose memory it is."""
+"""The owner of a memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def check_name(label: str, value: str) -> str:
-    """The value, if a store can use it as a name; raises ValueError otherwise."""
+    """The value if it can be used as a name; raises ValueError otherwise."""
     if not isinstance(value, str):
         raise ValueError(f"{label} must be a string, got {shown(value)}")  # noqa: TRY004 - one error family for callers
     value = str.__str__(value)  # whatever a subclass says
@@ -27,12 +27,12 @@ def check_name(label: str, value: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The owner of a memory (tenant, user and agent), and optionally one of their sessions.
+    """The owner of a memory (tenant, user and agent), and optionally one session.
 
     A space is an owner that several users and agents of a tenant share; it has neither user nor agent.
 
-    Owners match exactly: a part that is left out is a value of its own, never a wildcard. Without a session, reading
-    covers all sessions of the owner, and writing belongs to no session.
+    Owners match exactly: a missing part is a value of its own, never a wildcard. Without a session, reads cover all
+    sessions of the owner, and writes belong to no session.
 
     Raises:
         InvalidScopeError: no owner is named, or a part is empty, too long or not a string.

@@ -1,4 +1,4 @@
-"""Implementations by name: ours, and those that installed packages register as entry points."""
+"""Implementations by name: the library's own, and those that installed packages register as entry points."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ GROUPS = {
     "token counter": "hybrid_memory.token_counters",
     "evaluation method": "hybrid_memory.evaluation_methods",
 }
-"""Entry-point groups, by what they hold. Ours are not among them: to list what is installed takes 10 ms."""
+"""Entry point groups by kind. The library's own are not registered there, as listing installed packages takes 10 ms."""
 
 
 def registered(what: str) -> dict[str, EntryPoint]:
-    """What installed packages offer of this kind, a key of `GROUPS`, by name; nothing of it is imported."""
+    """The entry points that installed packages register under a key of `GROUPS`, by name; nothing is imported."""
     return {entry.name: entry for entry in entry_points(group=GROUPS[what])}
 
 
 def found(what: str, name: str, own: Mapping[str, str], extras: Mapping[str, str] | None = None) -> Any:
-    """The implementation of this name, imported now.
+    """The implementation with this name, imported on demand.
 
     Args:
         what: a key of `GROUPS`.
-        name: of ours, or of an entry point.
-        own: ``module:attribute`` by name; ours win.
-        extras: of ours, which extra brings the packages that it imports.
+        name: one of the library's own, or an entry point.
+        own: the library's own as ``module:attribute``, by name; they take precedence.
+        extras: for these, the extra that installs the packages they import.
 
     Raises:
-        InvalidConfigError: nobody offers it.
+        InvalidConfigError: there is no implementation with this name.
         MissingDependencyError: a package that it imports is not installed.
     """
     if name in own:

@@ -1,4 +1,4 @@
-"""The steps of an agent: read from the log where its work stands, and written with what they did, all or nothing."""
+"""The steps of an agent: the log shows how far its work is, and each step is written atomically with its effects."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 
 FAILED = "failed"
-"""In ``extra`` of a result: that the call failed."""
+"""The field in ``extra`` of a result that marks a failed call."""
 
 
 class Does(StrEnum):
-    """What a step of an agent did: the model answered, a call was made, the agent yields."""
+    """What a step did: the model answered, a call was executed, or the agent yielded."""
 
     ANSWERED = "answered"
     CALLED = "called"
@@ -31,7 +31,7 @@ class Does(StrEnum):
 
 
 class Next(StrEnum):
-    """What is to be done: make a call, ask the model, yield, or wait for the next event."""
+    """What to do next: execute a call, call the model, yield, or wait for an event."""
 
     CALL = "call"
     ASK = "ask"
@@ -41,19 +41,20 @@ class Next(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """An agent's work since it yielded last.
+    """An agent's work since it last yielded.
 
     Attributes:
-        number: of its last step, from 1; it makes the id of the next, so that of two processes only one can do it.
-        since: position up to which all is dealt with; head: of the last event.
-        answer: the model's last answer, if it gave one since.
+        number: the number of its last step, from 1. It determines the id of the next step, so that only one of two
+            processes can write it.
+        since: the position up to which all events are handled; head: the position of the last event.
+        answer: the model's last answer in this work, if any.
         opened: ids of the turns and events that it answers.
-        blocks: revisions of the blocks that it had seen, by label.
+        blocks: the block revisions that the model saw, by label.
         missing: its calls that have no result yet, in order.
-        goes_on: whether the model wants to be asked again, or must be, since a call failed.
-        waiting: turns and events that no answer has seen.
+        goes_on: whether the model must be called again, because it asked for that or a call failed.
+        waiting: turns and events that no answer has taken into account.
         rewound: whether a rollback hides a part of the log.
-        steps, tokens: answers since, and what they and their prompts took.
+        steps, tokens: answers since then, and the tokens of these and their prompts.
     """
 
     number: int = 0
@@ -71,7 +72,7 @@ class Chain:
 
     @property
     def next(self) -> Next:
-        """What is to be done now."""
+        """What to do next."""
         if self.missing:
             return Next.CALL
         if self.goes_on or self.waiting:
@@ -81,15 +82,15 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step, as it is written.
+    """One step, as the log stores it.
 
     Attributes:
         does: what it did.
-        messages: what was said in it; of an answer the last holds the calls.
-        opened: of an answer, ids of the turns and events that it and those before it answer.
-        upto: position up to which the model had seen everything when it answered, or all is dealt with.
-        blocks, goes_on, tokens: of an answer, as in `Chain`.
-        why: the agent yields.
+        messages: its messages; for an answer, the last one has the calls.
+        opened: for an answer: ids of the turns and events that it and the answers before it respond to.
+        upto: the position up to which the model had seen everything when it answered, or everything is handled.
+        blocks, goes_on, tokens: for an answer: as in `Chain`.
+        why: why the agent yields.
     """
 
     does: Does
@@ -102,7 +103,7 @@ class Step:
     why: str = ""
 
     def payload(self, since: int) -> dict[str, Any]:
-        """What its event says, where everything up to ``since`` was dealt with before."""
+        """The payload of its event, if everything up to ``since`` was handled before."""
         values: dict[str, Any] = {"does": self.does.value, "since": since}
         if self.does is Does.ANSWERED:
             values |= {"opened": list(self.opened), "upto": self.upto, "blocks": dict(self.blocks)}
@@ -113,9 +114,9 @@ class Step:
 
 
 def chain(events: Sequence[Event], *, number: int, since: int) -> Chain:
-    """The work that these events of a session come to: its messages and steps behind ``since``, by position.
+    """The state of the work that these events of a session amount to: messages and steps after ``since``, by position.
 
-    Of what was said before an agent took its first step only the last turn is work of its, if nobody answered it.
+    Of the conversation before an agent's first step, only an unanswered last turn is left to do.
     """
     head = max([since, *(event.position for event in events)])
     # What a reset takes out of the conversation is no work any more.
@@ -161,7 +162,7 @@ KINDS = (EventKind.MESSAGE, EventKind.STEP, EventKind.RESET)
 
 
 async def work_left(run: Runner, services: Services, scope: Scope) -> Chain:
-    """Where the work of the session's agent stands."""
+    """How far the work of the session's agent is."""
     seen = await in_view(run, services, scope)
     last = await _last(run, seen.log, scope)
     # What a rollback hides keeps its number.
@@ -178,7 +179,7 @@ async def _last(run: Runner, log: EventLog, scope: Scope) -> Event | None:
 
 
 async def advance(run: Runner, services: Services, scope: Scope, before: Chain, step: Step) -> bool:
-    """Write the next step with its messages, all or nothing; False if another process was faster."""
+    """Write the next step with its messages atomically; False if another process was faster."""
     drafts = [draft_of(present(services), scope, message) for message in step.messages]
     note = services.draft(
         EventKind.STEP,
@@ -191,13 +192,13 @@ async def advance(run: Runner, services: Services, scope: Scope, before: Chain, 
 
 
 class StepsProjection(Projection):
-    """The steps of agents; they go with everything of a user."""
+    """The steps of agents, erased together with a user's whole memory."""
 
     kinds = frozenset({EventKind.STEP})
     repeats = kinds
 
     async def forget(self, run: Runner, services: Services, erasure: Erasure) -> None:
-        """All steps of a user whose memory goes; why an agent yielded, where that has the words."""
+        """Mark all steps for erasure with a user's whole memory; otherwise only the reasons that repeat the words."""
         await super().forget(run, services, erasure)
         if erasure.words and not erasure.everything:
             async for events in self.of(run, services, erasure, EventKind.STEP):

@@ -1,4 +1,4 @@
-"""Checks on what callers hand over, reported in our own errors."""
+"""Validation of arguments, reported with the library's own errors."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ MAX_SHOWN_CHARS = 80
 MAX_SHOWN_PROBLEMS = 5
 
 MAX_COUNT = 2**63 - 1
-"""What fits into the signed 64 bits that engines count with; more than any store holds."""
+"""The largest signed 64-bit integer, with which engines count; more than any store holds."""
 
 MAX_DEPTH = 200
-"""How deep JSON values may be nested: what writes and reads them goes no deeper than 255."""
+"""How deep JSON values may be nested: JSON libraries go no deeper than 255."""
 MAX_VALUES = 1_000_000
-"""Values within a JSON value, those that stand there several times counted each time."""
+"""The most values inside a JSON value; values that occur several times count each time."""
 
 EARLIEST, LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 12, 31, tzinfo=UTC)
-"""The instants between which there is room for a zone, and for what is added or taken off."""
+"""The range of instants that leaves space for time zones and date arithmetic."""
 LONGEST_SPAN = timedelta(days=365_000)
 
 
 class CheckedModel(BaseModel):
-    """A frozen pydantic model that is refused with `invalid_error` where pydantic would raise its own."""
+    """A frozen pydantic model that raises `invalid_error` instead of pydantic's own error."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -52,7 +52,7 @@ class CheckedModel(BaseModel):
 
     @classmethod
     def of(cls, fields: Mapping[Any, Any]) -> Self:
-        """The model with these fields; unlike keyword arguments, a key that is no string gets `invalid_error` too."""
+        """The model with these fields; raises `invalid_error` also for keys that are not strings."""
         _refuse_iterators(fields, cls.invalid_error)
         try:
             return cls.model_validate(dict(fields))
@@ -61,14 +61,14 @@ class CheckedModel(BaseModel):
 
 
 def _refuse_iterators(fields: Mapping[Any, Any], error: type[InvalidInputError]) -> None:
-    """An iterator may have no end, and would be read to it."""
+    """Reject iterators: pydantic would read them to the end, and they may have none."""
     for name, value in fields.items():
         if hasattr(type(value), "__next__"):
             raise error(f"{name}: give a list, not an iterator (got {shown(value)})")
 
 
 class Settings(CheckedModel):
-    """A model of settings: unknown names are refused, with `InvalidConfigError` as any wrong value is."""
+    """A model of settings. Unknown names, like wrong values, raise `InvalidConfigError`."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)  # a setting may be a URL with a password
 
@@ -84,7 +84,7 @@ _UNITS = ("milliseconds", "seconds", "minutes", "hours", "days")
 
 
 def _length(value: Any) -> Any:
-    """A text such as ``30 days`` as a timedelta; anything else as it is."""
+    """A text such as ``30 days`` as a timedelta; anything else unchanged."""
     found = _LENGTH.fullmatch(str.strip(value)) if isinstance(value, str) else None
     if found is None:
         return value
@@ -101,7 +101,7 @@ Duration: TypeAlias = Annotated[timedelta, BeforeValidator(_length)]
 
 
 def storable(value: Any) -> Any:
-    """The value, if it is JSON in valid UTF-8, which every store and model takes unchanged; else ValueError."""
+    """The value if it is JSON in valid UTF-8, which every store and model keeps unchanged; otherwise ValueError."""
     try:
         if isinstance(value, str):
             text = value
@@ -117,7 +117,7 @@ def storable(value: Any) -> Any:
 
 
 def check_nesting(value: Any) -> None:
-    """Raise ValueError if a JSON value is nested too deep, or without an end."""
+    """Raise ValueError if a JSON value is nested too deeply, or contains itself."""
     level, count = [value], 0
     for _ in range(MAX_DEPTH):
         level = [
@@ -135,7 +135,7 @@ def check_nesting(value: Any) -> None:
 
 
 def shown(value: Any) -> str:
-    """The value as an error message shows it, however long or odd it is."""
+    """The value in the form that error messages show, cut if it is long."""
     try:
         kept = without_passwords(value)
         return _short(repr(kept[:MAX_SHOWN_CHARS] if type(kept) is str else kept))
@@ -144,7 +144,7 @@ def shown(value: Any) -> str:
 
 
 def bounded(value: datetime) -> datetime:
-    """The instant, or if it is at an end of the calendar the last one with room for a zone; a naive one as it is."""
+    """The instant, moved away from the ends of the calendar so that any time zone fits; a naive one unchanged."""
     if value.utcoffset() is None:
         return value
     try:
@@ -155,7 +155,7 @@ def bounded(value: datetime) -> datetime:
 
 
 def instant(value: Any) -> datetime | None:
-    """The time of a datetime or an ISO 8601 text, in UTC where it has no zone; None if it has none."""
+    """The time of a datetime or an ISO 8601 text, in UTC if it has no time zone; None if it is neither."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -181,7 +181,7 @@ def _short(text: str) -> str:
 
 
 def checked_count(name: str, count: int, *, least: int) -> int:
-    """The count, lowered to what a store can take; raises `InvalidInputError` if it is no whole number or too small."""
+    """The count, capped at what a store can take; raises `InvalidInputError` if it is not whole or too small."""
     try:
         number = index(count)
     except TypeError:
@@ -192,14 +192,14 @@ def checked_count(name: str, count: int, *, least: int) -> int:
 
 
 def checked_share(name: str, share: object) -> float:
-    """The share, if it is a number in 0 to 1; else `InvalidInputError`."""
+    """The share; raises `InvalidInputError` unless it is a number from 0 to 1."""
     if isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1:
         return float(share)
     raise InvalidInputError(f"{name} must lie in 0 to 1, got {shown(share)}")
 
 
 def check_span(since: datetime | None, until: datetime | None) -> None:
-    """Raise `InvalidInputError` unless both are aware instants and in order."""
+    """Raise `InvalidInputError` unless both are aware datetimes, in order."""
     for name, value in (("since", since), ("until", until)):
         if not isinstance(value, datetime | None):
             raise InvalidInputError(f"{name} must be a datetime, got {shown(value)}")
@@ -210,7 +210,7 @@ def check_span(since: datetime | None, until: datetime | None) -> None:
 
 
 def whole(label: str, value: object, least: int, most: int | None = None) -> int:
-    """The value, if it is a whole number from ``least`` to ``most``; else `InvalidInputError`."""
+    """The value; raises `InvalidInputError` unless it is a whole number from ``least`` to ``most``."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= least and (most is None or value <= most):
         return value
     limits = f"of at least {least}" if most is None else f"from {least} to {most}"
@@ -218,14 +218,14 @@ def whole(label: str, value: object, least: int, most: int | None = None) -> int
 
 
 def positive_seconds(label: str, duration: object) -> float:
-    """The length of a timedelta above 0; else `InvalidInputError`."""
+    """The seconds of a timedelta; raises `InvalidInputError` unless it is positive."""
     if isinstance(duration, timedelta) and duration > timedelta(0):
         return duration.total_seconds()
     raise InvalidInputError(f"{label} must be a timedelta above 0, got {shown(duration)}")
 
 
 def checked_text(name: str, text: Any) -> str:
-    """The text; raises `InvalidInputError` if it is none that can be stored."""
+    """The text; raises `InvalidInputError` if it is not a text that can be stored."""
     if not isinstance(text, str):
         raise InvalidInputError(f"{name} must be text, got {shown(text)}")
     try:

@@ -75,7 +75,7 @@ def test_what_has_no_room_is_told_with_its_handle(see: See) -> None:
     context = told(see(said, "And 81?", max_tokens=400))
     lost = [piece for piece in context.plan if not piece.shown]
     assert lost
-    assert {piece.reason for piece in lost} == {"left out: no room"}
+    assert {piece.reason for piece in lost} == {"left out: no space"}
     assert [piece.handle for piece in lost] == [f"#{10 * (row + 1)}" for row in range(len(lost))]
     assert [(one.section, one.what, one.handle, one.tokens) for one in context.dropped] == [
         (piece.section, piece.what, piece.handle, piece.tokens) for piece in lost
@@ -99,7 +99,7 @@ def test_hits_beyond_the_share_for_memories_are_told(see: See) -> None:
 def test_a_note_that_was_shown_before_stands_as_it_stood(see: See) -> None:
     seen = see([user("Where is my bag?")], notes={0: "- It is red."}, max_tokens=1000)
     context = told(seen)
-    assert reasons(context, "recalled") == ["as with the turn before"]
+    assert reasons(context, "recalled") == ["as shown with the turn before"]
     assert context.messages[-1].text == "<memory>\n- It is red.\n</memory>\n\nWhere is my bag?"
 
 
@@ -170,7 +170,7 @@ def test_where_the_question_fits_alone_it_stands_alone(see: See) -> None:
     context = told(see(said, page("question", 100), max_tokens=150))
     assert [message.text for message in context.messages] == [page("question", 100)]
     assert context.tokens <= 150
-    assert [piece.reason for piece in context.plan if not piece.shown] == ["left out: no room"] * 2
+    assert [piece.reason for piece in context.plan if not piece.shown] == ["left out: no space"] * 2
 
 
 def test_instructions_that_a_conversation_began_with_keep_half_of_the_budget(see: See) -> None:
@@ -195,7 +195,7 @@ def test_a_budget_too_small_is_told_once(small: HybridMemory, face: Face, caplog
             assert context.messages[-1].text == f"Hello {number}"
             assert context.tokens > 200
     (warning,) = caplog.messages
-    own = re.search(r"max_tokens=200 is too little: system prompt and tools take (\d+), the prompt (\d+)", warning)
+    own = re.search(r"max_tokens=200 is too small: system prompt and tools take (\d+), the prompt (\d+)", warning)
     assert own
     assert 400 < int(own[1]) < int(own[2])
     with caplog.at_level(logging.WARNING, logger="hybrid_memory"):

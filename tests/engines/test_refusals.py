@@ -72,8 +72,8 @@ def test_a_server_that_evicts_is_warned_of_and_its_losses_have_typed_errors(
     limited(server, "allkeys-random", 10_000_000)
     config = MemoryConfig.of({"url": server.url, "index": {"url": index}, **QUIET})
     with caplog.at_level(logging.WARNING), open_memory(config) as memory:
-        assert any("events may go; set noeviction" in message for message in caplog.messages)
-        assert any("records may go" in message for message in caplog.messages) is (index is None)
+        assert any("events may be lost; set noeviction" in message for message in caplog.messages)
+        assert any("records may be lost" in message for message in caplog.messages) is (index is None)
         alice = memory.scoped(user="alice", session="s")
         alice.remember([f"The tram number {number} goes to the harbour." for number in range(30)])
         alice.recall("tram")

@@ -69,7 +69,7 @@ def warned(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     caplog.clear()
     with caplog.at_level(logging.WARNING, "hybrid_memory"):
         yield
-    assert any("was set back behind the index" in record.message for record in caplog.records)
+    assert any("was restored to before its index" in record.message for record in caplog.records)
 
 
 def files(config: MemoryConfig) -> tuple[Path, Path]:
@@ -90,7 +90,7 @@ def test_an_index_notices_that_its_log_was_restored_from_a_backup(
     with open_memory(config) as memory:
         lost(memory)
     shutil.copy(backup, file)
-    assert any("was set back" in finding.told for finding in check_store(config))
+    assert any("the log was restored" in finding.told for finding in check_store(config))
     with warned(caplog), open_memory(config) as memory:
         then(memory)
         assert_only_what_is_in_the_log_is_found(memory)
@@ -162,7 +162,7 @@ def test_who_may_only_look_gets_answers_from_the_log_alone(new_config: Config) -
     shutil.copy(backup, file)
     with open_memory(config, read_only=True) as memory:
         hits = memory.scoped(user="alice").recall("zebra in the garden", k=9)
-        assert all("set back behind the index" in hit.note for hit in hits)
+        assert all("restored to before its index" in hit.note for hit in hits)
         assert {hit.record.text for hit in hits} == {
             "My cat is called Pixel.",
             "I live in Lisbon.",

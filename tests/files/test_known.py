@@ -91,7 +91,7 @@ def test_facts_are_files_by_category(face: Face, alice: ScopedMemory) -> None:
     files.edit("/facts/knowledge.md", "- Tom · profession: baker\n", "")
     assert alice.facts(subject="Tom") == []
     for path in ("/facts/other.md", "/facts/knowledge.txt", "/facts", "/facts/a/b.md"):
-        with pytest.raises(FileError, match="facts stand in"):
+        with pytest.raises(FileError, match="facts are in"):
             files.write(path, "- a: b")
     assert [file.path for file in files.list("/facts")] == ["/facts/knowledge.md", "/facts/task.md"]
 
@@ -164,8 +164,8 @@ def test_blocks_are_files(face: Face, alice: ScopedMemory) -> None:
         (lambda: files.write("/blocks/a b.md", "x"), "label"),
         (lambda: files.write("/blocks/a", "x"), "a block is a file such as"),
         (lambda: files.write("/blocks/a/b.md", "x"), "label"),
-        (lambda: files.rename("/blocks/task.md", "/x.md"), "has its path by what it is"),
-        (lambda: files.rename("/x.md", "/blocks/x.md"), "has its path by what it is"),
+        (lambda: files.rename("/blocks/task.md", "/x.md"), "have fixed paths"),
+        (lambda: files.rename("/x.md", "/blocks/x.md"), "have fixed paths"),
         (lambda: files.delete("/profile.md"), "made by the memory"),
         (lambda: files.delete("/facts"), "made by the memory"),
         (lambda: files.rename("/summary", "/x"), "made by the memory"),

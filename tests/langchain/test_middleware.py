@@ -144,7 +144,7 @@ def test_a_budget_too_small_for_the_system_prompt_is_told_once_and_ends_no_run(
         invoke(agent, said(text), THREAD)
     assert words(model.prompts[-1])[1:] == ["hi, I am Ann", "hello", "who am I?"]
     (warning,) = [record.getMessage() for record in caplog.records if "max_tokens" in record.getMessage()]
-    assert "max_tokens=300 is too little" in warning
+    assert "max_tokens=300 is too small" in warning
 
 
 def test_what_it_notes_in_the_state_is_plain_json(memory: HybridMemory, invoke: Invoke) -> None:

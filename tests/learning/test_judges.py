@@ -223,7 +223,7 @@ def test_a_folder_that_cannot_be_written_costs_the_next_process_the_fit(
     for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(name, str(file))
     judges.fit(Telling())
-    assert "cannot be kept" in caplog.text
+    assert "cannot be saved" in caplog.text
     again = Telling()
     assert judges.judge_of(again) is not None
     assert not again.taught, "this process has it"

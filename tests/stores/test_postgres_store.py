@@ -99,7 +99,7 @@ def test_owners_are_kept_apart_where_the_role_is_above_row_level_security(
     """By the conditions of our own; and it is warned of."""
     above = url.replace("//memory@", "//postgres@")
     with open_memory(MemoryConfig.of({"url": above, **QUIET})) as same:
-        assert any("above row-level security" in message for message in caplog.messages)
+        assert any("bypasses row-level security" in message for message in caplog.messages)
         assert any("fsync = off" in message for message in caplog.messages)
         for tenant in ("acme", "globex"):
             (found,) = texts(same.scoped(tenant=tenant, user="alice").recall("the secret zebra", k=9))
@@ -146,7 +146,7 @@ def test_a_database_without_pgvector_is_told_of(postgres_server: PostgresServer)
         ("?pool=0", "number of connections"),
         ("?pool=many", "number of connections"),
         ("?notify=yes", "on or off"),
-        ("?no_such_option=1", "is no Postgres URL"),
+        ("?no_such_option=1", "is not a Postgres URL"),
     ],
 )
 def test_a_wrong_url_is_told_of_before_anything_is_opened(rest: str, told: str) -> None:

@@ -1,4 +1,4 @@
-"""What an assistant's message asks for: tool calls, commands in code fences, calls written as tags."""
+"""The actions in an assistant's message: tool calls, commands in code fences, calls written as tags."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _LOOSE_PATH = re.compile(r'"(?:path|file_path|filename|file|target_file)"\s*:\s*
 
 @dataclass(slots=True)
 class Action:
-    """One thing that was asked for.
+    """One requested action.
 
     Attributes:
         source: id of the message; call: id of the tool call, if it has one.
-        command: a shell command line; effects: what else it does to files.
-        fenced: it stands in a code fence, so that only an answer shows that it was run.
-        literals: what else was handed over, to look for ids in.
+        command: a shell command line; effects: its other effects on files.
+        fenced: whether it is in a code fence, so that only a result shows that it was run.
+        literals: other arguments, to be searched for ids.
     """
 
     source: str
@@ -58,7 +58,7 @@ class Action:
 
 
 def actions(message: Message) -> list[Action]:
-    """What this message of the assistant asks for, in order."""
+    """The actions in this message of the assistant, in order."""
     source = message.id or ""
     found = [_from_call(call, source) for call in message.tool_calls]
     text = message.content if isinstance(message.content, str) else message.text

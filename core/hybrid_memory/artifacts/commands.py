@@ -1,4 +1,4 @@
-"""What shell command lines do to files."""
+"""The effects of shell command lines on files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybrid_memory.artifacts.scripts import is_patch, patch_effects, python_effe
 from hybrid_memory.artifacts.shell import MAX_PATH_CHARS, SimpleCommand, after_script, is_file, parse, values
 
 MAX_NESTING = 3
-"""How deep ``bash -c`` is followed."""
+"""How deeply nested ``bash -c`` is followed."""
 
 _READERS = frozenset("cat head tail less more nl grep egrep rg sed awk wc diff file stat od xxd open view".split())
 _FORMATTERS = frozenset("black isort autopep8 yapf gofmt rustfmt prettier clang-format autoflake pyupgrade".split())
@@ -29,7 +29,7 @@ _NAME = re.compile(r"[\w.-]*[A-Za-z_][\w.-]*")
 class CommandReader:
     """Reads command lines one after the other.
 
-    ``folder`` is where the next one starts; ``programs`` is how many programs the last one called.
+    ``folder`` is where the next one runs; ``programs`` is how many programs the last one called.
     """
 
     def __init__(self, book: FileBook) -> None:
@@ -40,7 +40,7 @@ class CommandReader:
         self._variables: dict[str, list[str]] = {}
 
     def effects(self, command: str, depth: int = 0) -> list[Effect]:
-        """What a command line does, in order, if all of it succeeds."""
+        """The effects of a command line, in order, if all of it succeeds."""
         effects: list[Effect] = []
         stack: list[str] = []
         piped: SimpleCommand | None = None
@@ -56,13 +56,13 @@ class CommandReader:
         return effects
 
     def place(self, path: str) -> str:
-        """The path as seen from where the conversation's commands start."""
+        """The path relative to where the conversation's commands start."""
         if path.startswith(("/", "~", "**/")) or not self.folder:
             return path
         return posixpath.normpath(posixpath.join(self.folder, path))
 
     def enter(self, folder: str) -> None:
-        """Go to a folder, as ``cd`` does; the first absolute one is where relative paths are taken to start."""
+        """Change the folder, as ``cd`` does; the first absolute one becomes the root of relative paths."""
         if not is_file(folder):
             return
         folder = self.place(folder)
@@ -92,7 +92,7 @@ class CommandReader:
         return [path for word in words for path in self._expand(word)]
 
     def _expand(self, word: str) -> list[str]:
-        """The word with its first variable and its first braces filled in."""
+        """The word with its first variable and first braces expanded."""
         if (found := _BRACES.search(word)) and len(word) < MAX_PATH_CHARS and "$" not in found[0]:
             return [
                 path
@@ -245,7 +245,7 @@ class CommandReader:
             yield from self._each("run", [path for operator, path in simple.redirects if operator == "<"])
 
     def _restored(self, verb: str, rest: list[str], operands: list[str]) -> Iterator[Effect]:
-        """What ``git checkout`` and ``git restore`` set back; a checkout of a branch touches no file here."""
+        """Files reset by ``git checkout`` and ``git restore``; checking out a branch has no effect here."""
         if "-b" in rest or "-B" in rest:
             return
         explicit = "--" in rest or verb == "restore"

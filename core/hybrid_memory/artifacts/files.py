@@ -1,4 +1,4 @@
-"""The state of files under a sequence of operations, and two ledgers as one."""
+"""File states after a sequence of operations, and the merging of two ledgers."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ MAX_READ, MAX_SCRIPTS, MAX_SWEEPS, MAX_TESTS = 200, 60, 100, 10
 """The newest files that were only read, scripts, sweeps and test runs that a ledger keeps."""
 
 MAX_CHANGED = 1000
-"""Files that were changed; of more those are kept that several messages are about, and the newest."""
+"""The most changed files; of more, those with several messages and the newest are kept."""
 
 _TEMPORARY = ("/tmp", "/var", "/dev", "/proc", "/usr", "/etc")  # noqa: S108 - names to recognise, nothing is written
 _WILDCARD = re.compile(r"[*?\[]")
 
 
 class Effect(NamedTuple):
-    """What one step does to one path.
+    """The effect of one step on one path.
 
-    The verbs: ``read``, ``seen`` (it was there before), ``write`` (make or overwrite), ``append``, ``touch``, ``edit``
-    (it was there), ``delete``, ``absent`` (it is gone, if it was ever there), ``restore``, ``copy`` and ``move`` (to
-    ``target``); ``tracked``, ``new`` and ``gone`` (version control says that it is modified, new, deleted); the sweeps
-    ``remove``, ``reset``, ``clean``; ``run`` (a script); ``text`` (``target`` is what was written to the path).
-    ``by`` is the program.
+    The verbs: ``read``, ``seen`` (it existed before), ``write`` (create or overwrite), ``append``, ``touch``, ``edit``
+    (it existed), ``delete``, ``absent`` (it does not exist any more), ``restore``, ``copy`` and ``move`` (to
+    ``target``); ``tracked``, ``new`` and ``gone`` (version control reports it as modified, new, deleted); the sweeps
+    ``remove``, ``reset``, ``clean``; ``run`` (a script); ``text`` (``target`` is the text written to the path). ``by``
+    is the program.
     """
 
     verb: str
@@ -54,7 +54,7 @@ class Effect(NamedTuple):
 
 @dataclass
 class _File:
-    """A `FileState` on its way."""
+    """A `FileState` under construction."""
 
     path: str
     origin: Origin = Origin.UNKNOWN
@@ -67,7 +67,7 @@ class _File:
 
     @property
     def reset(self) -> bool:
-        """It was set back to what it was before."""
+        """Record that it was reset to its original state."""
         return self.undone and _was_there(self.origin)
 
     def mark(self, source: str) -> None:
@@ -75,7 +75,7 @@ class _File:
 
 
 class FileBook:
-    """Files by path, under effects that are applied in order; ``scripts`` are what a ``run`` does, by key."""
+    """Files by path, after effects applied in order; ``scripts`` maps a key to the effects of a ``run``."""
 
     def __init__(self, root: str | None = None) -> None:
         self.root = root
@@ -85,11 +85,11 @@ class FileBook:
         self.scripts: dict[str, tuple[ScriptEffect, ...]] = {}
 
     def knows(self, path: str) -> bool:
-        """Whether something was said about this path."""
+        """Whether anything is known about this path."""
         return self.key(path) in self._files
 
     def key(self, path: str) -> str:
-        """What the absolute and the relative name of one file have in common."""
+        """A key shared by the absolute and the relative name of a file."""
         path = _normal(path)
         if path.startswith("/"):
             if self.root is None:
@@ -102,7 +102,7 @@ class FileBook:
         return path
 
     def settle_root(self, root: str) -> None:
-        """Take this folder as the one that relative paths start from, unless there is one, or it is for scratch."""
+        """Use this folder as the root of relative paths, unless there is one already or it is a scratch folder."""
         root = _normal(root)
         if self.root is not None or root == "/" or not root.startswith("/") or root.startswith(_TEMPORARY):
             return
@@ -113,7 +113,7 @@ class FileBook:
             self._compose(self.key(key), file)
 
     def apply(self, effect: Effect, source: str) -> None:
-        """Let one effect happen, said by this message."""
+        """Apply one effect reported by this message."""
         verb, path, target, _ = effect
         if verb in {"remove", "reset", "clean", "run"}:
             kind = SweepKind(verb)
@@ -190,7 +190,7 @@ class FileBook:
             file.mark(source)
 
     def _infer_root(self, path: str) -> None:
-        """An absolute name that ends like a known relative one tells where relative paths start."""
+        """Infer the root of relative paths from an absolute name that ends with a known relative one."""
         parts = path.split("/")
         for start in range(2, len(parts) - 1):
             if "/".join(parts[start:]) in self._files:
@@ -204,7 +204,7 @@ class FileBook:
         return file
 
     def _compose(self, key: str, newer: _File) -> None:
-        """Let what a newer ledger says about a file happen after what is known."""
+        """Apply a newer ledger's state of a file after the known one."""
         older = self._files.get(key)
         if older is None:
             self._added(key, newer)
@@ -223,7 +223,7 @@ class FileBook:
         )
 
     def merge(self, files: Iterable[FileState], sweeps: Iterable[Sweep]) -> None:
-        """Let another ledger's entries happen after what is known."""
+        """Apply another ledger's entries after the known ones."""
         files = list(files)
         carried = {self.key(state.moved_from) for state in files if state.moved_from}
         # What the newer ledger followed itself, and saw no folder carry away, did not move with it.
@@ -272,9 +272,9 @@ class FileBook:
 
 
 def covers(pattern: str, path: str) -> bool:
-    """Whether a removal of this name, folder or wildcard pattern takes this file with it.
+    """Whether removing this name, folder or wildcard pattern also removes this file.
 
-    A pattern that begins with ``**/`` is about the file's last name only.
+    A pattern that begins with ``**/`` matches the file's last name only.
     """
     if not pattern:
         return True
@@ -305,7 +305,7 @@ def _normal(path: str) -> str:
 
 
 def merge(older: Ledger, newer: Ledger) -> Ledger:
-    """Both in one, as if their messages had been read together."""
+    """Both ledgers in one, as if their messages had been read together."""
     book = FileBook(older.root)
     book.merge(older.files, older.sweeps)
     book.scripts = {script.path: script.effects for script in older.scripts}

@@ -1,4 +1,4 @@
-"""What a working agent did: files, commands, tests, errors, ids; and how a prompt shows it."""
+"""The ledger of a working agent: files, commands, tests, errors, ids; and its form in a prompt."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN_TESTS = 3
 _KEEPING = "modified renamed created deleted restored tests errors ids urls read commands mentioned".split()
 
 MAX_SOURCES = 8
-"""Message ids that an entry names: the first, and the newest after it."""
+"""The most message ids of an entry: the first, and the newest."""
 
 _CHANGES = "created modified renamed deleted".split()
 
@@ -27,7 +27,7 @@ LIMITS = {"errors": 40, "ids": 300, "urls": 60, "commands": 40, "mentioned": 100
 
 
 class Operation(StrEnum):
-    """What became of a file, seen from the beginning of the ledger."""
+    """What happened to a file, relative to the beginning of the ledger."""
 
     CREATED = "created"
     MODIFIED = "modified"
@@ -39,8 +39,8 @@ class Operation(StrEnum):
 class Origin(StrEnum):
     """What is known about a file before the ledger's first message.
 
-    ``SEEN``: it was there when it was first read or edited. ``TRACKED`` and ``NEW``: version control says so, which
-    outweighs everything else.
+    ``SEEN``: it existed when it was first read or edited. ``TRACKED`` and ``NEW``: version control says so, which takes
+    precedence over everything else.
     """
 
     UNKNOWN = "unknown"
@@ -50,24 +50,24 @@ class Origin(StrEnum):
 
 
 class _Entry(CheckedModel):
-    """Strict, because a ledger is stored."""
+    """Strict validation, because a ledger is stored."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class FileState(_Entry):
-    """A file, as the messages leave it.
+    """A file after these messages.
 
     Attributes:
-        path: as it was spelled first; relative to the working directory, or absolute.
-        operation: what became of it.
-        origin: whether it was there before.
-        exists: it is there now; changed: it differs from what it was before.
-        restored: it was set back on the way, so that older changes are gone.
-        undone: everything was set back last; if the file was there before, it is as it was, and `exists` and `changed`
-            only say what holds if it was not.
-        moved_from: the name that it had before, if it was renamed.
-        sources: ids of the messages that say so: the first and the newest.
+        path: as it was first written; relative to the working directory, or absolute.
+        operation: what happened to it.
+        origin: whether it existed before.
+        exists: whether it exists now; changed: whether it differs from its original state.
+        restored: whether it was reset in between, so that older changes are gone.
+        undone: whether everything was reset last. If the file existed before, it is as it was; `exists` and `changed`
+            then only say what holds if it did not.
+        moved_from: its previous name, if it was renamed.
+        sources: ids of the first and the newest messages about it.
     """
 
     path: str
@@ -92,14 +92,14 @@ class SweepKind(StrEnum):
 
 
 class Sweep(_Entry):
-    """One operation on many files, which also holds for files that only an older ledger knows.
+    """One operation on many files, including files that only an older ledger knows.
 
     Attributes:
-        kind: the files are removed, moved, set back to the committed state, removed if they were never committed, or
-            whatever a script does that only an older ledger knows.
+        kind: the files are removed, moved, reset to the committed state, removed if never committed, or affected by a
+            script that only an older ledger knows.
         pattern: a folder, a file, a name with wildcards, or the script; empty for everything.
-        target: where a folder moved.
-        source: id of the message that says so.
+        target: the destination of a moved folder.
+        source: id of the message that reports it.
     """
 
     kind: SweepKind
@@ -109,7 +109,7 @@ class Sweep(_Entry):
 
 
 class ScriptEffect(_Entry):
-    """What running a script does to a file: a verb such as ``edit``, its path, and the second path of a move."""
+    """The effect of running a script on a file: a verb such as ``edit``, its path, and the target of a move."""
 
     verb: str
     path: str
@@ -117,17 +117,17 @@ class ScriptEffect(_Entry):
 
 
 class Script(_Entry):
-    """A script or patch that was written, with what it does to files once it is run."""
+    """A script or patch that was written, with its effects on files when run."""
 
     path: str
     effects: tuple[ScriptEffect, ...]
 
 
 class Mention(_Entry):
-    """A literal string worth keeping, and the ids of the first and the newest messages that hold it.
+    """A literal string worth keeping, and the ids of the first and the newest messages that contain it.
 
     Attributes:
-        speaker: who brought it, where that was a tool, a page or an import.
+        speaker: who brought it, if it was a tool, a page or an import.
     """
 
     text: str
@@ -136,7 +136,7 @@ class Mention(_Entry):
 
 
 class TestRun(_Entry):
-    """The outcome of a test run: its counts as the runner wrote them, and the names of what failed."""
+    """The outcome of a test run: counts as the runner printed them, and the names of failed tests."""
 
     __test__ = False  # pytest, this is no test
 
@@ -146,13 +146,13 @@ class TestRun(_Entry):
 
 
 class Ledger(_Entry):
-    """What a span of messages did; oldest first throughout, JSON by ``model_dump_json``.
+    """What happened in a span of messages; lists are oldest first, ``model_dump_json`` gives JSON.
 
     Attributes:
-        files: never dropped, except those that were only read.
-        root: the working directory that relative paths start from, where it could be told.
-        sweeps: operations on folders and patterns; they matter when an older ledger is merged.
-        scripts: files that do something to other files when they are run.
+        files: never dropped, except files that were only read.
+        root: the working directory of relative paths, if known.
+        sweeps: operations on folders and patterns, needed when an older ledger is merged.
+        scripts: files that change other files when they are run.
         tests, errors, ids, urls, commands, mentioned: the newest of each; mentioned are paths named in prose.
     """
 
@@ -177,11 +177,11 @@ class _Group:
 
 
 def render(ledger: Ledger, *, max_tokens: int, count: TokenCounter) -> str:
-    """One line for each kind of entry, oldest first; paths, ids and names stand there literally.
+    """One line for each kind of entry, oldest first, with literal paths, ids and names.
 
-    What does not fit is left out, the oldest of a kind first, kind by kind: mentioned paths, commands, files that were
-    only read, addresses, ids, errors, tests, restored and deleted files, and last what was created,
-    renamed or modified.
+    What does not fit is left out, the oldest of a kind first, in this order of kinds: mentioned paths, commands, files
+    that were only read, addresses, ids, errors, tests, restored and deleted files, and finally created, renamed or
+    modified ones.
     """
     groups = _groups(ledger)
     kept: dict[str, str] = {}
@@ -230,7 +230,7 @@ def _speakers(mentions: Sequence[Mention]) -> list[str]:
 
 
 def _fitting(group: _Group, room: int, count: TokenCounter) -> str:
-    """The group's line with as many of its newest items as fit in so many tokens; empty if none does."""
+    """The group's line with as many of its newest items as fit the budget; empty if none does."""
     low, high = 0, len(group.items)
     if not high or room <= 0:
         return ""
@@ -250,7 +250,7 @@ def _line(group: _Group, newest: int) -> str:
 
 
 def _told(group: _Group, start: int) -> list[str]:
-    """The items from here on, the first of those of one speaker behind who that is."""
+    """The items from here on; the first of each speaker is introduced by their name."""
     told, before = [], ""
     for text, who in zip_longest(group.items[start:], group.speakers[start:], fillvalue=""):
         told.append(text if who == before else f"{who or 'said'}: {text}")

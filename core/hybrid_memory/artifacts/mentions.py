@@ -1,4 +1,4 @@
-"""Literal strings that later turns may ask for: ids, addresses, paths in prose, claims about files."""
+"""Literal strings that later turns may ask for: ids, addresses, paths in prose, statements about files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_PATH = 300
 """The longest path that is looked for in prose."""
 
 MAX_ID_CHARS = 60
-"""Longer names with a number behind them are no ids."""
+"""Longer names followed by a number are not ids."""
 
 _NO_ID = lazy(
     r"(?:(?:SHA|UTF|MD|U?INT|FLOAT|BASE|ISO|PY|HTTP|CP|RFC|ASCII|UCS|AES|RSA|GPT|PEP|WIN|LATIN|COMPLEX|BYTES|X|ARM|CRC"
@@ -63,7 +63,7 @@ _CLAIMED = {
 
 
 def occurs(name: str, text: str) -> bool:
-    """Whether a path or a file's name stands in a text, and not inside a longer one."""
+    """Whether a path or file name occurs in a text, not as a part of a longer one."""
     at = text.find(name) if name else -1
     while at >= 0:
         end = at + len(name)
@@ -130,7 +130,7 @@ def paths(text: str) -> Iterator[str]:
 
 
 def claims(text: str) -> Iterator[Effect]:
-    """What a message says was done to a file: ``Deleted a.py``, 已删除 a.py."""
+    """Statements in a message about what was done to a file: ``Deleted a.py``, 已删除 a.py."""
     for word, end in _occurrences(_CLAIMED, text):
         found = _CLAIM.match(text, end)
         if found and found[1].rsplit(".", 1)[-1].lower() in _FILE_TYPES:

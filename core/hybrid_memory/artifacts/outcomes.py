@@ -1,4 +1,4 @@
-"""What the result of an action says: success, exit code, errors, and how test runs ended."""
+"""Reads the result of an action: success, exit code, errors, and how test runs ended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_MESSAGE_CHARS = 120
 """How much of an error's message is kept."""
 
 MAX_COMPLAINTS = 100
-"""How many complaints of programs are looked at."""
+"""The most complaints of programs that are read."""
 
 _OBSERVED = lazy(
     r"\s*(?:<returncode>|<output|<warning>|<exit_?code|observation\b|execution result|\[file:|\[the command"
@@ -90,7 +90,7 @@ _BROKEN = lazy(
     r"|^(FAIL\s+\S+ \[(?:build|setup) failed\])|^[ \t]*● (Test suite failed to run)|^npm (?:ERR!|error) (code \w+)",
     re.MULTILINE,
 )
-"""What kept a test from running or broke it, beside tests that failed."""
+"""Errors that kept a test from running or broke it, in addition to failures."""
 _COUNTED = lazy(r"\b([1-9]\d*) errors?\b(?=.* in [\d.]+ ?s)|^FAILED \(.*?\berrors=(\d+)", re.MULTILINE)
 _RUNNERS = (
     (" in ", _PYTEST, "{}"),
@@ -103,18 +103,18 @@ _RUNNERS = (
 
 
 class Outcome(NamedTuple):
-    """The result of an action: its text, and the exit code if it is told."""
+    """The result of an action: its text, and the exit code if known."""
 
     text: str
     exit_code: int | None
 
     def complaints(self) -> list[str]:
-        """The lines in which a shell or its tools say what they could not do."""
+        """The lines in which a shell or its tools report what they could not do."""
         return _COMPLAINT.findall(self.text)[:MAX_COMPLAINTS]
 
 
 def is_observation(text: str) -> bool:
-    """Whether a user's message has one of the forms in which agents hand over the output of a command."""
+    """Whether a user's message has a form in which agents pass on the output of a command."""
     return _OBSERVED.match(text) is not None
 
 
@@ -131,7 +131,7 @@ def refused(result: Outcome) -> bool:
 
 
 def possible(effects: Sequence[Effect], result: Outcome, *, alone: bool) -> list[Effect]:
-    """The effects of a shell command that its result does not rule out; ``alone``: it called one program only."""
+    """The effects of a shell command that its result does not rule out; ``alone`` if it called only one program."""
     complaints = result.complaints()
     if any(_SYNTAX.search(line) for line in complaints):
         return []
@@ -210,7 +210,7 @@ def verdicts(text: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def broken(text: str) -> list[str]:
-    """The errors of test runs in an output: each that is named, or how many there were."""
+    """The errors of test runs in an output: each by name, or their number."""
     if not any(hint in text for hint in ("ERR", "error", "panic", "FAIL", ".go:", "●")):
         return []
     named = [next(group for group in groups if group).strip() for groups in _BROKEN.findall(text)]

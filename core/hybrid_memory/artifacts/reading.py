@@ -1,4 +1,4 @@
-"""From messages to a ledger of what they did, alone or after those of an older ledger."""
+"""Reads messages into a ledger, alone or as a continuation of an older ledger."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hybrid_memory.log.origin import MARKED
 from hybrid_memory.text.voices import speaker
 
 MAX_SCANNED_CHARS = 60_000
-"""What is read of one message: so much from both ends."""
+"""How much of a message is read, at both ends."""
 
 MAX_COMMAND_CHARS = 160
 """How much of a command is kept."""
@@ -30,9 +30,9 @@ _SCRIPT_NAME = re.compile(r"\.(?:py|sh|bash|patch|diff)$")
 
 
 def read_ledger(messages: Sequence[Message], *, runs_fences: bool = False) -> Ledger:
-    """What these messages did; an action without a result in them is taken to have succeeded.
+    """The ledger of these messages; an action without a result in them counts as successful.
 
-    ``runs_fences`` says that earlier messages showed that a command in a code fence is run.
+    ``runs_fences`` says that commands in code fences were run in earlier messages.
     """
     reader = _Reader()
     reader.runs_fences = runs_fences
@@ -124,7 +124,7 @@ class _Reader:
         self.outputs.append(text)
 
     def _answered(self, call: str | None) -> Action | None:
-        """The pending action that a result belongs to: by its id, or else the oldest."""
+        """The pending action that a result belongs to: the one with its id, or else the oldest."""
         for action in self.pending:
             if call is None or action.call is None or action.call == call:
                 self.pending.remove(action)
@@ -138,7 +138,7 @@ class _Reader:
         self.pending = []
 
     def _conclude(self, action: Action, result: Outcome | None) -> None:
-        """Let happen what an action asked for, as far as its result does not say otherwise."""
+        """Apply the effects of an action, unless its result rules them out."""
         if action.command is None:
             if result is None or not refused(result):
                 self._apply(action.effects, action.source)
@@ -158,7 +158,7 @@ class _Reader:
         self._apply(effects, source)
 
     def _follow(self, result: Outcome) -> None:
-        """Learn from a result where commands run, and which file is open."""
+        """Learn from a result where commands run and which file is open."""
         if "[File: " in result.text and (found := _SHOWN_FILE.search(result.text)):
             self.open_file = found[1]
         if "urrent" in result.text and (found := _FOLDER.search(result.text)):
@@ -168,7 +168,7 @@ class _Reader:
             self.shell.folder = ""
 
     def _infer_root(self, effects: Iterable[Effect], output: str) -> None:
-        """Where relative paths start, if the output shows the full name of a file that the command named."""
+        """Infer the root of relative paths if the output shows the full name of a file in the command."""
         if self.book.root is not None or "File" not in output:
             return
         relative = ["/" + effect.path for effect in effects if not effect.path.startswith("/")]
@@ -211,9 +211,9 @@ class _Reader:
         )
 
     def _was_shown(self, effect: Effect) -> bool:
-        """Whether an earlier output names this file, so that it was there before it was written.
+        """Whether an earlier output names this file, so that it existed before it was written.
 
-        A bare name in a listing can be in any folder, so it counts only for a file that something is appended to.
+        A bare name in a listing may be in any folder, so it only counts for a file that is appended to.
         """
         path = effect.path
         if "/" in path or effect.verb == "append":
@@ -232,7 +232,7 @@ def _shown_state(command: str, output: str) -> Iterable[Effect]:
 
 
 def _speaker(message: Message) -> str:
-    """Who brought what a tool, a page or an import says; nothing of an output that an agent hands on as its user."""
+    """The source of what a tool, a page or an import says; none for output that an agent passes on as its user."""
     origin = message.spoken_by
     return speaker(origin, message.speaker, "") if origin in MARKED else ""
 
@@ -250,12 +250,12 @@ def _short(command: str) -> str:
 
 
 def read_on(older: Ledger, messages: Sequence[Message]) -> Ledger:
-    """What these messages did, after those of the older ledger; to be merged with it."""
+    """The ledger of these messages, read as a continuation of the older one; merge it with that."""
     return read_ledger(messages, runs_fences=bool(older.commands))
 
 
 def changed_since(older: Ledger, messages: Sequence[Message]) -> Ledger:
-    """The files that these messages changed, as they are now that the older ledger's history is counted in."""
+    """The files that these messages changed, in their current state, considering the older ledger."""
     newer = read_on(older, messages)
     if all(file.operation is Operation.READ for file in newer.files):
         return Ledger()

@@ -1,4 +1,4 @@
-"""What Python code, patches, diffs and version-control status say about files, as far as their text tells."""
+"""The effects of Python code, patches, diffs and version-control output on files, as far as their text shows."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _HINT = re.compile(r"^\s+\(use ")
 
 
 def python_effects(code: str) -> list[Effect]:
-    """Writes, deletions and moves with literal paths, in the order of the text; code that does not parse has none."""
+    """Writes, deletions and moves with literal paths, in order; none for code that does not parse."""
     if len(code) > MAX_SCRIPT_CHARS or not _HINTS.search(code):
         return []
     try:
@@ -99,7 +99,7 @@ class _Reader:
             self.names[node.target.id] = paths
 
     def _paths(self, node: ast.expr | None) -> list[str]:
-        """The literal strings that an expression can stand for."""
+        """The literal strings that an expression may evaluate to."""
         found: list[str] = []
         match node:
             case ast.Constant(value=str(text)):
@@ -194,7 +194,7 @@ def is_patch(text: str) -> bool:
 
 
 def patch_effects(text: str) -> Iterator[Effect]:
-    """What applying a patch does: unified and git diffs, and the ``*** Begin Patch`` envelope."""
+    """The effects of applying a patch: unified and git diffs, and the ``*** Begin Patch`` envelope."""
     if "*** Begin Patch" in text:
         yield from _envelope_effects(text)
         return
@@ -204,7 +204,7 @@ def patch_effects(text: str) -> Iterator[Effect]:
 
 
 def diff_effects(text: str) -> Iterator[Effect]:
-    """What a diff that version control printed says about files: ``tracked``, ``new``, ``gone`` or ``move``."""
+    """What a diff printed by version control says about files: ``tracked``, ``new``, ``gone`` or ``move``."""
     lines = text.splitlines()
     for number, line in enumerate(lines):
         if found := _GIT.match(line):
@@ -216,7 +216,7 @@ def diff_effects(text: str) -> Iterator[Effect]:
 
 
 def status_effects(text: str) -> Iterator[Effect]:
-    """What ``git status`` says, in its long and its short form."""
+    """What ``git status`` says, in its long and short formats."""
     untracked = False
     for line in text.splitlines():
         if found := _LONG_STATUS.match(line):

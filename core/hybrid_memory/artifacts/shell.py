@@ -1,4 +1,4 @@
-"""Shell command lines as simple commands: words, redirections, here-documents; and which of the words are files."""
+"""Parses shell command lines into simple commands: words, redirections, here-documents; finds words that are files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 MAX_COMMAND_CHARS = 200_000
-"""What is read of one command line."""
+"""How much of a command line is read."""
 
 _SPACE = re.compile(r"(?:[ \t\r]|\\\n)+")
 _REDIRECT = re.compile(r"(?:\d*|&)(<<<|<<-|<<|>>|>\||>&|<&|>|<)")
@@ -20,7 +20,7 @@ _UNESCAPE = re.compile(r"\\([\"\\$`\n])")
 _PARENTHESES = re.compile(r"[()]")
 
 MAX_PATH_CHARS = 1000
-"""Longer words are no paths."""
+"""Longer words are not paths."""
 
 _PATH = re.compile(r"(?=.*[./\w])[^\s$`*?\[\]{}<>|;&\"'()=,^!\\]+")
 
@@ -31,7 +31,7 @@ class SimpleCommand:
 
     Attributes:
         words: unquoted; empty for a bare redirection.
-        operator: what stands before it: ``&&``, ``||``, ``|``, ``;``, ``(``, ``)``, or nothing.
+        operator: the operator before it: ``&&``, ``||``, ``|``, ``;``, ``(``, ``)``, or nothing.
         redirects: operator and target, in order; stdin: the here-document or here-string.
     """
 
@@ -42,7 +42,7 @@ class SimpleCommand:
 
 
 def parse(command: str) -> list[SimpleCommand]:
-    """The simple commands of a command line, in order; anything that is no shell is read as words."""
+    """The simple commands of a command line, in order; text that is not shell syntax is read as words."""
     return _Lexer(command[:MAX_COMMAND_CHARS].replace("\r\n", "\n")).run()
 
 
@@ -151,7 +151,7 @@ class _Lexer:
 
 
 def is_file(path: str) -> bool:
-    """Whether a word can be a path: no option, device, number, address or wildcard."""
+    """Whether a word can be a path: not an option, device, number, address or wildcard."""
     return (
         len(path) < MAX_PATH_CHARS
         and not path.startswith(("/dev/", "-", "&"))
@@ -162,12 +162,12 @@ def is_file(path: str) -> bool:
 
 
 def values(words: list[str], options: tuple[str, ...]) -> list[str]:
-    """What follows each of these options."""
+    """The values of these options."""
     return [words[n + 1] for n, word in enumerate(words[:-1]) if word in options]
 
 
 def after_script(words: list[str]) -> list[str]:
-    """The operands behind the script or pattern of sed, perl, awk and grep."""
+    """The operands after the script or pattern of sed, perl, awk and grep."""
     operands: list[str] = []
     scripted = False
     skip = False

@@ -1,4 +1,4 @@
-"""L1, working context: labelled texts of limited size, and how their events are read and forgotten."""
+"""L1, working context: labelled texts of limited size, how their events are read, and how they are forgotten."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.validation import shown
 
 MAX_CHARS = 2000
-"""Of a block, where nothing else was said."""
+"""The default limit of a block."""
 
 MOST_CHARS = 100_000
 
@@ -29,21 +29,21 @@ _LABEL = re.compile(r"[\w.-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A labelled text that always stands in the prompt, as it is after a change or was then.
+    """A labelled text that is always in the prompt; as it is now, or as it was after a change.
 
     Attributes:
         label: letters, digits, ``_``, ``.`` and ``-``, at most 64.
         value: the text; never longer than ``max_chars``.
-        description: for the model: what belongs into it.
-        read_only: only `BlockHandle.put` changes it, not the model.
-        revision: number of the change that made it so, from 1.
-        change: what that was: put, append, replace, rethink, undo, attach or remove.
-        at: when it was; author: who did it, in a shared space.
-        sources: ids of the messages in which the model asked for it.
-        origin: whose words its text is, the lowest of those who wrote at it; only what operator and user wrote stands
-            in a system message.
-        space: the shared space that it lives in; None where it is the owner's alone.
-        removed: whether it is gone since this change.
+        description: tells the model what belongs into it.
+        read_only: whether only `BlockHandle.put`, not the model, can change it.
+        revision: the number of its last change, from 1.
+        change: the kind of that change: put, append, replace, rethink, undo, attach or remove.
+        at: when it was changed; author: by whom, in a shared space.
+        sources: ids of the messages in which the model requested it.
+        origin: the lowest origin of those who wrote its text; only text by operator and user goes into a system
+            message.
+        space: the shared space that it is attached from; None if it is the owner's own.
+        removed: whether this change removed it.
     """
 
     label: str
@@ -65,7 +65,7 @@ class Block:
 
     @property
     def written(self) -> str:
-        """As a model sees it that may edit it: how full it is, what belongs into it, and the text."""
+        """The block as shown to a model that may edit it: how full it is, its description, and the text."""
         marks = ", read-only" if self.read_only else ""
         head = f"({len(self.value)} of {self.max_chars} characters{marks}) {self.description}".rstrip()
         return f"{head}\n{self.value}" if self.value else head
@@ -84,7 +84,7 @@ class Block:
 
 
 def checked_label(label: Any) -> str:
-    """The label; raises `InvalidInputError` if it is none."""
+    """The label; raises `InvalidInputError` if it is invalid."""
     if not isinstance(label, str) or not _LABEL.fullmatch(label):
         raise InvalidInputError(f"a block's label has 1 to 64 letters, digits, '_', '.' or '-', got {shown(label)}")
     return label
@@ -95,9 +95,9 @@ class Edit:
     """A change of a block's text; exactly one of ``append``, ``old`` and ``value`` is given.
 
     Attributes:
-        append: goes on a new line at its end.
-        old, new: the one place where ``old`` stands becomes ``new``.
-        value: the whole text anew.
+        append: text to add on a new line at the end.
+        old, new: replaces the only occurrence of ``old`` by ``new``.
+        value: replaces the whole text.
     """
 
     append: str | None = None
@@ -107,15 +107,15 @@ class Edit:
 
     @property
     def change(self) -> str:
-        """Its name."""
+        """The name of the change."""
         return "append" if self.append is not None else "replace" if self.old is not None else "rethink"
 
     def origin(self, block: Block, editor: Origin) -> Origin:
-        """Whose words the text is once this editor has made the change: theirs, beside what stays of others."""
+        """The origin of the text after this edit: the editor's, or a lower one of text that remains."""
         return editor if self.value is not None or not block.value else lowest((block.origin, editor))
 
     def applied(self, block: Block) -> str:
-        """The new text; raises `InvalidInputError` where this block does not admit the edit."""
+        """The new text; raises `InvalidInputError` if the edit is not possible on this block."""
         if block.read_only:
             raise InvalidInputError(f"the block {block.label!r} is read-only")
         if self.append is not None:
@@ -141,7 +141,7 @@ class Edit:
 
 
 def checked_length(label: str, text: str, max_chars: int) -> str:
-    """The text, if it fits; raises `InvalidInputError`."""
+    """The text; raises `InvalidInputError` if it is too long."""
     if len(text) > max_chars:
         raise InvalidInputError(
             f"the block {label!r} would have {len(text)} of {max_chars} characters: shorten what it says first, or "
@@ -152,7 +152,7 @@ def checked_length(label: str, text: str, max_chars: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A block after one change; ``call`` made the change idempotent, ``base`` is the revision whose text it has."""
+    """A block after one change; ``call`` makes the change idempotent, ``base`` is the revision with the same text."""
 
     block: Block
     call: str = ""
@@ -171,7 +171,7 @@ class KeptBlocks:
     histories: Mapping[str, tuple[Revision, ...]] = field(default_factory=dict)
 
     def after(self, events: Iterable[Event]) -> KeptBlocks:
-        """What stands after these, which follow by position."""
+        """The blocks after these events, which follow by position."""
         position, fresh = self.position, dict[str, list[Revision]]()
         for event in events:
             position = event.position
@@ -182,22 +182,22 @@ class KeptBlocks:
         return KeptBlocks(position, {**self.histories, **added})
 
     def number(self, label: str) -> int:
-        """Of the last change of this label; 0 before the first."""
+        """The number of the last change of this label; 0 before the first."""
         history = self.histories.get(label, ())
         return history[-1].block.revision if history else 0
 
     def get(self, label: str) -> Block | None:
-        """The block as it stands, if there is one."""
+        """The current block, if it exists."""
         history = self.histories.get(label, ())
         return None if not history or history[-1].block.removed else history[-1].block
 
     @property
     def standing(self) -> dict[str, Block]:
-        """The blocks that there are, by label, in the order in which they were first put."""
+        """The existing blocks by label, in the order in which they were first put."""
         return {label: block for label in self.histories if (block := self.get(label)) is not None}
 
     def before(self, label: str) -> Revision | None:
-        """What an undo of this label leads back to; None if there is nothing before."""
+        """The revision that an undo of this label restores; None if there is nothing to undo."""
         by_number = {revision.block.revision: revision for revision in self.histories.get(label, ())}
         if not by_number:
             return None
@@ -229,7 +229,7 @@ def revision(event: Event) -> Revision:
 
 
 def _origin(event: Event) -> Origin:
-    """Whose words the block is; version 0.9 did not say, and let models edit what applications had put."""
+    """The origin of the block's text; version 0.9 did not record it, and let models edit what applications had put."""
     if (stated := event.payload.get("origin")) is not None:
         return Origin(stated)
     if event.author:
@@ -238,7 +238,7 @@ def _origin(event: Event) -> Origin:
 
 
 def payload(made: Revision) -> dict[str, Any]:
-    """What the event says; `revision` reads it."""
+    """The payload of the event; `revision` reads it."""
     block = made.block
     values: dict[str, Any] = {
         "label": block.label,
@@ -262,7 +262,7 @@ def payload(made: Revision) -> dict[str, Any]:
 
 
 class BlocksProjection(FoldedProjection[KeptBlocks]):
-    """The blocks of each owner; lines go that came from what is destroyed, from a block and from all its history."""
+    """The blocks of each owner. Lines that came from erased turns are removed from a block and all its history."""
 
     kinds = frozenset({EventKind.BLOCK})
     repeats = kinds
@@ -274,9 +274,9 @@ class BlocksProjection(FoldedProjection[KeptBlocks]):
         return revision(event)
 
     async def forget(self, run: Runner, services: Services, erasure: Erasure) -> None:
-        """All blocks of a user, or the lines that came from the turns, from their author, are older, or have the words.
+        """Mark all blocks of a user, or lines that came from the turns, are by their author, older, or have the words.
 
-        A line goes from the whole history of its block, which is looked at anew whenever a change was added.
+        A line is removed from the whole history of its block, which is checked again whenever a change is added.
         """
         await super().forget(run, services, erasure)
         if not erasure.everything:
@@ -308,9 +308,9 @@ def rewritten(changes: Sequence[Event], erasure: Erasure) -> dict[int, dict[str,
 
 
 def _banned(events: Iterable[Event], gone: Collection[int], old: Collection[int], words: str) -> set[str]:
-    """The lines that go, of one label's changes: what a change put there that goes, and what was made of it later.
+    """The lines to remove from the changes of one label: those added by affected changes, and later versions of them.
 
-    Of old changes what they put there, though not what replaced it since.
+    Of old changes, the lines they added, but not what replaced these since.
     """
     late: set[str] = set()
     banned: set[str] = set()

@@ -1,4 +1,4 @@
-"""Blocks of working context: read, changed by compare-and-set, undone."""
+"""Blocks of working context: reading, compare-and-set changes, undo."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from hybrid_memory.store.view import in_view, present
 from hybrid_memory.validation import checked_count, checked_text, shown
 
 MOST_DESCRIBED = 2000
-"""Characters of a description."""
+"""The longest description."""
 
 RACES = 100
-"""Changes that others may make while one is being made, before we say so."""
+"""How many changes by others may interfere before the call fails."""
 
 Change = Callable[[KeptBlocks], Revision | None]
-"""Given what stands: the block as it is to be, its revision not yet numbered; None to change nothing."""
+"""Given the current block: the new one, not numbered yet; None to change nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """Whose blocks a verb works on, and the user and agent who ask; ``attached`` is the space, seen from them."""
+    """The owner of the blocks, and the user and agent who call; ``attached`` is the space, as they see it."""
 
     services: Services
     scope: Scope
@@ -52,12 +52,12 @@ class Owned:
     attached: str | None = None
 
     def seen(self, block: Block) -> Block:
-        """The block as it is seen from where it is attached."""
+        """The block as seen from where it is attached."""
         return block if self.attached is None else replace(block, space=self.attached)
 
 
 async def blocks(run: Runner, owned: Owned) -> dict[str, Block]:
-    """The blocks that there are, with what the spaces of those attached say now, where they may be read."""
+    """The existing blocks; attached ones with the current text of their space, if it is readable."""
     shown_here = {}
     for label, block in (await kept_blocks(run, owned.services, owned.scope)).standing.items():
         if block.space is None:
@@ -73,7 +73,7 @@ async def blocks(run: Runner, owned: Owned) -> dict[str, Block]:
 
 
 async def home(run: Runner, owned: Owned, label: str, verb: str, needed: Right = Right.WRITE) -> Owned:
-    """Where the block lives: with the owner, or in the space that it is attached from."""
+    """The owner of the block: its own, or the space that it is attached from."""
     block = (await kept_blocks(run, owned.services, owned.scope)).get(checked_label(label))
     if block is None or block.space is None:
         return owned
@@ -84,17 +84,17 @@ async def home(run: Runner, owned: Owned, label: str, verb: str, needed: Right =
 
 
 async def kept_blocks(run: Runner, services: Services, scope: Scope) -> KeptBlocks:
-    """The owner's blocks as this handle sees them."""
+    """The owner's blocks as this view shows them."""
     return await services.state(BlocksProjection).seen(run, await in_view(run, services, scope))
 
 
 async def _all_blocks(run: Runner, services: Services, scope: Scope) -> KeptBlocks:
-    """The owner's blocks with what a rollback hides."""
+    """The owner's blocks, including what a rollback hides."""
     return await services.state(BlocksProjection).read(run, services, scope)
 
 
 async def put(run: Runner, services: Services, scope: Scope, block: Block) -> Block:
-    """Set a block, also one that is read-only; raises `InvalidInputError`."""
+    """Set a block, even if it is read-only; raises `InvalidInputError`."""
     wanted = _put(services, block, services.speaks)
 
     def change(kept: KeptBlocks) -> Revision:
@@ -116,10 +116,10 @@ async def edit(
     sources: tuple[str, ...],
     origin: Origin = Origin.OPERATOR,
 ) -> Block:
-    """Change the text of a block, in the words of this origin.
+    """Change the text of a block, in words of this origin.
 
-    An append goes onto what others wrote meanwhile, a replacement too, where its place is still there. What is written
-    anew must follow from the revision that was ``seen``.
+    Concurrent edits are merged: appends always, replacements if their place still exists. A new value must be based on
+    the revision that was ``seen``.
     """
     wanted = _checked(services, wanted)
     _check_known(seen, call, sources)
@@ -143,7 +143,7 @@ async def edit(
 async def editor(
     run: Runner, owned: Owned, origin: Origin | str | None, sources: Sequence[str], *, followed: bool
 ) -> Origin:
-    """Whose words an edit brings, as its caller says, and no higher than those of the messages that it follows from."""
+    """The origin of an edit: what the caller states, but no higher than the messages it is based on."""
     if origin is None:
         origin = Origin.ASSISTANT if followed or sources else Origin.OPERATOR
     elif origin not in tuple(Origin):
@@ -154,7 +154,7 @@ async def editor(
 
 
 async def undo(run: Runner, services: Services, scope: Scope, label: str) -> Block:
-    """Take the last change back that still counts; raises `InvalidInputError` if there is none."""
+    """Undo the last effective change; raises `InvalidInputError` if there is none."""
 
     def change(kept: KeptBlocks) -> Revision:
         before = kept.before(checked_label(label))
@@ -166,7 +166,7 @@ async def undo(run: Runner, services: Services, scope: Scope, label: str) -> Blo
 
 
 async def attach(run: Runner, owned: Owned, label: str, space: str) -> Block:
-    """Let the block of this label be the one in the space, which is given back."""
+    """Attach the space's block with this label, and return it."""
     (home,) = await sharing.reached(run, owned.services, owned.principal, [space], "attach_block")
     block = _existing(await kept_blocks(run, owned.services, home), label)
     _refuse_attached(block)
@@ -182,7 +182,7 @@ async def attach(run: Runner, owned: Owned, label: str, space: str) -> Block:
 
 
 async def remove(run: Runner, services: Services, scope: Scope, label: str) -> Block:
-    """Take a block out of the prompt; its history stays."""
+    """Remove a block from the prompt; its history remains."""
 
     def change(kept: KeptBlocks) -> Revision:
         return Revision(replace(_existing(kept, label), change="remove", removed=True, sources=()))
@@ -191,7 +191,7 @@ async def remove(run: Runner, services: Services, scope: Scope, label: str) -> B
 
 
 def history(kept: KeptBlocks, label: str) -> list[Block]:
-    """The block after each of its changes, oldest first; raises `InvalidInputError` if there never was one."""
+    """The block after each of its changes, oldest first; raises `InvalidInputError` if it never existed."""
     if checked_label(label) not in kept.histories:
         raise InvalidInputError(_missing(kept, label))
     return [made.block for made in kept.histories[label]]
@@ -226,7 +226,7 @@ def _draft(services: Services, made: Revision) -> Draft:
 
 
 async def begin(run: Runner, services: Services, scope: Scope, blocks: Sequence[Block]) -> None:
-    """Give an owner who never had a block these, all or none of them; to others nothing."""
+    """Give these blocks, all or none, to an owner who never had any; otherwise do nothing."""
     present(services)
     wanted = [_put(services, block, services.speaks) for block in blocks]
     if not wanted or (await _all_blocks(run, services, scope)).histories:
@@ -237,11 +237,11 @@ async def begin(run: Runner, services: Services, scope: Scope, blocks: Sequence[
 
 
 def _put(services: Services, block: Block, origin: Origin) -> Block:
-    """The block as the application wants it, checked."""
+    """The validated block that the application requests."""
     label = checked_label(block.label)
     described = stored_text(services, checked_text("description", block.description))
     if len(described) > MOST_DESCRIBED:
-        raise InvalidInputError(f"the description has {len(described)} of {MOST_DESCRIBED} characters")
+        raise InvalidInputError(f"a description has at most {MOST_DESCRIBED} characters, got {len(described)}")
     if isinstance(block.max_chars, bool) or checked_count("max_chars", block.max_chars, least=1) > MOST_CHARS:
         raise InvalidInputError(f"max_chars must lie in 1 to {MOST_CHARS}, got {shown(block.max_chars)}")
     if not isinstance(block.read_only, bool):
@@ -251,7 +251,7 @@ def _put(services: Services, block: Block, origin: Origin) -> Block:
 
 
 def _check_known(seen: Any, call: Any, sources: tuple[Any, ...]) -> None:
-    """Refuse what the caller cannot know of the edit."""
+    """Reject an edit that needs knowledge its caller cannot have."""
     if seen is not None and (isinstance(seen, bool) or not isinstance(seen, int)):
         raise InvalidInputError(f"revision must be a block's revision, got {shown(seen)}")
     for name, value in [("id", call), *(("source", source) for source in sources)]:
@@ -260,7 +260,7 @@ def _check_known(seen: Any, call: Any, sources: tuple[Any, ...]) -> None:
 
 
 def _refuse_attached(block: Block | None) -> None:
-    """Two memories away nobody would see an edit."""
+    """Refuse to attach an attached block: across two memories nobody would see an edit."""
     if block is not None and block.space is not None:
         raise InvalidInputError(
             f"the block {block.label!r} is attached there from the space {block.space!r}: attach it from that one"

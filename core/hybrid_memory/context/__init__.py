@@ -1,1 +1,1 @@
-"""What a model is shown of a conversation: its queue, the plan of a prompt, compaction, summaries, offloading."""
+"""What a model sees of a conversation: its queue, the plan of a prompt, compaction, summaries, offloading."""

@@ -1,7 +1,7 @@
-"""``assemble``: the prompt for the next call of a model, within a token budget.
+"""``assemble``: the prompt for a model's next call, within a token budget.
 
-Each round loads the session, recalls what belongs to the question, plans a prompt of both, and, where that does not
-fit, compacts the oldest turns and begins again.
+Each round loads the session, recalls memories for the question and plans a prompt; if that does not fit, it compacts
+the oldest turns and starts again.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from hybrid_memory.store.view import HIDING, in_view, present
 from hybrid_memory.store.view import View as LogView
 
 COMPACTIONS = 2
-"""In one call, before what does not fit is left out of the prompt."""
+"""The most compactions in one call, before content that does not fit is left out of the prompt."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A prompt, and whether turns are to be compacted or summarised anew once its caller has it."""
+    """A prompt, and whether turns should be compacted or summarised again after the caller has received it."""
 
     context: Context
     behind: bool = False
@@ -66,19 +66,19 @@ def _lays_out(span: Span, made: Assembled) -> None:
 
 @traced("assemble", _asks, _lays_out)
 async def assemble(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> Assembled:
-    """The prompt; compacts older turns first if a trigger asks for it, or if they no longer fit.
+    """The prompt; compacts older turns first if a trigger requires it, or if they no longer fit.
 
-    In a view of the past, or read-only, it shows what was compacted by then; so it does where nothing can be written.
+    In a view of the past, when read-only, or when nothing can be written, it shows what was compacted by then.
 
     Raises:
-        InvalidInputError: there is no question: none was given and the user has said nothing yet.
+        InvalidInputError: there is no question: none was given, and the user has said nothing yet.
     """
     try:
         return await _assembled(run, services, scope, request)
     except StoreUnavailableError as error:
         if services.read_only:
             raise
-        _log.warning("%s; the prompt is laid out without writing anything", error)
+        _log.warning("%s; the prompt is made without writing anything", error)
         reading = replace(services, log=ReadOnlyLog(services.log), read_only=True)
         made = await _assembled(run, reading, scope, request)
         return replace(made, context=replace(made.context, unwritten=str(error)))
@@ -115,7 +115,7 @@ async def _assembled(run: Runner, services: Services, scope: Scope, request: Pro
 
 
 async def _needed(run: Runner, services: LogView, session: Session, seen: PromptView, made: PromptPlan) -> Due:
-    """What is due for the session as the log has it: the host may show less of it."""
+    """What is due for the session as the log has it; the host may show less."""
     whole = seen
     if seen.session is not session:
         host = replace(seen.request.host, among=None)
@@ -124,11 +124,11 @@ async def _needed(run: Runner, services: LogView, session: Session, seen: Prompt
 
 
 async def compact_ahead(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> bool:
-    """Compact now what the next prompt would have to, if it has a round like the last ones; False amid a round.
+    """Compact now what the next prompt would have to, assuming a round like the last ones; False during a round.
 
-    With paging only what does not fit is compacted, and the model is asked about what was compacted without it.
+    With paging, only what does not fit is compacted, and the model is asked about earlier compactions made without it.
 
-    Between a question and its answer nothing is compacted, so that all prompts of a round begin alike.
+    Nothing is compacted between a question and its answer, so that all prompts of a round begin alike.
     """
     services = await paged(run, await in_view(run, present(services), scope), request)
     request = replace(request, query="?", host=replace(request.host, among=None), k=0)
@@ -151,13 +151,13 @@ def _answered(session: Session) -> bool:
 
 
 def _reported(services: Services, seen: PromptView, made: PromptPlan, hits: Sequence[Hit]) -> Context:
-    """The prompt; warns, once for each budget, if that is too small for what the caller put into it."""
+    """The prompt; warns once per budget if it is too small for the caller's own parts."""
     context = context_of(seen, made, hits, services.config.compaction)
     key = seen.session.scope, seen.request.max_tokens
     if context.tokens > seen.request.max_tokens and not services.state(QueueProjection).warned.get(key):
         services.state(QueueProjection).warned.put(key, True)
         _log.warning(
-            "max_tokens=%d is too little: system prompt and tools take %d, the prompt %d; older turns, summary and "
+            "max_tokens=%d is too small: system prompt and tools take %d, the prompt %d; older turns, summary and "
             "memories were left out as far as needed",
             seen.request.max_tokens, seen.own, context.tokens,
         )  # fmt: skip
@@ -167,9 +167,9 @@ def _reported(services: Services, seen: PromptView, made: PromptPlan, hits: Sequ
 async def _keep_note(
     run: Runner, services: Services, session: Session, seen: PromptView, made: PromptPlan, *, began: float
 ) -> None:
-    """Write down what was shown with the turn, so that later prompts show it in the same place, and what it took.
+    """Record what was shown with the turn, and its tokens, so that later prompts show it in the same place.
 
-    Not if something was forgotten meanwhile: then it is recalled anew.
+    Not if something was forgotten in the meantime: then memories are recalled again.
     """
     turn = seen.question_id
     draft = services.draft(

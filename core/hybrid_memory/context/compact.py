@@ -1,4 +1,4 @@
-"""Compaction: the oldest turns of a session go into its summary, and the cursor moves past them in one write."""
+"""Compaction: moves the oldest turns of a session into its summary, and the cursor past them, in one write."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ from hybrid_memory.validation import checked_count
 
 MAX_STRETCHES = 64
 JOIN_TRIES = 4
-"""Each state holds its stretches: beyond so many, the oldest are joined at each compaction."""
+"""A state stores all its stretches: beyond this many, each compaction merges the oldest ones."""
 
 RACES = 8
-"""Times that another process may be faster before we say so."""
+"""How often another process may be faster before the call fails."""
 
 STANDING = 3
-"""The summary keeps this many times the lines that a prompt has room for, so that what is crowded out can return."""
+"""The summary keeps this many times the lines that fit into a prompt, so that displaced lines can return."""
 
 FRESH_RATIO = 0.3
-"""The lines for a span take this share of its tokens at most, and `LEAST_FRESH` at least."""
+"""The lines for a span take at most this share of its tokens, but may always take `LEAST_FRESH`."""
 
 LEAST_FRESH = 120
 
 LEAST_SHOWN = 50
 
 LEDGER_TOKENS = 20_000
-"""Of the ledger when it is checked for what survived; a prompt shows what fits."""
+"""Tokens of the ledger when checking what survived; a prompt shows what fits."""
 
 ATTEMPTS = 3
-"""Times that a model is asked about a span before its deterministic summary stays."""
+"""How often a model is asked about a span before its deterministic summary becomes final."""
 
 
 async def compact(
@@ -61,7 +61,7 @@ async def compact(
     """Compact all but the newest rounds.
 
     Raises:
-        InvalidInputError: no such strategy, or a ``keep`` below 1.
+        InvalidInputError: the strategy does not exist, or ``keep`` is below 1.
     """
     services = await in_view(run, present(services), scope)
     # To look for a name among installed packages reads files.
@@ -89,7 +89,7 @@ async def compact(
 
 
 async def summary(run: Runner, services: Services, scope: Scope) -> Summary:
-    """What stands for the turns before the queue."""
+    """The summary of the turns before the queue."""
     await run.call(services.count, "")
     services = await in_view(run, services, scope)
     state = await sessions.state_of(run, services, scope)
@@ -132,10 +132,10 @@ async def compact_units(
     strategy: Strategy | None = None,
     ask: bool = True,
 ) -> bool:
-    """Compact the oldest ``count`` units of the queue; False if another process was faster, and nothing was changed.
+    """Compact the oldest ``count`` units of the queue; False if another process was faster, and nothing changed.
 
-    ``max_tokens`` is the budget of the prompts that the summary is for. With a count of 0 only a span that the model
-    failed on before is tried again. Without ``ask`` no model is asked now; `retries` then says that one is to be.
+    ``max_tokens`` is the budget of the prompts that the summary is for. A count of 0 only retries a span on which the
+    model failed before. Without ``ask``, no model is called now; `retries` then says that one should be.
     """
     way = strategy or resolve_strategy(services.config.compaction.strategy)
     old = session.state
@@ -162,9 +162,9 @@ async def compact_units(
 
 
 def compactable(units: Sequence[Unit], count: int) -> tuple[Sequence[Unit], Sequence[Unit]]:
-    """The oldest ``count`` units and the rest; with what the cursor passes: an orphan may stand inside an exchange.
+    """The oldest ``count`` units, the rest, and what the cursor passes: an orphan may be inside an exchange.
 
-    Fewer where the cursor would pass what must stay: the last turn of the user, or all that a model sees.
+    Fewer if the cursor would pass what must stay: the user's last turn, or everything that a model sees.
     """
     question = next((row for row in reversed(range(len(units))) if units[row].opens), -1)
     newest = next((row for row in reversed(range(len(units))) if units[row].shown), -1)
@@ -176,7 +176,7 @@ def compactable(units: Sequence[Unit], count: int) -> tuple[Sequence[Unit], Sequ
 
 
 def _passed(units: Sequence[Unit], count: int) -> int:
-    """How many units lie before the cursor when so many are compacted."""
+    """How many units come before the cursor if this many are compacted."""
     cursor = max((unit.last for unit in units[:count]), default=0)
     while count < len(units) and units[count].first <= cursor:
         count += 1
@@ -197,7 +197,7 @@ def fresh_events(session: Session, units: Sequence[Unit]) -> list[Event]:
 
 
 def space(services: Services, span: Sequence[Event], shown: int) -> SummaryRoom:
-    """What the summary may cost after this span, where a prompt has so many tokens for it."""
+    """The budget of the summary after this span, given the tokens a prompt has for it."""
     tokens = sum(services.count(event.message.text) for event in span)
     return SummaryRoom(
         standing=STANDING * shown,
@@ -235,7 +235,7 @@ async def _summarised(
 
 
 async def _retried(run: Runner, services: Services, session: Session, way: Strategy, room: int) -> QueueState:
-    """The state after the model was asked once more about the oldest span that it failed on."""
+    """The state after calling the model again for the oldest span on which it failed."""
     state = session.state
     if not state.retry or services.language_model is None or not asks_again(way):
         return state
@@ -263,7 +263,7 @@ async def _retried(run: Runner, services: Services, session: Session, way: Strat
 
 
 def _stretches(state: QueueState, span: Sequence[Event]) -> list[tuple[int, int]]:
-    """One for what followed the cursor; what a reset kept before it or was edited has others beside it, and its own."""
+    """The compacted stretches: one after the cursor; turns kept by a reset or edited may add others."""
     apart = [event.position for event in span if event.position <= state.cursor or event.message.replaces]
     new = [event.position for event in span if event.position not in apart]
     return [*([(new[0], new[-1])] if new else []), *((position, position) for position in apart)]
@@ -272,7 +272,7 @@ def _stretches(state: QueueState, span: Sequence[Event]) -> list[tuple[int, int]
 async def _fewer(
     run: Runner, services: Services, scope: Scope, stretches: Sequence[tuple[int, int]]
 ) -> tuple[tuple[int, int], ...]:
-    """The stretches; where there are many, of the oldest two at a time as one, if nothing was said between them."""
+    """The stretches; if there are many, the oldest are merged in pairs, if nothing was said in between."""
     fewer = tuple(stretches)
     if len(fewer) <= MAX_STRETCHES:
         return fewer
@@ -295,14 +295,14 @@ async def _joined(run: Runner, services: Services, scope: Scope, stretches: Stre
 
 
 def _kept(session: Session, rest: Sequence[Unit]) -> tuple[int, ...]:
-    """Positions of the opening instructions, and of what a reset kept and is not compacted yet."""
+    """Positions of the opening instructions, and of turns kept by a reset and not compacted yet."""
     left = {event.position for unit in rest for event in unit.events}
     opening = {event.position for unit in session.queue.instructions for event in unit.events}
     return tuple(sorted(opening | {position for position in session.state.kept if position in left}))
 
 
 def _anchor(compacted: Sequence[Unit], rest: Sequence[Unit]) -> int:
-    """The user's turn that the first of the remaining units belong to, if they don't begin with one."""
+    """The user's turn to which the first remaining units belong, if they do not begin with one."""
     if not rest or rest[0].opens:
         return 0
     return next((unit.events[0].position for unit in reversed(compacted) if unit.opens), 0)

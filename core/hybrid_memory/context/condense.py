@@ -1,4 +1,4 @@
-"""``condense``: texts shortened to a token budget, by whole sentences, by the notes of a summary, or word by word."""
+"""``condense``: shortens texts to a token budget, by whole sentences, by a summary's notes, or word by word."""
 
 from __future__ import annotations
 
@@ -35,25 +35,26 @@ from hybrid_memory.validation import checked_count
 How: TypeAlias = Literal["extractive", "llmlingua", "anchored"]
 
 RELEVANCE = 0.9
-"""Share of what a sentence is worth that its relevance to the query has; the rest is its importance by itself."""
+"""The weight of relevance to the query in a sentence's worth; the rest is its own importance."""
 
 WORDS = Weights(vector=0.0, text=1.0)
-"""How sentences are scored where the caller does not say: without a model, because to embed each sentence takes a
-hundred times as long and finds hardly more."""
+"""The default scoring of sentences: without a model, because embedding each sentence takes a hundred times as long and
+finds hardly more.
+"""
 
 JUDGED_CHARS = 400
-"""Of a longer sentence or code block so much is judged."""
+"""How much of a long sentence or code block is scored."""
 
 _log = logging.getLogger(__name__)
 
 CANDIDATES = 4
-"""Notes are taken for so many times the budget, and the best of them stay."""
+"""Notes are taken for this many times the budget, and the best are kept."""
 
 ARTIFACTS = 0.7
-"""What a line of files, ids or addresses is worth, where a sentence is worth 0 to 1."""
+"""The worth of a line of files, ids or addresses, where sentences are worth 0 to 1."""
 
 RESULTS = 0.6
-"""Share of its worth that a sentence of a tool's result has: the artifacts tell most of what it says."""
+"""The factor for sentences of a tool's result: the artifacts contain most of what it says."""
 
 _SCOPE = Scope(agent="condense")
 
@@ -77,12 +78,12 @@ class Condensed:
 
     @property
     def tokens_before(self) -> int:
-        """Of all texts together."""
+        """The tokens of all texts before."""
         return sum(self.before)
 
     @property
     def tokens_after(self) -> int:
-        """Of all texts together."""
+        """The tokens of all texts after."""
         return sum(self.after)
 
     def __repr__(self) -> str:
@@ -98,11 +99,11 @@ class _Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CondenseRequest:
-    """A checked call of condense.
+    """A validated call of condense.
 
     Attributes:
         given: texts and messages.
-        texts: their words; heads: what stands in front of each of them that is not empty.
+        texts: their words; heads: the prefix of each non-empty text.
     """
 
     given: Sequence[str | Message]
@@ -117,7 +118,7 @@ class CondenseRequest:
     def of(
         cls, texts: Sequence[str | Message], *, query: str | None, max_tokens: int, how: How, weights: Weights | None
     ) -> Self:
-        """The request, if its parts are in order; raises `InvalidInputError`."""
+        """The request; raises `InvalidInputError` if an argument is invalid."""
         return cls(
             given=texts,
             texts=[text.text if isinstance(text, Message) else text for text in texts],
@@ -130,7 +131,7 @@ class CondenseRequest:
 
 
 async def condense(run: Runner, services: Services, request: CondenseRequest) -> Condensed:
-    """The texts, of at most so many tokens together; as they are if they fit."""
+    """The texts, shortened to this many tokens in total; unchanged if they fit."""
     compressor = services.compressor if request.how == "llmlingua" else None
     if request.how == "llmlingua" and compressor is None:
         raise InvalidInputError("how='llmlingua' needs a compressor: open_memory(..., compressor=...)")
@@ -152,7 +153,7 @@ def _tokens(services: Services, texts: Sequence[str]) -> tuple[int, ...]:
 
 
 async def _extracted(run: Runner, services: Services, request: CondenseRequest) -> _Outcome:
-    """The sentences that are worth most, from all texts together."""
+    """The most important sentences of all texts together."""
     offered = [piece for row, text in enumerate(request.texts) for piece in fragments(row, text)]
     worths = [judged(piece.text[:JUDGED_CHARS]).score for piece in offered]
     texts, note = await _best(run, services, request, offered, worths, texts=request.texts)
@@ -160,7 +161,7 @@ async def _extracted(run: Runner, services: Services, request: CondenseRequest) 
 
 
 async def _by_notes(run: Runner, services: Services, request: CondenseRequest) -> _Outcome:
-    """The notes of an anchored summary: decisions, facts, what is to be done, files and ids."""
+    """The notes of an anchored summary: decisions, facts, tasks, files and ids."""
     notes, worths, failure = await take_notes(run, services, request.given, request.max_tokens)
     texts, note = await _best(run, services, request, notes, worths, texts=[""] * len(request.texts))
     return _Outcome(texts, "anchored", "; ".join(part for part in (failure, note) if part))
@@ -175,7 +176,7 @@ async def _best(
     *,
     texts: Sequence[str],
 ) -> tuple[list[str], str]:
-    """What is worth most by itself and for the query, within the budget; and a note."""
+    """What is most important by itself and for the query, within the budget; and a note."""
     note = ""
     if request.query is not None and offered:
         asked = score.Request.of(request.query, [piece.text for piece in offered], weights=request.weights)
@@ -191,7 +192,7 @@ async def _best(
 
 
 async def _shortened(run: Runner, services: Services, request: CondenseRequest, compressor: TextCompressor) -> _Outcome:
-    """Each text without the words that say little, to its share of the budget; where that fails, by sentences."""
+    """Each text without less informative words, to its share of the budget; by sentences if that fails."""
     sizes = [services.count(text) if text.strip() else 0 for text in request.texts]
     share = (request.max_tokens - sum(_tokens(services, request.heads))) / max(sum(sizes), 1)
     texts, failed, error = [], 0, ""
@@ -218,7 +219,7 @@ async def _shortened(run: Runner, services: Services, request: CondenseRequest, 
 async def take_notes(
     run: Runner, services: Services, given: Sequence[str | Message], max_tokens: int
 ) -> tuple[list[Fragment], list[float], str]:
-    """Notes with the row of the text that they came from, what each is worth, and why a model did not write them."""
+    """Notes with the row of their text and their importance, and why a model did not write them."""
     messages = [text if isinstance(text, Message) else _said(text) for text in given]
     events: list[Event] = []
     rows: list[int] = []
@@ -245,7 +246,7 @@ def _said(text: str) -> Message:
 
 
 def _parts(message: Message) -> Iterator[Message]:
-    """The message in parts that a summary reads to the end; it looks at the head and the tail of a longer one."""
+    """The message in parts short enough for a summary, which only reads the head and tail of long messages."""
     if message.role is Role.TOOL or message.tool_calls or not isinstance(message.content, str):
         yield message
         return
@@ -260,12 +261,12 @@ def _event(services: Services, position: int, message: Message) -> Event:
 
 
 def _bare(line: Line, message: Message) -> str:
-    """What a line says, without the speaker."""
+    """The line without its speaker."""
     return line.text.removeprefix(f"{message.speaker}: ")
 
 
 def _results(message: Message) -> Iterator[tuple[str, float]]:
-    """The sentences of a tool's result, which no line is taken from, and what they are worth."""
+    """The sentences of a tool's result, which gives no summary lines, and their importance."""
     if message.role is Role.TOOL:
         for piece in fragments(0, message.text):
             if len(piece.text) <= MAX_LINE_CHARS:
@@ -273,7 +274,7 @@ def _results(message: Message) -> Iterator[tuple[str, float]]:
 
 
 def _artifacts(services: Services, events: Sequence[Event], max_tokens: int) -> tuple[list[tuple[int, str]], str]:
-    """Lines of files, commands, ids and addresses, each with the place of the event behind it; and all of them."""
+    """Lines of files, commands, ids and addresses, each with the position of its event; and all of them joined."""
     ledger, lines = Ledger(), []
     starts = [at for at, event in enumerate(events) if at == 0 or event.message.role is not Role.TOOL]
     for start, end in pairwise([*starts, len(events)]):

@@ -1,4 +1,4 @@
-"""A prompt, ready to be sent: its sections, what did not fit, and for each part why it stands as it does."""
+"""A prompt, ready to be sent: its sections, what did not fit, and the reason for how each part is shown."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def _as_dict(message: Message, marked: bool) -> dict[str, Any]:
 
 
 def context_of(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit], config: CompactionConfig) -> Context:
-    """The prompt with everything that it says of itself; ``hits`` is all that was recalled for it."""
+    """The prompt with all its metadata; ``hits`` is everything recalled for it."""
     parts = plan.parts
     sections = _sections(seen, plan)
     passing = seen.costs.count(parts.note) if seen.request.layout == "classic" else 0
@@ -234,7 +234,7 @@ def context_of(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit], config: 
 
 
 def _preface(plan: PromptPlan) -> str:
-    """What the last message has in front of the question's own words."""
+    """What the last message has before the question's own words."""
     question = plan.parts.question
     said = [*(message for message, _ in plan.parts.turns), *([] if question is None else [question])]
     if not said or not plan.laid:
@@ -263,7 +263,7 @@ def _sections(seen: PromptView, plan: PromptPlan) -> dict[str, str]:
 
 
 def _breakpoints(laid: Sequence[Message]) -> tuple[int, ...]:
-    """After the system message, and after all of it: the next prompt begins with these messages."""
+    """After the system message, and after everything: the next prompt begins with these messages."""
     first = [0] if laid and laid[0].role is Role.SYSTEM else []
     return tuple(dict.fromkeys([*first, len(laid) - 1])) if laid else ()
 
@@ -275,18 +275,18 @@ def _pieces(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit]) -> Iterator
         if text:
             yield Piece(section, _few(text), count(text), _WHY[section])
         elif (lost := getattr(seen.parts, section)) != "":
-            yield Piece(section, _few(lost), count(lost), "left out: no room", shown=False)
+            yield Piece(section, _few(lost), count(lost), "left out: no space", shown=False)
     for label, text in parts.blocks.items():
         yield Piece("blocks", label, count(text), "whole")
     for voice in parts.others:
-        yield Piece("blocks", voice.mark, count(voice.text), f"whole, before the conversation: of {voice.origin}")
+        yield Piece("blocks", voice.mark, count(voice.text), f"whole, before the conversation: from {voice.origin}")
     if seen.tools:
         yield Piece("tools", "schemas of the tools", seen.tools, "whole")
     for line in seen.session.state.lines:
         if line.text not in parts.summary:
             yield Piece(
-                "summary", line.text[:SHOWN_CHARS], count(line.text), "left out: others matter more", line.handle,
-                shown=False,
+                "summary", line.text[:SHOWN_CHARS], count(line.text), "left out: less important than others",
+                line.handle, shown=False,
             )  # fmt: skip
     yield from _turns(seen, plan)
     yield from _recalled(seen, plan, hits)
@@ -300,7 +300,7 @@ def _turns(seen: PromptView, plan: PromptPlan) -> Iterator[Piece]:
             message, tokens = seen.costs.whole(event)
             what, name = f"{message.speaker}: {_few(message.text)}", handle(event.position, event.position)
             if message.id not in standing:
-                yield Piece("turns", what, tokens, "left out: no room", name, shown=False)
+                yield Piece("turns", what, tokens, "left out: no space", name, shown=False)
             elif message.id in plan.short:
                 way = f"digested for {plan.reader}" if plan.reader else "shortened"
                 yield Piece("turns", what, tokens, f"{way}: {tokens:,} tokens, {seen.room:,} for all turns", name)
@@ -316,7 +316,7 @@ def _recalled(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit]) -> Iterat
             "recalled",
             _few(seen.shown_note),
             seen.costs.count(memory_mark(seen.shown_note, seen.request.marks)),
-            "as with the turn before",
+            "as shown with the turn before",
         )
     kept = {hit.record.id for hit in plan.hits}
     for hit in hits:

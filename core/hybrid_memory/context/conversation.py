@@ -1,4 +1,4 @@
-"""A conversation as the log has it: read, begun anew, or brought up to the copy that a host holds."""
+"""A conversation in the log: reading it, restarting it, or updating it to a host's copy."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from hybrid_memory.store.view import View, at_positions, in_view, newest_message
 from hybrid_memory.validation import checked_count, shown
 
 LOOKED_AT = 50
-"""Messages of the log beyond those given, since a copy may lack the steps between question and answer."""
+"""How many more messages of the log to compare, since a copy may lack the steps between question and answer."""
 
 
 async def conversation(run: Runner, services: Services, scope: Scope, limit: int | None) -> list[Message]:
-    """The messages that a session shows since it was last reset, compacted or not, oldest first."""
+    """The session's messages since its last reset, compacted or not, oldest first."""
     most = None if limit is None else checked_count("limit", limit, least=0)
     services = await in_view(run, services, scope)
     # A handle without a session reads every session; only a reset of its own counts.
@@ -42,10 +42,10 @@ async def conversation(run: Runner, services: Services, scope: Scope, limit: int
 
 
 async def reset(run: Runner, services: Services, scope: Scope, keep: Any) -> None:
-    """Let the conversation start anew with these messages.
+    """Restart the conversation with these messages.
 
     Raises:
-        InvalidInputError: one of the ids is no message of this session.
+        InvalidInputError: one of the ids is not a message of this session.
     """
     if isinstance(keep, str) or not isinstance(keep, Collection) or not all(isinstance(item, str) for item in keep):
         raise InvalidInputError(f"keep must be a list of message ids, got {shown(keep)}")
@@ -62,16 +62,17 @@ async def reset(run: Runner, services: Services, scope: Scope, keep: Any) -> Non
 
 
 async def follow(run: Runner, services: Services, scope: Scope, messages: Sequence[Message]) -> list[str | None]:
-    """Write what the log does not have yet; the id of each message's event, or None where the log has none.
+    """Write what the log does not have yet; returns the id of each message's event, or None if the log has none.
 
-    A message is known by its id. If none of the ids is known, the copy may have been sent without its ids: then the
-    longest run of messages at its beginning that the log ends with counts as said, or, of a window that shows the
-    model's answers too, that the log holds anywhere: what the log has behind it was said anew, and is superseded.
-    What stands before the newest known message is not written: the log had it, and may have been told to forget it.
+    Messages are recognized by id. If none of the ids is known, the copy may have been sent without its original ids.
+    Then the log is searched for the copy's beginning: the longest run of messages that the log ends with counts as
+    known; for a copy that also shows the model's answers, a run anywhere in the log counts, and what follows it in the
+    log was regenerated and is superseded. What comes before the newest known message is not written: the log had it,
+    and may have been told to forget it.
 
-    An id that comes back with other words was edited: by a person who approves calls, for example. The new words are
-    written under an id made from both, stand in the place of the old ones, and supersede them. Words that the message
-    had before stand again.
+    A known id with other words is an edit, for example by a person who approves calls. The new words are written under
+    an id derived from both, take the place of the old ones, and supersede them. Words that the message had before are
+    restored.
     """
     services = await in_view(run, present(services), scope)
     given = [stored(services, message) for message in messages]
@@ -101,10 +102,10 @@ class _Edit:
     """A message whose words changed.
 
     Attributes:
-        name: of the event that has them.
-        message: with the new words, if the log does not have them.
+        name: the id of the event with the new words.
+        message: the message with the new words, if the log does not have them.
         gone: what it supersedes.
-        restored: position of the event, if it was superseded itself; else 0.
+        restored: position of the event, if it was superseded itself; otherwise 0.
     """
 
     name: str
@@ -116,7 +117,7 @@ class _Edit:
 async def _edits(
     run: Runner, services: View, scope: Scope, given: Sequence[Message], there: Mapping[str, Event]
 ) -> dict[int, _Edit]:
-    """The messages that have other words than under their own id, or have these again; by row."""
+    """The messages whose words differ from those under their id, or were restored; by row."""
     known = ((row, there.get(now.id or "")) for row, now in enumerate(given))
     rows = {
         row: old
@@ -138,7 +139,7 @@ async def _edits(
 
 
 def _edit(services: View, now: Message, versions: Sequence[Event]) -> _Edit:
-    """What is to be done that these words stand; the first version is the message under its own id."""
+    """What to do to make these words current; the first version is the message under its own id."""
     standing = _places(event for event in versions if event.position not in services.superseded)
     same = next((event for event in versions if not _other(event.message, now)), None)
     if same is None:
@@ -152,21 +153,21 @@ def _edit(services: View, now: Message, versions: Sequence[Event]) -> _Edit:
 
 
 def _places(events: Iterable[Event]) -> dict[int, str]:
-    """Their ids by position."""
+    """The ids of the events, by position."""
     return {event.position: event.id for event in events}
 
 
 async def _events(run: Runner, services: Services, scope: Scope, ids: Sequence[str]) -> dict[str, Event]:
-    """The messages of the session that have one of these ids, also if a rollback hides them."""
+    """The session's messages with one of these ids, even if a rollback hides them."""
     events = await run.call(services.truth.get, scope, ids) if ids else []
     return {event.id: event for event in events if event.kind is EventKind.MESSAGE and event.scope == scope}
 
 
 def said_anew(said: Sequence[Message], given: Sequence[Message]) -> tuple[list[str | None], list[Message]] | None:
-    """For a window whose last words the log went on from: the id of each message, and what is superseded by it.
+    """For a window that the log continues after its last words: the id of each message, and what it supersedes.
 
-    None if the window is none, for it shows no answer of the model or does not end with the user's words; or if the
-    log simply ends with its beginning.
+    None if it is not such a window, because it has no answer of the model or does not end with the user's words, or if
+    the log simply ends with its beginning.
     """
     theirs = [row for row, message in enumerate(given) if _spoken(message)]
     if not given or given[-1].role is not Role.USER or all(message.role is Role.USER for message in given):
@@ -188,15 +189,15 @@ def said_anew(said: Sequence[Message], given: Sequence[Message]) -> tuple[list[s
 
 
 def _common(words: Sequence[object], copied: Sequence[object]) -> int:
-    """The longest beginning of the one that the other ends with."""
+    """The longest prefix of the one that is a suffix of the other."""
     most = min(len(words), len(copied))
     return next((size for size in range(most, 0, -1) if copied[:size] == words[-size:]), 0)
 
 
 def said_before(said: Sequence[Message], given: Sequence[Message]) -> list[str | None]:
-    """For each message given the id of the one that it repeats: the longest beginning that ``said`` ends with.
+    """For each message, the id of the one it repeats: the longest prefix that ``said`` ends with.
 
-    What is compared are the words of user and assistant; tool calls and results may be missing in either.
+    Compares the words of user and assistant; either side may lack tool calls and results.
     """
     ours = [row for row, message in enumerate(said) if _spoken(message)]
     theirs = [row for row, message in enumerate(given) if _spoken(message)]
@@ -220,7 +221,7 @@ def said_before(said: Sequence[Message], given: Sequence[Message]) -> list[str |
 
 
 def edited_id(message: Message) -> str:
-    """The id of a message that has other words now than when it was written under its own."""
+    """The id for a message whose words differ from those first written under its own id."""
     told: list[Any] = [message.content, [call.model_dump() for call in message.tool_calls]]
     digest = hashlib.blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=8).hexdigest()
     return f"{(message.id or '')[: MAX_NAME_CHARS - len(digest) - 1]}~{digest}"

@@ -1,4 +1,4 @@
-"""``expand``, ``fetch``, ``grep``, ``offload``: from a handle in a prompt back to every word behind it."""
+"""``expand``, ``fetch``, ``grep``, ``offload``: from a handle in a prompt back to the original text."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _HANDLE = re.compile(r"\[?#(\d{1,18})(?:-#?(\d{1,18}))?\]?")
 
 
 async def expand(run: Runner, services: Services, scope: Scope, what: Any) -> list[Message]:
-    """The original messages behind a line, a hit, a handle or an event id, oldest first.
+    """The original messages of a line, a hit, a handle or an event id, oldest first.
 
     Raises:
-        InvalidInputError: it is none of these, or nothing of this owner is there.
+        InvalidInputError: it is none of these, or this owner has nothing there.
     """
     if isinstance(what, Summary):
         found = [message for stretch in what.handles for message in await expand(run, services, scope, stretch)]
@@ -44,10 +44,10 @@ async def expand(run: Runner, services: Services, scope: Scope, what: Any) -> li
 
 
 async def behind(run: Runner, services: Services, scope: Scope, what: Any) -> list[Event]:
-    """The events behind a line, a hit, a record, a handle or an id.
+    """The events of a line, a hit, a record, a handle or an id.
 
     Raises:
-        InvalidInputError: it is none of these, or nothing of this owner is there.
+        InvalidInputError: it is none of these, or this owner has nothing there.
     """
     wanted = what.handle if isinstance(what, Line | Dropped) else what
     wanted = wanted.record if isinstance(wanted, Hit) else wanted
@@ -74,7 +74,7 @@ async def behind(run: Runner, services: Services, scope: Scope, what: Any) -> li
 
 
 async def payload(run: Runner, services: Services, scope: Scope, result_id: str) -> str:
-    """The whole text behind a ``result_id``: of a message, or put aside by `offload`."""
+    """The whole text with a ``result_id``: a message's, or one stored by `offload`."""
     event = (await behind(run, services, scope, result_id))[0]
     if event.kind is EventKind.PAYLOAD:
         text: str = event.payload["text"]
@@ -93,7 +93,7 @@ async def fetch(
     where: str | tuple[int, int] | None,
     max_chars: int,
 ) -> Page:
-    """A page of it; see `hybrid_memory.context.offload.payloads.page`."""
+    """A page of the text; see `hybrid_memory.context.offload.payloads.page`."""
     checked_count("max_chars", max_chars, least=1)
     return page(await payload(run, services, scope, result_id), where, max_chars=max_chars)
 
@@ -101,7 +101,7 @@ async def fetch(
 async def search(
     run: Runner, services: Services, scope: Scope, result_id: str, pattern: str, *, context: int, max_chars: int
 ) -> Matches:
-    """The lines of it that match; see `hybrid_memory.context.offload.payloads.grep`."""
+    """The matching lines of the text; see `hybrid_memory.context.offload.payloads.grep`."""
     checked_count("max_chars", max_chars, least=1)
     checked_count("context", context, least=0)
     return grep(await payload(run, services, scope, result_id), pattern, context=context, max_chars=max_chars)
@@ -117,7 +117,7 @@ def _offloaded(span: Span, payload: Payload) -> None:
 
 @traced("offload", _offloads, _offloaded)
 async def offload(run: Runner, services: Services, scope: Scope, text: Any, max_tokens: int) -> Payload:
-    """Put a text aside, durably; what comes back is what a prompt needs."""
+    """Store a text durably outside the prompt; returns what the prompt shows instead."""
     present(services)
     tokens = checked_count("max_tokens", max_tokens, least=1)
     if not isinstance(text, str) or not text:

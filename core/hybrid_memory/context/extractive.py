@@ -1,4 +1,4 @@
-"""Shortening texts by leaving out whole sentences; what stays is word for word."""
+"""Shortens texts by leaving out whole sentences; the rest stays word for word."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokens import TokenCounter
 
 NOVEL = 0.5
-"""Share of what a sentence is worth that it has for saying something new."""
+"""The share of a sentence's worth that depends on saying something new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,8 @@ class Fragment:
     """A sentence, a list item or a code block.
 
     Attributes:
-        row: of the text that it is of; start, end: its characters there.
-        gap: what stands between it and the fragment before it.
+        row: the index of its text; start, end: its characters there.
+        gap: the characters between it and the previous fragment.
     """
 
     row: int
@@ -32,7 +32,7 @@ class Fragment:
 
 
 def fragments(row: int, text: str) -> list[Fragment]:
-    """The sentences of a text; URLs, code, quotations and what else is protected belong to one sentence each."""
+    """The sentences of a text; never splits URLs, code, quotations and other protected text."""
     spans: list[tuple[int, int]] = []
     whole = _protected(text)
     end = 0
@@ -50,7 +50,7 @@ def fragments(row: int, text: str) -> list[Fragment]:
 
 
 def _protected(text: str) -> list[tuple[int, int]]:
-    """Stretches of the text that must not be cut, in order."""
+    """The stretches of the text that must not be split, in order."""
     spans, at = [], 0
     for fragment, whole in pieces_of(text, len, len(text) + 1):
         if whole:
@@ -60,13 +60,13 @@ def _protected(text: str) -> list[tuple[int, int]]:
 
 
 def _within(spans: Sequence[tuple[int, int]], place: int) -> bool:
-    """Whether a place lies inside one of these stretches."""
+    """Whether a position is inside one of these stretches."""
     row = bisect_left(spans, (place, 0)) - 1
     return row >= 0 and place < spans[row][1]
 
 
 def joined(text: str, kept: Sequence[Fragment]) -> str:
-    """Pieces of a text as a text, in order; where a line ended between two, one ends."""
+    """Pieces of a text joined in order; keeps line breaks between them."""
     parts: list[str] = []
     for at, fragment in enumerate(kept):
         if at:
@@ -78,12 +78,12 @@ def joined(text: str, kept: Sequence[Fragment]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Something that may stay.
+    """A candidate for the shortened text.
 
     Attributes:
-        fragment: itself.
-        worth: 0 or more; tokens: what it costs.
-        terms: what it says.
+        fragment: the fragment.
+        worth: 0 or more; tokens: its cost.
+        terms: its terms.
     """
 
     fragment: Fragment
@@ -93,15 +93,15 @@ class Offer:
 
 
 def chosen(offers: Sequence[Offer], opening: Sequence[int], *, max_tokens: int) -> list[Offer]:
-    """What is worth most within so many tokens, in the order in which it was chosen.
+    """The best candidates within the budget, in the order of selection.
 
-    Repeatedly the one with the highest ``worth * (0.5 + 0.5 * new / all)``, counted in terms, that still fits: what
-    was said in other words is worth half, in the same words nothing.
+    Repeatedly selects the one with the highest ``worth * (0.5 + 0.5 * new / all)``, counted in terms, that still fits:
+    a paraphrase of selected text is worth half, a repetition nothing.
 
     Args:
-        offers: of all texts.
-        opening: by text, the tokens that its first fragment costs beside its own.
-        max_tokens: of all together.
+        offers: the candidates of all texts.
+        opening: by text, the extra tokens of its first fragment.
+        max_tokens: the budget of all together.
     """
     said: set[str] = set()
     repeated: set[str] = set()
@@ -131,9 +131,9 @@ def chosen(offers: Sequence[Offer], opening: Sequence[int], *, max_tokens: int) 
 def fitted(
     kept: Sequence[Offer], texts: Sequence[str], heads: Sequence[str], *, max_tokens: int, count: TokenCounter
 ) -> list[str]:
-    """Each text with what was chosen of it behind its head, empty without; what was chosen last goes if need be.
+    """The selected fragments of each text after its head, empty without any; drops the last selected if necessary.
 
-    Tokens of fragments do not always add up to those of the text that they make.
+    The tokens of fragments do not always add up to those of the joined text.
     """
     by_row: dict[int, list[Offer]] = {}
     for offer in kept:

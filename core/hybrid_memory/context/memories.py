@@ -1,6 +1,6 @@
-"""What is recalled for a prompt: whether a hit has to do with the question, and the note that shows it.
+"""Memories for a prompt: whether a hit is relevant to the question, and the note that shows it.
 
-A recall returns the best that there is, however far from the query. What was measured is in docs/decisions/0046.
+A recall returns the best hits there are, however far from the query. See docs/decisions/0046 for measurements.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.voices import speaker
 
 IN_SIGHT = 100
-"""Hits that stand in the prompt anyway, at most, beyond which nothing else is looked for."""
+"""The most extra hits to recall for those that are in the prompt anyway."""
 
 SPARE = 3
-"""Times as many hits are recalled, to make up for what is no memory."""
+"""How many times as many hits to recall, as some are not relevant."""
 
 MEMORY_CHARS = 600
-"""Of a longer turn an excerpt is shown; the log has the rest."""
+"""Longer turns are shown as excerpts; the log has the rest."""
 
 QUESTION_CHARS = 200
-"""The same of a question before its answer."""
+"""The same for a question before its answer."""
 
 BESIDE = 0.25
-"""Of the confidence that one hit must have, the share that is enough for each beside it."""
+"""If one hit reaches the confidence threshold, this share of it is enough for the others."""
 
 
 def window(history: Sequence[Message], limit: int) -> list[Message]:
     """The last messages, at most ``limit``, that a chat model accepts as a conversation.
 
-    The first is the user's. An assistant message with tool calls and their results, one for each, stand together, also
-    if somebody spoke in between: if the cut falls between them, or a result is missing, they are left out, and so is a
-    result without a call or beyond the first for its call. A last turn that is longer than the limit, such as a
-    question with many rounds of tools, is kept whole.
+    The first is the user's. An assistant message with tool calls and their results, one each, stay together, even with
+    other messages in between: if the cut separates them, or a result is missing, they are left out, like a result
+    without a call or a second one for its call. A last turn longer than the limit, such as a question with many rounds
+    of tools, is kept whole.
     """
     if limit <= 0:
         return []
@@ -65,8 +65,8 @@ def window(history: Sequence[Message], limit: int) -> list[Message]:
 def memory_note(hits: Sequence[Hit], query: str = "", *, bare: bool = False) -> str:
     """The hits as lines with date and speaker, oldest first, under a heading in the language of the query.
 
-    A question that has a line of its own is not told once more with its answer. Empty without hits, unless it is
-    ``bare``: then the heading alone.
+    A question with its own line is not repeated with its answer. Empty without hits, unless ``bare``: then only the
+    heading.
     """
     wanted = frozenset(terms(query))
     told = {source for hit in hits for source in hit.record.sources}
@@ -76,9 +76,9 @@ def memory_note(hits: Sequence[Hit], query: str = "", *, bare: bool = False) -> 
 
 
 def memory_line(hit: Hit, wanted: frozenset[str]) -> str:
-    """A hit as a note shows it: date, speaker, and of a long turn the part that has the wanted terms; one entry.
+    """The entry of a hit in a note: date, speaker and words; of a long turn, the part with the wanted terms.
 
-    A question that it answers stands before it, with who asked.
+    The question that it answers comes first, with its speaker.
     """
     record = hit.record
     text = excerpt(record.text, wanted, MEMORY_CHARS)
@@ -88,14 +88,14 @@ def memory_line(hit: Hit, wanted: frozenset[str]) -> str:
 
 
 def question_line(hit: Hit, wanted: frozenset[str]) -> str:
-    """The question that a hit answers, as it stands before it in one line: who asked, and what; empty without one."""
+    """The question that a hit answers, on one line with its speaker; empty without one."""
     if hit.asked is None:
         return ""
     return f"{_speaker(hit.asked)}: {' '.join(excerpt(hit.asked.text, wanted, QUESTION_CHARS).split())} -> "
 
 
 def without_questions(hits: Iterable[Hit], shown: Collection[str]) -> list[Hit]:
-    """The hits, without those of their questions that are shown anyway; ``shown`` are ids of messages."""
+    """The hits without questions that are shown anyway; ``shown`` are ids of messages."""
     return [hit if hit.asked is None or hit.asked.sources[0] not in shown else replace(hit, asked=None) for hit in hits]
 
 
@@ -104,7 +104,7 @@ def _speaker(record: Record) -> str:
 
 
 async def recalled(run: Runner, services: Services, seen: PromptView) -> list[Hit]:
-    """What to show for the question, best first: what has to do with it, and does not stand in the prompt anyway."""
+    """The memories to show for the question, best first: relevant ones that are not in the prompt anyway."""
     request = seen.request
     if not request.k or not seen.words or seen.shown_note is not None or asks_nothing(seen.words):
         return []
@@ -151,12 +151,12 @@ async def _memories(run: Runner, services: Services, seen: PromptView) -> list[H
 
 
 def _works_for(session: str | None, parent: str | None) -> bool:
-    """Whether a session is one beneath another, as that of a sub-agent, whose answer stands in the other anyway."""
+    """Whether a session is below another, like a sub-agent's, whose answer is in the other anyway."""
     return parent is not None and session is not None and session.startswith(f"{parent}/")
 
 
 async def _calls_alone(run: Runner, services: Services, scope: Scope, hits: Sequence[Hit]) -> set[str]:
-    """Those that only call tools: without their results they say nothing, and the results are found themselves."""
+    """Messages that only call tools: they say nothing without their results, which are found themselves."""
     asked = [hit.record.sources[0] for hit in hits if hit.record.speaker == Role.ASSISTANT]
     events = await run.call(services.log.get, scope.owner, asked) if asked else []
     return {event.id for event in events if event.kind is EventKind.MESSAGE and _only_calls(event.message)}
@@ -167,10 +167,10 @@ def _only_calls(message: Message) -> bool:
 
 
 def fitting(hits: Sequence[Hit], min_confidence: float) -> list[Hit]:
-    """The hits that may stand in a prompt as memories, in their order; none where no hit is as sure as that to answer.
+    """The hits relevant enough for a prompt, in order; none unless one reaches the confidence threshold.
 
-    Beside one that is, a quarter of it is enough, since what is asked for often stands next to the turn that resembles
-    the question. Where nothing tells how sure a hit is, common words do.
+    If one does, a quarter of the threshold is enough for the others, since the answer is often next to the turn that
+    resembles the question. Where the confidence is unknown, common words decide.
     """
     sure = [_confidence(hit) for hit in hits]
     if not any(share >= min_confidence for share in sure):

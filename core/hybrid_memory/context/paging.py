@@ -1,4 +1,4 @@
-"""The window of a model that pages its memory: its blocks within their share, and the warning before turns leave it."""
+"""The window of a model that pages its memory: limits for blocks, and the warning before turns leave."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ WARNING = (
     "Nothing is lost: conversation_search finds every message again. Do not speak of this to the user; go on with what "
     "they asked."
 )
-"""The same words every time, since the warning of an episode is one event under one id."""
+"""Always the same words, since the warning of an episode is one event with one id."""
 
 ROLLBACKS = 100
-"""In one episode; after more of them there is no warning."""
+"""After more rollbacks than this in one episode, there is no warning."""
 
 CUT = " … (cut: the block is longer than its share of the window)"
 
@@ -40,7 +40,7 @@ async def paged(run: Runner, services: View, request: PromptRequest) -> View:
 
 
 def bounded(services: Services, request: PromptRequest) -> PromptRequest:
-    """The request with blocks that take no more than their share, the longest cut first."""
+    """The request with blocks cut to their share of the prompt, the longest first."""
     blocks = dict(request.blocks)
     if request.paging is None or not blocks:
         return request
@@ -58,7 +58,7 @@ def bounded(services: Services, request: PromptRequest) -> PromptRequest:
 
 
 async def warned(run: Runner, services: Services, session: Session, request: PromptRequest, made: PromptPlan) -> bool:
-    """Tell the model that messages will leave its context, once before they do; whether it was told now."""
+    """Warn the model once before messages leave its context; returns whether it was warned now."""
     full = made.tokens / request.max_tokens >= services.config.compaction.pressure
     if request.paging is None or not full:
         return False

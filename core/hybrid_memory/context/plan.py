@@ -1,8 +1,8 @@
-"""The plan of a prompt: which parts of a session stand in it, in which form, and why.
+"""The plan of a prompt: which parts of a session it shows, in which form, and why.
 
-What fits is shown as it was said. Where room is short, less and less is shown, in this order: what was recalled for
-earlier turns, long messages that were answered, what is recalled now, the summary, the oldest turns, and last what was
-not answered yet.
+What fits is shown in full. If space is short, parts are reduced in this order: memories recalled for earlier turns,
+long messages that were answered, memories recalled now, the summary, the oldest turns, and finally what was not
+answered yet.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import PRIMING
 
 CHAT_RECALL = 0.1
-"""Share of the room for recall that a turn gets which asks nothing."""
+"""The share of the memory budget for a turn that asks nothing."""
 
 CHAT_NOTES = 0.5
-"""Share of that room from which on such turns get none: what a turn was shown stays in the prompt."""
+"""If earlier notes take this share of that budget, such turns get none, as notes stay in the prompt."""
 
 END = 400
-"""Characters at either end of a long question by which the parts that matter in it are found."""
+"""Characters at either end of a long question that determine which of its parts matter."""
 
 ENOUGH = 0.7
-"""Share of the room for recall that is enough for a question."""
+"""The share of the memory budget that is enough for a question."""
 
 PRESSED = (0.6, 0.3, 0.15)
-"""Shares of the room that a message which is not answered yet may take; the next one where it is still too much."""
+"""Shares of the available space for an unanswered message, tried in turn."""
 
 PROGRESS = 0.1
-"""Share of the budget for the files that the turns in the prompt changed."""
+"""The share of the budget for files changed by the turns in the prompt."""
 
 
 @dataclass(frozen=True)
 class PromptPlan:
-    """A prompt that is laid out.
+    """A planned prompt.
 
     Attributes:
-        laid: the messages, with ``tokens`` of all of it.
-        wanted: tokens that it would need with everything that was meant to be in it.
-        parts: that it was laid out from.
-        hits: what of the hits is in it.
-        short: tokens of each message that stands shortened, as it was said, by its id.
-        reader: the tool that the prompt names; empty if it names none.
+        laid: the messages, with ``tokens`` in total.
+        wanted: the tokens it would need with everything that it should contain.
+        parts: the parts of its layout.
+        hits: those of the hits that it contains.
+        short: the original tokens of each shortened message, by id.
+        reader: the tool that the prompt names; empty if none.
     """
 
     laid: Sequence[Message]
@@ -68,7 +68,7 @@ class PromptPlan:
 
 @dataclass(frozen=True)
 class _Try:
-    """One way to lay out the prompt: its parts, what of the hits is in them, and what stands shortened."""
+    """One possible layout of the prompt: its parts, the hits in them, and what is shortened."""
 
     parts: Parts
     hits: Sequence[Hit] = ()
@@ -76,9 +76,9 @@ class _Try:
 
 
 def plan(seen: PromptView, hits: Sequence[Hit]) -> PromptPlan:
-    """The prompt with everything that it was meant to have, or with as much of it as fits.
+    """The prompt with everything it should contain, or with as much of it as fits.
 
-    What the caller's own parts and the last turn need stands in it in any case, so it may exceed its budget.
+    It always contains the caller's own parts and the last turn, so it may exceed its budget.
     """
     wanted = 0
     for attempt in _attempts(seen, hits):
@@ -97,7 +97,7 @@ def _reader(seen: PromptView, attempt: _Try) -> str:
 
 
 def _attempts(seen: PromptView, hits: Sequence[Hit]) -> Iterator[_Try]:
-    """Less and less."""
+    """Layouts with less and less content."""
     reliefs = Reliefs(seen)
     kept = affordable(seen, hits, reliefs)
     progress = "" if seen.shown_note is not None else _progress(seen)
@@ -132,9 +132,9 @@ def _shown(seen: PromptView, event: Event, relief: Relief) -> Message:
 
 
 def _without_turns(seen: PromptView, relief: Relief) -> Iterator[_Try]:
-    """Fewer rounds; then the last one with its long messages shortened, then with fewer steps; at last all of it short.
+    """Fewer rounds; then the last one with shortened messages, then with fewer steps; finally all of it shortened.
 
-    Notes are left out. What was not answered yet is shortened before a step of its round is lost.
+    Notes are left out. Unanswered messages are shortened before a step of their round is dropped.
     """
     bare = Relief(dict(relief.short), {unit.first for unit in seen.units})
     whole = _with_turns(seen, bare, "", [], 0.5)
@@ -164,9 +164,9 @@ def _tokens(seen: PromptView, attempt: _Try) -> int:
 
 
 def _pressed(seen: PromptView, whole: _Try, relief: Relief, start: _Start, *, limit: int, share: float = 0.5) -> _Try:
-    """The turns from here on with every message in so many tokens, as one that is not answered yet.
+    """The turns from here on, each message cut to this many tokens, like one that is not answered yet.
 
-    What the relief shortened stays as it left it, unless that is still too much.
+    What the relief shortened stays as it is, unless that is still too much.
     """
     limit = max(limit, LEAST_INLINE)
     short = dict(whole.short)
@@ -191,21 +191,21 @@ def _pressed(seen: PromptView, whole: _Try, relief: Relief, start: _Start, *, li
 
 
 def _ends(text: str) -> str:
-    """Beginning and end of a long text, where it says what it wants."""
+    """The beginning and end of a long text, which usually contain its request."""
     return text if len(text) <= 2 * END else f"{text[:END]}\n{text[-END:]}"
 
 
 def note_text(seen: PromptView, kept: Sequence[Hit], progress: str) -> str:
-    """What stands with the question: what it was shown before, or what is recalled for it now."""
+    """The memories with the question: those shown before, or those recalled now."""
     if seen.shown_note is not None:
         return seen.shown_note
     return "\n".join(part for part in (progress, memory_note(kept, seen.words)) if part)
 
 
 def _progress(seen: PromptView) -> str:
-    """Files that the turns in the prompt changed: the artifacts of the summary end where these turns begin.
+    """Files changed by the turns in the prompt; the summary's artifacts end where these turns begin.
 
-    A note, and not part of the artifacts, because these must stay the same until the next compaction.
+    A note instead of a part of the artifacts, because these must stay the same until the next compaction.
     """
     state = seen.session.state
     if not state.stretches:
@@ -218,7 +218,7 @@ def _progress(seen: PromptView) -> str:
 
 
 def affordable(seen: PromptView, hits: Sequence[Hit], reliefs: Reliefs) -> list[Hit]:
-    """The best hits whose note fits into the share for it; the same words are not shown twice."""
+    """The best hits whose note fits into its share of the budget; the same words are not shown twice."""
     if not hits:
         return []
     kept: list[Hit] = []
@@ -236,13 +236,13 @@ def affordable(seen: PromptView, hits: Sequence[Hit], reliefs: Reliefs) -> list[
 
 
 _Start: TypeAlias = tuple[int, int | None]
-"""Where the turns begin, and the turn that then stands before them, if any."""
+"""Where the turns begin, and the turn that then precedes them, if any."""
 
 
 def _note_room(seen: PromptView, reliefs: Reliefs) -> int:
-    """Tokens for what is recalled now: what earlier notes leave of their share, or all of it, for which these then go.
+    """Tokens for memories recalled now: what earlier notes leave of their share, or all of it, dropping those.
 
-    Notes that leave change the prompt before the question, so that happens only where little is left of the share.
+    Dropping notes changes the prompt before the question, so this happens only if little of the share is left.
     """
     bare = reliefs.with_note(0).bare
     most = seen.config.recall_ratio * seen.share
@@ -255,9 +255,9 @@ def _note_room(seen: PromptView, reliefs: Reliefs) -> int:
 
 
 def _starts(seen: PromptView) -> tuple[list[_Start], list[_Start]]:
-    """Where the turns may begin: at a later round each time, then at a later step of the last one.
+    """Where the turns may begin: at each later round, then at each later step of the last one.
 
-    The first message left is always the user's: the question, if it is none of the turns.
+    The first remaining message is always the user's: the question, if it is not one of the turns.
     """
     sizes = [len(unit.events) for unit in seen.units]
     anchor = next((row for row in reversed(range(len(sizes))) if seen.units[row].opens), 0)

@@ -1,4 +1,4 @@
-"""L1: the recent turns of a session, as the log tells them from a cursor on."""
+"""L1: the recent turns of a session, read from the log after a cursor."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hybrid_memory.scope import Scope
 
 @dataclass(frozen=True)
 class Unit:
-    """Messages that stay together: one, or an assistant's calls with all their results.
+    """Messages that stay together: a single one, or an assistant's calls with all their results.
 
     Attributes:
         events: of the messages, by position.
         shown: whether a model may see it; False for results without a call and calls without all results.
-        pending: calls at the end that may still be answered; they stay in the queue.
-        note: what was shown with this turn of the user, perhaps nothing; None if it was never asked. ``recalled`` are
-            the ids behind it.
+        pending: whether these are calls at the end that may still be answered; they stay in the queue.
+        note: the memories shown with this user turn, possibly none; None if it was never a question. ``recalled`` are
+            their ids.
     """
 
     events: tuple[Event, ...]
@@ -34,38 +34,38 @@ class Unit:
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
-        """With their ids and times."""
+        """The messages with their ids and times."""
         return tuple(event.message for event in self.events)
 
     @property
     def role(self) -> Role:
-        """Of its first message."""
+        """The role of its first message."""
         return self.messages[0].role
 
     @property
     def opens(self) -> bool:
-        """Whether a round begins here: with a turn of the user, or an event from outside."""
+        """Whether a round begins here: with a turn of the user, or an external event."""
         return self.messages[0].opens
 
     @property
     def first(self) -> int:
-        """Place of its first message: its position, or that of the message that it replaces."""
+        """The place of its first message: its position, or that of the message it replaces."""
         return self.messages[0].replaces or self.events[0].position
 
     @property
     def last(self) -> int:
-        """Place of its last message."""
+        """The place of its last message."""
         return self.messages[-1].replaces or self.events[-1].position
 
 
 @dataclass(frozen=True)
 class Queue:
-    """What a session shows of its conversation.
+    """The visible part of a session's conversation.
 
     Attributes:
-        instructions: the system messages that it began with.
+        instructions: the system messages it began with.
         units: the rest, oldest first.
-        waiting: what was recalled for words that were not said yet, by these words.
+        waiting: memories recalled for words that were not said yet, by these words.
     """
 
     instructions: tuple[Unit, ...] = ()
@@ -74,17 +74,17 @@ class Queue:
 
     @property
     def rounds(self) -> int:
-        """How many turns of the user."""
+        """The number of user turns."""
         return sum(unit.opens for unit in self.units)
 
     @property
     def evictable(self) -> tuple[Unit, ...]:
-        """The units before one that still waits for results."""
+        """The units before the first one that still waits for results."""
         return tuple(takewhile(lambda unit: not unit.pending, self.units))
 
     @property
     def visible(self) -> tuple[Unit, ...]:
-        """What a chat model accepts as a conversation: complete units, the first of them the user's."""
+        """What a chat model accepts as a conversation: complete units, starting with the user's."""
         shown = [unit for unit in self.units if unit.shown]
         start = next((row for row, unit in enumerate(shown) if unit.opens), len(shown))
         return tuple(shown[start:])
@@ -92,7 +92,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session's queue and the state that it follows from. Without a session: over all sessions of the owner.
+    """A session's queue and the state it follows from. Without a session: over all sessions of the owner.
 
     Attributes:
         seen: the owner's last position before they were read.
@@ -105,7 +105,7 @@ class Session:
 
 
 def queue(events: Iterable[Event]) -> Queue:
-    """The queue that these events of a session make up, by position: what was kept, and what followed."""
+    """The queue formed by these events of a session, by position: what was kept, and what followed."""
     notes = _Notes()
     said: list[Event] = []
     for event in events:
@@ -121,14 +121,14 @@ def queue(events: Iterable[Event]) -> Queue:
 
 
 def _split(units: Sequence[Unit], waiting: Mapping[str, str]) -> Queue:
-    """The leading system messages are instructions, unless they tell an event."""
+    """The leading system messages are instructions, unless they report an event."""
     others = (row for row, unit in enumerate(units) if unit.role is not Role.SYSTEM or unit.messages[0].event)
     count = next(others, len(units))
     return Queue(instructions=tuple(units[:count]), units=tuple(units[count:]), waiting=waiting)
 
 
 class _Notes:
-    """What was recalled for which turn: for one that was in the log already, or for the next of these words."""
+    """Which memories were recalled for which turn: one already in the log, or the next one with these words."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, Event] = {}
@@ -158,10 +158,10 @@ class _Notes:
 
 
 def cut(units: Sequence[Unit], costs: Sequence[int], *, max_tokens: int, max_rounds: int | None = None) -> int:
-    """How many of the oldest units to fold, so that the rest fits; the newest one that a model sees always stays.
+    """How many of the oldest units to compact so that the rest fits; the newest visible one always stays.
 
-    A cut falls between rounds where the rest then still fills half of ``max_tokens``, else between the steps of a
-    long round.
+    Cuts between rounds if the rest then still fills half of ``max_tokens``, otherwise between the steps of a long
+    round.
     """
     newest = next((row for row in reversed(range(len(units))) if units[row].shown), 0)
     start, total, rounds = len(units), 0, 0

@@ -1,8 +1,8 @@
-"""What stands shortened once the turns of a conversation no longer fit: what is old and large first.
+"""Shortens turns of a conversation that no longer fit, starting with what is old and large.
 
-The turns are walked through as they came, so a longer conversation is relieved where a shorter one was: between two
-reliefs a prompt only grows at its end, and a provider's cache keeps working. Each relief makes more room than is needed
-at once.
+The turns are processed in order, so a longer conversation is shortened at the same places as a shorter one. In between,
+a prompt only grows at its end, and a provider's cache keeps working. Each relief frees more space than is needed at
+once.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from hybrid_memory.log.media import is_media
 from hybrid_memory.log.message import Message, Role
 
 INLINE_SHARE = 0.125
-"""Under pressure no message takes more of the budget than this share, unless the user wrote it: then `USERS` times."""
+"""Under pressure, the largest share of the budget for one message; `USERS` times as much for a user's."""
 
 USERS = 4
 LEAST_INLINE = 40
 
 RELIEF = 0.7
-"""Share of the room that is filled after a relief."""
+"""The share of the available space that is filled after a relief."""
 
 WORTH = 1.5
-"""Times its limit beyond which a message is shortened: less is not worth what a changed prompt costs a cache."""
+"""A message is shortened if it exceeds its limit by this factor: less is not worth invalidating a cache."""
 
 LEFT_NOTES = 0.25
-"""Share of the room for recalled notes that is filled once the oldest of them were left out."""
+"""The share of the memory budget that is filled after the oldest notes were dropped."""
 
 
 def inline_limit(seen: PromptView) -> int:
-    """Tokens beyond which a message is shortened when room is short."""
+    """Messages with more tokens than this are shortened when space is short."""
     return max(LEAST_INLINE, min(seen.config.offload_tokens, int(INLINE_SHARE * seen.request.max_tokens)))
 
 
@@ -49,13 +49,13 @@ class Long:
 
 @dataclass
 class Relief:
-    """What of the turns stands shortened, and what that comes to.
+    """The shortened parts of the turns, and the resulting size.
 
     Attributes:
-        short: by position, the messages that are shortened.
+        short: the shortened messages, by position.
         bare: positions of the turns whose recalled note is left out.
-        tokens: of all turns with what was recalled for them.
-        fresh: long messages that nobody answered yet.
+        tokens: of all turns with their notes.
+        fresh: long messages that were not answered yet.
     """
 
     short: dict[int, Long] = field(default_factory=dict)
@@ -64,14 +64,14 @@ class Relief:
     fresh: list[Long] = field(default_factory=list)
 
     def copied(self) -> Relief:
-        """With collections of its own."""
+        """A copy with collections of its own."""
         return Relief(dict(self.short), set(self.bare), self.tokens, list(self.fresh))
 
 
 class Reliefs:
-    """The relief of a conversation's turns, by what the note for the question takes.
+    """The relief of a conversation's turns, for different sizes of the question's note.
 
-    The turns before the question are walked once, whatever notes are tried for it.
+    The turns before the question are processed once, whatever notes are tried for it.
     """
 
     def __init__(self, seen: PromptView) -> None:
@@ -79,10 +79,10 @@ class Reliefs:
         self._before: _Walk | None = None
 
     def with_note(self, note: int) -> Relief:
-        """The turns in the room that they have, as far as what was answered can be shortened.
+        """The turns in the available space, as far as answered messages can be shortened.
 
         Args:
-            note: tokens of what is recalled for the question now.
+            note: tokens of the memories recalled for the question now.
         """
         seen = self._seen
         own = seen.note_tokens(seen.units[seen.asked]) if note and seen.asked is not None else 0
@@ -104,7 +104,7 @@ class Reliefs:
 
 
 class _Walk:
-    """Goes through the turns of a conversation, and shortens what is needed on the way."""
+    """Processes the turns of a conversation, shortening as necessary."""
 
     def __init__(self, seen: PromptView) -> None:
         self.relief = Relief()
@@ -116,7 +116,7 @@ class _Walk:
         self.note_tokens = 0
 
     def pass_by(self, unit: Unit, note: int) -> None:
-        """A unit stands here, with a note of so many tokens."""
+        """Process a unit, with a note of this many tokens."""
         if unit.opens:
             self.question = unit.messages[0].text
         self.add_note(unit.first, note)
@@ -127,7 +127,7 @@ class _Walk:
         self.relieve()
 
     def copied(self) -> _Walk:
-        """This walk so far, to be gone on with."""
+        """A copy of this walk, to be continued."""
         walk = _Walk(self._seen)
         walk.relief = self.relief.copied()
         walk.question = self.question
@@ -135,7 +135,7 @@ class _Walk:
         return walk
 
     def add_note(self, position: int, tokens: int) -> None:
-        """A note stands here; with too many of them the oldest go."""
+        """Process a note; if there are too many, drop the oldest."""
         if not tokens:
             return
         self.notes.append((position, tokens))
@@ -153,13 +153,13 @@ class _Walk:
         self.relief.tokens -= tokens
 
     def answered(self, *, in_words: bool) -> None:
-        """The model answered what stands here; while it calls tools, the user's turn still waits."""
+        """Process an answer; while the model calls tools, the user's turn is still unanswered."""
         seen = [long for long in self.relief.fresh if in_words or long.event.message.role is not Role.USER]
         self.ready += seen
         self.relief.fresh = [long for long in self.relief.fresh if long not in seen]
 
     def said(self, event: Event) -> None:
-        """A message stands here."""
+        """Process a message."""
         message, tokens = self._seen.costs.whole(event)
         self.relief.tokens += tokens
         limit = USERS * self._limit if message.role is Role.USER else self._limit
@@ -167,7 +167,7 @@ class _Walk:
             self.relief.fresh.append(Long(event, tokens, limit, self.question))
 
     def relieve(self) -> None:
-        """Shorten what was answered, the oldest first, if there is no room for all of it."""
+        """Shorten answered messages, oldest first, if not everything fits."""
         room = self._seen.room
         if self.relief.tokens <= room:
             return

@@ -1,4 +1,4 @@
-"""What a prompt is asked for."""
+"""The arguments of a prompt."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class PromptRequest:
-    """A checked call of assemble.
+    """A validated call of assemble.
 
     Attributes:
-        blocks: texts by label; ``writers`` says whose they are: the operator's, where it says nothing.
+        blocks: texts by label; ``writers`` has their origins: the operator's unless stated.
     """
 
     query: str | None
@@ -77,7 +77,7 @@ class PromptRequest:
         cls, query: Any, *, max_tokens: Any, k: Any, layout: Any, tools: Any, blocks: Any, host: Any = None,
         reader: Any = None, wait: bool = True, paging: Any = None, **texts: Any,
     ) -> Self:  # fmt: skip
-        """The request, if its parts are in order; raises `InvalidInputError`."""
+        """The request; raises `InvalidInputError` if an argument is invalid."""
         if query is not None and not query.strip():
             raise InvalidInputError(f"the query must be text, or None for the user's last turn; got {shown(query)}")
         _check_tools(tools)
@@ -111,7 +111,7 @@ def _host(host: Host | None) -> Host:
 
 
 def _words(block: str | Block, *, edited: bool) -> str:
-    """What a prompt says of a block; to a model that edits it, how full it is too."""
+    """A block as shown in a prompt; for a model that edits it, with how full it is."""
     return block if isinstance(block, str) else block.written if edited else block.value
 
 

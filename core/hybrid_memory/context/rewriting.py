@@ -1,4 +1,4 @@
-"""Summaries without what is forgotten: each revision as if the turns had never been."""
+"""Rewrites summaries without what is forgotten: each revision as if the turns had never existed."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ Payload: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The ledger over these stretches without what goes.
+    """The ledger over these stretches without erased turns.
 
     Attributes:
         stored: as JSON.
-        same: whether it is the one that was stored; anew: whether it was read from the turns, from the first on.
+        same: whether it equals the stored one; anew: whether it was read from the turns, starting with the first.
     """
 
     stretches: Stretches
@@ -39,10 +39,10 @@ class _Known:
 
 
 class Rewriting:
-    """Reads the revisions of an owner's summaries, by position, and writes anew those that what goes had a part in.
+    """Reads the revisions of an owner's summaries, by position, and rewrites those affected by the erasure.
 
-    A revision continues the one before: only what it added is read again, and no more once the ledgers agree. Each
-    repeats most of the one before; what is written anew shares these parts, so that it needs the memory of one.
+    A revision continues the previous one: only its additions are read again, and not even those once the ledgers agree.
+    As revisions largely repeat each other, rewritten ones share equal parts and need the memory of one.
     """
 
     def __init__(self, run: Runner, services: Services, erasure: Erasure) -> None:
@@ -55,7 +55,7 @@ class Rewriting:
         self._rows: dict[tuple[str, str], Payload] = {}
 
     async def read(self, event: Event) -> None:
-        """Write the next revision anew, if it has to be."""
+        """Process the next revision, rewriting it if necessary."""
         erasure, session = self._erasure, event.scope
         payload: Payload = erasure.rewritten.get(event.position, event.payload)
         lines = [await self._line(session, row) for row in payload["lines"]]
@@ -76,7 +76,7 @@ class Rewriting:
             erasure.rewrite({event.position: self._sharing(new)}, "summaries rewritten")
 
     def _named(self, session: Scope, row: Payload) -> bool:
-        """Whether something that goes is among the sources of a line."""
+        """Whether a line has an erased turn among its sources."""
         if session not in self._gone:
             names = self._erasure.names
             mine = names.values() if session.session is None else [names.get(session.session, set())]
@@ -84,7 +84,7 @@ class Rewriting:
         return not self._gone[session].isdisjoint(row["sources"])
 
     def _has_words(self, value: Any) -> bool:
-        """Whether a text in this JSON has the words that were asked for; ids of messages are none."""
+        """Whether a text in this JSON, other than message ids, contains the requested words."""
         if not self._erasure.words or value is None:
             return False
         if isinstance(value, dict):
@@ -97,7 +97,7 @@ class Rewriting:
         return self._worded[text]
 
     async def _line(self, session: Scope, row: Payload) -> Payload | None:
-        """The line, or what the turns that remain of its sources say in their own words, or None if none remains."""
+        """The line; if affected, a quotation of its remaining sources, or None if none remains."""
         if not self._named(session, row):
             return None if self._has_words(row["text"]) else row
         erasure, line = self._erasure, Line.of(row)
@@ -113,7 +113,7 @@ class Rewriting:
         return self._lines[session, line]
 
     async def _ledger(self, event: Event, payload: Payload, *, anew: bool) -> Payload:
-        """The ledger over the turns that stay; ``anew`` if what is stored is not to be relied on."""
+        """The ledger over the remaining turns; ``anew`` if the stored one is unreliable."""
         stored: Payload = payload["ledger"]
         session, stretches = event.scope, _pairs(payload["stretches"])
         known = self._known.get(session)
@@ -133,7 +133,7 @@ class Rewriting:
         return ledger
 
     async def _before(self, session: Scope, number: int) -> _Known:
-        """The revision that this one continues, if nothing that goes had a part in it."""
+        """The revision that this one continues, if the erasure does not affect it."""
         for event in await self._run.call(self._services.truth.get, session, [revision_id("queue", number - 1)]):
             if event.scope == session and event.kind is EventKind.COMPACTION:
                 stretches = _pairs(event.payload["stretches"])
@@ -151,12 +151,12 @@ class Rewriting:
         return ledger
 
     def _within(self, stretches: Stretches) -> bool:
-        """Whether something that goes lies in one of these stretches."""
+        """Whether something erased is in one of these stretches."""
         at = [(bisect_left(self._places, first), last) for first, last in stretches]
         return any(row < len(self._places) and self._places[row] <= last for row, last in at)
 
     def _sharing(self, payload: Payload) -> Payload:
-        """The payload, made of the same objects as others where it says the same."""
+        """The payload, sharing equal parts with others."""
         ledger = {name: self._shared(name, value) for name, value in payload["ledger"].items()}
         return {**payload, "lines": self._shared("lines", payload["lines"]), "ledger": ledger}
 
@@ -173,9 +173,9 @@ class Rewriting:
 
 
 def _added(known: Stretches, stretches: Stretches) -> Stretches | None:
-    """The stretches that a revision added to the known ones, some of which it may have joined; None if it is no such.
+    """The stretches that a revision added to the known ones, some of which it may have joined; None if unrelated.
 
-    What lies between two that are joined holds no turns, or what an edit replaced.
+    Between two joined stretches there are no turns, or only ones that an edit replaced.
     """
     if known == stretches[: len(known)]:
         return stretches[len(known) :]

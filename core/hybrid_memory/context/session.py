@@ -1,4 +1,4 @@
-"""What a session's queue is: its last state in the log, and the turns since."""
+"""A session's queue: its last state in the log, and the turns since."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ STATES = (EventKind.COMPACTION, EventKind.RESET)
 TURNS = (EventKind.MESSAGE, EventKind.RECALLED)
 
 STATES_BATCH = 32
-"""States of queues that are read at once: each holds all of its summary."""
+"""Queue states read at once, as each contains its whole summary."""
 
 SHOWN_CACHE = 8192
 WARNED_CACHE = 1024
 AUDITS_CACHE = 4096
-"""Owners of whose sessions the audits are kept."""
+"""For how many owners the audits of their sessions are cached."""
 
 MAX_READ = 1000
-"""Sessions of one owner whose compactions are summed up, those that began to fold last."""
+"""The most sessions of one owner whose compactions are summed, those that began compacting last."""
 
 
 async def load(run: Runner, services: Services, scope: Scope, state: LogState | None = None) -> Session:
-    """The session as the log has it now; the cost is that of what is behind the cursor.
+    """The session as the log has it now; the cost depends only on what comes after the cursor.
 
-    ``state`` is that of the owner's log, where it was asked before anything was read.
+    ``state`` is that of the owner's log, if it was read before anything else.
     """
     seen = await head(run, services, scope) if state is None else state.head
     view = await in_view(run, services, scope)
@@ -62,25 +62,25 @@ async def load(run: Runner, services: Services, scope: Scope, state: LogState | 
 
 
 async def state_of(run: Runner, view: View, scope: Scope) -> QueueState:
-    """What stands for the turns before the queue, without lines of superseded ones."""
+    """The summary of the turns before the queue, without lines of superseded ones."""
     state = QueueState.of(await _last_state(run, view.log, scope))
     lost = set(view.superseded.values())
     return replace(state, lines=tuple(line for line in state.lines if not _outdated(line, lost))) if lost else state
 
 
 def _outdated(line: Line, lost: Collection[str]) -> bool:
-    """Whether most of what a line was made of is superseded."""
+    """Whether most sources of a line are superseded."""
     return bool(line.sources) and 2 * sum(source in lost for source in line.sources) >= len(line.sources)
 
 
 async def hosted(
     run: Runner, view: View, session: Session, ids: Collection[str], began: str | None
 ) -> tuple[Session, int]:
-    """The session as its host has it, and where its state began: from there on only the messages with these ids.
+    """The session as its host has it, and where its state begins: from there on, only messages with these ids.
 
-    What was edited or said anew stands in it where the host still has it, as in another branch of the conversation.
-    ``began`` is the id of the first message that the host's state ever had; without one it is the first of these that
-    the log has.
+    Edited or regenerated messages are included if the host still has them, as in another branch of the conversation.
+    ``began`` is the id of the first message that the host's state ever had; without it, the first of these ids that the
+    log has.
     """
     lost = sorted(place for place, name in view.superseded.items() if place > session.state.cursor and name in ids)
     again = await at_positions(run, replace(view, log=view.truth), session.scope, lost)
@@ -100,14 +100,14 @@ async def hosted(
 
 
 def _beginning(first: Sequence[Event], units: Sequence[Unit], ids: Collection[str]) -> int | None:
-    """Position from which on the host knows the conversation; None if it shares nothing with the log."""
+    """The position from which the host knows the conversation; None if it shares nothing with the log."""
     if first:
         return first[0].message.replaces or first[0].position
     return next((unit.first for unit in units if any(event.id in ids for event in unit.events)), None)
 
 
 def _noted(units: Sequence[Unit], notes: Mapping[str, Unit]) -> tuple[Unit, ...]:
-    """The units with the notes that they had."""
+    """The units with the notes they had."""
     before = [notes.get(unit.events[0].id) for unit in units]
     return tuple(
         unit if old is None else replace(unit, note=old.note, recalled=old.recalled)
@@ -116,7 +116,7 @@ def _noted(units: Sequence[Unit], notes: Mapping[str, Unit]) -> tuple[Unit, ...]
 
 
 def _warns(unit: Unit) -> bool:
-    """Whether it is the memory's own warning, which no caller has."""
+    """Whether it is the memory's own warning, which callers do not have."""
     return unit.messages[0].event == PRESSURE
 
 
@@ -130,14 +130,14 @@ async def _last_state(run: Runner, log: EventLog, scope: Scope) -> Event | None:
 async def write_state(
     run: Runner, services: Services, before: Session, state: QueueState, *, kind: EventKind, payload: dict[str, Any]
 ) -> bool:
-    """Append the revision of the state that follows; False if another process was faster, or erased something."""
+    """Append the next revision of the state; False if another process was faster, or erased something."""
     name = revision_id("queue", state.number)
     draft = present(services).draft(kind, payload, id=name, session=before.scope.session)
     return await append_revision(run, services, before.scope.owner, draft, seen=before.seen) is not None
 
 
 async def reset(run: Runner, services: Services, scope: Scope, kept: Sequence[str]) -> bool:
-    """Let the conversation start anew with these messages; False if another process was faster."""
+    """Restart the conversation with these messages; False if another process was faster."""
     services = await in_view(run, services, scope)
     session = await load(run, services, scope)
     events = await run.call(services.log.get, scope, list(kept))
@@ -147,10 +147,10 @@ async def reset(run: Runner, services: Services, scope: Scope, kept: Sequence[st
 
 
 class QueueProjection(Projection):
-    """The queues of sessions: what stands for folded turns, and what was recalled for the others.
+    """The queues of sessions: summaries of compacted turns, and memories recalled for the others.
 
     Attributes:
-        shown: how messages of the log stand in prompts, and their tokens.
+        shown: cached messages as shown in prompts, with their tokens.
         warned: budgets that were too small, of which callers were warned once.
     """
 
@@ -163,12 +163,12 @@ class QueueProjection(Projection):
         self._audits: LruCache[Scope, tuple[tuple[int, str], Mapping[Scope, Audit]]] = LruCache(AUDITS_CACHE)
 
     def clear(self, owner: Scope | None = None) -> None:
-        """Drop the messages and the audits."""
+        """Drop the cached messages and audits."""
         self.shown.clear(lambda key, _: owner in (None, key[0]))
         self._audits.clear(lambda key, _: owner in (None, key))
 
     def sources(self, item: object) -> Sequence[str] | None:
-        """Ids of the turns behind a line of a summary."""
+        """Ids of the turns behind a summary line."""
         return item.sources if isinstance(item, Line) else None
 
     def parse(self, event: Event) -> object:
@@ -176,7 +176,7 @@ class QueueProjection(Projection):
         return event.payload["text"] if event.kind is EventKind.RECALLED else QueueState.of(event)
 
     async def forget(self, run: Runner, services: Services, erasure: Erasure) -> None:
-        """Each revision of a summary is written anew without the turns; a note of what was recalled goes as a whole."""
+        """Rewrite each revision of a summary without the turns; drop notes of recalled memories entirely."""
         await super().forget(run, services, erasure)
         if erasure.everything:
             return
@@ -188,7 +188,7 @@ class QueueProjection(Projection):
             erasure.drop((event for event in events if _goes(event, erasure)), "notes of what was recalled")
 
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
-        """What became of critical items, over all sessions; each carries its own sum in its newest compaction."""
+        """The audit of critical items over all sessions; the newest compaction of each has its session's sum."""
         total = Audit()
         for owner in heads:
             for audit in (await self._audited(run, services.log, owner)).values():
@@ -196,7 +196,7 @@ class QueueProjection(Projection):
         return {"compactions": total}
 
     async def _audited(self, run: Runner, log: EventLog, owner: Scope) -> Mapping[Scope, Audit]:
-        """The audits of the owner's sessions: as they were read before, with those of compactions since."""
+        """The audits of the owner's sessions: the cached ones, updated with later compactions."""
         last, audits = self._audits.get(owner) or ((0, ""), {})
         fresh: list[Event] = []
         same = False
@@ -215,7 +215,7 @@ class QueueProjection(Projection):
 
 
 async def _newest_folds(run: Runner, log: EventLog, owner: Scope) -> list[Event]:
-    """The newest compaction of each session, found by its first state; of the sessions that began to fold last."""
+    """The newest compaction of each session, found by its first state; the most recently started come first."""
     first = await run.call(log.read, owner, ids=[revision_id("queue", 1)], limit=MAX_READ, newest=True)
     found: list[Event] = []
     for scope in {event.scope for event in first}:
@@ -225,14 +225,14 @@ async def _newest_folds(run: Runner, log: EventLog, owner: Scope) -> list[Event]
 
 
 def costs_of(services: Services) -> Costs:
-    """What messages take in a prompt."""
+    """Counts the tokens of messages in a prompt."""
     return Costs(services.count, services.state(QueueProjection).shown, services.author)
 
 
 def _goes(note: Event, erasure: Erasure) -> bool:
-    """Whether a note of what was recalled goes; its turn shows none then.
+    """Whether a note of recalled memories is dropped; its turn then shows none.
 
-    Beside what was recalled it may name files of any turn before it in its session, and holds the question.
+    Besides memories it contains the question, and may name files of any earlier turn in its session.
     """
     later = note.position > erasure.first.get(note.scope, note.position)
     named = (note.payload.get("turn"), *note.sources)

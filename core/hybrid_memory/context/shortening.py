@@ -1,4 +1,4 @@
-"""How a message stands in a prompt, whole or shortened, and what it takes; each is counted once."""
+"""Messages as shown in a prompt, whole or shortened, and their tokens; each is counted once."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
 
 MAX_TOKENS_PER_CHAR = 4
-"""A character has at most four bytes in UTF-8, and tokenizers go no further down: short texts need not be counted."""
+"""A character has at most four bytes in UTF-8, the smallest units of tokenizers: short texts need not be counted."""
 
 LONG_LINE = 400
-"""Characters of a line beyond which its sentences are chosen one by one."""
+"""The sentences of a longer line are selected one by one."""
 
 HEADS: dict[Language, str] = {
     "en": "[shortened: about {share} % of {total:,} tokens, chosen for the question]",
@@ -36,7 +36,7 @@ HEADS: dict[Language, str] = {
 GAPS: dict[Language, str] = {"en": "[… {lines:,} {noun} left out …]", "zh": "[……略去 {lines:,} 行……]"}
 
 LINE_SHARE = 0.8
-"""Of the room, where a text is one long line that is simply cut: tokens are not spread evenly over it."""
+"""The share of the budget for a text of one long line that is simply cut, as tokens are not spread evenly."""
 
 READ_BEFORE: dict[Language, str] = {
     "en": "[what {name} answered was read before; call it again for the words]",
@@ -44,16 +44,16 @@ READ_BEFORE: dict[Language, str] = {
 }
 
 Shorten = Callable[[str, int], str]
-"""A text in at most so many tokens."""
+"""Shortens a text to a number of tokens."""
 
 _UNNAMED = re.compile(r"\[[\w/.+-]+(?:, [\d,]+ bytes)?\]")
-"""The line of a medium that has neither name nor link."""
+"""The line for a medium without name and link."""
 
 QUESTION_CHARS = 4000
-"""Of a question that are looked for in a long text."""
+"""How much of a question is used to search a long text."""
 
 Shown: TypeAlias = tuple[Message, int]
-"""A message as a prompt shows it, and its tokens."""
+"""A message as shown in a prompt, with its tokens."""
 
 
 def shortened(
@@ -66,19 +66,20 @@ def shortened(
     wanted: Collection[str] = (),
     fresh: bool = False,
 ) -> Message:
-    """The message with each text of at most ``max_tokens`` and each medium as one line; itself if nothing changes.
+    """The message with each text in at most ``max_tokens`` and each medium on one line; itself if nothing changes.
 
-    With a reader a long text stands as a digest that names it; without, or if it is fresh, as the parts that matter for
-    the question. What a tool of the memory answered is only named, or the model would read the digest of a digest.
+    With a reader, a long text becomes a digest that names it; without one, or if it is fresh, an excerpt relevant to
+    the question. Results of the memory's own tools are only named, otherwise the model would read the digest of a
+    digest.
 
     Args:
         message: of the log.
-        handle: by which the reader finds it.
-        max_tokens: of each text, by ``count``.
+        handle: the handle by which the reader finds it.
+        max_tokens: for each text, as counted by ``count``.
         count: counts tokens.
         reader: the name of a tool that the model has; empty for none.
         wanted: terms of the question.
-        fresh: nobody answered it yet.
+        fresh: whether it is not answered yet.
     """
     if message.role is Role.TOOL and message.name in {*OWN_TOOLS, reader}:
         named = READ_BEFORE[language_of(message.text)].format(name=message.name)
@@ -124,13 +125,13 @@ def _block(block: dict[str, Any], shorten: Shorten, max_tokens: int, count: Toke
 
 
 def _medium(block: dict[str, Any]) -> str:
-    """The line for a medium; with a name or a link, which are somebody's words, in a mark."""
+    """The line for a medium; names and links, which are words of others, are put in a mark."""
     line = digest_media(block)
     return line if _UNNAMED.fullmatch(line) else f"<media>{escaped(line)}</media>"
 
 
 def _call(call: ToolCall, cut: Shorten, max_tokens: int, count: TokenCounter) -> ToolCall:
-    """A call whose long arguments are cut; what is not an object stays one, because providers insist."""
+    """A call with its long arguments cut; they remain an object, because providers require one."""
     if not _long(call.written_arguments, max_tokens, count):
         return call
     if isinstance(call.arguments, str):
@@ -146,9 +147,9 @@ def _value(value: Any, cut: Shorten, max_tokens: int, count: TokenCounter) -> An
 
 
 def excerpt(text: str, max_tokens: int, *, wanted: Collection[str], count: TokenCounter, foot: str = "") -> str:
-    """The lines of a text that have the rarest of the wanted terms, with what stands next to them, within the tokens.
+    """The lines of a text with the rarest wanted terms, and the lines next to them, within the budget.
 
-    Its beginning and its end come next. It begins with how much is shown, each gap says what is left out there, and
+    Its beginning and its end come next. It starts with how much is shown, each gap says what is left out there, and
     ``foot`` ends it.
     """
     parts = [part for line in text.splitlines() for part in (sentences(line) if len(line) > LONG_LINE else [line])]
@@ -174,7 +175,7 @@ def excerpt(text: str, max_tokens: int, *, wanted: Collection[str], count: Token
 
 
 def _ranked(rows: list[str], wanted: Collection[str]) -> list[int]:
-    """Rows by what they say of the wanted terms, then by how near they stand to such a row, then from both ends."""
+    """Rows by their wanted terms, then by their distance to such a row, then from both ends."""
     asked = frozenset(wanted)
     found = [asked.intersection(terms(row)) if asked else frozenset[str]() for row in rows]
     often = Counter(term for has in found for term in has)
@@ -203,29 +204,29 @@ class Kept(Protocol):
     """A cache of messages as prompts show them."""
 
     def get(self, key: tuple[object, ...], /) -> Shown | None:
-        """What was put under this key, if it is still there."""
+        """The value cached under this key, if still there."""
         ...
 
     def put(self, key: tuple[object, ...], value: Shown, /) -> None:
-        """Keep it for a while."""
+        """Cache it."""
         ...
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Counts messages of the log, and remembers what it counted; in a shared space, as this author reads them."""
+    """Counts and caches the tokens of messages; in a shared space, as this author reads them."""
 
     count: TokenCounter
     kept: Kept
     author: str = ""
 
     def whole(self, event: Event) -> Shown:
-        """The message as it was said; a later system message speaks as an event."""
+        """The message in full; a later system message becomes an event."""
         key = event.scope.owner, event.position, event.id
         return self._remembered(key, lambda: _spoken(event.message, event, self.author), event)
 
     def short(self, event: Event, limit: int, reader: str, question: str, *, fresh: bool) -> Shown:
-        """The message with each text in at most ``limit`` tokens; ``fresh`` if nobody answered it yet."""
+        """The message with each text in at most ``limit`` tokens; ``fresh`` if it is not answered yet."""
 
         def made() -> Message:
             return _spoken(
@@ -243,7 +244,7 @@ class Costs:
         return self._remembered(key, made, event)
 
     def of(self, laid: Sequence[Message]) -> int:
-        """Tokens of these messages."""
+        """The tokens of these messages."""
         return sum(message_tokens(message, self.count) for message in laid)
 
     def _remembered(self, key: tuple[object, ...], made: Callable[[], Message], event: Event) -> Shown:
@@ -257,9 +258,9 @@ class Costs:
 
 
 def _spoken(message: Message, event: Event, reader: str) -> Message:
-    """A system message as an event, if the operator said it; as a record what a role says of others' words.
+    """A system message of the operator as an event; words of others in a higher role as a record.
 
-    What another member of a shared space said as its user stands under their name.
+    What another member of a shared space said as its user is shown under their name.
     """
     origin = event.origin
     if message.role is Role.SYSTEM and origin is Origin.OPERATOR:

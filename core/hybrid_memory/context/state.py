@@ -1,4 +1,4 @@
-"""Where a session's queue begins and what stands for the turns before it; one event of the log holds all of it."""
+"""The start of a session's queue and the summary of the turns before it, all in one event of the log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hybrid_memory.store.projection import number_of
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Turns whose summary is deterministic because a model failed on them: where, how often, and what survived."""
+    """Turns summarised without the model because it failed: where they are, how often it failed, and what survived."""
 
     positions: tuple[int, ...]
     tries: int
@@ -22,7 +22,7 @@ class Attempt:
 
     @property
     def once_more(self) -> Attempt:
-        """After another failure."""
+        """The attempt after another failure."""
         return replace(self, tries=self.tries + 1)
 
     @classmethod
@@ -36,17 +36,17 @@ class QueueState:
     """The state of a session's queue; its revisions are events, of which the last one counts.
 
     Attributes:
-        number: of the revision, from 1; 0 before the first. It makes the event's id, so that of two processes that
-            compact at once only one can write.
-        cursor: position up to which the queue is folded or reset.
+        number: the number of the revision, from 1; 0 before the first. It determines the event's id, so that only one
+            of two concurrent processes can write.
+        cursor: the position up to which the queue is compacted or reset.
         kept: positions up to the cursor that the queue still shows: opening instructions, messages kept by a reset.
-        anchor: position of the user's turn that the first turns after the cursor belong to; 0 if they begin with one.
-        lines, ledger: the standing summary.
-        stretches: first and last position of what was folded, oldest first.
-        retry: stretches that the model is to be asked about again.
+        anchor: position of the user's turn to which the first turns after the cursor belong; 0 if they begin with one.
+        lines, ledger: the current summary.
+        stretches: first and last position of each compacted stretch, oldest first.
+        retry: stretches for which the model will be asked again.
         audit, latest: over all compactions, and over the last one.
-        strategy: that made the last summary.
-        episode: number of the revision in which messages left last, or the conversation began anew.
+        strategy: the strategy that made the last summary.
+        episode: number of the revision in which messages last left, or the conversation was reset.
     """
 
     number: int = 0
@@ -63,7 +63,7 @@ class QueueState:
     episode: int = 0
 
     def as_payload(self) -> dict[str, Any]:
-        """As JSON, with everything but the number."""
+        """The state as JSON, without the number."""
         return {
             "cursor": self.cursor,
             "kept": list(self.kept),
@@ -80,7 +80,7 @@ class QueueState:
 
     @classmethod
     def of(cls, event: Event | None) -> Self:
-        """The state that an event left behind; the state of an untouched session without one."""
+        """The state in an event; without one, that of a new session."""
         if event is None:
             return cls()
         number = number_of(event)

@@ -1,4 +1,4 @@
-"""What stands for the turns that no longer fit: lines with their sources, and the proof that nothing was lost."""
+"""The summary of turns that no longer fit: lines with their sources, and the audit of what survived."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Section(StrEnum):
 
 
 def _renamed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields under their names of today: stores until 0.10 have older ones."""
+    """The fields under their current names; stores until 0.10 have older ones."""
     return {_FORMER.get(name, name): value for name, value in values.items()}
 
 
@@ -197,7 +197,7 @@ class Summary:
         )
 
     def _opened(self, line: Line) -> str:
-        """A line, and behind it the words that it came from."""
+        """A line, with its original messages to unfold."""
         words = "".join(
             display.under(
                 display.EPISODIC, display.text(turn.text), f"{turn.at:%Y-%m-%d %H:%M} {display.text(turn.speaker)}"
@@ -222,7 +222,7 @@ CHINESE_SECTIONS = {
 
 
 def written(lines: Iterable[Line], *, chinese: bool = False, handles: bool = True) -> str:
-    """Lines under the names of their sections, each with its handle unless nothing can be done with it."""
+    """Lines under their section names, each with its handle unless no tool can use it."""
     by_section: dict[Section, list[str]] = {}
     for line in lines:
         text = within_line(f"{_partly(line)}{line.text}")
@@ -235,7 +235,7 @@ def written(lines: Iterable[Line], *, chinese: bool = False, handles: bool = Tru
 
 
 def _partly(line: Line) -> str:
-    """That words of a tool, a page or an import are in the line, unless it begins with the name of the speaker."""
+    """A note that the line contains words of a tool, a page or an import, unless it begins with the speaker."""
     if line.origin is None or line.origin not in MARKED:
         return ""
     name = origin_name(line.origin, line.text)

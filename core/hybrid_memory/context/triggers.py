@@ -1,4 +1,4 @@
-"""When to compact (too many tokens or rounds, too much that matters, or a change of topic), and how much."""
+"""When to compact (too many tokens or rounds, too much important content, or a change of topic), and how much."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.services import Services
 
 WORTH = 0.1
-"""Share of what does not fit that a compaction must free at least."""
+"""The least share of the excess that a compaction must free."""
 
 DRIFT_UNITS = 60
-"""The newest units that are searched for a change of topic."""
+"""How many of the newest units are searched for a change of topic."""
 
 SMALL_TALK = 0.2
-"""A round whose weightiest message has less importance is small talk."""
+"""A round whose most important message is below this is small talk."""
 
 WINDOW = 6
-"""So many turns on either side of a boundary are compared."""
+"""The number of turns on either side of a boundary that are compared."""
 
 PRIOR = 2.0
-"""So many pairs of mean likeness are added to each mean, since a few pairs are alike or unlike by chance."""
+"""This many average pairs are added to each mean, as a few pairs may be similar by chance."""
 
 LEAST_SPREAD = 1e-3
-"""Turns whose likenesses differ by less say the same, and what differs is rounding."""
+"""Turns whose similarities differ by less are the same except for rounding."""
 
 _Rows = npt.NDArray[np.int64]
 
@@ -45,7 +45,7 @@ _Values = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Whether to compact now: why, how many units, and whether to ask a model ``again``; or ``later``, in a pause."""
+    """Whether to compact now: why, how many units, whether to ask a model ``again``; or ``later``, in a pause."""
 
     why: str
     count: int
@@ -59,7 +59,7 @@ class Due:
 
 
 async def due_now(run: Runner, services: Services, seen: PromptView, wanted: int, budget: int) -> Due:
-    """What of `due` is worth doing: of what the model has answered, and enough of what does not fit."""
+    """The part of `due` worth doing: for what the model has answered, and enough of what does not fit."""
     why, count = await due(run, services, seen, wanted, budget)
     count = min(count, _answered_units(seen.session.queue.units))
     if sum(seen.unit_costs[:count]) < WORTH * (wanted - budget):
@@ -69,14 +69,14 @@ async def due_now(run: Runner, services: Services, seen: PromptView, wanted: int
 
 
 def retries(services: Services, session: Session) -> bool:
-    """Whether a model is to be asked once more about turns that it failed on."""
+    """Whether to ask a model again about turns on which it failed."""
     if not session.state.retry or services.language_model is None:
         return False
     return asks_again(resolve_strategy(services.config.compaction.strategy))
 
 
 def _answered_units(units: Sequence[Unit]) -> int:
-    """How many units of the queue the model has answered; results that it has not read yet are not among them."""
+    """How many units of the queue the model has answered, excluding results that it has not read yet."""
     last = next((row for row in reversed(range(len(units))) if units[row].role is Role.ASSISTANT), None)
     if last is None:
         return len(units)
@@ -84,7 +84,7 @@ def _answered_units(units: Sequence[Unit]) -> int:
 
 
 async def due(run: Runner, services: Services, seen: PromptView, wanted: int, max_tokens: int) -> tuple[str, int]:
-    """Why to compact now, and how many units; nothing and 0 if there is no need or nothing to compact.
+    """Why to compact now, and how many units; empty and 0 if there is no need or nothing to compact.
 
     The prompt needs ``wanted`` tokens of its budget ``max_tokens``.
     """
@@ -116,7 +116,7 @@ async def due(run: Runner, services: Services, seen: PromptView, wanted: int, ma
 
 
 def excess(services: Services, seen: PromptView, max_tokens: int, *, by_tokens: bool, rounds: int | None = None) -> int:
-    """How many units to compact so that the rest fits: into its share of the budget, or into so many rounds."""
+    """How many units to compact so that the rest fits its share of the budget, or this many rounds."""
     config = services.config.compaction
     units = seen.session.queue.evictable
     costs = seen.unit_costs
@@ -136,7 +136,7 @@ def _density(services: Services, seen: PromptView, units: Sequence[Unit], max_to
 
 
 def _by_round(units: Sequence[Unit]) -> list[float]:
-    """The importance of the weightiest message of each round."""
+    """The importance of the most important message of each round."""
     worth: list[float] = []
     for unit in units:
         most = max(importance(message.text) for message in unit.messages)
@@ -148,7 +148,7 @@ def _by_round(units: Sequence[Unit]) -> list[float]:
 
 
 async def _drift(run: Runner, services: Services, units: tuple[Unit, ...]) -> Drift | None:
-    """The clearest change of topic, at the round that begins next to it; None if there are no vectors to tell."""
+    """The clearest change of topic, at the nearest start of a round; None without vectors."""
     owner = units[0].events[0].scope.owner
     try:
         _, note = await services.state(TextIndex).catch_up(run, services, owner)
@@ -175,15 +175,15 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """The state of a queue when it is asked whether to compact.
+    """The state of a queue for the decision whether to compact.
 
     Attributes:
-        rounds: turns of the user in the queue.
-        tokens: that the prompt needs.
+        rounds: user turns in the queue.
+        tokens: the tokens the prompt needs.
         max_tokens: its budget.
         importance: mean importance of the turns that would be compacted, in [0, 1]; 0 if there are none.
-        drift: the clearest change of topic in the queue; None without an embedder or without enough turns.
-        before: turns of the user before that change.
+        drift: the clearest change of topic in the queue; None without an embedder or enough turns.
+        before: user turns before that change.
     """
 
     rounds: int
@@ -197,8 +197,8 @@ class Measures:
 def fired(config: CompactionConfig, measures: Measures) -> str:
     """Why to compact now, such as ``tokens: 2113 of 2000``, or an empty text.
 
-    Tokens come first, then rounds, density and drift. Density waits for twice ``keep_rounds``, so that after it has
-    compacted as many come again; drift for ``keep_least`` rounds on both sides of the change.
+    Tokens come first, then rounds, density and drift. Density waits for twice ``keep_rounds``, so that as many new
+    rounds follow each compaction; drift for ``keep_least`` rounds on both sides of the change.
     """
     limit = round(config.flush * measures.max_tokens)
     if measures.tokens > limit:
@@ -219,8 +219,8 @@ def fired(config: CompactionConfig, measures: Measures) -> str:
 def keep_rounds(config: CompactionConfig, importances: Sequence[float]) -> int:
     """How many of the last rounds stay verbatim; the importance of each round is in [0, 1], oldest first.
 
-    All of ``keep_rounds``, unless more than half of the newest so many are small talk: then fewer, in proportion, down
-    to ``keep_least``.
+    All of ``keep_rounds``, unless more than half of that many newest rounds are small talk: then proportionally fewer,
+    down to ``keep_least``.
     """
     newest = importances[-config.keep_rounds :]
     worth = sum(importance >= SMALL_TALK for importance in newest) / max(len(newest), 1)
@@ -230,20 +230,19 @@ def keep_rounds(config: CompactionConfig, importances: Sequence[float]) -> int:
 def drift(likeness: Floats, *, least: int = 4) -> Drift | None:
     """The clearest change of topic between two stretches of at least ``least`` turns, the latest of equals.
 
-    None where fewer than ``2 * least`` turns have a vector. ``likeness`` holds the inner products of the turns'
-    embeddings, shape (n, n), oldest first, 0 where a vector is missing.
+    None if fewer than ``2 * least`` turns have a vector. ``likeness`` holds the inner products of the turns'
+    embeddings, shape (n, n), oldest first, 0 if a vector is missing.
 
-    At each boundary up to 6 turns before it and after it are compared, as in TextTiling (Hearst 1997): the gap is the
-    mean likeness within both sides less that across. First what is usual for each turn is taken off, so that short
-    turns, which are like all others or like none, count no more than others; and what is left is measured in its
-    standard deviation, so that the scale of the embedder cancels out. The strength is ``gap / (1 + gap)``, 0 for no
-    gap.
+    At each boundary, up to 6 turns before it and after it are compared, as in TextTiling (Hearst 1997): the gap is the
+    mean likeness within both sides minus that across. What is usual for each turn is subtracted first, so that short
+    turns, which resemble all others or none, count no more than others. The rest is measured in its standard deviation,
+    so that the embedder's scale cancels out. The strength is ``gap / (1 + gap)``, 0 for no gap.
 
     A ``config.drift`` of 0.6 is a good start. With it, the local embedder and a queue that grows turn by turn, 100 % of
-    the cuts fell beside the start of a session in LongMemEval (chats behind each other), 90 % in MemoryBank (Chinese),
-    35 % in REALTALK and 33 % in LoCoMo, where chance gives 24, 32, 13 and 14 %; of the sessions 83, 42, 30 and 45 %
-    were found. Friends who chat change the topic within a session and go on with it in the next: there it says little.
-    See benchmarks/drift.py.
+    the cuts were next to the start of a session in LongMemEval (concatenated chats), 90 % in MemoryBank (Chinese), 35 %
+    in REALTALK and 33 % in LoCoMo, where chance gives 24, 32, 13 and 14 %; of the sessions 83, 42, 30 and 45 % were
+    found. Friends who chat change the topic within a session and continue it in the next, so it says little there. See
+    benchmarks/drift.py.
     """
     rows = np.flatnonzero(likeness.diagonal() > 0)
     n = len(rows)
@@ -267,7 +266,7 @@ def drift(likeness: Floats, *, least: int = 4) -> Drift | None:
 
 
 def _centred(likeness: Floats) -> _Values:
-    """Each pair's likeness less what is usual for either turn, in standard deviations; above the diagonal, else 0."""
+    """Each pair's likeness minus what is usual for either turn, in standard deviations; above the diagonal, else 0."""
     n = len(likeness)
     others = 1 - np.eye(n)
     values = (likeness - (likeness * others).sum() / max(n * (n - 1), 1)) * others

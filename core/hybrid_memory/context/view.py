@@ -28,28 +28,28 @@ from hybrid_memory.text.tokens import PRIMING, schema_tokens
 from hybrid_memory.text.voices import speaker_of
 
 PROFILE_RATIO = 0.1
-"""Share of the budget for what was learned of the user."""
+"""The share of the budget for facts about the user."""
 
 LEAST_ROOM = 0.25
-"""Share of ``max_tokens`` that the conversation gets at least, however much the caller's own parts take."""
+"""The least share of ``max_tokens`` for the conversation, however much the caller's own parts take."""
 
 LAST_ROUNDS = 4
-"""The newest rounds, by which the next one is guessed."""
+"""The number of recent rounds from which the size of the next is estimated."""
 
 MOST_AHEAD = 0.2
-"""Share of the budget that is kept free for the next round at most; what is larger is shortened once answered."""
+"""The largest share of the budget kept free for the next round; larger content is shortened once answered."""
 
 OPENING_SHARE = 0.5
-"""Share of the budget beyond which instructions that a conversation began with are shortened."""
+"""Opening instructions beyond this share of the budget are shortened."""
 
 MOST_TOKENS = 128_000
-"""More than this is not filled unless asked for: long prompts are slow, dear, and read with less care."""
+"""The largest default budget: long prompts are slow, expensive, and read less carefully."""
 
 ANSWER_TOKENS = 8_000
-"""Kept free for the answer, where the model does not tell how long it may be."""
+"""Kept free for the answer if the model does not state its maximum."""
 
 ANSWER_SHARE = 0.25
-"""Share of a window that is kept free for the answer at most."""
+"""The largest share of a window kept free for the answer."""
 
 
 @dataclass(frozen=True)
@@ -57,16 +57,16 @@ class PromptView:
     """A session as this call sees it.
 
     Attributes:
-        units: of the queue that a model may see.
-        question: the user's turn that is to be answered, as the prompt shows it if it is not in the log yet; None where
-            nobody asks.
-        words: of the question as they were said; what to recall for.
-        asked: row of the unit that holds them; None if they are not in the log yet.
+        units: the queue's units that a model may see.
+        question: the user's turn to answer, as the prompt shows it if it is not in the log yet; None without a
+            question.
+        words: the question's original words, used for recall.
+        asked: row of the unit with the question; None if it is not in the log yet.
         visible: ids of the events whose words the prompt shows anyway.
-        parts: of the prompt, but the turns; with profile, summary and artifacts as far as their shares go.
-        lines: of the summary that may be shown.
-        tools: tokens of the tool schemas, with the reader's.
-        budget: tokens of the whole prompt: ``max_tokens``, or more where the caller's own parts leave too little.
+        parts: the parts of the prompt except turns; profile, summary and artifacts cut to their shares.
+        lines: the summary lines that may be shown.
+        tools: tokens of the tool schemas, including the reader's.
+        budget: tokens of the whole prompt: ``max_tokens``, or more if the caller's own parts leave too little.
     """
 
     session: Session
@@ -85,29 +85,29 @@ class PromptView:
 
     @cached_property
     def fixed(self) -> int:
-        """Tokens of all but the turns of the queue."""
+        """Tokens of everything except the queue's turns."""
         head = [*self.parts.system, *([self.question] if self.asked is None and self.question else [])]
         standing = self.parts.standing
         return self.costs.of(head) + self.tools + PRIMING + (self.costs.count(standing) + 1 if standing else 0)
 
     @property
     def room(self) -> int:
-        """Tokens for the turns and what is recalled."""
+        """Tokens for the turns and memories."""
         return self.budget - self.fixed
 
     @property
     def share(self) -> int:
-        """What shares of the budget are taken of: less than ``max_tokens`` where the caller's parts take most of it."""
+        """The base of the budget's shares: less than ``max_tokens`` if the caller's parts take most of it."""
         return min(self.request.max_tokens, 2 * max(self.budget - self.own, 0))
 
     @cached_property
     def own(self) -> int:
-        """Tokens of what the caller put into the prompt: the system message and the tools."""
+        """Tokens of the caller's own parts: the system message and the tools."""
         return self.costs.of(self.parts.system) + self.costs.count(self.parts.spoken) + self.tools + PRIMING
 
     @property
     def next_round(self) -> int:
-        """Tokens that the next round may need: those of the largest of the last ones, with what is recalled for it."""
+        """Tokens that the next round may need: those of the largest recent one, including its memories."""
         rounds: list[int] = []
         for unit, tokens in zip(self.units, self.whole, strict=True):
             if unit.opens or not rounds:
@@ -117,7 +117,7 @@ class PromptView:
 
     @cached_property
     def whole(self) -> list[int]:
-        """Tokens of each unit as it was said, with what was recalled for it."""
+        """Tokens of each unit in full, including its memories."""
         return [
             sum(self.costs.whole(event)[1] for event in unit.events) + self.note_tokens(unit) for unit in self.units
         ]
@@ -129,12 +129,12 @@ class PromptView:
         return [by_position.get(unit.first, 0) for unit in self.session.queue.evictable]
 
     def note_tokens(self, unit: Unit) -> int:
-        """Tokens of what was recalled for a unit."""
+        """Tokens of a unit's memories."""
         return self.notes[unit.events[0].id] if unit.note else 0
 
     @cached_property
     def notes(self) -> dict[str, int]:
-        """Tokens of what was recalled for units, by the id of their first message."""
+        """Tokens of the units' memories, by the id of their first message."""
         return {
             unit.events[0].id: self.costs.count(memory_mark(unit.note, self.request.marks)) + 1
             for unit in self.units
@@ -143,23 +143,23 @@ class PromptView:
 
     @property
     def reader(self) -> str:
-        """The name of the tool that reads what is left out; empty where the model has none."""
+        """The name of the tool that reads what is left out; empty if the model has none."""
         return "" if self.request.reader is None else self.request.reader.name
 
     @property
     def question_id(self) -> str | None:
-        """Its event, if it is in the log."""
+        """The id of the question's event, if it is in the log."""
         return None if self.asked is None else self.units[self.asked].events[0].id
 
     @property
     def shown_note(self) -> str | None:
-        """What was shown with this question before, perhaps nothing; None if it was not asked before."""
+        """The memories shown with this question before, possibly none; None if it was not asked before."""
         if self.asked is None:
             return self.session.queue.waiting.get(self.words)
         return self.units[self.asked].note
 
     def with_summary(self, share: float) -> Parts:
-        """The parts with summary and artifacts in this share of their room."""
+        """The parts, with summary and artifacts cut to this fraction of their share."""
         if share == 0:
             return replace(self.parts, summary="", artifacts="", profile="")
         lines = shown(
@@ -198,21 +198,21 @@ async def look(run: Runner, services: View, session: Session, request: PromptReq
 
 
 def _ids(session: Session) -> set[str]:
-    """Of the messages in its queue."""
+    """The ids of the messages in its queue."""
     return {event.id for unit in session.queue.units for event in unit.events}
 
 
 def view(
     session: Session, costs: Costs, config: CompactionConfig, request: PromptRequest, lines: Sequence[Line]
 ) -> PromptView:
-    """What there is to show; raises `InvalidInputError` if nothing is asked.
+    """The session's view for this call; raises `InvalidInputError` if there is no question.
 
     Args:
-        session: with the messages that the host shows.
-        costs: of its messages.
+        session: the session, with the messages that the host shows.
+        costs: counts its messages.
         config: the shares of a prompt.
-        request: what the prompt is asked for, with the profile.
-        lines: of the summary that may be shown.
+        request: the arguments of the prompt, with the profile.
+        lines: the summary lines that may be shown.
     """
     units = session.queue.visible
     asked = _asked(units, request.query)
@@ -254,13 +254,13 @@ def view(
 
 
 def _unsaid(units: Sequence[Unit], words: str) -> Message:
-    """The question as it will stand once it is remembered: under the name that the user had before."""
+    """The question as it will appear once it is remembered: under the user's previous name."""
     name = next((unit.messages[0].name for unit in reversed(units) if unit.opens), None)
     return Message(content=words, name=name)
 
 
 def _asked(units: Sequence[Unit], query: str | None) -> int | None:
-    """The unit with the question: the last turn of the user, unless it is another one or was answered already."""
+    """The unit with the question: the user's last turn, unless the question is another or was answered already."""
     row = next((row for row in reversed(range(len(units))) if units[row].opens), None)
     if row is None or query is None:
         return row
@@ -289,11 +289,11 @@ def _opening(session: Session, costs: Costs, request: PromptRequest) -> list[tup
 
 
 def budget_of(window: int, answer: int | None = None) -> int:
-    """Tokens of a prompt for a model with this window, in which its answer has room too.
+    """The prompt budget for a model with this window, leaving space for its answer.
 
     Args:
         window: tokens of prompt and answer together.
-        answer: the most tokens of an answer, if the model tells.
+        answer: the most tokens of an answer, if known.
     """
     room = min(answer or ANSWER_TOKENS, int(ANSWER_SHARE * window))
     return min(window - room, MOST_TOKENS)

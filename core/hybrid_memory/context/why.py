@@ -1,4 +1,4 @@
-"""``why``: the chain from a fact, a profile field, a summary line or a hit back to the turns."""
+"""``why``: from a fact, a profile field, a summary line or a hit back to the turns."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from hybrid_memory.store.view import at_positions, in_view
 from hybrid_memory.validation import shown
 
 MAX_CHAIN = 20
-"""Facts that are told of a chain of replacements."""
+"""The most facts shown of a chain of replacements."""
 
 
 async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Explanation:
-    """What it is, who or what read it, what it replaced, and the words that it comes from.
+    """What it is, how it was extracted, what it replaced, and the original words.
 
     Raises:
         InvalidInputError: it is none of these, or not of this owner.
@@ -59,7 +59,7 @@ async def _of_fact(run: Runner, services: Services, scope: Scope, fact: Fact, kn
 
 
 def _chain(fact: Fact, known: dict[int, Fact]) -> list[Fact]:
-    """The fact, and what it replaced, newest first."""
+    """The fact and those it replaced, newest first."""
     chain = [fact]
     while len(chain) < MAX_CHAIN and (before := known.get(chain[-1].supersedes or 0)) is not None:
         chain.append(before)
@@ -71,7 +71,7 @@ def _described(fact: Fact) -> str:
     author = f", written by {fact.author}" if fact.author else ""
     return (
         f"{fact.value!r}: {fact.state}, from {fact.valid_from:%Y-%m-%d}{until}, confidence {fact.confidence:.2f}, "
-        f"read by {', '.join(fact.by) or 'hand'}{author}"
+        f"extracted by {', '.join(fact.by) or 'hand'}{author}"
     )
 
 
@@ -96,7 +96,7 @@ async def _of_line(run: Runner, services: Services, scope: Scope, line: Line) ->
     if not events:
         raise InvalidInputError(f"{scope} has no turn behind {line!r}")
     words = "word for word" if line.coverage == 1 else f"{line.coverage:.0%} in the words of the turns"
-    steps = (f"stands for {line.handle} in {line.section}, importance {line.importance:.2f}, {words}",)
+    steps = (f"summarises {line.handle} in {line.section}, importance {line.importance:.2f}, {words}",)
     positions = [event.position for event in events]
     return Explanation(about=line.text, steps=steps, turns=await _turns(run, services, scope, positions))
 
@@ -108,7 +108,7 @@ async def _of_field(run: Runner, services: Services, scope: Scope, field: str) -
     positions = [position for fact in behind for position in fact.positions]
     return Explanation(
         about=f"{field}: {getattr(mine, field)!r}",
-        steps=tuple(_described(fact) for fact in behind) or ("nothing was said of it",),
+        steps=tuple(_described(fact) for fact in behind) or ("nothing was said about it",),
         turns=await _turns(run, services, scope, positions),
         facts=tuple(behind),
     )

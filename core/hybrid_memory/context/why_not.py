@@ -1,4 +1,4 @@
-"""``why_not``: what kept a turn from being among the first hits of a recall."""
+"""``why_not``: why a turn was not among the first hits of a recall."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import shown
 
 DEPTH = 200
-"""Hits among which the turn is looked for."""
+"""Number of hits searched for the turn."""
 
 TOLD = 3
-"""Signals that are told of, those that cost most."""
+"""How many signals to explain, those that cost most."""
 
 
 async def why_not(run: Runner, services: Services, request: Request, scope: Scope, what: Any) -> Explanation:
-    """Where the turn stands for this query and what it lacks, or why no path of the recall found it.
+    """The turn's rank for this query and what it lacks, or why no path of the recall found it.
 
     Raises:
-        InvalidInputError: nothing of this owner is behind it, or no turn.
+        InvalidInputError: this owner has no turn there.
     """
     event = (await behind(run, services, scope, what))[0]
     if event.kind is not EventKind.MESSAGE:
@@ -52,14 +52,14 @@ async def why_not(run: Runner, services: Services, request: Request, scope: Scop
             view = await in_view(run, services, scope)
             steps = tuple([step async for step in _missed(run, view, request, event.position, len(hits))])
         else:
-            about += f" among the first {request.k}: it stands in place {place + 1}"
+            about += f" among the first {request.k}: its rank is {place + 1}"
             steps = tuple(_outranked(hits, place, request.k))
     elif not request.keeps(hits[place], usual := services.config.recall.min_confidence):
         least = usual if request.min_confidence is None else request.min_confidence
-        about = f"{name} does not come back for {request.query!r}: it is too unsure that it answers"
-        steps = (f"confidence {hits[place].confidence:.2f}, and {least:g} was asked for", hits[place].why())
+        about = f"{name} does not come back for {request.query!r}: its confidence is too low"
+        steps = (f"confidence {hits[place].confidence:.2f}, the minimum is {least:g}", hits[place].why())
     else:
-        about = f"{name} does come back for {request.query!r}, in place {place + 1}"
+        about = f"{name} does come back for {request.query!r}, at rank {place + 1}"
         steps = (hits[place].why(),)
     return Explanation(about=about, steps=steps, turns=((name, event.message),))
 
@@ -69,10 +69,10 @@ def _row(hits: Sequence[Hit], position: int) -> int | None:
 
 
 def _outranked(hits: Sequence[Hit], place: int, k: int) -> Iterator[str]:
-    """What the turn has less of than the last hit that came back."""
+    """The signals in which the turn falls behind the last returned hit."""
     mine, last = hits[place], hits[min(k, place) - 1]
     yield mine.arithmetic
-    yield f"the last that comes back: {last.arithmetic}"
+    yield f"the last hit returned: {last.arithmetic}"
     total = sum(asdict(mine.weights).values())
     lacks = {
         name: weight * (getattr(last.signals, name) - getattr(mine.signals, name)) / total
@@ -85,11 +85,11 @@ def _outranked(hits: Sequence[Hit], place: int, k: int) -> Iterator[str]:
 
 
 async def _missed(run: Runner, view: View, request: Request, position: int, depth: int) -> AsyncIterator[str]:
-    """Why no path brought the turn in."""
+    """Why no path found the turn."""
     records = await run.call(view.index.get, [position])
     where = narrowed(view, request.where)
     if not records:
-        yield "it is not in the index: it has no words to look for, or was not indexed yet (flush does that)"
+        yield "it is not in the index: it has no words to search, or is not indexed yet; flush() indexes it"
         return
     for reason in barriers(records[0], where):
         yield reason
@@ -97,29 +97,27 @@ async def _missed(run: Runner, view: View, request: Request, position: int, dept
         return
     places = await run.call(view.index.columns, np.array([position], dtype=np.int64), where, 0)
     if not retained(view, places).all():
-        yield "it has been forgotten with time: see RetentionConfig"
+        yield "it is hidden by age: see RetentionConfig"
         return
     common = sorted(set(terms(request.query)) & set(terms(records[0].text)))
     yield f"words in common: {', '.join(common)}, too frequent to count" if common else "no word in common"
     yield await _nearness(run, view, request, where, position)
-    yield f"it is not among the {depth} that come first"
+    yield f"it is not among the first {depth} hits"
 
 
 def barriers(record: Record, where: Where) -> Iterator[str]:
-    """What of the search leaves the record out."""
+    """The search conditions that exclude the record."""
     parts: dict[str, dict[str, Any]] = {
-        f"it is of another session than {where.scope.session!r}": {"scope": where.scope.owner},
-        f"it is a {record.kind}, and only others were asked for": {"kinds": frozenset()},
-        f"its category is {record.category!r}, and only others were asked for": {"categories": frozenset()},
-        f"these are the words of another than was asked for or may be recalled: {record.origin}": {
-            "origins": frozenset()
-        },
-        f"it was said at {record.at:%Y-%m-%d %H:%M}, outside of the time that was asked for": {
+        f"it is from another session than {where.scope.session!r}": {"scope": where.scope.owner},
+        f"it is a {record.kind}, but only other kinds were requested": {"kinds": frozenset()},
+        f"its category is {record.category!r}, but only others were requested": {"categories": frozenset()},
+        f"its origin is {record.origin}, which was not requested or may not be recalled": {"origins": frozenset()},
+        f"it was said at {record.at:%Y-%m-%d %H:%M}, outside the requested time": {
             "since": None,
             "until": None,
         },
-        "its metadata differs from what was asked for": {"metadata": {}},
-        "it is hidden by a rollback, or lies beyond this view of the past": {"hidden": ()},
+        "its metadata differs from the requested values": {"metadata": {}},
+        "it is hidden by a rollback, or comes after this view of the past": {"hidden": ()},
         f"it is older than the retention of its kind ({record.kind}) or category allows": {"fresh": {}},
     }
     everything = Where(record.scope.owner)
@@ -138,10 +136,10 @@ async def _nearness(run: Runner, view: View, request: Request, where: Where, pos
     ids = np.array([position], dtype=np.int64)
     mine = float((await run.call(view.index.similar, vector, where.scope.owner, ids))[0])
     if np.isnan(mine):
-        return "its vector is not made yet (flush does that)"
+        return "its vector is not made yet: flush() makes it"
     nearest = await run.call(view.index.nearest, vector, where, DEPTH)
     furthest = float(nearest.scores[-1]) if len(nearest.scores) else average
     return (
-        f"by meaning it lies {mine - average:+.3f} from an average turn, and the furthest of the {len(nearest.ids)} "
-        f"nearest {furthest - average:+.3f}"
+        f"its similarity to the query is {mine - average:+.3f} relative to an average turn; the lowest of the "
+        f"{len(nearest.ids)} nearest is {furthest - average:+.3f}"
     )

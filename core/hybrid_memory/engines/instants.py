@@ -1,4 +1,4 @@
-"""Instants and records as engines store them."""
+"""Times and records in the form that engines store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hybrid_memory.scope import Scope
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 DAY = 86_400_000_000
-"""Microseconds."""
+"""A day in microseconds."""
 
 
 def to_micros(at: datetime) -> int:
@@ -28,12 +28,12 @@ def from_micros(micros: int) -> datetime:
 
 
 def micros_or_none(at: datetime | None) -> int | None:
-    """The same of what may be left out."""
+    """Whole microseconds since 1970, or None."""
     return None if at is None else to_micros(at)
 
 
 def instant_or_none(micros: int | None) -> datetime | None:
-    """The instant, of what may be left out."""
+    """The instant in UTC, or None."""
     return None if micros is None else from_micros(micros)
 
 
@@ -42,14 +42,14 @@ _PLAIN = tuple(part.name for part in fields(Record) if part.name != "scope")
 
 
 def plain(record: Record) -> dict[str, Any]:
-    """The fields of the record but its scope, as JSON knows them; instants in microseconds."""
+    """The record's fields except its scope, as JSON types; times in microseconds."""
     values = {name: getattr(record, name) for name in _PLAIN}
     instants = {name: micros_or_none(values[name]) for name in _INSTANTS}
     return {**values, **instants, "kind": record.kind.value, "origin": record.origin.value}
 
 
 def record_of(scope: Scope, values: Mapping[str, Any]) -> Record:
-    """The record with the fields that `plain` returned; older stores have no origin."""
+    """The record with the fields that `plain` returned; those of older stores have no origin."""
     instants = {name: instant_or_none(values[name]) for name in _INSTANTS}
     typed = {
         "kind": RecordKind(values["kind"]),
@@ -60,9 +60,9 @@ def record_of(scope: Scope, values: Mapping[str, Any]) -> Record:
 
 
 def origin_labels(origins: Collection[Origin]) -> tuple[bool, list[str]]:
-    """For engines that store an origin as a label, and none for ``imported``: what `Where.origins` asks of the label.
+    """`Where.origins` as a condition on stored labels, for engines that store no label for ``imported``.
 
-    True with the labels of which a record must have one; False with those of which it must have none.
+    True with the labels of which a record must have one, or False with those of which it must have none.
     """
     if Origin.IMPORTED in origins:
         return False, [origin.value for origin in Origin if origin not in origins]

@@ -1,1 +1,1 @@
-"""Claims that turns make, the facts and the profile that follow from them, and what reads them."""
+"""Claims made by turns, the facts and the profile derived from them, and the extractors."""

@@ -1,4 +1,4 @@
-"""The attributes that facts are about: which hold one value at a time, what they are called, how much they matter."""
+"""The attributes of facts: which hold one value at a time, what they are called, and how important they are."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from hybrid_memory.facts.fact import USER, Category, Claim
 from hybrid_memory.text.tokenize import cjk_share
 
 RULE = "rule: "
-"""An attribute that begins with this is a standing instruction about what follows, and holds one value."""
+"""The prefix of standing instructions about the thing that follows; they hold one value."""
 
 _ORDERS = frozenset(("instruction", "communication_style"))
 
 FAVOURITES = ("favorite_", "最喜欢的")
-"""An attribute that begins with one of these is what somebody likes best of a kind, and holds one value."""
+"""Prefixes of attributes for a favourite of a kind; they hold one value."""
 
 KINDS = {
     "颜色": "color", "食物": "food", "菜": "dish", "水果": "fruit", "饮料": "drink", "电影": "movie", "书": "book",
@@ -21,21 +21,21 @@ KINDS = {
     "季节": "season", "动物": "animal", "城市": "city", "游戏": "game", "数字": "number", "花": "flower",
     "科目": "subject", "餐厅": "restaurant", "音乐": "music",
 }  # fmt: skip
-"""Of what somebody has a favourite, in Chinese, and as attributes name it."""
+"""Kinds of favourites in Chinese, with their names in attributes."""
 
 MOSTLY = 0.5
-"""Share of Chinese characters from which a value is Chinese."""
+"""A value with at least this share of Chinese characters counts as Chinese."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """What a fact may be about.
+    """An attribute of facts.
 
     Attributes:
-        name: in snake case; english, chinese: as a reader sees it.
-        single: it holds one value at a time.
+        name: in snake case; english, chinese: as shown to readers.
+        single: whether it holds one value at a time.
         importance: in [0, 1].
-        aliases: names of profile fields that mean the same.
+        aliases: names of profile fields with the same meaning.
     """
 
     name: str
@@ -112,7 +112,7 @@ ATTRIBUTES: dict[str, Attribute] = {
 
 
 def attribute(name: str, *, single: bool = False) -> Attribute:
-    """What is known of an attribute; one that is not in the table is knowledge, and called by its name."""
+    """The attribute with this name; one that is not in the table counts as knowledge, under its own name."""
     known = ATTRIBUTES.get(name)
     if known is not None:
         return known
@@ -144,12 +144,12 @@ _RELATED = (
 
 
 def kin(name: str) -> tuple[str, ...]:
-    """The attributes, this one among them, that the words of a retraction cannot tell apart."""
+    """The attributes, including this one, that a retraction's words cannot tell apart."""
     return _KIN.get(name, (name,))
 
 
 def related(name: str) -> set[str]:
-    """The attributes, this one among them, under which may be told what ends a fact with it."""
+    """The attributes, including this one, under which the end of such a fact may be stated."""
     return {name, *(other for group in _RELATED if name in group for other in group)}
 
 
@@ -163,11 +163,11 @@ _WORDED = {
     "employer": ("works at {}", "在{}工作"),
     **dict.fromkeys(("diet", "condition", "accessibility", "marital_status"), ("{}", "{}")),
 }
-"""How a list of several attributes words a value, where its name before it would not do."""
+"""How to word a value in a list of several attributes, if prefixing its name would not read well."""
 
 
 def worded(name: str, value: str, *, chinese: bool) -> str:
-    """A value with what it is, as it stands in a list of several attributes."""
+    """A value with the name of its attribute, as shown in a list of several attributes."""
     about = attribute(name)
     colon = name.startswith((RULE, *FAVOURITES))
     english = f"{about.english}: {{}}" if colon else f"{about.english} {{}}"
@@ -176,7 +176,7 @@ def worded(name: str, value: str, *, chinese: bool) -> str:
 
 
 def statement(claim: Claim) -> str:
-    """A claim as one line, in the language of its value: what recall finds and shows."""
+    """A claim as one line, in the language of its value; recall searches and shows it."""
     about = attribute(claim.attribute)
     if cjk_share(claim.value) > MOSTLY:
         subject = "用户" if claim.subject == USER else claim.subject

@@ -1,4 +1,4 @@
-"""Who may say what: facts about the user come from the user, instructions from nobody else, pages tell nothing."""
+"""Who may claim what: facts about the user come from the user, so do all instructions, and pages claim nothing."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from hybrid_memory.text.speakers import voice
 from hybrid_memory.text.tokenize import terms
 
 NAMED_CHARS = 200
-"""In how much of the beginning of a turn a name is looked for."""
+"""How much of the beginning of a turn is searched for a name."""
 
 _PEOPLE = frozenset((*INSTRUCTING, Origin.PERSON, Origin.ASSISTANT))
 
 
 def heard(turns: Iterable[Event]) -> list[Event]:
-    """The turns that somebody said, to read from or to understand others by: nothing of tools, the web and imports.
+    """The turns of people, to extract claims from or use as context; none of tools, the web and imports.
 
-    Nor what was written to state claims: it says no more than these.
+    Turns written to state claims are excluded too, as they say nothing more.
     """
     return [turn for turn in turns if turn.origin in _PEOPLE and STATES not in turn.payload.get("extra", ())]
 
@@ -29,9 +29,9 @@ def heard(turns: Iterable[Event]) -> list[Event]:
 def admitted(
     claims: Iterable[tuple[Event, Claim]], before: Sequence[Event], origins: Sequence[str]
 ) -> list[tuple[Event, Claim]]:
-    """The claims that the speakers of their turns may make, where facts are learned from these origins.
+    """The claims that the speakers of their turns may make, if facts are learned from these origins.
 
-    ``before`` are the turns that were said before and among them.
+    ``before`` are the turns before and among them.
     """
     return [
         (turn, claim)
@@ -43,10 +43,10 @@ def admitted(
 
 
 def _about_themselves(turn: Event, claim: Claim) -> bool:
-    """Whether somebody who is not the user speaks of themselves under a name of their own, and tells nobody what to do.
+    """Whether someone other than the user speaks about themselves under their own name, and gives no instructions.
 
-    In a shared space, which has no user, they may speak of whatever it is about, as each fact names its author; but
-    what the assistant noted for a member says nothing of that member.
+    In a shared space, which has no user, they may speak about anything, as each fact names its author; but what the
+    assistant noted for a member is not a fact about that member.
     """
     subject, name = person_of(claim.subject), person_of(" ".join(_name_of(turn).split()))
     return (
@@ -65,14 +65,14 @@ def _may_be_shared(turn: Event, subject: str) -> bool:
 
 
 def _notes_of_the_user(turn: Event, claim: Claim) -> bool:
-    """Whether the assistant noted in the user's place something about them that is no instruction."""
+    """Whether it is the assistant's note about the user, in the user's role, and not an instruction."""
     if turn.message.role is not Role.USER or turn.origin is not Origin.ASSISTANT or turn.message.name:
         return False
     return not is_order(claim.attribute) and person_of(claim.subject) == USER
 
 
 def _repeats_the_user(turn: Event, claim: Claim, before: Sequence[Event]) -> bool:
-    """Whether a note of the user says what they have just said."""
+    """Whether a note about the user repeats what they have just said."""
     if not _notes_of_the_user(turn, claim):
         return False
     earlier = [event.message.text for event in before if event.position < turn.position and event.origin in INSTRUCTING]
@@ -82,12 +82,12 @@ def _repeats_the_user(turn: Event, claim: Claim, before: Sequence[Event]) -> boo
 
 
 def person_of(subject: str) -> str:
-    """The person that a subject is about, or around whom: of "Tom's boss" Tom."""
+    """The person a subject is or relates to: for "Tom's boss", Tom."""
     return subject.replace("’", "'").partition("'s ")[0].strip().casefold()
 
 
 def speaker_of(turn: Event) -> str:
-    """The name under which the user speaks; empty without one, and of anybody else's turn."""
+    """The name under which the user speaks; empty without a name, and for turns of others."""
     return _name_of(turn) if turn.origin in INSTRUCTING else ""
 
 
@@ -96,11 +96,11 @@ def _name_of(turn: Event) -> str:
 
 
 def names_of_user(claims: Iterable[Event], user: str | None) -> set[str]:
-    """Under which names the user speaks, as persons: the id, and what these claims tell."""
+    """The names of the user as a person: the id, and those in these claims."""
     names = (user or "", *(event.payload.get("speaker", "") for event in claims))
     return {person_of(name) for name in names if name}
 
 
 def by_the_user(claim: Event) -> bool:
-    """Whether the user said it, or it was learned before claims had an origin, or the application settled it."""
+    """Whether it comes from the user, from before claims had an origin, or from the application."""
     return claim.payload.get("origin") in {None, *INSTRUCTING}

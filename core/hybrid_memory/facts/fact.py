@@ -1,4 +1,4 @@
-"""What was learned: claims that single turns make, the facts that follow from all of them, and where they come from."""
+"""Claims made by single turns, the facts derived from all of them, and where they come from."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Category(StrEnum):
 
 
 class Stance(StrEnum):
-    """What a claim says of its value: it holds, it no longer does, it never did; a task is done, or given up."""
+    """What a claim says about its value: it holds, no longer holds, or never held; a task is done or dropped."""
 
     HOLDS = "holds"
     ENDED = "ended"
@@ -67,20 +67,20 @@ class FactScope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What one turn says about something.
+    """A statement made by one turn.
 
     Attributes:
         subject: ``user``, or a name as it was written.
-        attribute: in snake case, from `hybrid_memory.facts.attributes` where it has the thing.
+        attribute: in snake case, from `hybrid_memory.facts.attributes` if it is listed there.
         value: in the words of the turn; empty with a stance other than ``holds`` means any value.
         source: position of the turn.
-        single: a newer value takes the place of the older one.
+        single: whether a newer value replaces the older one.
         confidence, importance: in [0, 1].
-        since, until: when it began or ended, where the turn says so; None: at the turn, and open.
-        due: when a task is to be done.
-        by: the rule or the model that read it.
-        verbatim: the value is the sentence that says it.
-        scope: of an instruction; anything else holds always.
+        since, until: when it began or ended, if the turn says so; None: at the turn, and open.
+        due: when a task is due.
+        by: the rule or the model that extracted it.
+        verbatim: whether the value is the whole sentence.
+        scope: where an instruction applies; other claims apply always.
     """
 
     subject: str
@@ -241,19 +241,19 @@ def _who(turn: Message) -> str:
 
 
 class FactExtractor(Protocol):
-    """Reads claims from turns."""
+    """Extracts claims from turns."""
 
     @property
     def name(self) -> str:
-        """Of the extractor; how far it has read is kept by this name."""
+        """The name of the extractor; its progress is stored under this name."""
         ...
 
     def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
-        """What these turns claim, by position; ``before`` are the turns that came before them, oldest first.
+        """The claims of these turns, by position; ``before`` are the preceding turns, oldest first.
 
-        The claims of a turn depend on the turn and those before it, not on how turns are cut into calls.
+        The claims of a turn must depend only on the turn and those before it, not on how turns are batched.
 
         Raises:
-            ModelError: a model failed; the turns will be given again.
+            ModelError: a model failed; the turns will be passed again.
         """
         ...

@@ -1,4 +1,4 @@
-"""``facts``: what follows from everything that was claimed, and what is no longer so."""
+"""``facts``: what follows from all claims, including what is no longer true."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hybrid_memory.store.view import View, in_view, present
 from hybrid_memory.validation import shown
 
 MARKS = (EventKind.CLAIM, EventKind.ERASED, EventKind.GRANT)
-"""Kinds of events after which facts are others than before; the last one only in a space."""
+"""Kinds of events that change facts; the last one only in a space."""
 
 CACHED = 256
 
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 class FactsProjection(Projection):
-    """The facts of each owner and view, profiles as prompts show them, users' names, and what was read so far."""
+    """The facts of each owner and view, rendered profiles, users' names, and the progress of extractors."""
 
     kinds = frozenset({EventKind.CLAIM, EventKind.LEARNED})
     repeats = frozenset({EventKind.CLAIM})
@@ -48,7 +48,7 @@ class FactsProjection(Projection):
         self.portraits: LruCache[tuple[Any, ...], str] = LruCache(CACHED)
 
     def clear(self, owner: Scope | None = None) -> None:
-        """Drop facts and profiles; they follow from the log again."""
+        """Drop cached facts and profiles; they are derived from the log again."""
         for cache in (self.known, self.portraits):
             cache.clear(lambda key, _: owner in (None, key[0]))
 
@@ -57,11 +57,11 @@ class FactsProjection(Projection):
         return item.sources if isinstance(item, Fact) else None
 
     def parse(self, event: Event) -> object:
-        """The claim, or how far turns were read."""
+        """The claim, or an extractor's progress."""
         return Claim.of(event.payload) if event.kind is EventKind.CLAIM else event.payload["cursors"]
 
     async def forget(self, run: Runner, services: Services, erasure: Erasure) -> None:
-        """The claims that were read from the turns, or hold the words."""
+        """Mark the claims extracted from the turns, or containing the words."""
 
         def goes(claim: Event) -> bool:
             read = claim.payload["source"] in erasure.places or erasure.made_of(claim.sources, claim.scope.session)
@@ -71,11 +71,11 @@ class FactsProjection(Projection):
             erasure.drop(filter(goes, events), "claims")
 
     async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
-        """Read the turns that were not read yet, by rules and by a model."""
+        """Extract claims from new turns, by rules and with a model."""
         try:
             return Receipt(learned=await learn(run, services, owner, model=True))
         except ModelError as error:
-            _log.warning("%s; what rules can read is learned, the model will be asked again", error)
+            _log.warning("%s; facts found by rules are kept, the model will be asked again", error)
             return Receipt()
 
 
@@ -89,7 +89,7 @@ async def facts(
     category: Category | str | None = None,
     history: bool = False,
 ) -> list[Fact]:
-    """The facts of the owner, oldest first; what was not read yet is read by rules first."""
+    """The owner's facts, oldest first; new turns are read by rules first."""
     wanted = None if category is None else _category(category)
     for name, value in (("subject", subject), ("attribute", attribute)):
         if not isinstance(value, str | None):
@@ -115,9 +115,9 @@ def _category(category: Any) -> Category:
 
 
 async def knowledge(run: Runner, view: View, state: LogState | None = None) -> Knowledge:
-    """What the claims in view come to; from the cache, with what was claimed since.
+    """The facts that follow from the visible claims; cached, and updated with new claims.
 
-    ``state`` is that of the owner's log, with the kinds `MARKS`, where it is known.
+    ``state`` is that of the owner's log, with the kinds `MARKS`, if known.
     """
     cache, key = view.state(FactsProjection).known, (view.owner, view.horizon)
     known = cache.get(key)
@@ -138,7 +138,7 @@ async def knowledge(run: Runner, view: View, state: LogState | None = None) -> K
 
 
 def _shown(claims: Sequence[Event], view: View) -> list[Event]:
-    """Those that were made by the end of the view, if it has one."""
+    """The events up to the end of the view, if it has one."""
     before = None if view.horizon is None else view.horizon.before
     return [event for event in claims if before is None or event.at < before]
 
@@ -150,14 +150,14 @@ async def _begun(run: Runner, view: View, mark: Sequence[Place]) -> Knowledge:
 
 
 async def _newest(run: Runner, view: View, state: LogState | None = None) -> list[Place]:
-    """The last claim, and what else changes facts; in a space also who is trusted how much."""
+    """The last claim, and the other events that change facts; in a space, also each author's trust."""
     kinds = MARKS if view.owner.space else MARKS[:-1]
     state = await run.call(view.truth.state, view.owner, kinds) if state is None else state
     return [state.last.get(kind, NOWHERE) for kind in kinds]
 
 
 async def settle(run: Runner, services: Services, scope: Scope, fact: Any) -> Receipt:
-    """Write a claim that this fact stands."""
+    """Write a claim that this fact is true."""
     if not isinstance(fact, Fact):
         raise InvalidInputError(f"give a fact from facts(), got {shown(fact)}")
     seen = await head(run, services, scope)

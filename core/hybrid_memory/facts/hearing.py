@@ -1,4 +1,4 @@
-"""What turns claim by the meaning of their sentences, and what that changes of what stands, with the models asked."""
+"""Extracts claims by the meaning of sentences, and what they change of earlier facts, calling the models."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
 
 EMBED_BATCH = 64
-"""Sentences that are embedded in one call, as each has its time limit."""
+"""Sentences embedded per call, as each call has a time limit."""
 
 
 async def earlier_of(run: Runner, services: Services, owner: Scope, extractor: FactExtractor) -> list[Earlier]:
-    """What stands, for an extractor that tells what new turns change of it."""
+    """The current facts, for an extractor that also finds what new turns change."""
     if not isinstance(extractor, SentenceReader) or services.embedder is None:
         return []
     from hybrid_memory.facts.facts import knowledge  # noqa: PLC0415 - which learns before it reads
@@ -46,7 +46,7 @@ async def claims_heard(
     *,
     earlier: Sequence[Earlier],
 ) -> list[Claim] | None:
-    """What the sentences of these turns claim, and what that changes; None where nothing judges them."""
+    """The claims of these turns' sentences, and what they change; None if there is no judge."""
     embedder = services.embedder
     if not isinstance(extractor, SentenceReader) or embedder is None:
         return None
@@ -75,13 +75,13 @@ async def claims_heard(
 
 
 def _near(claim: Claim, known: Sequence[Earlier]) -> list[Earlier]:
-    """What a claim may change; what holds in one session or project ends nothing that reaches further."""
+    """The facts that a claim may change; a claim for one session or project ends nothing of wider scope."""
     near = candidates(claim, known) if claim.scope is FactScope.ALWAYS else []
     return [one for one in near if not replacing.apart(claim, one)]
 
 
 def _compared(told: Sequence[tuple[Claim, str]], earlier: Sequence[Earlier]) -> list[str]:
-    """What will be embedded to see what the claims change, so that it is in one call."""
+    """The texts to embed in order to see what the claims change, collected for a single call."""
     known, texts = list(earlier), list[str]()
     for claim, text in told:
         if near := _near(claim, known):
@@ -93,7 +93,7 @@ def _compared(told: Sequence[tuple[Claim, str]], earlier: Sequence[Earlier]) -> 
 async def _changed(
     run: Runner, judge: Judge, vectors: _Vectors, told: tuple[Claim, str], near: Sequence[Earlier]
 ) -> list[Claim]:
-    """The claim of a sentence, if it counts, and what it changes."""
+    """The claim of a sentence, if it counts, and its changes."""
     (claim, text), sure = told, sure_enough(told[0])
     if not near:
         return [claim] if sure else []
@@ -108,7 +108,7 @@ async def _changed(
 
 
 class _Vectors:
-    """The vectors of texts, each embedded once, in as few calls as may be."""
+    """The vectors of texts, each embedded once, in as few calls as possible."""
 
     def __init__(self, run: Runner, embedder: Embedder) -> None:
         self._run = run
@@ -116,7 +116,7 @@ class _Vectors:
         self._rows: dict[str, Floats] = {}
 
     async def of(self, texts: Sequence[str]) -> Floats:
-        """One row a text."""
+        """One row per text."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._rows]
         for start in range(0, len(missing), EMBED_BATCH):
             part = missing[start : start + EMBED_BATCH]

@@ -1,4 +1,4 @@
-"""Instructions of the user: how far each reaches, and where it applies."""
+"""The user's instructions: their scope, and where they apply."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.voices import is_chinese
 
 MAX_ASIDE_CHARS = 60
-"""Of a sentence that says of the one before how far it reaches: "Only for this chat."."""
+"""The longest sentence that only states the scope of the one before: "Only for this chat."."""
 
 _HERE = r"(?:chat|conversation|session|thread|talk|discussion|answer|reply|response|question|task|round)"
 _PIECE = (
@@ -49,17 +49,17 @@ _BEYOND = lazy(
     r"不(?:只|仅|光|单)是?(?:这|今|本)",
     re.IGNORECASE,
 )
-"""What is told of more than the occasion, or the project, that it names."""
+"""Words that extend the scope beyond the occasion or project they name."""
 
 _ASIDE = lazy(
     r"(?:(?:but|and|that'?s|this is|it'?s|or at least)\b[ ,]*)*(?:for|in|just|only)\b|(?:但|不过|也)?(?:就|仅|只)",
     re.IGNORECASE,
 )
-"""How a sentence begins that says no more than how far the one before reaches."""
+"""The beginning of a sentence that only states the scope of the one before."""
 
 
 def scope_of(sentence: str) -> FactScope:
-    """How far an instruction reaches, by the words that say so."""
+    """The scope that an instruction states."""
     if _BEYOND.search(sentence):
         return FactScope.ALWAYS
     if _SESSION.search(sentence):
@@ -68,7 +68,7 @@ def scope_of(sentence: str) -> FactScope:
 
 
 def scope_in(claim: Claim, text: str) -> FactScope:
-    """How far a claim reaches that was read from this text; what is no instruction holds always."""
+    """The scope of a claim extracted from this text; claims other than instructions always apply."""
     if not is_order(claim.attribute):
         return FactScope.ALWAYS
     parts = sentences(text)
@@ -78,7 +78,7 @@ def scope_in(claim: Claim, text: str) -> FactScope:
 
 
 def scoped(claim: Claim, text: str) -> Claim:
-    """The claim with how far it reaches, unless that is known already."""
+    """The claim with its scope, unless that is set already."""
     return claim if claim.scope is not FactScope.ALWAYS else replace(claim, scope=scope_in(claim, text))
 
 
@@ -91,7 +91,7 @@ def _asides(following: Iterable[str]) -> list[str]:
 
 
 def within_project(fact: Fact) -> str:
-    """The value, with that it holds in one project, where its own words do not say so."""
+    """The value, with a note that it applies in one project, if its own words do not say so."""
     plain = fact.value.strip()
     if fact.scope is not FactScope.PROJECT or scope_of(plain) is FactScope.PROJECT:
         return plain
@@ -99,7 +99,7 @@ def within_project(fact: Fact) -> str:
 
 
 def applying(facts: Iterable[Fact], session: str | None) -> list[Fact]:
-    """The facts without what was asked for in another session only; with no session, without all that."""
+    """The facts without instructions for other sessions; without a session, without all such instructions."""
     return [
         fact
         for fact in facts

@@ -1,4 +1,4 @@
-"""What an owner's claims come to, kept up as claims are added: facts, what is out of date, and who is spoken of."""
+"""The facts that follow from an owner's claims, updated incrementally: facts, outdated records, and subjects."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from hybrid_memory.log.event import Event
 from hybrid_memory.log.visible import MAX_POSITION, Stretches, visible
 
 Place = tuple[int, str]
-"""Where an event stands, and its id: a log that was set back gives positions anew."""
+"""The position and id of an event: a restored log reuses positions."""
 
 NOWHERE: Place = (0, "")
 
 Lapse = tuple[int, int, int]
-"""Position of the turn from which on a fact stood no longer, of the first turn that said it, and the fact's id."""
+"""Position of the turn that ended a fact, position of the first turn that stated it, and the fact's id."""
 
 
 @dataclass(slots=True)
 class _Subject:
-    """How many turns speak of somebody, and the first and the last of them."""
+    """How many turns are about a subject, and the first and the last of them."""
 
     count: int = 0
     first: int = MAX_POSITION
@@ -39,7 +39,7 @@ class _Subject:
 
 @dataclass(slots=True)
 class _Known:
-    """A fact, and how many of its turns and records are indexed; its value once that was asked for."""
+    """A fact, how many of its turns and records are indexed, and its cached value."""
 
     fact: Standing
     turns: int = 0
@@ -48,17 +48,17 @@ class _Known:
 
 
 class Knowledge:
-    """The facts that follow from the claims taken in so far; callable from any thread.
+    """The facts that follow from the claims added so far; callable from any thread.
 
-    What a claim costs depends on the claims that it concerns, not on how many there are.
+    The cost of a claim depends on the claims it concerns, not on their total number.
 
     Attributes:
-        mark: the last events beside claims that it follows from, such as what was erased.
-        last: the claim up to which they were taken in.
-        hidden: stretches of the log whose claims are left out.
-        user: whose facts these are; None in a space, which has no user.
-        number: no other of this process has it.
-        passing: sessions in which something was asked for that holds there only.
+        mark: the last events other than claims that it depends on, such as erasures.
+        last: the last claim added.
+        hidden: stretches of the log whose claims are ignored.
+        user: the owner of the facts; None in a space, which has no user.
+        number: unique within the process.
+        passing: sessions with instructions that apply only there.
     """
 
     _numbers = count()
@@ -91,16 +91,16 @@ class Knowledge:
         self._lapse_of: dict[int, Lapse] = {}
 
     def names_the_user_anew(self, events: Sequence[Event]) -> bool:
-        """Whether these claims show that the user speaks under a name that others used before: theirs do not count."""
+        """Whether these claims show that the user has a name others used before, whose claims then do not count."""
         with self._lock:
             return self._user is not None and not self._others.isdisjoint(names_of_user(events, self._user))
 
     def _believes(self, event: Event) -> bool:
-        """Whether whoever made the claim may: nobody else speaks of the user by name."""
+        """Whether the claim's author may make it: nobody else speaks about the user by name."""
         return self._user is None or by_the_user(event) or person_of(event.payload["subject"]) not in self._own
 
     def take(self, events: Sequence[Event], last: Place) -> None:
-        """Take in claims, which are all that were written since the ones before up to this; known ones are left."""
+        """Add claims: all that were written since the last one, up to this; known ones are ignored."""
         with self._lock:
             groups: dict[tuple[str, str], list[Pair]] = defaultdict(list)
             if self._user is not None:
@@ -127,7 +127,7 @@ class Knowledge:
             self.last = max(self.last, last)
 
     def hide(self, hidden: Stretches) -> bool:
-        """Leave out the claims in these stretches from now on; False if that are others than before."""
+        """Ignore the claims in these stretches from now on; False if the stretches changed."""
         with self._lock:
             for first, last in set(hidden) ^ set(self.hidden):
                 if any(not visible(turn, hidden) for turn in _between(self._turns, first, last)):
@@ -139,12 +139,12 @@ class Knowledge:
 
     @property
     def facts(self) -> list[Fact]:
-        """All of them, oldest first."""
+        """All facts, oldest first."""
         with self._lock:
             return [self._made(self._known[number]) for _, number in self._order]
 
     def standing(self, upto: int, also: Sequence[Event] = ()) -> list[Fact]:
-        """The facts that stood when nothing was said beyond this position but these claims, in any order."""
+        """The facts that were current given only the claims up to this position and these ones, in any order."""
         with self._lock:
             more: dict[tuple[str, str], list[Pair]] = defaultdict(list)
             for event in also:
@@ -162,31 +162,31 @@ class Knowledge:
             return found
 
     def lapses(self, after: int) -> list[tuple[Fact, int, int]]:
-        """The facts that stand no longer from a turn beyond this position on, with their first turn and that one."""
+        """The facts that ended after a position, each with its first turn and the turn that ended it."""
         with self._lock:
             late = islice(self._lapses, bisect_right(self._lapses, (after, MAX_POSITION, 0)), None)
             return [(self._made(self._known[number]), first, last) for last, first, number in late]
 
     def count(self, upto: int) -> int:
-        """How many claims the turns up to a position made."""
+        """The number of claims made by turns up to a position."""
         return bisect_right(self._turns, upto)
 
     def told(self, session: str | None) -> int:
-        """Position of the last turn that told something in another session than this one; 0 if none did."""
+        """Position of the last turn of another session that made a claim; 0 if there is none."""
         last, of, elsewhere = self._told
         return elsewhere if session == of else last
 
     def subjects(self, count: int) -> list[tuple[int, int]]:
-        """The first and the last turn about each of those of whom most is known."""
+        """The first and the last turn about each of the subjects with the most facts."""
         with self._lock:
             most = heapq.nsmallest(count, self._subjects.values(), key=lambda one: (-one.count, one.first))
             return [(one.first, one.last) for one in most if one.count]
 
     def outdated(self, ids: Collection[int]) -> set[int]:
-        """Those of the records that are out of date: what recall should not put first.
+        """The outdated ones of these records, which recall should not rank first.
 
-        That are records of facts that no longer stand, and turns that say such a thing where a record or a turn that
-        says what is so instead is among them too.
+        These are records of facts that are no longer true, and turns that state such a fact if a record or turn that
+        states its replacement is among them too.
         """
         with self._lock:
             said = {number for record in ids for number in self._said(record)}
@@ -201,7 +201,7 @@ class Knowledge:
         return number in self._known and not self._known[number].fact.state.standing
 
     def _said(self, record: int) -> Iterator[int]:
-        """Ids of the facts that a turn, or the record of a claim, says."""
+        """Ids of the facts stated by a turn, or by the record of a claim."""
         if record in self._by_record:
             yield self._by_record[record]
         for number in self._by_turn.get(record, ()):
@@ -209,7 +209,7 @@ class Knowledge:
                 yield number
 
     def _replaced(self, number: int, turn: int, ids: Collection[int], said: Collection[int]) -> bool:
-        """Whether what replaced a fact of a turn is among what the records say, and is not said by the turn itself."""
+        """Whether the records state a replacement of a turn's fact that the turn itself does not state."""
         fact = self._known[number].fact
         if fact.state.standing or turn not in fact.sources:
             return False
@@ -266,7 +266,7 @@ class Knowledge:
         self._forget_lapse(number)
 
     def _lapsed(self, number: int) -> None:
-        """Note from which turn on a fact stood no longer."""
+        """Record the turn from which on a fact was no longer true."""
         self._forget_lapse(number)
         known = self._known.get(number)
         if known is None or known.fact.state.standing:
@@ -291,12 +291,12 @@ class Knowledge:
 
 
 def place_of(event: Event) -> Place:
-    """Where an event stands."""
+    """The position of an event in the log."""
     return event.position, event.id
 
 
 def turn_of(event: Event) -> int:
-    """Position of the turn that a claim belongs to; of one that resolves a dispute its own."""
+    """Position of the turn that a claim belongs to; for a claim that resolves a dispute, its own."""
     return event.position if event.payload["by"] == SETTLED else int(event.payload["source"])
 
 

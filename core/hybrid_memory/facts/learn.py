@@ -1,4 +1,4 @@
-"""``learn``: claims are read from new turns, by rules and by a language model, and written to the log."""
+"""``learn``: extracts claims from new turns, by rules and with a language model, and writes them to the log."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ from hybrid_memory.store.view import in_view
 _log = logging.getLogger(__name__)
 
 MODEL = "model "
-"""How the names of extractors begin that ask a language model."""
+"""The prefix of names of extractors that use a language model."""
 
 READ_BATCH = 512
-"""Turns that rules read in one step."""
+"""Turns read by rules in one step."""
 
 CALL_TURNS = 20
 CALL_TOKENS = 2_000
-"""Turns and their tokens that a model reads in one call."""
+"""The most turns per call of a model, and their most tokens."""
 
 BEFORE = 8
-"""Turns before those, to understand them by."""
+"""Number of earlier turns given as context."""
 
 
 class FactReader(Protocol):
-    """Reads claims beside an extractor, as a language model does."""
+    """Extracts claims in addition to an extractor, like a language model."""
 
     @property
     def name(self) -> str:
@@ -62,17 +62,17 @@ class FactReader(Protocol):
         ...
 
     def extract(self, turns: Sequence[Event], before: Sequence[Event], known: Sequence[Claim] = ()) -> list[Claim]:
-        """See `FactExtractor.extract`; ``known`` is what the extractor read from these turns."""
+        """See `FactExtractor.extract`; ``known`` are the extractor's claims for these turns."""
         ...
 
 
 @dataclass(slots=True)
 class Extractors:
-    """Who reads claims from turns.
+    """The extractors of a memory.
 
     Attributes:
-        rules: what needs no language model; reader: what asks one.
-        left: owners whose turns a prompt left to the background.
+        rules: the one that needs no language model; reader: the one that calls it.
+        left: owners whose turns a prompt left to background work.
     """
 
     rules: FactExtractor | None = None
@@ -81,7 +81,7 @@ class Extractors:
 
 
 class LimitedExtractor:
-    """Another extractor, each of whose calls is waited for only so long."""
+    """An extractor with a time limit for each call."""
 
     def __init__(self, extractor: FactExtractor, timeout: timedelta) -> None:
         self._extractor = extractor
@@ -89,7 +89,7 @@ class LimitedExtractor:
 
     @property
     def name(self) -> str:
-        """Of the extractor."""
+        """The name of the extractor."""
         return self._extractor.name
 
     def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
@@ -100,10 +100,10 @@ class LimitedExtractor:
 async def learn(
     run: Runner, services: Services, owner: Scope, *, model: bool = False, progress: Progress | None = None
 ) -> int:
-    """Read the turns of this owner that were not read yet; returns how many claims they made.
+    """Extract claims from this owner's new turns; returns how many.
 
-    With ``model`` the language model reads too, and before anything is read an embedder gets its judge of sentences,
-    which may take minutes. On `ModelError` what the rules found is kept, and the model is given the turns again next
+    With ``model``, the language model is used too. Before anything is read, a sentence judge is fitted to the embedder,
+    which may take minutes. On `ModelError`, claims found by rules are kept, and the model gets the turns again next
     time.
     """
     if services.read_only:
@@ -120,15 +120,15 @@ async def learn(
 
 
 async def _taught(run: Runner, services: Services, progress: Progress | None = None) -> None:
-    """Let the embedder have its judge of sentences."""
+    """Fit the embedder's sentence judge."""
     if isinstance(services.state(Extractors).rules, SentenceReader) and services.embedder is not None:
         await run.call(fit, services.embedder, progress)
 
 
 async def unlearn(run: Runner, services: Services, owner: Scope) -> None:
-    """Drop what was read from turns, so that they are read again.
+    """Drop extracted claims, so that turns are read again.
 
-    What was settled stays, and so does what a language model read where there is none now.
+    Settled facts are kept, and so are a language model's claims if there is no model now.
     """
     await _taught(run, services)  # first, since what was dropped is read by whoever asks for facts
     reader = services.state(Extractors).reader
@@ -150,24 +150,24 @@ async def unlearn(run: Runner, services: Services, owner: Scope) -> None:
 
 
 async def learn_before_reading(run: Runner, services: Services, owner: Scope) -> None:
-    """Read new turns; what a full disk keeps from being written, or no embedder judges, is learned the next time."""
+    """Read new turns; whatever a full disk or a missing judge prevents is learned next time."""
     with left_for_later(owner):
         await learn(run, services, owner)
 
 
 @contextmanager
 def left_for_later(owner: Scope) -> Iterator[None]:
-    """Do without what a full disk, or an embedder that fails, keeps from being learned now."""
+    """Ignore a full disk or a failing embedder inside the block; its work is done later."""
     try:
         yield
     except (StoreUnavailableError, ModelError) as error:
-        _log.warning("%s; of %s only what was learned before is shown", error, owner)
+        _log.warning("%s; only facts learned before are shown for %s", error, owner)
 
 
 async def _catch_up(
     run: Runner, services: Services, owner: Scope, extractor: FactExtractor, progress: Progress | None
 ) -> int:
-    """Let one extractor read on, step by step; each step is durable, and made once however many processes try."""
+    """Let one extractor continue, step by step; each step is durable, and done once however many processes try."""
     count = done = 0
     by_model = extractor is services.state(Extractors).reader
     limit = CALL_TURNS if by_model else READ_BATCH
@@ -203,19 +203,19 @@ async def _catch_up(
 
 
 async def cursors_of(run: Runner, services: Services, owner: Scope) -> tuple[int, dict[str, int]]:
-    """The last revision's number, and the position up to which each extractor has read."""
+    """The number of the last revision, and the position up to which each extractor has read."""
     newest = await run.call(services.truth.read, owner, kinds=(EventKind.LEARNED,), limit=1, newest=True)
     return (number_of(newest[0]), newest[0].payload["cursors"]) if newest else (0, {})
 
 
 def read_upto(extractor: FactExtractor, cursors: Mapping[str, int]) -> int:
-    """The position up to which an extractor has read; what rules have read is not read again by sentences."""
+    """The position up to which an extractor has read; turns read by rules are not read again by meaning."""
     before = cursors.get(BilingualRules.name, 0) if isinstance(extractor, SentenceReader) else 0
     return max(cursors.get(extractor.name, 0), before)
 
 
 def _within(services: Services, turns: Sequence[Event]) -> list[Event]:
-    """The first of the turns that one call has room for, at least one."""
+    """The first turns, at least one, that fit into one call."""
     total = 0
     kept: list[Event] = []
     for turn in turns:
@@ -235,9 +235,9 @@ async def claims_of(
     *,
     earlier: Sequence[Earlier],
 ) -> list[tuple[Event, Claim]]:
-    """What the turns claim; those of a session are read together, with the turns before them.
+    """The claims of the turns; those of a session are read together, with the turns before them.
 
-    ``earlier`` is what stands, of which sentences may change something.
+    ``earlier`` are the current facts, some of which sentences may change.
     """
     by_session: dict[str | None, list[Event]] = {}
     for turn in turns:
@@ -289,7 +289,7 @@ _read = traced("learn", _reads, _has_read)(claims_of)
 async def _instructed(
     run: Runner, services: Services, owner: Scope, claims: list[tuple[Event, Claim]]
 ) -> list[tuple[Event, Claim]]:
-    """The claims, and that what newer instructions replace holds no longer."""
+    """The claims, and the end of instructions that newer ones replace."""
     if not any(is_order(claim.attribute) and claim.stance is Stance.HOLDS for _, claim in claims):
         return claims
     from hybrid_memory.facts.facts import knowledge  # noqa: PLC0415 - which learns before it reads
@@ -319,7 +319,7 @@ async def _found(
     *,
     earlier: Sequence[Earlier] = (),
 ) -> list[Claim]:
-    """What these turns of one session claim; raises `ModelError`, whatever the extractor fails with."""
+    """The claims of these turns of one session; any failure of the extractor raises `ModelError`."""
     both = services.state(Extractors)
     try:
         if both.reader is not None and extractor is both.reader:
@@ -337,7 +337,7 @@ async def _found(
 
 
 def drafts_of(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:
-    """What is written of an extractor's claims, each with its turn."""
+    """The events for an extractor's claims, each with its turn."""
     return [
         Draft(
             id=f"{RESERVED}claim:{name}:{turn.position}:{number}",
@@ -354,7 +354,7 @@ def drafts_of(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:
 
 
 def _named(claim: Claim, turn: Event) -> Claim:
-    """With how far it reaches, as an instruction; in a shared space the first person is whoever wrote the turn."""
+    """The claim with its scope; in a shared space, the first person is the turn's author."""
     claim = scoped(claim, turn.message.text)
     writer = principal_of(turn.author).user if turn.author else None
     if writer is None:

@@ -1,4 +1,4 @@
-"""What a prompt reads of new turns: as many as it waits for. The rest is left to the background, if that learns."""
+"""Extracts facts from the newest turns, as many as a prompt waits for; background work does the rest, if enabled."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 
 SENTENCES = 8
-"""Of the newest turns that a prompt waits for: some 50 ms with the local embedder."""
+"""How many sentences of the newest turns a prompt waits for: about 50 ms with the local embedder."""
 
 NEWEST = 16
-"""Turns among which these are looked for."""
+"""Number of turns searched for them."""
 
 
 async def learn_in_a_hurry(run: Runner, services: Services, owner: Scope) -> list[Event]:
-    """Read new turns as far as a prompt waits for that; returns what else the newest claim, in no log yet.
+    """Read new turns as far as a prompt waits for that; returns further claims that are not in the log yet.
 
-    That is where more is unread, or more facts stand than it waits for to be compared: then nothing is written, since
-    what turns change depends on all before them, and the owner is noted as left to the background. Where that does not
-    learn everything is read now, as without a judge, which the background fits first, nothing is.
+    There are such claims if more is unread, or more facts would be compared, than a prompt waits for. Then nothing is
+    written, since the changes by a turn depend on everything before it, and the owner is left to background work. If
+    that does not extract facts, everything is read now. Without a judge, which background work fits first, nothing is
+    read.
     """
     extractors = services.state(Extractors)
     rules = extractors.rules
@@ -57,7 +58,7 @@ async def _awaits_a_judge(run: Runner, services: Services, rules: FactExtractor)
 
 
 async def _newest(run: Runner, services: Services, owner: Scope, rules: FactExtractor) -> tuple[list[Event], bool]:
-    """The newest unread turns that a prompt waits for, and whether that is all of them."""
+    """The newest unread turns that a prompt waits for, and whether these are all."""
     _, cursors = await cursors_of(run, services, owner)
     unread = await run.call(
         services.truth.read,
@@ -77,7 +78,7 @@ async def _newest(run: Runner, services: Services, owner: Scope, rules: FactExtr
 
 
 def _unwritten(name: str, claims: Sequence[tuple[Event, Claim]]) -> list[Event]:
-    """The claims as events, behind all that is written."""
+    """The claims as events, after everything written."""
     behind = MAX_POSITION - len(claims)
     return [
         Event(behind + row, one.id, turn.scope, one.kind, one.at, one.payload, one.sources, one.author)

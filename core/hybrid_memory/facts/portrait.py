@@ -1,4 +1,4 @@
-"""``profile``: what stands of the user, as a value and as a prompt shows it."""
+"""``profile``: what is known about the user, as a value and as shown in a prompt."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view
 
 SHOWN = 0.6
-"""How sure a value must be that stands in a prompt."""
+"""The least confidence of a value in a prompt."""
 
 SHOWN_WHOLE = 0.8
-"""The same where it is a whole sentence, which is long and less often right."""
+"""The same for a whole sentence, which is long and less often correct."""
 
 SHOWN_FOR_SAFETY = 0.6
-"""The same of a sentence about what harms where it is not known."""
+"""The same for a sentence about something harmful if unknown."""
 
 COMPARED = 16
-"""Values that a prompt has embedded to see which say the same, where the background learns."""
+"""How many values a prompt embeds to find equivalent ones, if background work learns."""
 
 SUBJECTS = 4
-"""Of whom most is known: among them is who speaks."""
+"""The number of subjects with the most facts that are considered, to find the user's name."""
 
 
 async def profile(
@@ -49,7 +49,7 @@ async def profile(
     names: Collection[str] = (),
     schema: type[UserProfile] | None = None,
 ) -> UserProfile:
-    """What stands of the user in this session, or in any, by the fields of the profile's type."""
+    """The user's profile in this session, or in any, with the fields of the profile's type."""
     if schema is not None:
         check_profile_type(schema)
     await learn_before_reading(run, services, scope)
@@ -62,9 +62,9 @@ async def profile(
 
 
 async def _called(run: Runner, view: View, known: Knowledge) -> list[str]:
-    """What the user is called in facts: their id, and the name under which they speak, if it is one.
+    """The user's names in facts: their id, and the name under which they speak, if it is a name.
 
-    It is read off the first and the last turn behind the subjects of which most is known, so the cost is flat.
+    It is taken from the first and the last turn about the subjects with the most facts, so the cost is constant.
     """
     ids = [view.owner.user] if view.owner.user else []
     if view.owner.space is not None:
@@ -83,12 +83,12 @@ async def _called(run: Runner, view: View, known: Knowledge) -> list[str]:
 
 
 async def portrait(run: Runner, services: Services, scope: Scope, cursor: int, max_tokens: int) -> str:
-    """The profile as text, as a prompt of this session shows it.
+    """The profile as text, as shown in a prompt of this session.
 
-    It is that of the log where the queue of the session begins, and stays so while nothing but the session itself
-    adds to it, for its turns stand in the prompt: a provider's prompt cache keeps working. What another session adds
-    since, a value that is no longer so, and an erasure renew it, up to the turn that did so; so do the newest turns
-    that the background has not read yet. The queue begins behind the ``cursor``; 0 at the first turn.
+    It is the profile at the start of the session's queue, and stays the same while only the session itself adds facts,
+    as its turns are in the prompt: so a provider's prompt cache keeps working. Facts from another session, values that
+    are no longer true, and erasures renew it, up to the turn that caused this; so do the newest turns that background
+    work has not read yet. The queue begins after ``cursor``; 0 at the first turn.
     """
     own = services.state(FactsProjection)
     view = await in_view(run, services, scope)
@@ -120,7 +120,7 @@ async def portrait(run: Runner, services: Services, scope: Scope, cursor: int, m
 async def _renewing(
     told: Callable[[Sequence[Event]], Awaitable[list[Fact]]], new: Sequence[Event], scope: Scope
 ) -> list[Fact]:
-    """The facts with what other sessions newly claim, and what this one does where an earlier fact ends by it."""
+    """The facts with new claims of other sessions, and those of this session that end an earlier fact."""
     others = [event for event in new if scope.session is not None and event.scope.session != scope.session]
     known = await told(others)
     if len(others) == len(new):
@@ -135,7 +135,7 @@ def _sure(fact: Fact) -> bool:
 
 
 async def _begin(run: Runner, view: View, scope: Scope) -> int:
-    """The position before the first turn of the session, or where the log ends."""
+    """The position before the first turn of the session, or the end of the log."""
     first = await run.call(view.log.read, scope, kinds=(EventKind.MESSAGE,), limit=1)
     last = [] if first else await run.call(view.log.read, scope.owner, limit=1, newest=True)
     if first:
@@ -144,7 +144,7 @@ async def _begin(run: Runner, view: View, scope: Scope) -> int:
 
 
 def _renewed(known: Knowledge, begin: int, scope: Scope, names: Collection[str], schema: type[UserProfile]) -> int:
-    """The position from which on nothing but this session added facts, and all that held then holds now."""
+    """The position after which only this session added facts, and everything true then is still true."""
     upto = max(begin, known.told(scope.session) if scope.session else 0)
     late = known.lapses(upto)
     mine = {fact.id for fact in own_facts(applying((fact for fact, _, _ in late), scope.session), names)}
@@ -158,7 +158,7 @@ def _renewed(known: Knowledge, begin: int, scope: Scope, names: Collection[str],
 async def _united(
     run: Runner, services: Services, mine: Collection[Fact], schema: type[UserProfile], *, most: int | None = None
 ) -> UserProfile:
-    """The profile of these facts; of values that may say the same, as many as may be embedded are told by meaning."""
+    """The profile of these facts; values that may be equivalent are compared by meaning, as many as may be embedded."""
     near: dict[str, None] = {}
 
     def noted(one: str, other: str) -> float:

@@ -1,4 +1,4 @@
-"""What is known of a person, field by field, with the turns that each value rests on."""
+"""What is known about a person, field by field, with the turns behind each value."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from hybrid_memory.validation import CheckedModel, shown
 
 MAX_REPR_CHARS = 120
 NO_FACT_IMPORTANCE = 0.5
-"""Of a value that no fact stands behind."""
+"""The importance of a value without a fact."""
 
 LATIN_WORDS = 3
-"""So many Latin words that stand alone weigh as much as a Chinese value, or one of several words."""
+"""This many single Latin words weigh as much as a Chinese value, or one of several words."""
 
 SAID_ONCE = {
     **dict.fromkeys(("likes", "preferences", "interests"), "tastes"),
     **dict.fromkeys(("communication_style", "instructions"), "instructions"),
 }
-"""Fields that may hold the same value, by what they are of; a prompt says it once."""
+"""Fields that may hold the same value, by what they are about; a prompt shows it once."""
 
 INSTRUCTIONS = {"en": "instructions", "zh": "要求"}
-"""What a prompt calls that which the user asked of the assistant, whichever field it stands in."""
+"""The heading in a prompt for the user's instructions, whichever field they are in."""
 
 _ORDERS = "instruction, communication_style, rule: *"
 _BACKGROUND = "nickname, age, gender, hometown, nationality, religion, school, field_of_study"
@@ -70,7 +70,7 @@ class ProfileEntry:
 
 @dataclass(frozen=True, slots=True)
 class _Origins:
-    """By field: the entries that stand, all that there were, and the name in Chinese."""
+    """For each field: the current entries, all entries ever, and the Chinese name."""
 
     standing: Mapping[str, tuple[ProfileEntry, ...]] = field(default_factory=dict)
     history: Mapping[str, tuple[ProfileEntry, ...]] = field(default_factory=dict)
@@ -143,7 +143,7 @@ class UserProfile(CheckedModel):
         history: Mapping[str, tuple[ProfileEntry, ...]],
         chinese: Mapping[str, str],
     ) -> Self:
-        """The same profile, knowing by field where its values come from and what the field is called in Chinese."""
+        """The same profile, with the origins of each field's values and its Chinese name."""
         profile = self.model_copy()
         profile._origins = _Origins(standing, history, chinese)  # noqa: SLF001 - of the same class
         return profile
@@ -211,7 +211,7 @@ class UserProfile(CheckedModel):
         return display.card("what is known", display.table(("field", "value", "since", "turns", "before"), rows))
 
     def _html_rows(self, name: str, chinese: bool) -> Iterable[list[str]]:
-        """A row for each value; beside the first stands what the field held before."""
+        """A row for each value; the first shows earlier values of the field."""
         entries = self.sources.get(name, ())
         former = [entry for entry in self.history(name) if not entry.state.standing]
         before = "<br>".join(display.text(_former(entry, chinese)) for entry in former)
@@ -224,7 +224,7 @@ class UserProfile(CheckedModel):
             label = before = ""
 
     def _values(self, name: str) -> tuple[Any, ...]:
-        """What stands in a field; a set in the order in which its facts came."""
+        """The values of a field; a set in the order of its facts."""
         value = getattr(self, name)
         if value is None or value == "":
             return ()
@@ -235,7 +235,7 @@ class UserProfile(CheckedModel):
         return tuple(value) if isinstance(value, list | tuple) else (value,)
 
     def _items(self) -> list[_Item]:
-        """All values in the order of the schema, as a prompt shows them."""
+        """All values in schema order, as a prompt shows them."""
         chinese = self._is_chinese
         items = []
         told: set[tuple[str, str]] = set()
@@ -267,9 +267,9 @@ class UserProfile(CheckedModel):
 
 
 def is_chinese(values: Iterable[str]) -> bool:
-    """Whether a profile of these values is a Chinese one.
+    """Whether a profile with these values is shown in Chinese.
 
-    A single Latin word says little: names of tools and places are Latin in a Chinese profile too.
+    A single Latin word means little: names of tools and places are Latin in a Chinese profile too.
     """
     words = [value.strip() for value in values if any(map(str.isalpha, value))]
     chinese = sum(HAN.search(value) is not None for value in words)

@@ -1,4 +1,4 @@
-"""The fields of a profile: what each may hold, and which facts it takes."""
+"""The fields of a profile: their types, and the facts they take."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class ProfileField:
     """A field of a profile.
 
     Attributes:
-        attributes: of the facts that it takes; what ends in ``*`` stands for all that begin so.
-        many: it is a list, a tuple or a set; kind: its type in words, which then begin with "list".
-        options: what a value stands for, by its text in lower case, where the type has names for its values.
-        chinese: what it is called in Chinese, or empty.
-        own: it is not one that every profile has, or takes other facts than that.
+        attributes: of the facts it takes; a trailing ``*`` matches any ending.
+        many: whether it is a list, a tuple or a set; kind: its type in words, which then begin with "list".
+        options: the value for each lower-case text, if the type names its values.
+        chinese: its Chinese name, or empty.
+        own: whether it is not one of the built-in fields, or takes other facts than that.
     """
 
     name: str
@@ -55,11 +55,11 @@ class ProfileField:
     own: bool
 
     def takes(self, attribute: str) -> bool:
-        """Whether facts with this attribute fill it."""
+        """Whether facts with this attribute go into it."""
         return any(_means(name, attribute) for name in self.attributes)
 
     def besides(self, attribute: str) -> list[str]:
-        """The attributes in general use that it takes beside this one."""
+        """The common attributes that it takes in addition to this one."""
         return [
             name for name in self.attributes if not _means(name, attribute) and (name in ATTRIBUTES or name[-1:] == "*")
         ]
@@ -72,7 +72,7 @@ def _means(name: str, attribute: str) -> bool:
 def check_profile_type(schema: type[UserProfile]) -> None:
     """Raise `InvalidConfigError` unless profiles of this type can be filled with facts.
 
-    Every field needs a default, a type that facts can fill, and a name that a profile does not use otherwise.
+    Every field needs a default, a type that facts can fill, and a name that profiles do not use otherwise.
     """
     given: object = schema  # callers are not all type checked
     if not (isinstance(given, type) and issubclass(given, UserProfile)):
@@ -92,7 +92,7 @@ def check_profile_type(schema: type[UserProfile]) -> None:
 
 @lru_cache(maxsize=64)
 def profile_fields(schema: type[UserProfile]) -> tuple[ProfileField, ...]:
-    """The fields in their order; raises InvalidConfigError for one that facts cannot fill."""
+    """The fields in order; raises InvalidConfigError for one that facts cannot fill."""
     return tuple(_field(schema, name, info) for name, info in schema.model_fields.items())
 
 
@@ -127,7 +127,7 @@ def _field(schema: type[UserProfile], name: str, info: FieldInfo) -> ProfileFiel
 
 
 def _attributes(schema: type[UserProfile], name: str, info: FieldInfo) -> frozenset[str]:
-    """Its own name, and the attributes that it names, else those that have it among their aliases."""
+    """Its own name and the attributes it lists, otherwise those that have it as an alias."""
     extra = info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
     named = extra.get("attributes")
     if named is None:
@@ -140,7 +140,7 @@ def _attributes(schema: type[UserProfile], name: str, info: FieldInfo) -> frozen
 
 
 def _members(annotation: Any) -> list[Any]:
-    """The types that a value may have, without None."""
+    """The possible types of a value, without None."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _members(get_args(annotation)[0])

@@ -1,13 +1,13 @@
 """From facts to a profile: the best supported value of a scalar, lists without near-duplicates, each with its sources.
 
-* A scalar takes the value with the most confidence, of equals the one that more turns say, then the one that holds
-  since later; if the field refuses it, the next.
-* A list unites its values and words each as its best supported fact does; the important ones first, then the newest.
-* What is empty, or was ended, replaced or corrected, is in the history alone: facts without a value change nothing.
-* In a list of several attributes a value says what it is, "mother Anna", unless it is what the list is of: likes,
-  preferences and interests, and dislikes where they stand by themselves.
-* What is disliked or avoided never stands bare among what is liked: a field that takes no such text leaves it out.
-* What a field of a subclass can hold is left out of the fields that every profile has.
+* A scalar takes the value with the highest confidence; of equals the one stated by more turns, then the more recent
+  one; if the field rejects it, the next.
+* A list merges equivalent values, worded like the best supported fact; important ones first, then the newest.
+* Empty, ended, replaced or corrected values are only in the history: facts without a value change nothing.
+* In a list of several attributes, a value names its attribute, "mother Anna", unless that is the list's main one:
+  likes, preferences and interests, and dislikes in a list of their own.
+* Something disliked or avoided never appears bare among likes: a field that does not accept such text omits it.
+* What a field of a subclass can hold is omitted from built-in fields.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from hybrid_memory.facts.profile_schema import ProfileField, profile_fields
 from hybrid_memory.facts.values import NOT_SAID, Likeness, united
 
 MAX_FACTS = 1000
-"""That a field looks at; of more the ones that stand, the important, the well supported and the newest."""
+"""The most facts that a field considers: current, important, well supported and new ones first."""
 
 FEW = 32
-"""Values of a list that are left out one by one where the field takes no more; beyond that half of them at once."""
+"""If a field rejects a list, up to this many values are dropped one by one, then half of them at once."""
 
 P = TypeVar("P", bound=UserProfile)
 
@@ -41,7 +41,7 @@ _PLAIN = frozenset(("likes", "prefers", "interest", *_ORDERS))
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A fact as a field reads it: its value in the field's type, and what else it says than the others there."""
+    """A fact as a field reads it: its value in the field's type, and what distinguishes it from the others."""
 
     fact: Fact
     value: Any
@@ -49,18 +49,18 @@ class _Reading:
 
     @property
     def words(self) -> str:
-        """What is compared; what is no text, by what it was read as."""
+        """The text to compare; for other types, the text that was parsed."""
         return self.fact.value if isinstance(self.value, str) else repr(self.value)
 
 
 def own_facts(facts: Iterable[Fact], names: Iterable[str] = ()) -> list[Fact]:
-    """The facts about the user, who may go by these names, and of nobody around them ("user's wife")."""
+    """The facts about the user, under any of these names, not about people around them ("user's wife")."""
     own = {USER, *(name.strip().casefold() for name in names)}
     return [fact for fact in facts if fact.subject.strip().casefold() in own]
 
 
 def looked_at(facts: Iterable[Fact], schema: type[UserProfile]) -> list[Fact]:
-    """The facts that a field of the profile looks at, in their order."""
+    """The facts that a field of the profile considers, in order."""
     by_attribute: dict[str, list[Fact]] = defaultdict(list)
     given = list(facts)
     for fact in given:
@@ -76,8 +76,8 @@ def looked_at(facts: Iterable[Fact], schema: type[UserProfile]) -> list[Fact]:
 def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None = None) -> P:
     """The profile that follows from one person's facts, of every state, in any order.
 
-    A value that its field refuses is left out. ``alike`` is the cosine of two values, for lists; without it only
-    wordings that differ in case, plural and signs are one.
+    Values that a field rejects are omitted. ``alike`` is the cosine of two values, for lists; without it, only wordings
+    that differ in case, plural and punctuation are merged.
     """
     by_attribute: dict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
@@ -116,7 +116,7 @@ def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None
 
 
 def _most(facts: Sequence[Fact]) -> Sequence[Fact]:
-    """Those that a field looks at: all of them, or where there are too many the most important and newest ones."""
+    """The facts that a field considers: all of them or, if too many, the most important and newest ones."""
     if len(facts) <= MAX_FACTS:
         return facts
     standing = [fact for fact in facts if fact.state.standing]
@@ -131,7 +131,7 @@ def _groups(read: Sequence[_Reading], alike: Likeness | None) -> list[list[_Read
 
 
 def _support(fact: Fact) -> tuple[Any, ...]:
-    """Best supported last; facts of several spaces may share an id."""
+    """A sort key, best supported last; facts of several spaces may share an id."""
     turns = len(fact.sources), fact.valid_from, max(fact.positions, default=0)
     return fact.confidence, *turns, fact.id, fact.author, fact.attribute, fact.value
 
@@ -153,7 +153,7 @@ def _read(fact: Fact, field: ProfileField, schema: type[UserProfile], chinese: b
 
 
 def _needs_words(fact: Fact, field: ProfileField) -> bool:
-    """Whether the value alone does not say what it is, among what the field takes."""
+    """Whether the value alone does not show what it is, given what the field takes."""
     others = field.besides(fact.attribute)
     if fact.attribute in _AGAINST:
         return not _AGAINST.issuperset(others)
@@ -191,7 +191,7 @@ def _entry(group: Sequence[_Reading]) -> ProfileEntry:
 def _accepted(
     entries: Sequence[ProfileEntry], field: ProfileField, schema: type[UserProfile], values: dict[str, Any]
 ) -> tuple[Any, tuple[ProfileEntry, ...]]:
-    """What the field holds beside the fields before it: as many of the first entries as it takes, or the first one."""
+    """The value of the field, given the fields before it: as many of the first entries as it accepts, or the first."""
     if field.many:
         ranked = sorted(entries, key=lambda entry: (entry.importance, entry.valid_from, entry.facts), reverse=True)
         choices = (tuple(ranked[:number]) for number in _numbers(len(ranked)))
@@ -208,7 +208,7 @@ def _accepted(
 
 
 def _numbers(count: int) -> Iterator[int]:
-    """How many values a list is tried with, all of them first."""
+    """How many values to try for a list, starting with all."""
     while count > FEW:
         yield count
         count //= 2

@@ -1,4 +1,4 @@
-"""Which earlier instructions a newer one replaces: the newest about a thing holds, and what is about others stays."""
+"""Which earlier instructions a newer one replaces: only those about the same thing."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ _MATTERS = {
         "packages": r"(?<![a-z])(?:npm|yarn|pnpm|pip|poetry|conda|uv)(?![a-z])",
     }.items()
 }
-"""What an instruction may be about; of two about the same the newer one holds."""
+"""What instructions may be about; of two about the same thing the newer one applies."""
 
 _OF_TEXTS = frozenset(("language", "spelling", "length", "formality", "harshness", "humour", "layout", "order"))
-"""What may be so of one sort of text, and otherwise of another."""
+"""Matters that may differ from one kind of text to another."""
 
 _TARGETS = {
     name: lazy(words, re.IGNORECASE)
@@ -69,7 +69,7 @@ _TARGETS = {
         "answers": r"\b(?:answers?|repl(?:y|ies)|responses?|respond|talk|speak|chat)\b|回答|回复|跟我|和我|对我",
     }.items()
 }
-"""What an instruction may be for; one that names none is for all."""
+"""What an instruction may apply to; one that names no target applies to everything."""
 
 _WHEN = lazy(
     r"\b(?:when(?:ever)?|if|while|unless|except|on \w+days?|for (?:my|our|the) \w+)\b|"
@@ -90,11 +90,11 @@ _USED = lazy(
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An instruction that stands.
+    """A current instruction.
 
     Attributes:
-        session: in which it holds, where that is one only.
-        source: position of the turn that said it last.
+        session: the only session in which it applies, if any.
+        source: position of the turn that last stated it.
     """
 
     subject: str
@@ -106,7 +106,7 @@ class Order:
 
 
 def orders_of(facts: Iterable[Fact]) -> list[Order]:
-    """The instructions among facts, those that stand."""
+    """The current instructions among facts."""
     return [
         Order(one.subject, one.attribute, one.value, one.scope, one.session, max(one.positions, default=0))
         for one in facts
@@ -115,13 +115,13 @@ def orders_of(facts: Iterable[Fact]) -> list[Order]:
 
 
 def order_of(claim: Claim, session: str | None) -> Order:
-    """The instruction that a claim gives."""
+    """The instruction in a claim."""
     within = session if claim.scope is FactScope.SESSION else None
     return Order(claim.subject, claim.attribute, claim.value, claim.scope, within, claim.source)
 
 
 def replaced(claim: Claim, earlier: Sequence[Order], session: str | None) -> list[Order]:
-    """Those of the earlier instructions that a newer one replaces; none that reaches further than it does."""
+    """The earlier instructions that a newer one replaces; none with a wider scope."""
     return [
         one
         for one in earlier
@@ -141,14 +141,14 @@ class _Told(Protocol):
 
 
 def replaces_any(claim: Claim, earlier: Iterable[_Told]) -> bool:
-    """Whether a claim is an instruction that is about the same as one of these."""
+    """Whether a claim is an instruction about the same thing as one of these."""
     return is_order(claim.attribute) and any(
         is_order(one.attribute) and _disagree(claim.value, one.value) for one in earlier
     )
 
 
 def apart(claim: Claim, earlier: _Told) -> bool:
-    """Whether both are instructions, and about different things: so that the one says nothing of the other."""
+    """Whether both are instructions about different things, so that neither affects the other."""
     if not is_order(claim.attribute) or not is_order(earlier.attribute):
         return False
     told = _about(claim.value, _MATTERS) and _about(earlier.value, _MATTERS)
@@ -156,7 +156,7 @@ def apart(claim: Claim, earlier: _Told) -> bool:
 
 
 def ending(claim: Claim, order: Order) -> Claim:
-    """That the instruction holds no longer, as the turn of this claim says by giving another."""
+    """The claim that an instruction no longer applies, because the turn of this claim gives another."""
     return replace(claim, attribute=order.attribute, value=order.value, stance=Stance.ENDED, verbatim=False)
 
 
@@ -168,7 +168,7 @@ def _reaches(claim: Claim, order: Order, session: str | None) -> bool:
 
 
 def _disagree(new: str, old: str) -> bool:
-    """Whether two instructions are about the same, so that the new one takes the place of the old one."""
+    """Whether two instructions are about the same thing, so that the new one replaces the old one."""
     if _swapped(new, old) or _swapped(old, new):
         return True
     matters = _about(new, _MATTERS) & _about(old, _MATTERS)
@@ -185,7 +185,7 @@ def _about(text: str, table: dict[str, re.Pattern[str]]) -> set[str]:
 
 
 def _swapped(one: str, other: str) -> bool:
-    """Whether the one asks for what the other refuses by name: "use unittest", and "pytest, not unittest"."""
+    """Whether one asks for what the other rejects by name: "use unittest", and "pytest, not unittest"."""
     refused = {term for found in _NOT.finditer(other) for term in terms(found["en"] or found["zh"])}
     used = {term for found in _USED.finditer(_NOT.sub(" ", one)) for term in terms(found["name"])}
     return bool(refused & used)

@@ -1,7 +1,7 @@
-"""From claims to facts: what stands, what was replaced, taken back, corrected or done; a pure function of the log.
+"""From claims to facts: what is current, replaced, withdrawn, corrected or done; a pure function of the log.
 
-The claims of any prefix of a conversation, in any order, give the facts as they were then. Claims that come after all
-others are folded on; one that comes late, or calls an earlier one wrong, lets those be folded anew that it may concern.
+The claims of any prefix of a conversation, in any order, give the facts as of then. Claims later than all others are
+applied incrementally; a late one, or one that calls an earlier one wrong, reapplies those that it may concern.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SETTLED = "settled"
 """The ``by`` of a claim that settles a dispute: it wins under every rule."""
 
 AT_ONCE = timedelta(minutes=1)
-"""Claims of two authors that lie no further apart are made at once: neither has seen the other."""
+"""Claims of two authors no further apart than this are simultaneous: neither has seen the other."""
 
 _OPPOSITE: dict[str, tuple[str, ...]] = {
     "likes": ("dislikes", "avoids"),
@@ -31,22 +31,22 @@ _OPPOSITE: dict[str, tuple[str, ...]] = {
     "dislikes": ("likes", "prefers", "interest"),
     "avoids": ("likes", "prefers"),
 }
-"""Of which a thing can have one only."""
+"""Attributes of which only one can apply to a thing."""
 
 _TASTES = frozenset((*kin("likes"), *kin("dislikes")))
 
 _Place = tuple[str, FactScope, str]
-"""An attribute, how far what stands there reaches, and in which session if it is one only."""
+"""An attribute, its scope, and the session if it applies in one only."""
 
 Pair = tuple[Event, Claim]
 Trust = Callable[[str], float]
 
 
 def resolve(claims: Iterable[Event], *, rule: ConflictRule = "newest", trust: Trust = lambda _: 1.0) -> list[Fact]:
-    """The facts that follow from these claim events, oldest first; the time of their turns counts, not their order.
+    """The facts that follow from these claim events, oldest first, by the time of their turns, whatever the order.
 
-    The rule says who wins where two authors disagree, ``trust`` is of an author in [0, 1]; the same author's newer word
-    always wins.
+    The rule decides who wins if two authors disagree, ``trust`` is an author's trust in [0, 1]; the same author's newer
+    claim always wins.
     """
     groups: dict[tuple[str, str], list[Pair]] = defaultdict(list)
     for event in claims:
@@ -57,29 +57,29 @@ def resolve(claims: Iterable[Event], *, rule: ConflictRule = "newest", trust: Tr
 
 
 def resolved(pairs: Sequence[Pair], rule: ConflictRule, trust: Trust) -> Group:
-    """The group of these claims."""
+    """The group formed by these claims."""
     group = Group(rule, trust)
     group.take(pairs)
     return group
 
 
 def group_of(claim: Claim) -> tuple[str, str]:
-    """What tells the claims apart that never concern each other: the subject, and of what kind the attribute is."""
+    """A key that separates claims that never concern each other: the subject, and the kind of the attribute."""
     name = claim.attribute
     kind = "likes" if name in _TASTES else kin(name)[0]
     return normalised(claim.subject), kind
 
 
 def moment(pair: Pair) -> tuple[datetime, int, bool, int]:
-    """The order of claims: by the time of the turn; in a turn what ends comes before what begins."""
+    """The order of claims: by the time of the turn; within a turn, endings come before beginnings."""
     event, claim = pair
     return event.at, claim.source, claim.stance is Stance.HOLDS, event.position
 
 
 def _places_of(name: str, claim: Claim, event: Event) -> list[_Place]:
-    """Where facts stand that a claim may replace, or end: in its own place first, then in those that reach less far.
+    """The places of facts that a claim may replace or end: its own first, then those of narrower scope.
 
-    What holds in one project, or in one session, changes nothing of what holds elsewhere.
+    What applies in one project or session changes nothing elsewhere.
     """
     scopes = list(FactScope)
     return [
@@ -89,7 +89,7 @@ def _places_of(name: str, claim: Claim, event: Event) -> list[_Place]:
 
 
 class _Wrong:
-    """The claims that call others wrong, by what these said."""
+    """The claims that call others wrong, by what those said."""
 
     def __init__(self, pairs: Iterable[Pair]) -> None:
         self._by_value: dict[tuple[str, str | None], list[tuple[int, Pair]]] = defaultdict(list)
@@ -104,7 +104,7 @@ class _Wrong:
         return bool(self._by_turn)
 
     def of(self, pair: Pair) -> Pair | None:
-        """The first that calls this claim wrong: a later one, or of the same turn one that was read after it."""
+        """The first claim that calls this one wrong: a later one, or one extracted after it from the same turn."""
         found = sorted(self._of(pair), key=lambda one: one[0])
         return found[0][1] if found else None
 
@@ -124,7 +124,7 @@ class _Wrong:
 
 
 def _value(wrong: Claim) -> str | None:
-    """What is wrong; None where it is any value."""
+    """The wrong value; None for any value."""
     return normalised(wrong.value) if wrong.value else None
 
 
@@ -132,7 +132,7 @@ class Group:
     """The claims about one subject that may concern each other, and the facts that follow from them.
 
     Attributes:
-        pairs: the claims, in the order of their moments.
+        pairs: the claims, ordered by their moments.
         facts: by id.
     """
 
@@ -145,7 +145,7 @@ class Group:
         self._changed: dict[int, Standing] = {}
 
     def take(self, pairs: Sequence[Pair]) -> dict[int, Standing]:
-        """Take claims in; returns the facts that may be others than before, by id, also those that are no more."""
+        """Add claims; returns the facts that may have changed or disappeared, by id."""
         self._changed = {}
         new = sorted(pairs, key=moment)
         late = bool(new and self.pairs) and moment(new[0]) < moment(self.pairs[-1])
@@ -161,7 +161,7 @@ class Group:
 
     @property
     def standing(self) -> Iterator[Standing]:
-        """The facts that count today."""
+        """The facts that are true today."""
         return (fact for shelf in self._shelves.values() for fact in shelf)
 
     def _fold(self, pairs: Sequence[Pair], wrong: _Wrong | None) -> None:
@@ -186,7 +186,7 @@ class Group:
             self.facts[fact.id] = self._changed[fact.id] = fact
 
     def _discard(self, claim: Claim, event: Event, wrong: Pair) -> None:
-        """Keep what was corrected in the history alone: it was never so."""
+        """Keep a corrected value only in the history: it was never true."""
         if claim.stance is Stance.HOLDS:
             fact = Standing.of(claim, event, FactState.ENDED)
             fact.valid_to = fact.valid_from
@@ -243,7 +243,7 @@ class Group:
         self._note(old, new)
 
     def _decide(self, fact: Standing, standing: Shelf) -> None:
-        """A claim repeated later stands against what it was disputed with."""
+        """Resolve a dispute in favour of a claim that is repeated later."""
         for rival in [rival for rival in map(standing.get, fact.rivals) if rival is not None]:
             if self._rule != "ask" or SETTLED in fact.by:
                 rival.end(FactState.SUPERSEDED, fact.seen)
@@ -253,13 +253,13 @@ class Group:
                 self._note(rival, fact)
 
     def _reverse(self, fact: Standing, opposites: Shelf) -> None:
-        """Who now dislikes a thing no longer likes it."""
+        """End a like when the same person now dislikes the thing."""
         other = opposites.keyed(fact.key)
         if other is not None:
             self._supersede(fact, other, opposites)
 
     def _finish(self, claim: Claim, event: Event, state: FactState, *, keep: bool) -> None:
-        """End the facts that a retraction or a change of a task is about; without one it is history by itself."""
+        """End the facts that a retraction or a task update is about; if there are none, keep it as history."""
         ended = False
         names = kin(claim.attribute)
         for standing in self._kept(place for name in names for place in _places_of(name, claim, event)):

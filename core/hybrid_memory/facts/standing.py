@@ -1,4 +1,4 @@
-"""A fact while claims are taken in, and the facts that stand for one attribute, found by their wording."""
+"""Facts while claims are being applied, and the current facts of one attribute, indexed by wording."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from hybrid_memory.log.event import Event
 from hybrid_memory.log.visible import MAX_POSITION
 
 SAME_TASK = 0.6
-"""Share of the words of the shorter that two wordings of one task have in common."""
+"""The share of the shorter wording's words that two wordings of one task have in common."""
 
 MAX_CONFIDENCE = 0.99
 
 GROWS = frozenset(("name", "home", "hometown", "address", "employer", "school"))
-"""Attributes whose value stays the same when more of it is given: Berlin, then Berlin in Germany."""
+"""Attributes whose value stays the same when details are added: Berlin, then Berlin in Germany."""
 
 
 @dataclass(slots=True)
 class Standing:
-    """A fact as far as claims were taken in.
+    """A fact, given the claims applied so far.
 
     Attributes:
-        key: its value, as claims of its attribute are compared.
-        seen: when it was last said.
-        sources: ids of the turns that say so, by position; first, last: the least and the greatest of these.
+        key: its value, normalised as claims of its attribute are compared.
+        seen: when it was last stated.
+        sources: ids of the turns that state it, by position; first, last: the lowest and the highest of these.
     """
 
     id: int
@@ -56,7 +56,7 @@ class Standing:
     session: str | None = None
 
     def support(self, claim: Claim, event: Event) -> None:
-        """Let another claim back it; a turn counts once, however many extractors have read it."""
+        """Add a claim that states it too; a turn counts once, however many extractors have read it."""
         if claim.source not in self.sources:
             self.confidence = min(MAX_CONFIDENCE, 1 - (1 - self.confidence) * (1 - claim.confidence / 2))
         else:
@@ -67,7 +67,7 @@ class Standing:
         self.back(claim, event)
 
     def back(self, claim: Claim, event: Event) -> None:
-        """Let the turn of a claim be one that says so, or says that it is over."""
+        """Add the turn of a claim that states it, or states its end."""
         self.first, self.last = min(self.first, claim.source), max(self.last, claim.source)
         self.sources[claim.source] = event.sources[0] if event.sources else event.id
         self.by[claim.by] = None
@@ -76,7 +76,7 @@ class Standing:
 
     @classmethod
     def of(cls, claim: Claim, event: Event, state: FactState) -> Standing:
-        """The fact that a claim is the first to say."""
+        """A new fact from the first claim that states it."""
         begin = claim.since or event.at
         fact = cls(
             event.position, claim, value_key(claim), event.at, state, begin, event.author, event.at,
@@ -89,11 +89,11 @@ class Standing:
         return fact
 
     def end(self, state: FactState, at: datetime) -> None:
-        """Let it be so no longer from an instant on."""
+        """End it at an instant."""
         self.state, self.valid_to = state, max(at, self.valid_from)
 
     def as_fact(self) -> Fact:
-        """The fact as it is now."""
+        """The fact in its current state."""
         places = sorted(self.sources)
         return Fact(
             id=self.id,
@@ -122,7 +122,7 @@ class Standing:
 
 
 class Shelf:
-    """The facts that stand for one attribute of one subject, in the order in which they came."""
+    """The current facts for one attribute of one subject, in the order in which they were added."""
 
     def __init__(self) -> None:
         self._facts: dict[int, Standing] = {}
@@ -136,7 +136,7 @@ class Shelf:
         return iter(self._facts.values())
 
     def get(self, number: int) -> Standing | None:
-        """The fact of this id, if it stands."""
+        """The fact with this id, if it is current."""
         return self._facts.get(number)
 
     def keyed(self, key: str) -> Standing | None:
@@ -144,24 +144,24 @@ class Shelf:
         return self._facts.get(self._by_key.get(key, 0))
 
     def add(self, fact: Standing) -> None:
-        """Let a fact stand."""
+        """Add a current fact."""
         self._count += 1
         self._facts[fact.id], self._order[fact.id] = fact, self._count
         self._index(fact)
 
     def remove(self, fact: Standing) -> None:
-        """Let a fact stand no longer."""
+        """Remove a fact that is no longer current."""
         del self._facts[fact.id], self._order[fact.id]
         self._drop(fact)
 
     def reword(self, fact: Standing, value: str, key: str) -> None:
-        """Give a fact more words."""
+        """Add words to a fact."""
         self._drop(fact)
         fact.value, fact.key = value, key
         self._index(fact)
 
     def worded(self, claim: Claim, key: str) -> Standing | None:
-        """The first fact that the claim says in more words, or in fewer."""
+        """The first fact that the claim states in more words, or in fewer."""
         if claim.attribute in GROWS:
             same = [fact for fact in self if within(fact.key, key) or within(key, fact.key)]
             if same:
@@ -174,7 +174,7 @@ class Shelf:
         return None
 
     def about(self, claim: Claim) -> list[Standing]:
-        """The facts that a retraction, or a change of a task, is about."""
+        """The facts that a retraction or a task update is about."""
         if not claim.value:
             return list(self)
         found = {*self._by_words.near(words_of(claim.value)), *self._by_plain.get(normalised(claim.value), ())}

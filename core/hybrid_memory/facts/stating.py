@@ -1,4 +1,4 @@
-"""What somebody states as a fact, field and value, not in a sentence: the message that says it carries the claims."""
+"""Facts stated as field and value instead of a sentence: the message that says it carries the claims."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.voices import is_chinese
 
 STATED = "stated"
-"""The ``by`` of a claim that somebody stated."""
+"""The ``by`` of a stated claim."""
 
 CONFIDENCE = 0.95
 
@@ -30,7 +30,7 @@ def stated(turns: Iterable[Event]) -> list[tuple[Event, Claim]]:
 
 
 def stating(subject: str, name: str, value: str, category: str | None = None) -> Claim:
-    """That this is so."""
+    """A claim that this is true."""
     about = attribute(name)
     return Claim(
         subject,
@@ -46,13 +46,13 @@ def stating(subject: str, name: str, value: str, category: str | None = None) ->
 
 
 def ending(fact: Fact) -> Claim:
-    """That a fact is so no longer."""
+    """A claim that a fact is no longer true."""
     claim = stating(fact.subject, fact.attribute, fact.value, fact.category)
     return replace(claim, stance=Stance.ENDED, scope=fact.scope)
 
 
 def words_of(claim: Claim) -> str:
-    """What a message says that states a claim."""
+    """The text of a message that states a claim."""
     said = statement(claim)
     if claim.stance is Stance.HOLDS:
         return said
@@ -60,15 +60,15 @@ def words_of(claim: Claim) -> str:
 
 
 def carried(claim: Claim) -> dict[str, Any]:
-    """What goes into ``extra`` of the message."""
+    """The ``extra`` fields of a message that carries claims."""
     return {STATES: [claim.as_payload()]}
 
 
 def may_state(claim: Claim, origin: Origin, said: Sequence[Event], origins: Iterable[str], *, shared: bool) -> str:
-    """Why words of this origin may not state a claim; empty where they may.
+    """Why words of this origin may not state a claim; empty if they may.
 
-    As with what turns say: the user may state all, others no instruction; the assistant what the user said, in these
-    turns, and where facts are learned from it anything else. In a shared space members state what they like.
+    As for extraction: the user may state anything, others no instructions; the assistant what the user said in these
+    turns, and anything else if facts are learned from it. In a shared space, members may state anything.
     """
     if origin in INSTRUCTING:
         return ""

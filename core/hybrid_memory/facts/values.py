@@ -1,4 +1,4 @@
-"""When two values say the same: by their wording, and for lists by words and meaning."""
+"""Whether two values are equivalent: by their wording, and for lists by words and meaning."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _EDGES = _BLANKS + "\"'“”‘’「」『』《》.,;:!?，。；：！？、
 _ARTICLE = re.compile(r"^(?:an?|the|my|some)\s+")
 
 NOT_SAID = frozenset(("", "none", "null", "n/a", "na", "nil", "unknown", "not specified", "无", "未知", "不详", "暂无"))
-"""What is no value; models write so where they have none."""
+"""Texts that models write for a missing value."""
 
 
 def value_key(claim: Claim) -> str:
-    """What makes two values of an attribute the same: wording without case, width and edges; stems where many stand."""
+    """A key that equivalent values of an attribute share: normalised wording; stems if it holds many values."""
     plain = normalised(claim.value)
     return plain if claim.single else " ".join(terms(plain)) or plain
 
 
 @lru_cache(maxsize=8192)
 def normalised(value: str) -> str:
-    """A value without case, width, articles and punctuation around it."""
+    """A value without differences in case and width, articles and surrounding punctuation."""
     return _ARTICLE.sub("", unicodedata.normalize("NFKC", value).casefold().strip(_EDGES))
 
 
 def within(part: str, whole: str) -> bool:
-    """Whether the one is the beginning of the other, up to a word or a comma."""
+    """Whether one is the beginning of the other, up to a word boundary or comma."""
     return whole.startswith(part) and (len(whole) > len(part) and not whole[len(part)].isalnum())
 
 
@@ -45,7 +45,7 @@ def words_of(value: str) -> frozenset[str]:
 
 
 def overlap(one: str, other: str) -> float:
-    """``|A & B| / min(|A|, |B|)`` over the terms; 0 without any."""
+    """``|A & B| / min(|A|, |B|)`` over the terms; 0 if there are none."""
     mine, theirs = words_of(one), words_of(other)
     return len(mine & theirs) / min(len(mine), len(theirs)) if mine and theirs else 0.0
 
@@ -54,11 +54,11 @@ Likeness = Callable[[str, str], float]
 """Cosine of two values."""
 
 ALIKE = 0.96
-"""From this cosine on, two values are the same if the one has all words of the other.
+"""From this cosine on, two values are equivalent if one has all words of the other.
 
-The cosine alone cannot tell: to the local model "buy a house" and "sell a house" are more alike (.974) than 爬山 and
-登山, which both are hiking (.943). Of 46 pairs of both languages that mean the same this rule unites 23; of 99 that do
-not, one: music and classical music.
+The cosine alone cannot tell: for the local model "buy a house" and "sell a house" are more alike (.974) than 爬山 and
+登山, which are both hiking (.943). Of 46 equivalent pairs in both languages this rule merges 23; of 99 others, one:
+music and classical music.
 """
 
 MIN_PLURAL_CHARS = 4
@@ -75,7 +75,7 @@ T = TypeVar("T")
 
 @lru_cache(maxsize=8192)
 def near_key(value: str) -> str:
-    """A value without case, width, articles, plurals, blanks and marks, but for + # % and those between digits."""
+    """A value without case, width, articles, plurals, blanks and punctuation, except + # % and marks between digits."""
     plain = " ".join(map(_singular, normalised(value).split()))
     kept = [
         sign
@@ -88,9 +88,9 @@ def near_key(value: str) -> str:
 def united(
     items: Sequence[T], words: Callable[[T], str], kind: Callable[[T], str], alike: Likeness | None
 ) -> list[list[T]]:
-    """The items, best first, in groups that say the same and are of one kind, each behind the first of its group.
+    """The items, best first, grouped by equivalence within a kind, each group starting with its best.
 
-    ``alike`` is the cosine of the words of two items; without it they must have the same `near_key`.
+    ``alike`` is the cosine of the words of two items; without it, they must have the same `near_key`.
     """
     groups: dict[tuple[str, str], list[T]] = {}
     firsts: list[list[T]] = []
@@ -111,7 +111,7 @@ def united(
 
 
 def says_the_same(one: str, other: str, alike: Likeness) -> bool:
-    """Whether the one has all words of the other, nothing that turns its meaning, and they are `ALIKE`."""
+    """Whether one has all words of the other, no words that change its meaning, and they are `ALIKE`."""
     mine, theirs = _words(one), _words(other)
     if not mine or not theirs or not (mine <= theirs or theirs <= mine):
         return False
@@ -130,7 +130,7 @@ def _turns(value: str) -> list[str]:
 
 
 def _singular(word: str) -> str:
-    """What a word and its regular plural have in common: box for boxes, movy for movie and movies."""
+    """A common form of a word and its regular plural: box for boxes, movy for movie and movies."""
     if len(word) < MIN_PLURAL_CHARS or not word.isascii() or not word.isalpha():
         return word
     stem = _ENDING.sub("", _PLURAL.sub("", word))

@@ -1,4 +1,4 @@
-"""An index of wordings by their words: which of many have most words in common with one, without comparing them all."""
+"""An index of wordings: finds those that share most words with a given one, without comparing all."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ K = TypeVar("K", bound=int)
 
 
 class Wordings(Generic[K]):
-    """Keys by the words of their wording.
+    """Keys indexed by the words of their wording.
 
-    A shorter wording that shares enough of its words with a longer one shares one of any few of them: of what is looked
-    for its rarest words are looked up, and each key also stands under its own rarest ones.
+    A shorter wording that shares enough words with a longer one shares at least one of a few of them. So a search looks
+    up the rarest words of its wording, and each key is also indexed under its own rarest ones.
 
     Args:
-        share: of the words of the shorter of two wordings that both must have.
+        share: the share of the shorter wording's words that both must have.
     """
 
     def __init__(self, share: float) -> None:
@@ -26,7 +26,7 @@ class Wordings(Generic[K]):
         self._by_rare: dict[str, dict[K, None]] = {}
 
     def add(self, key: K, words: Collection[str]) -> None:
-        """Put a key under its words, or under others than before."""
+        """Index a key under its words, replacing earlier ones."""
         self.discard(key)
         self._words[key] = frozenset(words)
         for word in self._rarest(self._words[key]):
@@ -35,7 +35,7 @@ class Wordings(Generic[K]):
             self._by_word.setdefault(word, {})[key] = None
 
     def discard(self, key: K) -> None:
-        """Take a key away."""
+        """Remove a key."""
         for word in self._words.pop(key, ()):
             for index in (self._by_word, self._by_rare):
                 keys = index.get(word)
@@ -45,7 +45,7 @@ class Wordings(Generic[K]):
                         del index[word]
 
     def near(self, words: Collection[str]) -> Iterator[K]:
-        """The keys that share so many words with these, in no order."""
+        """The keys that share enough words with these, in no order."""
         wanted = frozenset(words)
         found: dict[K, None] = {}
         for index, looked in ((self._by_word, self._rarest(wanted)), (self._by_rare, wanted)):
@@ -57,7 +57,7 @@ class Wordings(Generic[K]):
                 yield key
 
     def _rarest(self, words: Iterable[str]) -> list[str]:
-        """Words of which a wording that shares enough of these has at least one."""
+        """Words of which any wording that shares enough of these has at least one."""
         ranked = sorted(words, key=lambda word: (len(self._by_word.get(word, ())), word))
         needed = math.ceil(self._share * len(ranked) - 1e-9)
         return ranked[: len(ranked) - needed + 1] if ranked else []

@@ -1,1 +1,1 @@
-"""A memory as files: what is known, blocks and summaries under fixed paths, and free files that an agent writes."""
+"""A memory as files: facts, blocks and summaries under fixed paths, and free files that an agent writes."""

@@ -19,7 +19,7 @@ FOLDER = "/blocks"
 
 
 class BlockFiles(Place):
-    """``/blocks/<label>.md``: the text of each block, letter for letter."""
+    """``/blocks/<label>.md``: the exact text of each block."""
 
     made = False
 
@@ -52,7 +52,7 @@ class BlockFiles(Place):
         return _file(owned, home.seen(edited))
 
     async def delete(self, run: Runner, owned: Owned, path: str) -> None:
-        """Take the block out of the prompt."""
+        """Remove the block from the prompt."""
         await flows.remove(run, owned.services, owned.scope, _label(path))
 
     async def history(self, run: Runner, owned: Owned, path: str) -> list[FileRevision]:

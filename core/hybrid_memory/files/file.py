@@ -1,4 +1,4 @@
-"""Files and their revisions, as events of the log say them: which messages stand in a file, in which order."""
+"""Files and their revisions as events of the log: which messages make up a file, in which order."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from hybrid_memory.validation import checked_text, shown
 MAX_FILE_CHARS = 1_000_000
 
 FILE = "file"
-"""Metadata of what was written into a file: its path then."""
+"""The metadata field with the path of the file that a message was written to."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of a memory, or a folder that has some.
+    """A file of a memory, or a folder that contains some.
 
     Attributes:
         path: absolute.
-        size: bytes of its text in UTF-8; of a folder those of all files in it.
-        modified_at: when it was changed last; None where nobody knows.
-        read_only: it cannot be written.
-        folder: it is one.
+        size: bytes of its text in UTF-8; for a folder, of all files in it.
+        modified_at: when it was last changed; None if unknown.
+        read_only: whether it cannot be written.
+        folder: whether it is a folder.
     """
 
     path: str
@@ -48,13 +48,13 @@ class FileRevision:
     """A file after one of its changes.
 
     Attributes:
-        path: that it had then.
-        number: of the change, from 1.
-        text: of the file then, without what was forgotten since.
-        change: write, edit, insert, rename, delete or undo; of a block its own changes, of a summary compaction.
-        at: when it was; author: who did it, in a shared space.
-        origin: whose words the change brought.
-        removed: whether the file is gone since then.
+        path: its path at that time.
+        number: the number of the change, from 1.
+        text: the text at that time, without what was forgotten since.
+        change: write, edit, insert, rename, delete or undo; for blocks their own changes, for summaries compaction.
+        at: when it was changed; author: by whom, in a shared space.
+        origin: the origin of the change's words.
+        removed: whether the change removed the file.
     """
 
     path: str
@@ -69,7 +69,7 @@ class FileRevision:
 
 @dataclass(frozen=True, slots=True)
 class FileMatch:
-    """A line of a file that has what was looked for; ``line`` is its number, from 1."""
+    """A line of a file that matches a search; ``line`` is its number, from 1."""
 
     path: str
     line: int
@@ -77,7 +77,7 @@ class FileMatch:
 
 
 class Part(NamedTuple):
-    """A piece of a file: a message and what stands behind its words; without an id the latter alone.
+    """A piece of a file: a message and the characters after its words; without an id only the latter.
 
     Attributes:
         size: bytes of the words.
@@ -90,14 +90,14 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A change of a file, as its event says it.
+    """A change of a file, as stored in its event.
 
     Attributes:
-        position: of the event; 0 before it is written.
-        parts: what stands in the file; of a file that shows what is known, the messages by which it was changed.
-        call: made the change idempotent.
-        base: the number of the revision whose parts it has, 0 where an undo left none.
-        moved: the path that it had before, or has since, where the change is a rename.
+        position: the position of the event; 0 before it is written.
+        parts: the parts of the file; for a file that shows facts, the messages that changed it.
+        call: makes the change idempotent.
+        base: the number of the revision with the same parts; 0 if an undo left none.
+        moved: for a rename, the file's other path: the one before, or the one since.
     """
 
     path: str
@@ -120,17 +120,17 @@ class Revision:
 
     @property
     def ids(self) -> list[str]:
-        """Of the messages in it, each once."""
+        """The ids of its messages, each once."""
         return list(dict.fromkeys(part.id for part in self.parts if part.id))
 
     @property
     def name(self) -> str:
-        """The id of its event, which tells nothing of the path."""
+        """The id of its event, which does not reveal the path."""
         digest = hashlib.blake2b(self.path.encode(), digest_size=16).hexdigest()
         return revision_id(f"file:{digest}", self.number)
 
     def as_payload(self) -> dict[str, Any]:
-        """What the event says; `revision` reads it."""
+        """The payload of the event; `revision` reads it."""
         values: dict[str, Any] = {
             "path": self.path,
             "number": self.number,
@@ -145,7 +145,7 @@ class Revision:
 
 
 def revision(event: Event) -> Revision:
-    """The change that an event says."""
+    """The change stored in an event."""
     payload = event.payload
     number = int(payload["number"])
     return Revision(
@@ -172,7 +172,7 @@ class KeptFiles:
     histories: Mapping[str, tuple[Revision, ...]] = field(default_factory=dict)
 
     def after(self, events: Iterable[Event]) -> KeptFiles:
-        """What stands after these, which follow by position."""
+        """The files after these events, which follow by position."""
         position, fresh = self.position, dict[str, list[Revision]]()
         for event in events:
             position = event.position
@@ -183,26 +183,26 @@ class KeptFiles:
         return KeptFiles(position, {**self.histories, **added})
 
     def number(self, path: str) -> int:
-        """Of the last change at this path; 0 before the first."""
+        """The number of the last change at this path; 0 before the first."""
         history = self.histories.get(path, ())
         return history[-1].number if history else 0
 
     def get(self, path: str) -> Revision | None:
-        """The last change of a file that is there."""
+        """The last change of an existing file."""
         history = self.histories.get(path, ())
         return None if not history or history[-1].removed else history[-1]
 
     @property
     def standing(self) -> list[Revision]:
-        """Those of the files that are there, by path."""
+        """The existing files, by path."""
         return [made for path in sorted(self.histories) if (made := self.get(path)) is not None]
 
     def under(self, folder: str) -> list[Revision]:
-        """Those of the files in a folder."""
+        """The existing files in a folder."""
         return [made for made in self.standing if below(made.path, folder)]
 
     def counted(self, path: str) -> tuple[Revision, Revision | None] | None:
-        """The change of this path that an undo takes back, and the revision before it; None if there is nothing."""
+        """The change of this path that an undo reverts, and the revision before it; None without one."""
         by_number = {made.number: made for made in self.histories.get(path, ())}
         last = by_number[max(by_number)] if by_number else None
         current = None if last is None else by_number.get(last.base, last)
@@ -214,16 +214,16 @@ class KeptFiles:
         return current, by_number.get(before)
 
     def check_free(self, path: str) -> None:
-        """Raise `FileError` where no file can be at this path: it is a folder, or lies in a file."""
+        """Raise `FileError` if this path cannot be a file, because it is a folder or inside a file."""
         if self.under(path):
             raise FileError("folder", f"{shown(path)} is a folder: give the path of a file")
         for folder in folders_above(path):
             if self.get(folder) is not None:
-                raise FileError("path", f"{shown(folder)} is a file: {shown(path)} cannot lie in it")
+                raise FileError("path", f"{shown(folder)} is a file: {shown(path)} cannot be in it")
 
 
 class FilesProjection(FoldedProjection[KeptFiles]):
-    """The files of each owner. Their words are messages; what is forgotten of these goes from all revisions."""
+    """The files of each owner. Their words are messages; forgotten messages disappear from all revisions."""
 
     kinds = frozenset({EventKind.FILE})
     repeats = kinds
@@ -235,9 +235,9 @@ class FilesProjection(FoldedProjection[KeptFiles]):
         return revision(event)
 
     async def forget(self, run: Runner, services: Services, erasure: Erasure) -> None:
-        """The parts whose messages go; a file of which nothing is left, or whose path has the words, goes as a whole.
+        """Mark the parts of erased messages, and whole files that become empty or whose path contains the words.
 
-        All changes of a file are looked at anew whenever one was added.
+        All changes of a file are checked again whenever one is added.
         """
         await super().forget(run, services, erasure)
         if erasure.everything:
@@ -258,7 +258,7 @@ class FilesProjection(FoldedProjection[KeptFiles]):
 
 
 def _without(event: Event, erasure: Erasure) -> dict[str, Any] | None:
-    """The payload without the parts that go; None if all stay."""
+    """The payload without the erased parts; None if nothing changes."""
     parts = event.payload["parts"]
     kept = [part for part in parts if not erasure.made_of([part[0]])]
     moved = event.payload.get("moved", "")
@@ -268,12 +268,12 @@ def _without(event: Event, erasure: Erasure) -> dict[str, Any] | None:
 
 
 async def kept_files(run: Runner, services: Services, scope: Any) -> KeptFiles:
-    """The owner's files with what a rollback hides."""
+    """The owner's files, including what a rollback hides."""
     return await services.state(FilesProjection).read(run, services, scope)
 
 
 def checked_file(text: Any) -> str:
-    """The text, if a file can have it; raises `FileError`."""
+    """The text; raises `FileError` if a file cannot have it."""
     if isinstance(text, bytes | bytearray):
         raise FileError("text", "a file of a memory is text: decode it first, or keep what is binary elsewhere")
     checked_text("text", text)
@@ -285,7 +285,7 @@ def checked_file(text: Any) -> str:
 
 
 def listed(files: Iterable[File], folder: str) -> list[File]:
-    """What lies directly in a folder, by path; a folder in it has the size of all that it has."""
+    """The direct contents of a folder, by path; a subfolder has the total size of its files."""
     found: dict[str, File] = {}
     for file in files:
         if not below(file.path, folder):
@@ -302,7 +302,7 @@ def listed(files: Iterable[File], folder: str) -> list[File]:
 
 
 def joined(parts: Sequence[Part], words: Mapping[str, str]) -> str:
-    """The text of a file, with the words of its messages by id; what was destroyed leaves nothing."""
+    """The text of a file, joined from the words of its messages by id; destroyed messages leave nothing."""
     return "".join(
         words[part.id] + part.tail if part.id else part.tail for part in parts if not part.id or part.id in words
     )

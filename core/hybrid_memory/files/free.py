@@ -1,4 +1,4 @@
-"""Files of any path: their pieces are messages, so that what is written there is found, learned from and forgotten."""
+"""Free files: their pieces are messages, so that their text is searchable, learned from and forgotten."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import shown
 
 AT_ONCE = 500
-"""Messages that are read at once."""
+"""Messages read at once."""
 
 KEPT = 0.5
-"""Share of the words of the shorter of two pieces from which the later one is made of the earlier."""
+"""The share of the shorter piece's words from which a later piece counts as derived from an earlier one."""
 
 MAX_CHAIN = 100
-"""Names that a file had, of which the history is shown."""
+"""The most renames followed in a file's history."""
 
 
 class FreeFiles(Place):
-    """The files that somebody wrote, under any path that is no other place's."""
+    """Files under any path that is not reserved for another kind."""
 
     made = False
 
@@ -98,7 +98,7 @@ class FreeFiles(Place):
         raise raced(path)
 
     async def rename(self, run: Runner, owned: Owned, old: str, new: str, change: str = "rename") -> None:
-        """Give a file, or all files in a folder, another path."""
+        """Move a file, or all files in a folder, to another path."""
         services = present(owned.services)
         for _ in range(RACES):
             seen = await head(run, services, owned.scope)
@@ -172,7 +172,7 @@ class FreeFiles(Place):
 
 
 OTHERS = ("/profile.md", "/facts/", "/summary/", "/blocks/")
-"""How paths begin that are other places' own."""
+"""Prefixes of paths reserved for other kinds of files."""
 
 
 def _file(owned: Owned, made: Revision) -> File:
@@ -181,7 +181,7 @@ def _file(owned: Owned, made: Revision) -> File:
 
 
 def _named(kept: KeptFiles, path: str) -> list[Revision]:
-    """The file at this path, or those in it."""
+    """The file at this path, or those in the folder."""
     made = kept.get(path)
     found = kept.under(path) if made is None else [made]
     if not found:
@@ -194,7 +194,7 @@ def _ids(revisions: Iterable[Revision]) -> list[str]:
 
 
 def _next(numbers: KeptFiles, owned: Owned, path: str, change: str, parts: Sequence[Part]) -> Revision:
-    """The next revision of a path; what a rollback hides keeps its number."""
+    """The next revision of a path; revisions hidden by a rollback keep their numbers."""
     number = 1 + numbers.number(path)
     return Revision(
         path, number, change, owned.services.clock(), tuple(parts), author=owned.services.author, base=number
@@ -204,7 +204,7 @@ def _next(numbers: KeptFiles, owned: Owned, path: str, change: str, parts: Seque
 def _parts(
     owned: Owned, text: str, path: str, writing: Writing, events: Sequence[Event]
 ) -> tuple[list[Part], list[Draft]]:
-    """What a text is made of: the messages that the file has already, and new ones."""
+    """The parts of a text: messages that the file already has, and new ones."""
     known = {event.message.text: Part(event.id, "", len(event.message.text.encode())) for event in events}
     found = units(text)
     there = {unit.words for unit in found}
@@ -233,7 +233,7 @@ class _Gone:
                 self._by_term[term].append(row)
 
     def followed(self, writing: Writing, words: str) -> Writing:
-        """How a piece is written that has words of these: behind them, and of the lowest of their origins."""
+        """How to write a piece that reuses removed words: derived from those, with their lowest origin."""
         own = set(terms(words)) if self._events else set()
         shared = Counter(row for term in own for row in self._by_term.get(term, ()))
         before = [
@@ -255,5 +255,5 @@ async def said(run: Runner, owned: Owned, ids: Sequence[str]) -> list[Event]:
 
 
 def words_of(events: Iterable[Event]) -> Mapping[str, str]:
-    """What messages say, by id."""
+    """The text of messages, by id."""
     return {event.id: event.message.text for event in events}

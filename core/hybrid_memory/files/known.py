@@ -1,4 +1,4 @@
-"""What is known, as files: a line a fact. Lines that are written state facts, lines that are removed end them."""
+"""Facts as files, one line per fact. Added lines state facts, removed lines end them."""
 
 from __future__ import annotations
 
@@ -42,28 +42,28 @@ from hybrid_memory.validation import shown
 PROFILE = "/profile.md"
 FOLDER = "/facts"
 APART = " · "
-"""Stands between who a fact is about and what it says."""
+"""Separates the subject of a fact from its statement."""
 
 TURNS = 50
-"""Newest turns of the session in which the user may have said what an assistant states."""
+"""How many of the session's newest turns may contain what an assistant states."""
 
 _FIELD = re.compile(r"((?:rule: )?[^\s:：][^:：]{0,63}?)\s*(?::\s+|：\s*)(\S.*)")
 MAX_WORDS = 4
-"""Of a field; what is longer before a colon is part of a note."""
+"""The longest field name; more words before a colon belong to a note."""
 
 _ORDER = {name: row for row, name in enumerate(ATTRIBUTES)}
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of such a file, and the facts that it says."""
+    """A line of such a file, and the facts it states."""
 
     text: str
     facts: tuple[Fact, ...]
 
 
 class KnownFiles(Place):
-    """``/profile.md``, what is known of the user, and ``/facts/<category>.md``, all that stands."""
+    """``/profile.md``, what is known about the user, and ``/facts/<category>.md``, all current facts."""
 
     def holds(self, path: str) -> bool:
         return path in (PROFILE, FOLDER) or path.startswith(f"{FOLDER}/")
@@ -83,7 +83,7 @@ class KnownFiles(Place):
         services = present(owned.services)
         if not _is_known(owned, path):
             names = ", ".join(f"{FOLDER}/{category}.md" for category in sorted(Category))
-            raise FileError("path", f"facts stand in {names}, got {shown(path)}: write free text below /notes/")
+            raise FileError("path", f"facts are in {names}, got {shown(path)}: write free text below /notes/")
         spoken = await _spoken(run, owned, writing)
         for _ in range(RACES):
             seen = await head(run, services, owned.scope)
@@ -124,7 +124,7 @@ class KnownFiles(Place):
         ]
 
     async def _then(self, run: Runner, owned: Owned, made: Revision) -> str:
-        """The text as it was after a change."""
+        """The text after an earlier change."""
         then = replace(owned, services=replace(owned.services, horizon=Horizon(upto=made.position)))
         return await self.text(run, then, made.path) or ""
 
@@ -153,7 +153,7 @@ def _is_known(owned: Owned, path: str) -> bool:
 
 
 async def _facts(run: Runner, owned: Owned) -> list[Fact]:
-    """What stands in all sessions, a subject after the other, the user first."""
+    """The facts that apply in all sessions, grouped by subject, the user first."""
     known = applying(await facts(run, owned.services, owned.scope), None)
     return sorted(known, key=lambda fact: (fact.subject != USER, fact.subject, *_rank(fact.attribute), fact.id))
 
@@ -194,7 +194,7 @@ def _file(owned: Owned, path: str, lines: Sequence[_Line]) -> File:
 
 
 def _claims(path: str, lines: Sequence[_Line], text: str) -> list[Claim]:
-    """What a new text says that the lines do not, and what it says no longer; that first."""
+    """The claims that a new text removes and adds compared with the lines; removals come first."""
     wanted = dict.fromkeys(bare for line in text.splitlines() if (bare := _bare(line)))
     there = {line.text: line for line in lines}
     new = [_claim(path, bare) for bare in wanted if bare not in there]
@@ -210,7 +210,7 @@ def _claims(path: str, lines: Sequence[_Line], text: str) -> list[Claim]:
 
 
 def _bare(line: str) -> str:
-    """What a line says; empty for headings and empty lines."""
+    """The statement in a line; empty for headings and blank lines."""
     plain = _plain(line)
     if plain.startswith("#"):
         return ""
@@ -218,7 +218,7 @@ def _bare(line: str) -> str:
 
 
 def _claim(path: str, bare: str) -> Claim:
-    """What a line states; one without a field is a note."""
+    """The claim that a line states; a line without a field is a note."""
     subject, category = USER, None
     if path != PROFILE:
         category = path.removeprefix(f"{FOLDER}/").removesuffix(".md")
@@ -234,7 +234,7 @@ def _claim(path: str, bare: str) -> Claim:
 
 @cache
 def _attributes() -> dict[str, str]:
-    """Attributes by all their names."""
+    """Attributes by all of their names."""
     found: dict[str, str] = {}
     for about in ATTRIBUTES.values():
         for name in (*about.aliases, about.chinese, about.english):
@@ -243,7 +243,7 @@ def _attributes() -> dict[str, str]:
 
 
 async def _spoken(run: Runner, owned: Owned, writing: Writing) -> list[Event]:
-    """The turns in which the user may have said what an assistant states: of the session, and those it follows from."""
+    """Turns in which the user may have said what an assistant states: those of the session, and the edit's sources."""
     if writing.origin is not Origin.ASSISTANT:
         return []
     view = await in_view(run, owned.services, owned.scope)
@@ -254,7 +254,7 @@ async def _spoken(run: Runner, owned: Owned, writing: Writing) -> list[Event]:
 
 
 def _check(owned: Owned, claims: Iterable[Claim], writing: Writing, spoken: Sequence[Event]) -> None:
-    """Refuse what these words may not state."""
+    """Reject claims that words of this origin may not state."""
     services, shared = owned.services, owned.scope.space is not None
     origin = lowest((writing.origin, services.speaks))
     origin = lowest((origin, Origin.PERSON)) if shared else origin

@@ -1,4 +1,4 @@
-"""Whose files a verb works on, and how one is changed."""
+"""The owner of files, and how a file is changed."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from hybrid_memory.store.view import in_view
 from hybrid_memory.validation import shown
 
 RACES = 100
-"""Changes that others may make while one is being made, before we say so."""
+"""How many changes by others may interfere before the call fails."""
 
 Change: TypeAlias = Callable[[str | None], str]
-"""The new text of a file, given the one that it has, None where there is none; may raise `FileError`."""
+"""The new text of a file, given its current one, None if there is none; may raise `FileError`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Writing:
 
     Attributes:
         change: write, edit or insert.
-        origin: whose words it brings; sources: ids of the messages that it follows from.
-        call: makes it idempotent.
-        earlier: ids of the pieces of the file whose words are taken over.
+        origin: the origin of the new words; sources: ids of the messages it is based on.
+        call: makes the change idempotent.
+        earlier: ids of the file's pieces whose words are reused.
     """
 
     change: str
@@ -45,7 +45,7 @@ class Writing:
     earlier: tuple[str, ...] = ()
 
     def message(self, services: Services, text: str, path: str, extra: dict[str, object] | None = None) -> Message:
-        """What is written into a file, as a message of it; in the user's place, in the words of the origin."""
+        """The text written into a file as a message, in the user's role and with this origin."""
         origin = lowest((Origin.USER, self.origin, services.speaks))
         made_of = {"made_of": list(self.sources)} if self.sources else {}
         return Message(
@@ -60,26 +60,26 @@ class Place(ABC):
     """Files of one kind, under paths of their own.
 
     Attributes:
-        made: whether the memory makes its files itself: then none can be deleted or renamed.
+        made: whether the memory creates these files itself; then they cannot be deleted or renamed.
     """
 
     made: ClassVar[bool] = True
 
     @abstractmethod
     def holds(self, path: str) -> bool:
-        """Whether a path is one of its own."""
+        """Whether this kind is responsible for a path."""
 
     @abstractmethod
     async def files(self, run: Runner, owned: Owned) -> list[File]:
-        """Those that there are."""
+        """The existing files."""
 
     @abstractmethod
     async def text(self, run: Runner, owned: Owned, path: str) -> str | None:
-        """Of a file; None if there is none."""
+        """The text of a file; None if it does not exist."""
 
     @abstractmethod
     async def change(self, run: Runner, owned: Owned, path: str, change: Change, writing: Writing) -> File:
-        """Let a file have the text that follows from the one that it has."""
+        """Change a file's text, given a function of its current text."""
 
     @abstractmethod
     async def history(self, run: Runner, owned: Owned, path: str) -> list[FileRevision]:
@@ -87,17 +87,17 @@ class Place(ABC):
 
     @abstractmethod
     async def undo(self, run: Runner, owned: Owned, path: str) -> File | None:
-        """Take back the last change that counts; None where the file is gone then."""
+        """Undo the last effective change; None if the file no longer exists then."""
 
 
 async def seen_files(run: Runner, owned: Owned) -> KeptFiles:
-    """The owner's files as this handle sees them."""
+    """The owner's files as this view shows them."""
     view = await in_view(run, owned.services, owned.scope)
     return await owned.services.state(FilesProjection).seen(run, view)
 
 
 async def appended(run: Runner, owned: Owned, made: Sequence[Revision], drafts: Sequence[Draft], *, seen: int) -> bool:
-    """Write changes of files and what goes with them, all or none; False if somebody was faster, or forgot any."""
+    """Write changes of files with related events, all or none; False if outrun, or if some were forgotten."""
     services = owned.services
     revisions = [
         replace(
@@ -114,7 +114,7 @@ async def appended(run: Runner, owned: Owned, made: Sequence[Revision], drafts: 
 
 
 def kept_changed(services: Services, gone: Sequence[Event], restored: Sequence[Event] = ()) -> list[Draft]:
-    """The event by which messages no longer stand, or stand again; none where there are neither."""
+    """The event by which messages are superseded or restored; none if there are neither."""
     if not gone and not restored:
         return []
     payload = {
@@ -134,10 +134,10 @@ def parted(services: Services, owned: Owned, message: Message, tail: str = "") -
 
 
 def missing(path: str) -> FileError:
-    """There is no such file."""
+    """The error for a file that does not exist."""
     return FileError("missing", f"there is no file {shown(path)}: list() shows those that there are")
 
 
 def raced(path: str) -> StoreUnavailableError:
-    """Others were faster each time."""
+    """The error if other writers were faster at every attempt."""
     return StoreUnavailableError(f"others kept changing {shown(path)} at the same time: try again")

@@ -1,4 +1,4 @@
-"""Paths of files: which there can be, folders above them, and patterns."""
+"""File paths: validation, parent folders, and patterns."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from hybrid_memory.validation import checked_text, shown
 
 MAX_PATH_CHARS = 1_000
 MAX_NAME_BYTES = 255
-"""Of one name between two slashes, as in the file systems that a tree may be exported to."""
+"""The longest name between two slashes, as in file systems to which files may be exported."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
 
 
 def checked_path(path: Any, *, folder: bool = False) -> str:
-    """The path in its one form, without a slash at the end; raises `FileError` if no file can have it.
+    """The normalized path, without a trailing slash; raises `FileError` if it is invalid.
 
     Args:
         path: absolute.
-        folder: it may name a folder, also the root, and end with a slash.
+        folder: whether it may name a folder, including the root, and end with a slash.
     """
     text = checked_text("path", path)
     if not text.startswith("/"):
@@ -40,27 +40,27 @@ def checked_path(path: Any, *, folder: bool = False) -> str:
     names = [name for name in unicodedata.normalize("NFC", text).split("/") if name]
     for name in names:
         if name.strip(".") == "" or name != name.strip():
-            raise FileError("path", f"{shown(name)} is no name of a file or folder in {shown(text)}")
+            raise FileError("path", f"{shown(name)} is not a valid name of a file or folder in {shown(text)}")
         if len(name.encode()) > MAX_NAME_BYTES:
             raise FileError("path", f"a name has {MAX_NAME_BYTES} bytes at most, got {shown(name)}")
     return "/" + "/".join(names)
 
 
 def below(path: str, folder: str) -> bool:
-    """Whether a path lies in a folder, however deep."""
+    """Whether a path is inside a folder, at any depth."""
     return path.startswith("/" if folder == "/" else f"{folder}/")
 
 
 def folders_above(path: str) -> Iterator[str]:
-    """The folders that a path lies in, without the root, the outermost first."""
+    """The parent folders of a path, outermost first, without the root."""
     names = path.split("/")[1:-1]
     return ("/" + "/".join(names[: row + 1]) for row in range(len(names)))
 
 
 def matches(path: str, pattern: str) -> bool:
-    """Whether a path fits a pattern: ``*`` and ``?`` within a name, ``**`` over several, ``[ab]`` and ``{a,b}``.
+    """Whether a path matches a pattern: ``*`` and ``?`` within a name, ``**`` across names, ``[ab]`` and ``{a,b}``.
 
-    A pattern without a slash is about the name alone, whatever the folder.
+    A pattern without a slash matches the name alone, in any folder.
     """
     name = path.rpartition("/")[2] if "/" not in pattern and pattern != "**" else path.lstrip("/")
     return _pattern(pattern.lstrip("/")).fullmatch(name) is not None
@@ -90,4 +90,4 @@ def _pattern(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(found, re.DOTALL)
     except re.error:
-        raise FileError("pattern", f"{shown(pattern)} is no pattern of paths") from None
+        raise FileError("pattern", f"{shown(pattern)} is not a valid path pattern") from None

@@ -1,4 +1,4 @@
-"""Summaries of sessions as files: lines can be removed and reworded there, and brought back, but not added."""
+"""Summaries of sessions as files: you can remove, reword and restore lines, but not add any."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from hybrid_memory.validation import shown
 FOLDER = "/summary"
 
 SESSIONS = 1_000
-"""Of one owner whose summaries are listed, those that began to fold last."""
+"""The most sessions of an owner that are listed, those that began compacting last."""
 
 STATES = 32
-"""Newest states of a summary that are its history here."""
+"""How many of the newest states of a summary make up its history."""
 
 
 class SummaryFiles(Place):
-    """``/summary/<session>.md``: what stands for the older turns of each session."""
+    """``/summary/<session>.md``: the summary of each session's older turns."""
 
     def holds(self, path: str) -> bool:
         return path == FOLDER or path.startswith(f"{FOLDER}/")
@@ -100,21 +100,21 @@ class SummaryFiles(Place):
             elif row:
                 counted.append(row)
         if not counted:
-            raise FileError("missing", f"there is no change of {shown(path)} to undo: compaction is none")
+            raise FileError("missing", f"there is no change of {shown(path)} to undo: compaction cannot be undone")
         text = _written(QueueState.of(events[counted[-1] - 1]).lines)
         origin = owned.services.speaks
         return await self.change(run, owned, path, lambda _: text, Writing("undo", origin))
 
 
 async def _states(run: Runner, view: View, scope: Scope, most: int) -> list[Event]:
-    """The newest states of a session's summary, oldest first, since the last reset."""
+    """The latest states of a session's summary, oldest first, since the last reset."""
     events = await run.call(view.log.read, scope, kinds=sessions.STATES, limit=most, newest=True)
     last = max((row for row, event in enumerate(events) if event.kind is EventKind.RESET), default=-1)
     return [event for event in events[last + 1 :] if event.scope.session == scope.session]
 
 
 def _nameable(session: str | None) -> bool:
-    """Whether a session's name can be that of a file."""
+    """Whether a session's name can be a file name."""
     return bool(session) and "/" not in str(session) and len(str(session).encode()) + 3 <= MAX_NAME_BYTES
 
 
@@ -143,7 +143,7 @@ def _file(owned: Owned, path: str, lines: Sequence[Line], events: Sequence[Event
 
 
 def _edited(text: str, now: Sequence[Line], before: Iterable[Line], writing: Writing) -> list[Line]:
-    """The lines of a text: those that stand, stood before, or stand with other words for the same turns."""
+    """The lines in a text: current ones, earlier ones, or rewordings of lines for the same turns."""
     known = {_shown(line): line for line in (*before, *now)}
     by_handle: dict[str, Line] = {line.handle: line for line in now}
     found: list[Line] = []

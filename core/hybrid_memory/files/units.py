@@ -1,4 +1,4 @@
-"""The pieces that a text is kept in: paragraphs, items of lists and fenced blocks, each a message of its own."""
+"""Splits a text into the pieces that are stored: paragraphs, list items and fenced blocks, each its own message."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _FIELD = re.compile(r"[^\s:：|][^:：|]{0,40}(?::\s|：)")
 _ENDED = re.compile(r"[.!?。！？…][\"'”’)）」』*_]*\s*$")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _MARKS = re.compile(r"[\s\-*_=#>|`~+:.]*")
-"""What has no words in it: rules, fences, empty bullets."""
+"""Lines without words: rules, fences, empty bullets."""
 
 
 class Unit(NamedTuple):
-    """A piece of a text; all pieces one after another are the text.
+    """A piece of a text; all pieces concatenated are the text.
 
     Attributes:
-        words: what it says; empty where it has only signs and white space.
-        tail: what stands behind it up to the next one.
+        words: its words; empty if it has only punctuation and white space.
+        tail: the characters between it and the next one.
     """
 
     words: str
@@ -28,10 +28,10 @@ class Unit(NamedTuple):
 
 
 def units(text: str) -> list[Unit]:
-    """The pieces of a text, in their order.
+    """The pieces of a text, in order.
 
-    A new one begins behind an empty line and behind one that ends a sentence; with an item of a list at the margin, a
-    line that begins with a field, and a heading. A heading stays with what follows it, a fenced block is never cut.
+    A new piece begins after a blank line, after a line that ends a sentence, and at an unindented list item, a line
+    that begins with a field, or a heading. A heading stays with what follows it; a fenced block is never split.
     """
     found: list[list[str]] = []
     fence, open_ended, ended = "", False, True
@@ -52,7 +52,7 @@ def units(text: str) -> list[Unit]:
 
 
 def _fenced(line: str, fence: str) -> str:
-    """The fence that is open behind a line."""
+    """The fence that is open after a line."""
     mark = _FENCE.match(line)
     if mark is None:
         return fence

@@ -1,4 +1,4 @@
-"""All files of a memory: which place a path belongs to, and what holds in every one of them."""
+"""All files of a memory: finds the kind that is responsible for a path, and the rules common to all."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def _all(run: Runner, owned: Owned, folder: str = "/") -> list[File]:
 
 
 async def list_files(run: Runner, owned: Owned, path: str, *, deep: bool) -> list[File]:
-    """What lies in a folder; raises `FileError` where there is none."""
+    """The contents of a folder; raises `FileError` if there is none."""
     folder = checked_path(path, folder=True)
     found = await _all(run, owned, folder)
     if not found and folder != "/":
@@ -41,7 +41,7 @@ async def list_files(run: Runner, owned: Owned, path: str, *, deep: bool) -> lis
 
 
 def _may_be_file(path: str) -> bool:
-    """Whether the place of a path can be asked for it: a folder of its own is none."""
+    """Whether a path can name a file; a reserved folder itself cannot."""
     return isinstance(_place(path), FreeFiles) or path.endswith(".md")
 
 
@@ -57,7 +57,7 @@ async def read(run: Runner, owned: Owned, path: str) -> str:
 
 
 async def change(run: Runner, owned: Owned, path: str, wanted: Change, writing: Writing) -> File:
-    """Let a file have the text that follows from the one that it has."""
+    """Change a file's text, given a function of its current text."""
     name = checked_path(path)
     if name == "/":
         raise FileError("folder", "'/' is a folder: give the path of a file")
@@ -74,11 +74,11 @@ async def delete(run: Runner, owned: Owned, path: str) -> None:
 
 
 async def rename(run: Runner, owned: Owned, old: str, new: str) -> None:
-    """Give a file or a folder another path, at which there is none."""
+    """Move a file or a folder to a path that does not exist yet."""
     before, after = _movable(old, "renamed"), checked_path(new, folder=True)
     for path in (before, after):
         if not isinstance(_place(path), FreeFiles):
-            raise FileError("read_only", f"what lies in {shown(path)} has its path by what it is: write another file")
+            raise FileError("read_only", f"files in {shown(path)} have fixed paths: write another file")
     if after == "/" or below(after, before) or after == before:
         raise FileError("path", f"{shown(before)} cannot become {shown(after)}")
     await FREE.rename(run, owned, before, after)
@@ -100,13 +100,13 @@ async def history(run: Runner, owned: Owned, path: str) -> list[FileRevision]:
 
 
 async def undo(run: Runner, owned: Owned, path: str) -> File | None:
-    """Take back the last change of a file that counts."""
+    """Undo the last effective change of a file."""
     name = checked_path(path)
     return await _place(name).undo(run, owned, name)
 
 
 async def glob(run: Runner, owned: Owned, pattern: str, path: str) -> list[File]:
-    """The files in a folder whose path, from there on, fits a pattern."""
+    """The files in a folder whose path relative to it matches a pattern."""
     folder = checked_path(path, folder=True)
     wanted = checked_text("pattern", pattern)
     start = 1 if folder == "/" else len(folder) + 1
@@ -116,7 +116,7 @@ async def glob(run: Runner, owned: Owned, pattern: str, path: str) -> list[File]
 async def grep(
     run: Runner, owned: Owned, text: str, path: str, *, pattern: str | None, most: int | None
 ) -> list[FileMatch]:
-    """The lines that have a text, letter for letter."""
+    """The lines that contain a text literally."""
     if not checked_text("text", text):
         raise FileError("text", "text is empty: give the words to look for, letter for letter")
     limit = None if most is None else checked_count("limit", most, least=0)
@@ -136,7 +136,7 @@ async def grep(
 
 
 def replaced(path: str, old: str, new: str, *, everywhere: bool) -> Change:
-    """The change that puts ``new`` in the place of ``old``."""
+    """A change that replaces ``old`` by ``new``."""
     checked_text("new", new)
     if not checked_text("old", old):
         raise FileError("absent", "old is empty: give the words to replace, letter for letter")
@@ -158,7 +158,7 @@ def replaced(path: str, old: str, new: str, *, everywhere: bool) -> Change:
 
 
 def places(text: str, words: str) -> list[int]:
-    """Where words begin in a text."""
+    """Where these words occur in a text."""
     found, place = list[int](), text.find(words)
     while place >= 0:
         found.append(place)
@@ -167,7 +167,7 @@ def places(text: str, words: str) -> list[int]:
 
 
 def inserted(path: str, line: int, words: str) -> Change:
-    """The change that puts text behind a line; 0 is the beginning."""
+    """A change that inserts text after a line; 0 is the beginning."""
     checked_text("text", words)
     number = checked_count("line", line, least=0)
 

@@ -1,1 +1,1 @@
-"""L2: the port that an index engine implements, and what the library makes of it."""
+"""L2: the port that an index engine implements, and what the library builds on it."""

@@ -1,4 +1,4 @@
-"""BM25: how well a text answers a query by the words that they have in common."""
+"""BM25: how well a text matches a query, by the terms they share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BM25_B = 0.75
 
 
 def idf(total: int, frequency: int) -> float:
-    """What a term says that so many of all texts have; of more than half of them hardly anything."""
+    """The inverse document frequency of a term with this share of all texts; near zero if more than half have it."""
     return max(math.log((total - frequency + 0.5) / (frequency + 0.5)), 1e-6)
 
 
@@ -28,15 +28,15 @@ def bm25(found: Iterable[tuple[float, int]], relative_length: float) -> float:
     See https://sqlite.org/fts5.html#the_bm25_function.
 
     Args:
-        found: of each term that query and text share, its idf, and how often the text has it.
-        relative_length: of the text, where the average is 1.
+        found: for each term that query and text share, its idf and its count in the text.
+        relative_length: the length of the text, relative to the average.
     """
     norm = BM25_K1 * (1 - BM25_B + BM25_B * relative_length)
     return sum(weight * count * (BM25_K1 + 1) / (count + norm) for weight, count in found)
 
 
 def matches(wanted: Sequence[str], texts: Sequence[Sequence[str]]) -> Array:
-    """BM25 of each text, as terms, with statistics over these texts; shape (n,), 0 without a common term."""
+    """The BM25 of each text, given as terms, with statistics over these texts; shape (n,), 0 without a common term."""
     counts = [Counter(text) for text in texts]
     average = sum(map(len, texts)) / max(len(texts), 1)
     weights = {term: idf(len(texts), sum(term in count for count in counts)) for term in dict.fromkeys(wanted)}
@@ -56,12 +56,12 @@ def ranked(
 ) -> Matches:
     """The k records with the highest BM25, for engines that do not compute it themselves.
 
-    The length of a text is one more than its terms.
+    The length of a text is the number of its terms plus one.
 
     Args:
         texts: id and term counts of each candidate.
-        frequencies: of each term of the query, how many of the owner's records have it.
-        records: how many the owner has.
+        frequencies: for each query term, how many of the owner's records have it.
+        records: how many records the owner has.
         length: the sum of their lengths.
         k: how many to return.
     """
@@ -78,7 +78,7 @@ def ranked(
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """Terms in records, columns of shape (n,): record ids, numbers of terms, how often, lengths of the texts."""
+    """Occurrences of terms in records, as columns of shape (n,): record ids, term numbers, counts, text lengths."""
 
     ids: Ids
     terms: Ids
@@ -87,7 +87,7 @@ class Occurrences:
 
 
 def ranked_occurrences(found: Occurrences, frequencies: Sequence[int], records: int, length: int, k: int) -> Matches:
-    """The same as `ranked`, of many records in a few array steps; frequencies by the numbers of the terms."""
+    """Like `ranked`, for many records in a few array operations; frequencies are indexed by term number."""
     total = max(records, *frequencies, 1)  # other processes may write between two answers of a server
     weights = np.array([idf(total, frequency) for frequency in frequencies])[found.terms]
     norms = BM25_K1 * (1 - BM25_B + BM25_B * found.lengths / max(length / total, 1e-9))
@@ -98,7 +98,7 @@ def ranked_occurrences(found: Occurrences, frequencies: Sequence[int], records: 
 
 
 def occurrences(texts: Mapping[int, str], terms: Sequence[str]) -> Occurrences:
-    """Where texts, by record id, as terms with spaces between, have these terms."""
+    """Where these terms occur in texts, which are given by record id as terms separated by spaces."""
     numbers = {term: number for number, term in enumerate(terms)} | {_END: len(terms)}
     words = f" {_END} ".join([*texts.values(), ""]).split(" ")[:-1]
     codes = np.fromiter(map(numbers.get, words, repeat(-1)), dtype=np.int64, count=len(words))

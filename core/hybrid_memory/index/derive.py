@@ -1,4 +1,4 @@
-"""The records that events leave in the index, and the texts that are embedded and indexed for them."""
+"""Derives index records from events, and the texts to embed and index for them."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from hybrid_memory.text.tokenize import terms
 
 
 def category_of(namespace: Iterable[str]) -> str:
-    """The category that records of the items in a namespace have."""
+    """The category of the records for items in a namespace."""
     return json.dumps(list(namespace), ensure_ascii=False, separators=(",", ":"))
 
 
 SEGMENT_PAUSE = timedelta(hours=12)
-"""A longer silence in a session begins a new segment."""
+"""A longer pause in a session starts a new segment."""
 
 PASSAGE_CHARS = 400
-"""How much of a turn is embedded; the text index takes all of it. See docs/decisions/0003 and 0044."""
+"""How much of a turn is embedded; the text index uses all of it. See docs/decisions/0003 and 0044."""
 
 ITEM_CHARS = 6_000
-"""How much of an item's text is embedded: what longer texts models refuse differs, and one would hold up all others."""
+"""How much of an item's text is embedded: models reject texts beyond some limit, and one would block all others."""
 
 CONTEXT_CHARS = 250
-"""A turn shorter than this is filled up to it with the end of the turn that it answers."""
+"""A shorter turn is extended to this length with the end of the turn it answers."""
 
 FULL_CHARS = 600.0
 BARE_CHARS = 40.0
@@ -47,7 +47,7 @@ _UNPRINTABLE = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), " ")
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A new record, and the turn before it in its segment."""
+    """A new record, and the previous turn of its segment."""
 
     record: Record
     previous: Record | None
@@ -56,8 +56,8 @@ class Derived:
 def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[Derived]:
     """The records of these events, which continue the sessions that end in ``tails``.
 
-    System messages are instructions, not memories; a message without words leaves no record, and so does an echo.
-    The result does not depend on how the log is cut into batches.
+    System messages are instructions, not memories, and leave no record; neither do echoes and messages without words.
+    The result does not depend on how the log is split into batches.
     """
     latest = dict(tails)
     derived = []
@@ -96,7 +96,7 @@ def derive(events: Iterable[Event], tails: Mapping[str | None, Record]) -> list[
 
 
 def _fact(event: Event) -> Record:
-    """What a claim states, as a record of its own; its sources lead to the turn."""
+    """The claim as a record of its own; its sources lead to the turn."""
     payload = event.payload
     return Record(
         id=event.position,
@@ -120,7 +120,7 @@ def _fact(event: Event) -> Record:
 
 
 def _item(event: Event) -> Record:
-    """A text by which an item is found."""
+    """A text that makes an item searchable."""
     payload = event.payload
     return Record(
         id=event.position,
@@ -146,16 +146,17 @@ def substance(text: str) -> float:
 
 
 def passage(record: Record, previous: Record | None, cleaning: CleaningLevel = "light") -> str:
-    """What is embedded for a record: the turn with its speaker, behind the end of the turn that it answers; cleaned.
+    """The text to embed for a record, cleaned: the turn with its speaker, after the end of the turn it answers.
 
     The tag makes passages of a chat more alike in form, so that the embedder compares what they say: on LoCoMo it
-    raised R@10 by vectors alone from .51 to .62. The text of an item is the application's own, and embedded as it is.
+    raised R@10 by vectors alone from .51 to .62. The text of an item comes from the application and is embedded as it
+    is.
     """
     return passage_and_alone(record, previous, cleaning)[0]
 
 
 def passage_and_alone(record: Record, previous: Record | None, cleaning: CleaningLevel = "light") -> tuple[str, str]:
-    """The `passage`, and that of the turn by itself; cleaning costs more than all else of it, and is done once."""
+    """The `passage`, and the same for the turn alone; the text is cleaned only once, as that is the expensive part."""
     if record.kind is RecordKind.ITEM:
         return record.text[:ITEM_CHARS], record.text[:ITEM_CHARS]
     turn = _line(record, cleaning)[:PASSAGE_CHARS]
@@ -164,7 +165,7 @@ def passage_and_alone(record: Record, previous: Record | None, cleaning: Cleanin
 
 
 def index_terms(record: Record, cleaning: CleaningLevel = "light") -> str:
-    """What the text index takes for a record, cleaned, as terms separated by spaces: of a turn its own words alone."""
+    """The terms that the text index stores for a record, separated by spaces; for a turn, its own words only."""
     words = terms(record.text if record.kind is RecordKind.ITEM else _line(record, cleaning))
     if record.kind is RecordKind.TURN and record.origin not in INSTRUCTING and suspicious(record.text):
         words.append(suspicion_of(record.scope))
@@ -172,9 +173,10 @@ def index_terms(record: Record, cleaning: CleaningLevel = "light") -> str:
 
 
 def suspicion_of(scope: Scope) -> str:
-    """A term that the owner's turns have, beside their words, which look like orders of others to the assistant.
+    """An extra term for the owner's turns whose words, written by others, look like orders to the assistant.
 
-    Engines count records by term, so that nobody has to count the turns; no text has it, and no other owner.
+    Engines count records by term, so these turns need no extra count. The term is unique to the owner and cannot occur
+    in a text.
     """
     owner = scope.owner
     parts = json.dumps([owner.tenant, owner.user, owner.agent, owner.space])
@@ -182,7 +184,7 @@ def suspicion_of(scope: Scope) -> str:
 
 
 def _line(record: Record, cleaning: CleaningLevel) -> str:
-    """The turn with its speaker, once: transcripts often come as ``Name: words`` under one role."""
+    """The turn with its speaker, named once: transcripts often come as ``Name: words`` under one role."""
     text = clean(record.text, cleaning)
     return text if named(text)[0] else f"{record.speaker}: {text}"
 
@@ -192,7 +194,7 @@ def _voice(record: Record) -> str:
 
 
 def _answered(record: Record, previous: Record | None, room: int) -> str:
-    """The end of the previous turn if another speaker said it, in so many characters."""
+    """The last characters of the previous turn, if another speaker said it."""
     if previous is None or _voice(previous) == _voice(record) or room <= 0:
         return ""
     return previous.text[-room:]

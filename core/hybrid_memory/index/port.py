@@ -1,4 +1,4 @@
-"""What an engine behind L2 implements: nine methods; `hybrid_memory.index.semantic` makes everything else of them."""
+"""The nine methods that an L2 engine implements; `hybrid_memory.index.semantic` builds everything else on them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
 
 Query: TypeAlias = Floats | Sequence[str] | None
-"""What to search for: a vector, terms, or nothing but the newest records."""
+"""What to search for: a vector, terms, or None for the newest records."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record on its way into the index, with the terms that the text index takes."""
+    """A record to be written to the index, with its terms for the text index."""
 
     record: Record
     terms: str
@@ -31,14 +31,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """What a search found, best first, of shape (n,)."""
+    """The matches of a search, best first; columns of shape (n,)."""
 
     ids: Ids
     scores: Floats
 
     @classmethod
     def best(cls, scores: Mapping[int, float], k: int) -> Matches:
-        """The k records with the highest scores; of equal ones the lower id first."""
+        """The k matches with the highest scores; of equal scores the lower id comes first."""
         best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[: max(k, 0)]
         return cls(
             ids=np.array([number for number, _ in best], dtype=np.int64),
@@ -48,7 +48,7 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a search is asked; see `IndexEngine.search`."""
+    """The arguments of a search; see `IndexEngine.search`."""
 
     query: Query
     where: Where
@@ -57,9 +57,9 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class RecordColumns:
-    """What a ranking needs of records, as columns of shape (n,), by id.
+    """The values of records that a ranking needs, as columns of shape (n,), sorted by id.
 
-    ``lengths`` in characters, times in seconds since 1970, ``last_used`` 0 if never.
+    ``lengths`` are in characters, times in seconds since 1970; ``last_used`` is 0 if never used.
     """
 
     ids: Ids
@@ -72,19 +72,19 @@ class RecordColumns:
     last_used: npt.NDArray[np.float64]
 
     def rows(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> RecordColumns:
-        """Some of them, by row numbers or a mask."""
+        """A selection, by row numbers or a mask."""
         return RecordColumns(**{part.name: getattr(self, part.name)[rows] for part in fields(self)})
 
     @classmethod
     def joined(cls, several: Sequence[RecordColumns]) -> RecordColumns:
-        """All of them, one after the other."""
+        """All of these columns, concatenated."""
         return cls(
             **{part.name: np.concatenate([getattr(columns, part.name) for columns in several]) for part in fields(cls)}
         )
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[float]] | npt.NDArray[np.float64]) -> RecordColumns:
-        """From a row for each record, with the columns in this order and times in microseconds."""
+        """The columns of these rows, one per record, with values in this order and times in microseconds."""
         table = np.array(rows, dtype=np.float64).reshape(-1, len(fields(cls)))
         table = table[table[:, 0].argsort()]
         whole = table.astype(np.int64)
@@ -102,12 +102,12 @@ class RecordColumns:
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """What searches found.
+    """The result of several searches.
 
     Attributes:
-        matches: of each search.
-        places: of all that was found, and of what stands around it; similarity: of each, NaN where it has no vector.
-        counts: how many of the owner's records have each term that was asked for.
+        matches: the matches of each search.
+        places: the columns of all matches and their neighbours; similarity: of each, NaN without a vector.
+        counts: for each requested term, how many of the owner's records have it.
     """
 
     matches: Sequence[Matches]
@@ -118,7 +118,7 @@ class Explored:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Records as far as they are there, and a row for each id: its vector, zeros without one, and if it has one."""
+    """The records that exist, and for each id a row: its vector (zeros without one) and whether it has one."""
 
     records: Sequence[Record]
     vectors: Floats
@@ -127,7 +127,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How often a record was used since this was counted last, and when for the last time."""
+    """How often a record was used since the last count, and when it was last used."""
 
     count: int
     at: datetime
@@ -139,7 +139,7 @@ AS_STORED: Mapping[int, Origin] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class IndexSize:
-    """Counts over the whole index; ``pending`` records wait for their vector."""
+    """Counts over the whole index; ``pending`` records do not have their vector yet."""
 
     records: int
     vectors: int
@@ -148,16 +148,16 @@ class IndexSize:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How far an index is.
+    """The state of an index.
 
     Attributes:
-        applied: the log position up to which the owner's records were derived; 0 at first.
-        anchor: as it was given with that position; empty if none was.
-        embedder: name and width of the embedder that the vectors come from; None before the first vector.
-        tails: of each session that was asked for and has a turn, the id of the last one.
-        pending: ids of the owner's records that wait for their vector, ascending, as many as were asked for.
-        vectors, total: the number of the owner's vectors, and their sum; where sums were asked for.
-        size: over all owners; where sums were asked for without an owner.
+        applied: the log position up to which the owner's records were derived; initially 0.
+        anchor: the anchor stored with that position; empty if none was.
+        embedder: name and width of the embedder that made the vectors; None before the first vector.
+        tails: for each requested session that has a turn, the id of its last turn.
+        pending: ids of the owner's records without a vector yet, ascending, at most as many as requested.
+        vectors, total: the number of the owner's vectors, and their sum; if sums were requested.
+        size: counts over all owners; if sums were requested without an owner.
     """
 
     applied: int = 0
@@ -171,7 +171,7 @@ class Status:
 
     @property
     def mean(self) -> Floats:
-        """Of the owner's vectors; of width 0 if there are none, or sums were not asked for."""
+        """The mean of the owner's vectors; of width 0 if there are none, or sums were not requested."""
         if self.total is None or not self.vectors:
             return np.empty(0, dtype=np.float32)
         return (self.total / self.vectors).astype(np.float32)
@@ -187,7 +187,7 @@ class IndexEngine(Protocol):
     def status(
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
-        """How far the index is, for this owner; see `Status`."""
+        """The state of the index for this owner; see `Status`."""
         ...
 
     @abstractmethod
@@ -206,15 +206,15 @@ class IndexEngine(Protocol):
     ) -> bool:
         """Store records, without vectors, and move the applied position from ``after`` to ``upto``, atomically.
 
-        It may move back too, after a log was set back. The anchor, at most 64 characters, is kept with the position. A
-        record takes the place of one with its id, whoever owns that.
+        The position may also move back, after a log was restored to an older state. The anchor, at most 64 characters,
+        is stored with it. A record replaces one with the same id, whoever owns that.
 
-        Of what the owner has already, those records go that are ``gone``, before the new ones are stored, and
-        ``origins``, by id, replace those that were stored, while vectors stay. Uses, by record id, are added, after the
-        new ones are stored; the last use only moves on. Ids that are not there are left out.
+        Before storing, remove the owner's records in ``gone``, and replace the origins of existing records by
+        ``origins`` (by id), keeping their vectors. After storing, add ``uses`` (by record id); the last use only moves
+        forward. Ignore ids that do not exist.
 
-        False, and nothing is stored, if the applied position is not ``after``, or its anchor is not the one that was
-        ``seen``, where that is given: another process was faster.
+        Returns False and stores nothing if the applied position is not ``after``, or if ``seen`` is given and is not
+        the stored anchor: another process was faster.
         """
         ...
 
@@ -222,7 +222,7 @@ class IndexEngine(Protocol):
     def put_vectors(
         self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
     ) -> None:
-        """Give pending records their vectors: record id to content hash, and hash to vector where it is new.
+        """Store the vectors of pending records: content hashes by record id, and vectors by hash, if new.
 
         Raises:
             EmbedderMismatchError: the index holds vectors of another embedder.
@@ -231,40 +231,39 @@ class IndexEngine(Protocol):
 
     @abstractmethod
     def search(self, query: Query, where: Where, k: int) -> Matches:
-        """The k best of the records that the condition allows; of equal scores the lower id first.
+        """The k best records that the condition allows; of equal scores the lower id comes first.
 
-        By inner product with a vector, which need not be of unit length; by BM25 over any of the terms, with
-        statistics over all of the owner's records, nobody else's, and positive scores
-        (`hybrid_memory.index.bm25.ranked` computes it); or, with no query, the newest first, of the same instant the
-        higher id, all with the score 0.
+        With a vector, which may have any length, scores are inner products. With terms, they are BM25 over any of the
+        terms, positive, with statistics over the owner's records only (see `hybrid_memory.index.bm25.ranked`). Without
+        a query, the newest records come first, of the same instant the higher id, all with the score 0.
         """
         ...
 
     @abstractmethod
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
-        """These records of the owner and their neighbours up to ``radius`` turns away in their segment, by id.
+        """These records of the owner and their neighbours up to ``radius`` turns away in the segment, by id.
 
-        Neighbours of a record count also where the condition does not allow the record itself.
+        Neighbours are included even if the condition excludes the record itself.
         """
         ...
 
     @abstractmethod
     def get(self, ids: Sequence[int]) -> list[Record]:
-        """The records with these ids, in the order given; unknown ids are left out."""
+        """The records with these ids, in the given order; unknown ids are left out."""
         ...
 
     @abstractmethod
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
-        """Vectors that are stored: by record id, of this owner's records, or by content hash, of anybody's."""
+        """Stored vectors: by record id for records of this owner, or by content hash for those of any owner."""
         ...
 
     @abstractmethod
     def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
-        """How many of the owner's records have each of the wanted terms; those that none has are left out.
+        """For each of these terms, how many of the owner's records have it; terms that none has are left out.
 
-        Given ``near``, of the terms that may be misspelt so, or more: those with the same first letter whose length
-        differs by at most `hybrid_memory.text.tokenize.allowed_edits`; the counts of these may be wrong. An engine that
-        knows the counts over all owners only may give those.
+        With ``near``, also terms that may be what a misspelt word meant, or more: those with the same first letter
+        whose length differs by at most `hybrid_memory.text.tokenize.allowed_edits`. Their counts may be inexact. An
+        engine that only knows counts over all owners may return those.
         """
         ...
 
@@ -272,6 +271,6 @@ class IndexEngine(Protocol):
     def delete(self, ids: Sequence[int] | None) -> int:
         """Remove records with their terms and vectors; returns how many there were.
 
-        None removes everything derived: all records, applied positions, and the embedder's name.
+        None removes everything derived: all records, applied positions and the embedder's name.
         """
         ...

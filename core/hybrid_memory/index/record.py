@@ -13,11 +13,11 @@ from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
 
 Scalar: TypeAlias = str | int | float | bool | None
-"""A JSON value without parts."""
+"""A JSON value other than a list or an object."""
 
 
 class RecordKind(StrEnum):
-    """What an entry of the semantic index stands for."""
+    """What an entry of the semantic index represents."""
 
     TURN = "turn"
     FACT = "fact"

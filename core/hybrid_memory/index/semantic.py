@@ -1,4 +1,4 @@
-"""L2 as the library uses it: what every engine shares, made of the nine methods that each of them has."""
+"""L2 as the library uses it: everything that engines share, built on the nine methods each of them implements."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import allowed_edits, close_terms
 
 RANKED_TERMS = 12
-"""Where frequent terms are left out, at most so many remain: each is counted over the whole store, 50 us of work."""
+"""The most terms that remain if frequent ones are left out: each is counted over the whole store, which takes 50 us."""
 
 
 class SemanticIndex(IndexEngine):
-    """The base of every index. An engine implements the methods of `IndexEngine`, and `close` if it holds anything.
+    """The base class of every index. An engine implements the methods of `IndexEngine`, and `close` if needed.
 
     Attributes:
-        ranked_records: matches that a text search ranks, 1,000 take 1 ms: where there are more, the most frequent
-            terms are left out. None ranks all.
+        ranked_records: how many matches a text search ranks; 1,000 take 1 ms. If more records match, the search leaves
+            out the most frequent terms. None ranks all.
     """
 
     ranked_records: ClassVar[int | None] = 1_000
 
     def applied(self, owner: Scope) -> int:
-        """The log position up to which this owner's records were derived; 0 at first."""
+        """The log position up to which this owner's records were derived; initially 0."""
         return self.status(owner).applied
 
     def embedder(self) -> tuple[str, int] | None:
-        """Name and width of the embedder that the vectors come from; None before the first vector."""
+        """Name and width of the embedder that made the vectors; None before the first vector."""
         return self.status().embedder
 
     def size(self) -> IndexSize:
@@ -46,19 +46,19 @@ class SemanticIndex(IndexEngine):
         return status.mean, status.vectors if len(status.mean) else 0
 
     def tails(self, owner: Scope, sessions: Sequence[str | None]) -> dict[str | None, Record]:
-        """The last turn of each of these sessions that has one."""
+        """The last turn of each of these sessions, if it has one."""
         last = self.status(owner, sessions=sessions).tails
         records = self._by_id(list(last.values()))
         return {session: records[number] for session, number in last.items() if number in records}
 
     def pending(self, owner: Scope, limit: int) -> list[tuple[Record, Record | None]]:
-        """Records that wait for their vector, oldest first, each with the turn before it in its segment."""
+        """Records without a vector yet, oldest first, each with the previous turn of its segment."""
         records = self.get(self.status(owner, pending=limit).pending)
         before = self.previous(owner, records)
         return [(record, before.get(record.id)) for record in records]
 
     def previous(self, owner: Scope, records: Sequence[Record]) -> dict[int, Record]:
-        """The turns before these records in their segments, by the ids of the records that have one."""
+        """The previous turns of these records in their segments, by record id; records without one are left out."""
         later = [record.id for record in records if record.ordinal]
         if not later:
             return {}
@@ -71,28 +71,28 @@ class SemanticIndex(IndexEngine):
         return {number: turn for number, turn in before.items() if turn is not None}
 
     def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
-        """Vectors that are stored already, by content hash."""
+        """The stored vectors for these content hashes."""
         return {key: vector for key, vector in self.vectors(keys).items() if isinstance(key, bytes)}
 
     def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
-        """The k records with the highest inner product with the vector, which need not be of unit length."""
+        """The k records with the highest inner product with the vector, which may have any length."""
         return self.search(vector, where, k)
 
     def matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
         """The k records with the highest BM25 over any of the terms; scores are positive.
 
-        The most frequent terms are left out where the owner has thousands of records with them.
+        Leaves out the most frequent terms if thousands of the owner's records have them.
         """
         return self.search(self._rarest(terms, where.scope.owner), where, k)
 
     def latest(self, where: Where, k: int) -> Ids:
-        """The k records with the latest instants, newest first; of the same instant the higher id first."""
+        """The k newest records, newest first; of the same instant the higher id comes first."""
         return self.search(None, where, k).ids
 
     def corrections(self, words: Sequence[str], owner: Scope) -> dict[str, str]:
-        """Of the words that no record of the owner has, the nearest term that some record has.
+        """For each word that no record of the owner has, the nearest term that some record has.
 
-        Nearest as `hybrid_memory.text.tokenize.close_terms` has it; none for one that no term is near to.
+        Nearest as `hybrid_memory.text.tokenize.close_terms` defines it; words without a near term are left out.
         """
         doubtful = [word for word in words if allowed_edits(word)]
         known = self.terms(owner, doubtful) if doubtful else {}
@@ -100,7 +100,7 @@ class SemanticIndex(IndexEngine):
         return {word: nearest[0] for word, nearest in meant.items() if nearest}
 
     def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
-        """Inner product with each of these records, NaN where it has no vector yet; shape (n,)."""
+        """The inner product with each of these records, NaN without a vector; shape (n,)."""
         rows, present = self.vector_rows(owner, ids)
         scores = np.full(len(ids), np.nan, dtype=np.float32)
         if present.any():
@@ -108,13 +108,13 @@ class SemanticIndex(IndexEngine):
         return scores
 
     def likeness(self, owner: Scope, ids: Ids) -> Floats:
-        """Inner products among these records, of shape (n, n); 0 where one has no vector yet."""
+        """The inner products among these records, of shape (n, n); 0 if one of the two has no vector yet."""
         rows, _ = self.vector_rows(owner, ids)
         products: Floats = rows @ rows.T
         return products
 
     def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """The vectors of these records, zeros where one has none, and which have one; shapes (n, dim) and (n,)."""
+        """The vectors of these records (zeros without one), and which have one; shapes (n, dim) and (n,)."""
         stored = self.vectors(ids.tolist(), owner) if len(ids) else {}
         width = len(next(iter(stored.values()), ()))
         rows, present = np.zeros((len(ids), width), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
@@ -132,10 +132,10 @@ class SemanticIndex(IndexEngine):
         vector: Floats | None = None,
         wanted: Sequence[str] = (),
     ) -> Explored:
-        """What these searches find, with up to ``radius`` turns around it as far as the condition allows them.
+        """The matches of these searches, with neighbours up to ``radius`` turns away that the condition allows.
 
-        A search for terms leaves the most frequent ones out, as `matching` does. Similarities are those with the
-        vector, and ``wanted`` are terms to be counted. All that a recall searches: a server may do it at once.
+        Text searches leave out the most frequent terms, as `matching` does. Similarities are to the vector; ``wanted``
+        are terms to count. This is everything a recall searches for, so that a server can do it in one round trip.
         """
         matches = [self._found(search) for search in searches]
         found = [np.empty(0, dtype=np.int64), *(each.ids for each in matches)]
@@ -146,23 +146,23 @@ class SemanticIndex(IndexEngine):
         return Explored(matches, places, similarity, self.terms(where.scope.owner, wanted) if wanted else {})
 
     def fetch(self, ids: Ids, owner: Scope) -> Fetched:
-        """These records of the owner, in the order given, with their vectors."""
+        """These records of the owner, in the given order, with their vectors."""
         records = self.get(ids.tolist())
         return Fetched([one for one in records if one.scope.owner == owner.owner], *self.vector_rows(owner, ids))
 
     def reset(self) -> None:
-        """Drop everything derived: records, terms, vectors, applied positions, the embedder's name."""
+        """Drop everything derived: records, terms, vectors, applied positions and the embedder's name."""
         self.delete(None)
 
     def train(self, owner: Scope) -> None:
-        """Prepare for fast searches after much was written; may take seconds, and only changes speed."""
+        """Optimize for search after many writes; may take seconds, and only affects speed."""
         self.status(owner)
 
     def scrub(self) -> None:
-        """Overwrite what was deleted wherever the engine may still hold it, as far as it can; may take seconds.
+        """Overwrite deleted data wherever the engine may still hold it, as far as it can; may take seconds.
 
         Raises:
-            StoreUnavailableError: another process keeps the engine from doing so.
+            StoreUnavailableError: another process prevents it.
         """
         self.status()
 
@@ -179,13 +179,13 @@ class SemanticIndex(IndexEngine):
         return {record.id: record for record in self.get(ids)}
 
     def _rarest(self, terms: Sequence[str], owner: Scope) -> list[str]:
-        """The terms from the rarest on, while the records that have them are few enough to rank."""
+        """The rarest terms, as many as keep the number of matching records low enough to rank."""
         if self.ranked_records is None:
             return list(dict.fromkeys(terms))
         return self._chosen(self.terms(owner, list(dict.fromkeys(terms))) if terms else {})
 
     def _chosen(self, counts: Mapping[str, int]) -> list[str]:
-        """The rarest of these terms, by how many of the owner's records have them."""
+        """The rarest of these terms, by the number of the owner's records that have them."""
         if self.ranked_records is None:
             return list(counts)
         chosen: list[str] = []

@@ -1,1 +1,1 @@
-"""Items: values that an application keeps under namespaces and keys."""
+"""Items: values that an application stores under namespaces and keys."""

@@ -1,4 +1,4 @@
-"""Items: JSON values that are put, found and destroyed under namespaces and keys of the application."""
+"""Items: JSON values that the application puts, finds and destroys under namespaces and keys."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ from hybrid_memory.validation import shown, storable
 Name: TypeAlias = tuple[Namespace, str]
 
 CANDIDATES = 1_000
-"""Texts that each path of a search brings in, so that pages of one search rank alike."""
+"""Texts from each path of a search, so that all pages of a search have the same ranking."""
 
 NARROWED = 10_000
-"""Namespaces that the engine is told to keep to; beyond, what it finds elsewhere is left out afterwards."""
+"""The most namespaces in an engine's filter; with more, results are filtered afterwards."""
 
 REPLACED = 100
-"""Values that were replaced stay so many, or a tenth of the items, before they are destroyed."""
+"""How many replaced values, or a tenth of the items, accumulate before they are destroyed."""
 
 REFRESHED = 0.01
-"""A refreshment that adds less than this share of the time to live is not written."""
+"""A refresh that adds less than this share of the time to live is not written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A value as it stands; a copy, to do with as one likes.
+    """A stored value; a copy that you may change.
 
     Attributes:
-        created_at: when its key was first put; updated_at: when it was put last.
-        score: in [0, 1], of a search with words; None where it was not ranked.
+        created_at: when its key was first put; updated_at: when it was last put.
+        score: in [0, 1], for a search with words; None if it was not ranked.
     """
 
     namespace: Namespace
@@ -69,10 +69,10 @@ def _check_name(namespace: Namespace, key: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class GetItem:
-    """Asks for the item of a key; ``refresh`` lets its time to live begin anew.
+    """A request for the item of a key; ``refresh`` restarts its time to live.
 
     Raises:
-        InvalidInputError: the namespace or the key is none.
+        InvalidInputError: the namespace or the key is invalid.
     """
 
     namespace: Namespace
@@ -86,17 +86,17 @@ class GetItem:
 
 @dataclass(frozen=True, slots=True)
 class FindItems:
-    """Asks for items.
+    """A request for items.
 
     Attributes:
-        prefix: of their namespaces, label by label; empty for all.
-        query: words to rank them by; without them the item that was put last comes first.
-        where: which values are wanted; None for all.
-        limit, offset: how many, after leaving out how many.
-        refresh: lets the time to live of what is found begin anew.
+        prefix: the start of their namespaces, label by label; empty for all.
+        query: words to rank them by; without a query, the most recently put items come first.
+        where: the values to match; None for all.
+        limit, offset: how many to return, and how many to skip first.
+        refresh: whether to restart the time to live of the items found.
 
     Raises:
-        InvalidInputError: the prefix is no namespace, or a number is negative.
+        InvalidInputError: the prefix is not a valid namespace, or a number is negative.
     """
 
     prefix: Namespace = ()
@@ -115,11 +115,11 @@ class FindItems:
 
 @dataclass(frozen=True, slots=True)
 class PutItem:
-    """Puts a value in the place of the one before; None destroys the item.
+    """A request to store a value and replace the previous one; None destroys the item.
 
     Attributes:
-        texts: what a search with words looks at; empty for nothing.
-        ttl: its time to live, since it was put or refreshed last; None for ever.
+        texts: the texts that a search with words covers; empty for none.
+        ttl: its time to live since it was last put or refreshed; None for no limit.
 
     Raises:
         InvalidInputError: it cannot be stored.
@@ -142,18 +142,18 @@ class PutItem:
 
 @dataclass(frozen=True, slots=True)
 class ListNamespaces:
-    """Asks for the namespaces that hold something, in order."""
+    """A request for the namespaces that contain items, in order."""
 
 
 ItemOperation: TypeAlias = GetItem | FindItems | PutItem | ListNamespaces
 
 ItemResult: TypeAlias = Item | list[Item] | list[Namespace] | None
-"""Of `GetItem` the item or None, of `FindItems` items, of `ListNamespaces` namespaces, of `PutItem` None."""
+"""The item or None for `GetItem`, items for `FindItems`, namespaces for `ListNamespaces`, None for `PutItem`."""
 
 
 @dataclass(slots=True)
 class _Batch:
-    """A batch on its way: the items before it, and what it writes."""
+    """A batch in progress: the items before it, and its writes."""
 
     owner: Scope
     kept: KeptItems
@@ -174,11 +174,11 @@ class _Batch:
 async def batch(
     run: Runner, services: Services, owner: Scope, operations: Sequence[ItemOperation], sweep_every: timedelta
 ) -> list[ItemResult]:
-    """The results, in order; what is read is what stood before, what is written is written at once, all or nothing.
+    """The results, in order. Reads see the items before the batch; its writes are applied together, all or nothing.
 
-    Of several puts under one key the last one counts. What is destroyed is gone from log and index when this returns.
-    What has expired goes along, and the files are cleaned, if that was not done for ``sweep_every``. Values that were
-    replaced go along too, or when there are many.
+    Of several puts with the same key, the last one counts. Destroyed items are gone from log and index on return. At
+    most every ``sweep_every``, expired and replaced values are destroyed too, and the files cleaned; replaced values
+    also when there are many.
     """
     now = services.clock()
     job = _Batch(owner, await services.state(ItemsProjection).read(run, services, owner), now)
@@ -200,12 +200,12 @@ async def batch(
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Items that a recall of turns looks at too.
+    """Items that a recall of turns also searches.
 
     Attributes:
-        where: what it may return of them.
-        texts: positions of the texts of those that stand.
-        spare: hits more that it takes, since some may have been replaced.
+        where: what the search may return of them.
+        texts: positions of the texts of current items.
+        spare: how many extra hits to fetch, as some may have been replaced.
     """
 
     where: Where
@@ -213,7 +213,7 @@ class Beside:
     spare: int
 
     def keeps(self, record: Record) -> bool:
-        """Whether the record is none of these items, or of one that stands."""
+        """Whether the record is not one of these items, or belongs to a current one."""
         return record.scope.owner != self.where.scope or record.id in self.texts
 
 
@@ -221,7 +221,7 @@ async def beside(run: Runner, services: Services, owner: Scope, prefix: Namespac
     """The items under a prefix, for a recall with these limits; None if there are none.
 
     Raises:
-        InvalidInputError: they lie in too many namespaces for an engine to keep to.
+        InvalidInputError: they are in too many namespaces for an engine to filter by.
     """
     kept = await services.state(ItemsProjection).read(run, services, owner)
     live = list(kept.live(services.clock(), prefix))
@@ -229,7 +229,7 @@ async def beside(run: Runner, services: Services, owner: Scope, prefix: Namespac
     if not spread:
         return None
     if prefix and len(spread) > NARROWED:
-        raise InvalidInputError(f"over {NARROWED:,} namespaces lie under {shown(prefix)}: name one further down")
+        raise InvalidInputError(f"over {NARROWED:,} namespaces are below {shown(prefix)}: give a longer prefix")
     categories = frozenset(map(category_of, spread)) if prefix else frozenset()
     texts = frozenset(place for _, _, item in live for place in item.texts)
     spare = min(len(kept.dead) + kept.expired(services.clock()), CANDIDATES)
@@ -238,7 +238,7 @@ async def beside(run: Runner, services: Services, owner: Scope, prefix: Namespac
 
 
 async def sweep(run: Runner, services: Services, owner: Scope) -> int:
-    """Destroy what has expired, and what a process that died left behind; returns how many items expired."""
+    """Destroy expired items, and leftovers of a crashed process; returns how many items expired."""
     now = services.clock()
     kept = await services.state(ItemsProjection).read(run, services, owner)
     count = kept.expired(now)
@@ -269,7 +269,7 @@ def _shown(name: Name, item: KeptItem, score: float | None = None) -> Item:
 
 
 async def _found(run: Runner, services: Services, job: _Batch, asked: FindItems) -> list[Item]:
-    """The items by rank, and behind them what cannot be ranked, the one that was put last first."""
+    """The items by rank, followed by those that cannot be ranked, the most recently put first."""
     wanted = await run.call(_wanted, job.kept, job.now, asked)
     scores: dict[Name, float] = {}
     rest, upto = wanted, asked.offset + asked.limit
@@ -295,7 +295,7 @@ def _wanted(kept: KeptItems, now: datetime, asked: FindItems) -> dict[Name, Kept
 async def _ranked(
     run: Runner, services: Services, job: _Batch, asked: FindItems, wanted: dict[Name, KeptItem]
 ) -> dict[Name, float]:
-    """Scores of at least as many items as are asked for, best first: an item's score is that of its best text."""
+    """Scores of at least as many items as requested, best first; an item's score is that of its best text."""
     spread = {namespace for namespace, _ in wanted}
     narrow = spread if len(spread) < min(len(job.kept.items), NARROWED) else ()
     where = Where(job.owner, categories=frozenset(map(category_of, narrow)))
@@ -318,7 +318,7 @@ async def _ranked(
 
 
 def _view(services: Services, owner: Scope) -> View:
-    """A view without what concerns turns only: no value of an application is hidden, forgotten or diversified."""
+    """A view without the settings for turns: no item is hidden by age or diversified."""
     recalling: RecallConfig = services.config.recall.model_copy(
         update={"diversity": 0.0, "candidates": CANDIDATES, "origins": ()}
     )
@@ -327,7 +327,7 @@ def _view(services: Services, owner: Scope) -> View:
 
 
 def _drafts(services: Services, job: _Batch, put: PutItem) -> list[Draft]:
-    """The event of a put, and one more for each further text."""
+    """The event of a put, and one for each further text."""
     now, before = job.now, job.get(put.namespace, put.key)
     name = {"namespace": list(put.namespace), "key": put.key}
     first: dict[str, Any] = {**name, "value": put.value}
@@ -345,12 +345,12 @@ def _drafts(services: Services, job: _Batch, put: PutItem) -> list[Draft]:
 
 
 def _draft(services: Services, now: datetime, payload: dict[str, Any]) -> Draft:
-    """The event of a batch; all of one batch have the same time."""
+    """An event of a batch; all events of a batch have the same time."""
     return replace(services.draft(EventKind.ITEM, payload), at=now)
 
 
 async def _destroy(run: Runner, services: Services, owner: Scope, *, scrub: Literal["now", "later", "never"]) -> None:
-    """Destroy what counts no more; to clean the files writes a whole one anew: 0.3 s for 30 MB."""
+    """Destroy values that are no longer current; cleaning the files rewrites a whole one: 0.3 s for 30 MB."""
     kept = await services.state(ItemsProjection).read(run, services, owner)
     if kept.dead:
         await erase(run, services, owner, kept.dead, scrub=scrub)

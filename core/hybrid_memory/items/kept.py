@@ -1,4 +1,4 @@
-"""Items as they stand: what the events that put, refreshed and destroyed them come to."""
+"""The current items, as the events that put, refreshed and destroyed them imply."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from hybrid_memory.store.projection import FoldedProjection
 from hybrid_memory.store.services import Services
 
 Namespace: TypeAlias = tuple[str, ...]
-"""A path of labels; ``("users", "alice")`` lies in ``("users",)``, and not in ``("user",)``."""
+"""A path of labels; ``("users", "alice")`` is below ``("users",)``, not below ``("user",)``."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptItem:
-    """An item as it stands.
+    """A current item.
 
     Attributes:
-        position: of the event that put it.
-        texts: positions of this event and of the further texts that came with it.
+        position: the position of the event that put it.
+        texts: positions of this event and of those with its further texts.
         ttl: in seconds; expires: in seconds since 1970, infinite without a ttl.
-        refreshed: position of the event that refreshed it last, and 0 without one.
+        refreshed: position of the event that last refreshed it; 0 if none.
         indexed: whether a search with words can find it.
     """
 
@@ -43,11 +43,11 @@ class KeptItem:
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """Of every event that it stands in."""
+        """The positions of all its events."""
         return (*self.texts, self.refreshed) if self.refreshed else self.texts
 
     def expired(self, now: datetime) -> bool:
-        """Whether its time to live is over."""
+        """Whether its time to live has passed."""
         return self.expires <= now.timestamp()
 
 
@@ -57,9 +57,9 @@ class KeptItems:
 
     Attributes:
         items: by namespace and key.
-        dead: positions of what counts no more, but still stands in the log: values that were replaced, among others.
-        first_expiry: no item expires before, in seconds since 1970.
-        cleaned: when the files were cleaned of what was destroyed; soiled: whether they are to be cleaned again.
+        dead: positions of events that no longer count but are still in the log, such as replaced values.
+        first_expiry: no item expires earlier, in seconds since 1970.
+        cleaned: when the files were last cleaned; soiled: whether they need cleaning again.
     """
 
     position: int = 0
@@ -71,11 +71,11 @@ class KeptItems:
 
     @property
     def count(self) -> int:
-        """How many items there are, with those that have expired."""
+        """How many items there are, including expired ones."""
         return sum(map(len, self.items.values()))
 
     def get(self, namespace: Namespace, key: str) -> KeptItem | None:
-        """The item of a key, also one that has expired."""
+        """The item of a key, even if it has expired."""
         return self.items.get(namespace, {}).get(key)
 
     def live(self, now: datetime, prefix: Namespace = ()) -> Iterator[tuple[Namespace, str, KeptItem]]:
@@ -95,7 +95,7 @@ class KeptItems:
         return sum(item.expires <= seconds for keys in self.items.values() for item in keys.values())
 
     def after(self, events: Iterable[Event]) -> KeptItems:
-        """What stands after these, which follow by position."""
+        """The items after these events, which follow by position."""
         changes = _Changes(self)
         for event in events:
             changes.add(event)
@@ -103,7 +103,7 @@ class KeptItems:
 
 
 class _Changes:
-    """A copy of what is changed, and the rest as it was."""
+    """A mutable copy of what changes; the rest is shared."""
 
     def __init__(self, start: KeptItems) -> None:
         self._items: dict[Namespace, Mapping[str, KeptItem]] = dict(start.items)
@@ -164,7 +164,7 @@ class _Changes:
             self._places[event.position] = namespace, key
 
     def _add_text(self, event: Event) -> None:
-        """A further text of the item that was put just before it."""
+        """Add a further text to the item put just before it."""
         keys = self._keys(tuple(event.payload["namespace"]))
         item = keys[event.payload["key"]]
         keys[event.payload["key"]] = replace(item, texts=(*item.texts, event.position))
@@ -185,7 +185,7 @@ class _Changes:
         self._keys(namespace)[key] = replace(item, expires=expires, refreshed=event.position)
 
     def _sweep(self, event: Event) -> None:
-        """What has expired by then is no item any more, whatever was refreshed later."""
+        """Drop items that had expired by then, even if they were refreshed later."""
         self._dead.add(event.position)
         self._soiled = True
         self._first_expiry = math.inf
@@ -197,7 +197,7 @@ class _Changes:
                     self._first_expiry = min(self._first_expiry, item.expires)
 
     def _erase(self, event: Event) -> None:
-        """Another process may have destroyed what was not read as dead here before."""
+        """Account for what another process may have destroyed that was not known to be dead here."""
         scrub = event.payload.get("scrub", "now")
         self._soiled = scrub == "later" or (self._soiled and scrub != "now")
         self._cleaned = event.at if scrub == "now" else self._cleaned
@@ -211,7 +211,7 @@ class _Changes:
 
 
 class ItemsProjection(FoldedProjection[KeptItems]):
-    """The items of each owner; a text of one that was replaced or destroyed is not to be found."""
+    """The items of each owner; texts of replaced or destroyed items are not findable."""
 
     kinds = frozenset({EventKind.ITEM})
     repeats = kinds
@@ -220,7 +220,7 @@ class ItemsProjection(FoldedProjection[KeptItems]):
     capacity = 64
 
     async def forget(self, run: Runner, services: Services, erasure: Erasure) -> None:
-        """All items of a user; those whose value, name or texts have the words."""
+        """Mark all items of a user, or those whose value, name or texts contain the words."""
         await super().forget(run, services, erasure)
         if not erasure.words or erasure.everything:
             return

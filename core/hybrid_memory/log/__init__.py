@@ -1,1 +1,1 @@
-"""L3: events, the ports of log and archive, and the logs that stand before another one."""
+"""L3: events, the ports of log and archive, and logs that wrap another log."""

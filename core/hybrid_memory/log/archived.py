@@ -1,4 +1,4 @@
-"""L3 in two parts: a hot log, and an archive for the messages that have become old."""
+"""L3 in two parts: a hot log, and an archive for old messages."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from hybrid_memory.log.port import Appended, Archive, Draft, EventLog, LogSize, 
 from hybrid_memory.scope import Scope
 
 _ARCHIVED = (EventKind.MESSAGE,)
-"""What goes to the archive; all else is small, and read at every start."""
+"""The kinds that go to the archive; others are small, and read at every start."""
 
 _log = logging.getLogger(__name__)
 
 
 class ArchivedLog(DelegatingLog):
-    """An event log whose old messages stand in an archive, and are read as if they had never left.
+    """An event log that keeps old messages in an archive; reads return them as if they were still in the log.
 
-    While the archive is away, what needs none of its events goes on: writes, and readings of what is not archived.
-    Everything else raises `StoreUnavailableError`; of an owner for whom the archive has not answered since this log
-    was made, nothing is taken to be in the hot log alone.
+    While the archive is unreachable, writes and reads that need none of its events still work; everything else raises
+    `StoreUnavailableError`. Until the archive has answered once for an owner, the log assumes that it holds events of
+    that owner.
 
     Args:
         log: the hot log.
-        archive: of this log alone.
-        refresh: how long it is taken for granted how far an owner's archive reaches. What another process archives is
-            out of sight here for at most this long.
+        archive: an archive used by this log alone.
+        refresh: how long to trust what is known of how far an owner's archive reaches. Events archived by another
+            process may be missing from reads for at most this long.
     """
 
     def __init__(self, log: EventLog, archive: Archive, *, refresh: timedelta = timedelta(seconds=2)) -> None:
@@ -75,7 +75,7 @@ class ArchivedLog(DelegatingLog):
     ) -> Appended:
         """Erase from both parts; see `EventLog.erase`.
 
-        The note stands in the hot log, and is written when the archive is done: what fails half-way is to be repeated.
+        The note goes to the hot log after the archive is done; if this fails halfway, call it again.
         """
         with self._moving:
             if seen is not None and self._log.heads(owner).get(owner.owner, 0) > seen:
@@ -110,16 +110,16 @@ class ArchivedLog(DelegatingLog):
         return EventLog.tally(self, scope, newest=newest)
 
     def size(self) -> LogSize:
-        """Counts over all owners, in both parts; what an `expire` that was cut short left in both counts twice."""
+        """Counts over all owners, in both parts; events that an interrupted `expire` left in both are counted twice."""
         with self._moving:
             hot, old = self._log.size(), self._archive.size()
         return LogSize(hot.owners, hot.sessions, hot.events + old.events, hot.bytes + old.bytes)
 
     def expire(self, owner: Scope, before: datetime, batch: int = 1000) -> int:
-        """Move the owner's messages that were said before then to the archive; returns how many.
+        """Move the owner's messages dated before the given time to the archive; returns how many.
 
-        Each batch leaves the hot log when the archive has it, so that a call that was cut short can be repeated, and
-        nothing is ever in neither. The owner's last event stays.
+        A batch leaves the hot log only once the archive has it, so that no event is ever in neither, and an interrupted
+        call can be repeated. The owner's last event stays in the log.
 
         Raises:
             StoreUnavailableError: the archive or the log failed; the rest is still in the hot log.
@@ -150,7 +150,7 @@ class ArchivedLog(DelegatingLog):
         self._log.drop(owner, [event.position for event in events])
 
     def _forget_again(self, owner: Scope, events: Sequence[Event], head: int) -> None:
-        """Take out of the archive what another process erased or rewrote since these events were read."""
+        """Remove from the archive what another process erased or rewrote since these events were read."""
         if not self._log.read(owner, after=head, kinds=[EventKind.ERASED], limit=1):
             return
         first, last = events[0].position, events[-1].position
@@ -167,7 +167,7 @@ class ArchivedLog(DelegatingLog):
     def _reach(self, scope: Scope, *, beyond: int = 0) -> int:
         """The last position that the owner's archive has or had; 0 if it never had any.
 
-        The archive is asked if what is known is old, unless it is known to go beyond the position.
+        Asks the archive if the known value is old, unless it already lies beyond the position.
         """
         owner, now = scope.owner, time.monotonic()
         reach, asked = self._reaches.get(owner, (0, None))
@@ -178,11 +178,11 @@ class ArchivedLog(DelegatingLog):
         except StoreUnavailableError as error:
             if asked is None:
                 raise
-            _log.warning("%s; until it is back, only what is not in it can be read", error)
+            _log.warning("%s; until the archive is back, only events that are not in it can be read", error)
             return self._reached(owner, reach, time.monotonic())
 
     def _reached(self, owner: Scope, reach: int, asked: float | None = None) -> int:
-        """Note how far the owner's archive goes at least, and when it was asked, if it was."""
+        """Record how far the owner's archive reaches at least, and when the archive said so, if it was asked."""
         with self._reaches_lock:
             known, before = self._reaches.get(owner, (0, None))
             reach = max(known, reach)
@@ -191,6 +191,6 @@ class ArchivedLog(DelegatingLog):
 
 
 def _merged(*parts: Sequence[Event]) -> list[Event]:
-    """The events by position; what stands in several parts once, as the first one has it."""
+    """The events of all parts by position; of duplicates the one of the first part."""
     found = {event.position: event for part in reversed(parts) for event in part}
     return [found[position] for position in sorted(found)]

@@ -1,4 +1,4 @@
-"""Logs that stand before another one: one passes everything on, one refuses to be written to."""
+"""Logs that wrap another log: one delegates everything, one refuses writes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hybrid_memory.scope import Scope
 
 
 class DelegatingLog(EventLog):
-    """Passes everything on."""
+    """Delegates every call to another log."""
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
@@ -68,7 +68,7 @@ class DelegatingLog(EventLog):
 
 
 class ReadOnlyLog(DelegatingLog):
-    """A log that can be read, and raises `InvalidInputError` where it is written to."""
+    """A log that can only be read; writes raise `InvalidInputError`."""
 
     def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
         self._refuse(owner, drafts, seen)

@@ -21,7 +21,7 @@ from hybrid_memory.scope import Scope
 
 
 class Tier(StrEnum):
-    """How lasting: the context window, the searchable index, the durable log."""
+    """The tier, from most volatile to most durable: context window, searchable index, durable log."""
 
     CONTEXT = "context"
     SEMANTIC = "semantic"
@@ -29,17 +29,16 @@ class Tier(StrEnum):
 
 
 class EventKind(StrEnum):
-    """What an event of the log says.
+    """The kind of an event in the log.
 
-    A message was said; a compaction folded the oldest turns of a session into its summary; a reset let its
-    conversation start anew; recalled is what a turn was shown beside its question; a payload was put aside.
-    A claim was read from a turn; learned says how far the turns were read; a rollback hides what came after a place
-    in the log, or shows it again; superseded names messages that were edited, or said
-    anew. Erased says what was forgotten. In a shared space: a grant gives or takes a right,
-    or lets messages out of quarantine; a denial says who was refused; quarantined is a message of somebody who is not
-    trusted yet. An item is a value that an application put, refreshed or destroyed under a key of its own. Used says
-    how often which records were recalled. Block is a change of an agent's working context, step one of its steps, file
-    a change of a file.
+    In a conversation: a message; a compaction, which moves the oldest turns of a session into its summary; a reset,
+    which restarts the conversation; recalled, the memories that were added to a turn's prompt; a payload, an offloaded
+    text. Of facts: a claim, extracted from a turn; learned, how far turns were read. Of the log: a rollback, which
+    hides what follows a position, or shows it again; superseded, which names messages that were edited or regenerated;
+    erased, which records what was forgotten. In a shared space: a grant, which changes a right or releases messages
+    from quarantine; a denial, a refused access; a quarantined message, from an author who is not trusted yet. Others:
+    an item, a value that an application put, refreshed or deleted under its own key; used, how often records were
+    recalled; a block, a change of an agent's working context; a step of an agent; a file, a change of a file.
     """
 
     MESSAGE = "message"
@@ -71,7 +70,7 @@ class Event:
         id: the caller's, or a time-ordered UUIDv7; unique within its scope.
         payload: JSON; for a message its fields other than id and time.
         sources: ids of the events that it was made from.
-        author: who wrote it, in a shared space; empty where the owner is the author.
+        author: who wrote it, in a shared space; empty if the owner did.
     """
 
     position: int
@@ -85,7 +84,7 @@ class Event:
 
     @cached_property
     def message(self) -> Message:
-        """The message of a message event, with its id and time."""
+        """The message in a message event, with its id and time."""
         message = Message(**self.payload, id=self.id, at=self.at)
         if message.role is Role.SYSTEM and message.origin is None and self.scope.space is not None:
             return message.model_copy(update={"origin": Origin.PERSON})  # as version 0.9 stored it
@@ -98,9 +97,9 @@ class Event:
 
     @property
     def origin(self) -> Origin:
-        """Whose words it holds; of what is derived, the lowest of what it was made from, where it says so.
+        """The origin of its words; for a derived event, the lowest origin of what it was made from, if recorded.
 
-        In a shared space nobody speaks as operator or user to the others, but for the messages of admins, which say so.
+        In a shared space nobody speaks as operator or user to the others, except for admins' messages that say so.
         """
         if self.kind in (EventKind.MESSAGE, EventKind.QUARANTINED):
             spoken = self.message.spoken_by
@@ -111,32 +110,32 @@ class Event:
 
 
 def mark_of(event_id: str, at: datetime) -> str:
-    """16 characters that tell an event from any other, also from one that has its position in a log that was set back.
+    """16 characters that identify an event, even among events at the same position in other versions of a restored log.
 
-    They stay when the event gets another payload.
+    They stay the same when the event gets another payload.
     """
     return hashlib.blake2b(f"{event_id}\x00{at.timestamp():.6f}".encode(), digest_size=8).hexdigest()
 
 
 def handle(first: int, last: int) -> str:
-    """Names a stretch of the log: ``#12`` for one position, ``#12-40`` for several."""
+    """The handle of a stretch of the log: ``#12`` for one position, ``#12-40`` for several."""
     return f"#{first}" if first == last else f"#{first}-{last}"
 
 
 def author_of(principal: Scope) -> str:
-    """The user and the agent as the text that events carry."""
+    """The user and the agent as the text stored in events."""
     return str(Scope(user=principal.user, agent=principal.agent))
 
 
 def principal_of(author: str) -> Scope:
-    """The user and the agent behind `author_of`."""
+    """The user and the agent in the text made by `author_of`."""
     return Scope(**{name: literal_eval(value) for name, value in _PART.findall(author)})
 
 
 _PART = re.compile(r"(\w+)=('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")
 
 QUARANTINE = "quarantined:"
-"""Begins the ids of messages that wait for an admin; the rest is the id that the message then gets."""
+"""The prefix of ids of quarantined messages; the rest is the id after approval."""
 
 MAX_COUNTER = 0xFFF
 """The 12 bits of rand_a in a UUID of version 7."""

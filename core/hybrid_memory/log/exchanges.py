@@ -1,4 +1,4 @@
-"""Which messages of a conversation belong together, and what the memory's own tools repeat of earlier ones."""
+"""Groups messages of a conversation into exchanges, and finds what the memory's own tools repeat."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hybrid_memory.log.message import Message, Role
 
 @dataclass(slots=True)
 class Exchange:
-    """A message, and the results of its calls if it has any.
+    """A message and the results of its calls, if any.
 
     Attributes:
-        rows: of its messages, ascending.
-        waiting: results that have not come, by the id of their call.
-        pending: whether these may still come: no assistant has spoken since.
-        orphan: whether it is a result without a call, or beyond the first for its call.
+        rows: the rows of its messages, ascending.
+        waiting: results that have not arrived, by call id.
+        pending: whether they may still arrive: no assistant message has followed.
+        orphan: whether it is a result without a call, or a second result for its call.
     """
 
     rows: list[int]
@@ -30,15 +30,15 @@ class Exchange:
 
     @property
     def complete(self) -> bool:
-        """Whether a chat model accepts it: no result without its call, and no call without its result."""
+        """Whether a chat model accepts it: no result without a call, and no call without a result."""
         return not self.orphan and not self.waiting.total()
 
 
 def exchanges(messages: Sequence[Message]) -> list[Exchange]:
-    """The messages as exchanges, by their first row; each message is in one.
+    """The messages grouped into exchanges, by their first row; each message is in exactly one.
 
-    A result goes to the latest call of its id that waits for one, also if somebody spoke in between: people write while
-    tools run.
+    A result belongs to the latest call with its id that has none yet, even if other messages came in between: people
+    write while tools run.
     """
     found: list[Exchange] = []
     open_ones: list[Exchange] = []
@@ -73,7 +73,7 @@ OWN_TOOLS = frozenset(
     core_memory_append core_memory_replace core_memory_rethink archival_memory_insert archival_memory_search
     conversation_search conversation_search_date expand fetch""".split()
 )
-"""Names of the tools by which a model uses its memory."""
+"""Names of the tools with which a model uses its memory."""
 
 FORGOTTEN = "(forgotten)"
 
@@ -81,9 +81,9 @@ _HANDLE = re.compile(r"#(\d{1,18})(?:-(\d{1,18}))?")
 
 
 def is_echo(message: Message) -> bool:
-    """Whether it only calls the memory's own tools, or is what one of them answered.
+    """Whether it only calls the memory's own tools, or is the result of such a call.
 
-    Such messages stay in the conversation, but are not recalled: a memory would find its own answers.
+    These messages stay in the conversation but are not recalled: otherwise a memory would find its own answers.
     """
     if message.role is Role.TOOL:
         return message.name in OWN_TOOLS
@@ -92,10 +92,10 @@ def is_echo(message: Message) -> bool:
 
 
 class Echoes:
-    """What the memory's own tools repeat of turns that are destroyed.
+    """Removes from the memory's own tool messages what they repeat of erased turns.
 
     Args:
-        gone: these turns.
+        gone: the erased turns.
     """
 
     def __init__(self, gone: Iterable[Event]) -> None:
@@ -105,13 +105,13 @@ class Echoes:
             self.add(event)
 
     def add(self, event: Event) -> None:
-        """One more turn that is destroyed."""
+        """Add another erased turn."""
         self._positions.add(event.position)
         if event.kind is EventKind.MESSAGE and (said := _plain(event.message.text)):
             self._words.add(said)
 
     def without(self, event: Event) -> dict[str, Any] | None:
-        """The payload of an echo without the words of these turns; None if it repeats none of them."""
+        """The payload of an echo without the words of the erased turns; None if it repeats none of them."""
         said = event.payload.get("role") == Role.TOOL or event.payload.get("tool_calls")
         if event.kind is not EventKind.MESSAGE or not said or not is_echo(event.message):
             return None
@@ -130,7 +130,7 @@ class Echoes:
 
 
 def _names(text: str, positions: Collection[int]) -> bool:
-    """Whether a handle in the text leads to one of the positions."""
+    """Whether a handle in the text refers to one of the positions."""
     stretches = [(int(found[1]), int(found[2] or found[1])) for found in _HANDLE.finditer(text)]
     return any(first <= position <= last for position in positions for first, last in stretches)
 

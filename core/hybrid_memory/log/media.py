@@ -1,4 +1,4 @@
-"""Content blocks that carry an image, a sound, a film or a file, in the forms that the frameworks write."""
+"""Content blocks with an image, audio, video or file, in the formats that frameworks use."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/x-msvideo"
 
 
 def is_media(block: Mapping[str, Any]) -> bool:
-    """Whether a content block carries or names an image, a sound, a film or a file, rather than words."""
+    """Whether a content block contains or links to an image, audio, video or file, rather than text."""
     return _family(block) is not None and any(_first(block, keys) for keys in (_DATA_KEYS, _LINK_KEYS))
 
 
 def digest_media(block: Mapping[str, Any]) -> str:
-    """What a media block carries, in one line: ``[image/png, 34,112 bytes]``; without data, the link."""
+    """The content of a media block in one line: ``[image/png, 34,112 bytes]``; without data, the link."""
     data, link = _carried(block)
     family = _family(block) or "file"
     kind = _declared(block, family)
@@ -57,13 +57,13 @@ def digest_media(block: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """What a media block carries.
+    """The content of a media block.
 
     Attributes:
-        kind: ``image``, ``audio``, ``video``, ``file`` or ``document``; empty where nothing tells.
-        type: the media type, such as ``image/png``, or the kind where it is not known.
+        kind: ``image``, ``audio``, ``video``, ``file`` or ``document``; empty if unknown.
+        type: the media type, such as ``image/png``; the kind if the type is unknown.
         data: the bytes; not empty.
-        name: of the file, as the block has it.
+        name: the file name in the block.
     """
 
     kind: str
@@ -73,7 +73,7 @@ class Media:
 
 
 def media_of(block: Mapping[str, Any]) -> Media | None:
-    """The bytes in a media block; None for another block, a link, and what cannot be decoded."""
+    """The bytes in a media block; None for other blocks, links, and data that cannot be decoded."""
     family, (data, _) = _family(block), _carried(block)
     content = None if family is None or data is None else _decoded(data)
     if family is None or data is None or not content:
@@ -84,7 +84,7 @@ def media_of(block: Mapping[str, Any]) -> Media | None:
 
 
 def media_in(data: bytes) -> Media:
-    """Bare bytes, by the marks at their beginning."""
+    """The media in raw bytes, recognized by their magic numbers."""
     found = _magic(data[:12]) or ""
     return Media(_sense(found), found, data)
 
@@ -105,13 +105,13 @@ def _carried(block: Mapping[str, Any]) -> tuple[str | None, str | None]:
 
 
 def _declared(block: Mapping[str, Any], family: str) -> str | None:
-    """The media type that the block gives."""
+    """The media type stated in the block."""
     suffix = _first(block, ("format",))
     return _first(block, _KIND_KEYS) or (suffix and f"{family}/{suffix}")
 
 
 def _decoded(data: str) -> bytes | None:
-    """The bytes behind base64 text, in either alphabet and with or without padding, or behind a data URL."""
+    """The bytes in a data URL or base64 text, in either alphabet, with or without padding."""
     url = _DATA_URL.match(data)
     body = data[url.end() :] if url else data
     try:
@@ -124,7 +124,7 @@ def _decoded(data: str) -> bytes | None:
 
 
 def base64_kind(data: str) -> tuple[str | None, int]:
-    """The media type of base64 text or a data URL, None if unknown, and how many bytes it stands for."""
+    """The media type of base64 text or a data URL (None if unknown), and the number of encoded bytes."""
     url = _DATA_URL.match(data)
     start = url.end() if url else 0
     body = data[start : start + 64].strip()
@@ -156,7 +156,7 @@ def _family(block: Mapping[str, Any]) -> str | None:
 
 
 def _parts(block: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The block and the mappings in it where providers put data, link and type."""
+    """The block, and the nested mappings in which providers put data, link and type."""
     yield block
     for key in ("source", "image_url", "input_audio", "file", "value", "extras"):
         inner = block.get(key)

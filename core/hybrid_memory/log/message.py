@@ -1,4 +1,4 @@
-"""One turn of a conversation, framework-free and lossless."""
+"""One message of a conversation, independent of any framework and lossless."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from hybrid_memory.scope import check_name
 from hybrid_memory.validation import CheckedModel, storable
 
 RESERVED = "hybrid-memory:"
-"""Ids that begin with this are the library's own."""
+"""Ids with this prefix are reserved for the library."""
 
 
 REPLACES = f"{RESERVED}replaces"
-"""Where an edited message says whose place it takes; callers cannot."""
+"""The field in which an edited message names the one it replaces; callers cannot set it."""
 
 STATES = f"{RESERVED}states"
-"""Where a message says the claims that it was written to state; callers cannot."""
+"""The field with the claims that a message was written to state; callers cannot set it."""
 
 EARLIER = f"{RESERVED}earlier"
-"""Where a piece of a file says whose words it took over when these left the file; they are forgotten together."""
+"""The field in which a piece of a file names removed pieces whose words it reuses; they are forgotten together."""
 
 OWN_EXTRA = frozenset((REPLACES, STATES, EARLIER))
-"""Fields of ``extra`` that are the library's own."""
+"""Fields of ``extra`` that are reserved for the library."""
 
 PRESSURE = "pressure"
-"""The event by which a model is warned that older messages will leave its context."""
+"""The event that warns a model that older messages will leave its context."""
 
 STOPPED = "stopped"
-"""The event by which a model is told that its last run was ended before it yielded."""
+"""The event that tells a model that its last run was stopped before it yielded."""
 
 _MAY_BE_NONE = frozenset(("content", "tool_calls", "metadata", "extra"))
-"""Fields where frameworks write None when they mean "nothing"."""
+"""Fields for which frameworks write None to mean "nothing"."""
 
 
 class Role(StrEnum):
@@ -220,13 +220,13 @@ class Message(CheckedModel):
 
     @property
     def made_of(self) -> tuple[str, ...]:
-        """Ids of the messages that a note was made of, where it says so in ``extra``; it is forgotten with them."""
+        """Ids of the messages that a note was made from, if ``extra`` states them; the note is forgotten with them."""
         ids = self.extra.get("made_of")
         return tuple(name for name in ids if isinstance(name, str)) if isinstance(ids, list) else ()
 
     @property
     def replaces(self) -> int | None:
-        """Position of the message whose place it takes because it was edited; None for all others."""
+        """Position of the message that this edited one replaces; None for all others."""
         place = self.extra.get(REPLACES)
         return place if isinstance(place, int) and not isinstance(place, bool) and place > 0 else None
 
@@ -242,11 +242,11 @@ class Message(CheckedModel):
 
 
 DRAWN = 100
-"""Messages that a notebook draws of a list, the newest ones."""
+"""How many messages of a list a notebook shows, counted from the newest."""
 
 
 class Messages(list[Message]):
-    """Messages, oldest first; a list that a notebook draws."""
+    """Messages, oldest first; a list with a rich display in notebooks."""
 
     def _repr_html_(self) -> str:
         shown = (

@@ -1,4 +1,4 @@
-"""What an engine behind L3 implements: `EventLog`, and `Archive` for what is old."""
+"""The ports of an L3 engine: `EventLog`, and `Archive` for old events."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.scope import Scope
 
 Key: TypeAlias = str | bytes | Callable[[], str | bytes]
-"""A passphrase, or the 32 bytes of a key, or what gives one of them when the store is opened."""
+"""A passphrase, a key of 32 bytes, or a function that returns one of them when the store is opened."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An event that has no position yet; ``fixed_id`` when the id is the caller's, so that it may be there already."""
+    """An event without a position yet; ``fixed_id`` if the caller chose the id, so that the event may already exist."""
 
     id: str
     fixed_id: bool
@@ -31,7 +31,7 @@ class Draft:
 
     @classmethod
     def of(cls, event: Event) -> Draft:
-        """The draft of an event that is to be written again, under its own id."""
+        """A draft that writes the event again under its own id."""
         return cls(
             event.id, True, event.scope.session, event.kind, event.at, event.payload, event.sources, event.author
         )
@@ -39,7 +39,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """Where an event stands; ``fresh`` is False when the same event was there before."""
+    """The position of an event; ``fresh`` is False if the same event was already there."""
 
     id: str
     position: int
@@ -48,10 +48,10 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class LogSize:
-    """Counts over the whole log, and its bytes on disk with everything that shares its files.
+    """Counts over the whole log, and its bytes on disk, including everything in the same files.
 
-    Messages without a session are one session; other events without one are none. ``archived`` events are not among
-    them: they were dropped, and an archive has them.
+    All messages without a session count as one session; other events without one do not count. ``archived`` events are
+    not included: they were dropped from the log, and an archive has them.
     """
 
     owners: int
@@ -63,12 +63,12 @@ class LogSize:
 
 @dataclass(frozen=True, slots=True)
 class LogState:
-    """Where the log of an owner stands.
+    """The state of an owner's log.
 
     Attributes:
-        head: the owner's last position; 0 at first.
-        mark: of the event there, see `Readable.mark`; empty at first.
-        last: position and id of the last event of each kind that was asked for and that there is.
+        head: the owner's last position; initially 0.
+        mark: the mark of the event there, see `Readable.mark`; initially empty.
+        last: position and id of the last event of each requested kind that exists.
     """
 
     head: int = 0
@@ -77,7 +77,7 @@ class LogState:
 
 
 class Reading(TypedDict, total=False):
-    """What a reading of a log may ask for; see `Selection`."""
+    """The arguments of a read; see `Selection`."""
 
     after: int
     upto: int | None
@@ -93,8 +93,8 @@ class Reading(TypedDict, total=False):
 class Selection:
     """Events with ``after < position <= upto`` and ``since <= at < until``.
 
-    Of these kinds, or of any if none is given; with these ids, or any if None. With a limit the first ones, or the last
-    ones if ``newest``; ascending in both cases.
+    Of these kinds, or of any kind if none is given; with these ids, or any if None. With a limit, the first ones, or
+    the last ones if ``newest``; always ascending.
     """
 
     after: int = 0
@@ -107,7 +107,7 @@ class Selection:
     newest: bool = False
 
     def asked(self) -> Reading:
-        """The same as arguments of `Readable.read`."""
+        """The selection as arguments of `Readable.read`."""
         return Reading(
             after=self.after,
             upto=self.upto,
@@ -120,7 +120,7 @@ class Selection:
         )
 
     def test(self) -> Callable[[Event], bool]:
-        """Whether an event is wanted, apart from the limit."""
+        """Whether an event matches, ignoring the limit."""
         ids = None if self.ids is None else set(self.ids)
 
         def wanted(event: Event) -> bool:
@@ -136,18 +136,18 @@ class Selection:
         return wanted
 
     def of(self, events: Iterable[Event]) -> list[Event]:
-        """Those of the events, ascending, that are wanted."""
+        """The matching ones of these events, ascending."""
         return self.cut(list(filter(self.test(), events)))
 
     def cut(self, events: list[Event]) -> list[Event]:
-        """The events, ascending, as far as the limit allows."""
+        """The events, ascending, cut to the limit."""
         if self.limit is None:
             return events
         return events[max(0, len(events) - self.limit) :] if self.newest else events[: max(0, self.limit)]
 
 
 class Readable(ABC):
-    """What a log and an archive have in common."""
+    """The reading methods that a log and an archive share."""
 
     @abstractmethod
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
@@ -155,14 +155,14 @@ class Readable(ABC):
 
     @abstractmethod
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
-        """The last position of each owner, or of this scope's owner only; no entry where nothing was written."""
+        """The last position of each owner, or of this scope's owner only; owners without events are left out."""
 
     @abstractmethod
     def size(self) -> LogSize:
         """Counts over all owners."""
 
     def mark(self, owner: Scope, position: int) -> str:
-        """What tells the owner's event there from any other that may have its position; empty if there is none."""
+        """A text that distinguishes the owner's event at this position from any other; empty if there is none."""
         events = self.read(owner.owner, after=position - 1, upto=position)
         return events[0].mark if events else ""
 
@@ -171,11 +171,11 @@ class Readable(ABC):
         return self.read(scope, ids=ids)
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
-        """How many events the owner has beyond this position."""
+        """How many events the owner has after this position."""
         return len(self.read(owner.owner, after=after))
 
     def tally(self, scope: Scope, *, newest: int) -> Counter[tuple[date, EventKind]]:
-        """How many of the scope's newest events fall on each day (UTC) and are of each kind."""
+        """How many of the scope's newest events fall on each day (UTC), and how many are of each kind."""
         events = self.read(scope, limit=newest, newest=True)
         return Counter((event.at.astimezone(UTC).date(), event.kind) for event in events)
 
@@ -185,17 +185,17 @@ class Readable(ABC):
 
 
 class EventLog(Readable):
-    """L3: the durable, append-only log; the truth that everything else is derived from."""
+    """L3: the durable, append-only log from which everything else is derived."""
 
     @abstractmethod
     def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
-        """Append all or nothing, in order; durable on return.
+        """Append all drafts in order, or none; durable on return.
 
-        With drafts that were made from events of the owner, ``seen`` is their last position before these were read.
+        If the drafts were made from events of the owner, ``seen`` is the owner's last position before these were read.
 
         Raises:
-            IdConflictError: a fixed id is taken in its session by an event with another payload.
-            OutdatedError: something of the owner was erased beyond ``seen``.
+            IdConflictError: an event with another payload already has a fixed id in its session.
+            OutdatedError: events of the owner were erased after ``seen``.
         """
 
     @abstractmethod
@@ -208,84 +208,84 @@ class EventLog(Readable):
         *,
         seen: int | None = None,
     ) -> Appended:
-        """Destroy these events of the owner, give others a new payload, and append the note: all or nothing.
+        """Destroy these events of the owner, replace the payload of others, and append the note: all or nothing.
 
-        What is not there is left out. Until `scrub` the words may still stand in free pages and in the journal.
-        ``seen`` is the owner's last position when it was decided what goes.
+        Events that do not exist are ignored. Until `scrub`, the text may remain in free pages and in the journal.
+        ``seen`` is the owner's last position when the caller decided what to erase.
 
         Raises:
-            OutdatedError: the owner has an event beyond ``seen``.
+            OutdatedError: the owner has an event after ``seen``.
         """
 
     @abstractmethod
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
-        """Remove events of the owner that an archive has, all or nothing; what is not there is left out.
+        """Remove events of the owner that an archive has, all or nothing; ignores events that do not exist.
 
-        Their ids and sessions stay known: `append` answers a repetition with the old position, and another payload
-        with `IdConflictError`, and `size` counts the sessions still. Nothing of the words is kept for that but a
-        digest. `erase` of the same positions forgets those ids too, and what it rewrites is known by the new payload.
+        Their ids and sessions stay known: `append` answers a repetition with the old position, and another payload with
+        `IdConflictError`; `size` still counts the sessions. Only a digest of the payload is kept for that. `erase` of
+        the same positions forgets these ids too; a rewritten event is then compared by its new payload.
         """
 
     @abstractmethod
     def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
-        """Store the owner's events with the positions that another log gave them, all or nothing; durable on return.
+        """Store the owner's events at the positions that another log gave them, all or nothing; durable on return.
 
-        Those that are there already are left alone. What is appended later gets higher positions. Before, what stands
-        at the positions that are ``gone`` is destroyed with its ids, as `erase` does it.
+        Existing events stay as they are. Later appends get higher positions. Events at positions in ``gone`` are
+        destroyed first, with their ids, as by `erase`.
         """
 
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
-        """Where the log of the owner stands, with the last events of these kinds, which are not messages."""
+        """The state of the owner's log, with the last events of these kinds (other than messages)."""
         head = self.heads(owner).get(owner.owner, 0)
         newest = [self.read(owner.owner, kinds=(kind,), limit=1, newest=True) for kind in kinds]
         last = {event.kind: (event.position, event.id) for events in newest for event in events}
         return LogState(head, self.mark(owner, head) if head else "", last)
 
     def scrub(self) -> None:
-        """Overwrite what was destroyed wherever the engine may still hold it; may take seconds.
+        """Overwrite erased data wherever the engine may still hold it; may take seconds.
 
         Raises:
-            StoreUnavailableError: another process keeps the engine from doing so.
+            StoreUnavailableError: another process prevents it.
         """
         self.size()
 
 
 class Expiring(Protocol):
-    """A log that has an archive behind it."""
+    """A log with an archive."""
 
     def expire(self, owner: Scope, before: datetime) -> int:
-        """Move messages that were said before then into the archive; returns how many.
+        """Move messages dated before the given time to the archive; returns how many.
 
-        The owner's last event stays. Repeatable after a crash at any step.
+        The owner's last event stays. After a crash, repeat the call.
         """
         ...
 
 
 class Archive(Readable):
-    """Where events go that have left the log for their age; they stay readable."""
+    """Storage for old events that have left the log; they stay readable."""
 
     @abstractmethod
     def put(self, events: Sequence[Event]) -> None:
-        """Take these events of one owner; durable on return. Those that are there already stay as they are."""
+        """Store these events of one owner; durable on return. Existing events stay as they are."""
 
     @abstractmethod
     def erase(self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]]) -> None:
-        """Destroy these events of the owner, and give others a new payload; what is not there is left out.
+        """Destroy these events of the owner, and replace the payload of others; ignores events that do not exist.
 
-        On return no reading finds the old words, and the engine has been told to take them from its disk.
+        On return no read finds the old text, and the engine has been told to remove it from disk.
         """
 
 
 class Clock(Protocol):
-    """Tells the time."""
+    """A source of the current time."""
 
     def __call__(self) -> datetime:
-        """Now; aware."""
+        """The current time, timezone-aware."""
         ...
 
 
 class IdSource(Protocol):
-    """Gives ids."""
+    """A source of ids."""
 
     def __call__(self) -> str:
         """A new id that sorts after all earlier ones of this process."""

@@ -1,4 +1,4 @@
-"""What a write did."""
+"""The result of a write."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hybrid_memory.log.port import Appended
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a write did.
+    """The result of a write.
 
     Attributes:
         ids, positions: of the events, in the order given.
@@ -57,7 +57,7 @@ class Receipt:
         return display.card("receipt of a dry run" if self.dry_run else "receipt", display.table((), rows) + ids)
 
     def _told(self) -> list[str]:
-        """What was done, each in a few words."""
+        """The effects of the write, each in a few words."""
         lists = {"duplicates": self.duplicates, "quarantined": self.quarantined, "waiting": self.waiting}
         counts = {
             **{name: len(ids) for name, ids in lists.items()},
@@ -73,7 +73,7 @@ class Receipt:
 
 
 def receipt_of(appended: Sequence[Appended]) -> Receipt:
-    """The receipt of what was written to the log."""
+    """The receipt for a write to the log."""
     return Receipt(
         ids=tuple(event.id for event in appended),
         positions=tuple(event.position for event in appended),

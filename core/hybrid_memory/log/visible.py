@@ -1,4 +1,4 @@
-"""L3: what of the log is visible, after a rollback or as of an earlier time."""
+"""L3: the visible part of the log, after a rollback or as of an earlier time."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from hybrid_memory.log.port import Appended, Draft, EventLog, Reading, Selection
 from hybrid_memory.scope import Scope
 
 Stretches: TypeAlias = tuple[tuple[int, int], ...]
-"""First and last position of each, ascending, apart from one another."""
+"""First and last position of each, ascending and disjoint."""
 
 MAX_POSITION = 2**62
 
 SHORT = 100
-"""Positions; a hidden stretch of fewer is read with what stands around it, for there may be many."""
+"""Positions; a shorter hidden stretch is read with its surroundings, as there may be many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """How far a view of the past reaches: to a position, or to the events of an instant; both closed."""
+    """The end of a view of the past: a position, or an instant; inclusive."""
 
     upto: int | None = None
     until: datetime | None = None
@@ -36,15 +36,15 @@ class Horizon:
 
     @property
     def before(self) -> datetime | None:
-        """The first instant beyond it."""
+        """The first instant after it."""
         return None if self.until is None else self.until + timedelta(microseconds=1)
 
 
 def hidden(rollbacks: Sequence[Event], horizon: Horizon | None = None) -> Stretches:
-    """What is hidden, given all rollback events of an owner by position.
+    """The hidden stretches, given all rollback events of an owner by position.
 
-    A rollback to a position shows the log as it stood there, with the rollbacks before it, and hides what came
-    between; so rolling back to where an earlier rollback stood undoes that one.
+    A rollback shows the log as it was at a position, including the rollbacks before it, and hides everything in
+    between. So a rollback to the position of an earlier rollback undoes that one.
     """
     before = None if horizon is None else horizon.before
     upto = MAX_POSITION if horizon is None or horizon.upto is None else horizon.upto
@@ -64,9 +64,9 @@ def _after(rollbacks: Sequence[Event]) -> Stretches:
 
 
 def replaced(events: Sequence[Event], before: Mapping[int, str] | None = None) -> dict[int, str]:
-    """The messages that are superseded according to these events, in their order: the ids by position.
+    """The messages superseded by these events, in order: their ids by position.
 
-    ``before`` are those that were so already.
+    ``before`` are those already superseded.
     """
     found = dict(before or {})
     for event in events:
@@ -77,12 +77,12 @@ def replaced(events: Sequence[Event], before: Mapping[int, str] | None = None) -
 
 
 def within(position: int, stretches: Iterable[tuple[int, int]]) -> bool:
-    """Whether a position lies in one of the stretches."""
+    """Whether a position is in one of the stretches."""
     return any(first <= position <= last for first, last in stretches)
 
 
 def joined(stretches: Iterable[tuple[int, int]]) -> Stretches:
-    """The same positions in stretches that neither touch nor overlap, ascending."""
+    """The same positions as disjoint stretches that do not touch, ascending."""
     found: list[tuple[int, int]] = []
     for first, last in sorted(stretches):
         if first > last:
@@ -95,7 +95,7 @@ def joined(stretches: Iterable[tuple[int, int]]) -> Stretches:
 
 
 def outermost(stretches: Iterable[tuple[int, int]]) -> Stretches:
-    """The stretches, in their order, without those that lie in the one before them."""
+    """The stretches, in order, without those inside the one before them."""
     kept: list[tuple[int, int]] = []
     for first, last in stretches:
         if not kept or first < kept[-1][0] or last > kept[-1][1]:
@@ -104,23 +104,23 @@ def outermost(stretches: Iterable[tuple[int, int]]) -> Stretches:
 
 
 def runs(positions: Iterable[int]) -> Stretches:
-    """The stretches that these positions make up."""
+    """The stretches formed by these positions."""
     return joined((position, position) for position in positions)
 
 
 def visible(position: int, stretches: Stretches) -> bool:
-    """Whether a position lies in none of the hidden stretches."""
+    """Whether a position is in none of the hidden stretches."""
     row = bisect_right(stretches, (position, MAX_POSITION)) - 1
     return row < 0 or stretches[row][1] < position
 
 
 class VisibleLog(DelegatingLog):
-    """A log without its hidden stretches; a view of the past cannot be written to.
+    """A log without its hidden stretches; a view of the past is read-only.
 
     Args:
-        log: all of it.
-        stretches: hidden ones.
-        horizon: of a view of the past.
+        log: the whole log.
+        stretches: the hidden stretches.
+        horizon: the end of a view of the past.
     """
 
     def __init__(self, log: EventLog, stretches: Stretches, horizon: Horizon | None = None) -> None:
@@ -165,7 +165,7 @@ class VisibleLog(DelegatingLog):
         return found
 
     def _between(self, scope: Scope, wanted: Selection, first: int, last: int) -> list[Event]:
-        """The visible events from first to last, which short stretches may be hidden among."""
+        """The visible events from first to last; short hidden stretches in between are filtered out."""
         found: list[Event] = []
         batch = wanted.limit
         while first <= last:
@@ -182,7 +182,7 @@ class VisibleLog(DelegatingLog):
         return self._log.read(scope, **wanted.asked())
 
     def _shown(self, after: int, upto: int) -> list[tuple[int, int]]:
-        """Where ``after < position <= upto`` is visible, but for stretches that are too short to be read around."""
+        """The visible ranges of ``after < position <= upto``, not split at hidden stretches too short to skip."""
         shown = []
         first = after + 1
         for begin, end in self._hidden:

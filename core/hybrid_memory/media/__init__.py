@@ -1,1 +1,1 @@
-"""Pictures and sounds in messages: their index, and recall over it."""
+"""Images and audio in messages: their index, and recall over it."""

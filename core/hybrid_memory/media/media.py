@@ -1,4 +1,4 @@
-"""Pictures and sounds of messages as records of an index of their own, which follows the log as L2 does."""
+"""Images and audio of messages as records of a separate index that follows the log."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.tokenize import terms
 
 MAX_BLOCKS = 1024
-"""Content blocks of one message that are looked at: the id of a record is ``position * 1024 + block``."""
+"""The most content blocks of a message that are indexed: a record's id is ``position * 1024 + block``."""
 
 CAPTION_CHARS = 2_000
-"""How much of the words around a picture stands in its record."""
+"""How much of the text around an image is stored in its record."""
 
 EMBED_BATCH = 16
 ERASE_BATCH = 256
 STRETCHES = 200
-"""Stretches of the log that one search for erased media names."""
+"""Stretches of the log per search for erased media."""
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 class MediaIndex(IndexProjection):
-    """The index of pictures and sounds; it stands still where no media are embedded."""
+    """The index of images and audio; inactive if no media are embedded."""
 
     reads = (EventKind.MESSAGE, EventKind.ERASED)
     batch = 64
@@ -63,7 +63,7 @@ class MediaIndex(IndexProjection):
         return services.media
 
     async def follow(self, run: Runner, services: Services, owner: Scope) -> int:
-        """Derive records from new events; without an embedder that has to wait."""
+        """Derive records from new events; waits until there is an embedder."""
         return await super().follow(run, services, owner) if self.embeds(services) else 0
 
     def place(self, record: Record) -> int:
@@ -113,14 +113,14 @@ class MediaIndex(IndexProjection):
     async def catch_up(
         self, run: Runner, services: Services, owner: Scope, state: LogState | None = None
     ) -> tuple[Status, str]:
-        """Index what is new before a recall; the note says if the embedder failed and vectors are missing."""
+        """Index new events before a recall; the note says if the embedder failed and vectors are missing."""
         if services.read_only:
             return await run.call(self.port(services).status, owner, sums=True), ""
         return await super().catch_up(run, services, owner, state)
 
 
 def ready(services: Services) -> tuple[SemanticIndex, MediaEmbedder]:
-    """The index of media and their embedder; raises `InvalidInputError` where there is none."""
+    """The media index and its embedder; raises `InvalidInputError` if there is none."""
     if services.media is None or services.media_embedder is None:
         raise InvalidInputError(
             "this memory cannot embed images or sounds: open it with an embedder that has "
@@ -130,14 +130,14 @@ def ready(services: Services) -> tuple[SemanticIndex, MediaEmbedder]:
 
 
 def _between(stretches: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """What lies outside these stretches, which ascend."""
+    """The ranges outside these ascending stretches."""
     firsts = (0, *(last + 1 for _, last in stretches))
     lasts = (*(first - 1 for first, _ in stretches), MAX_POSITION)
     return tuple((first, last) for first, last in zip(firsts, lasts, strict=True) if first <= last)
 
 
 def _entries(services: Services, event: Event, kinds: frozenset[str]) -> Iterator[Entry]:
-    """What the index takes for the media of a message, by what is said with them."""
+    """Index entries for the media of a message, found by the text that came with them."""
     if event.kind is not EventKind.MESSAGE or not isinstance(event.message.content, list):
         return
     media_blocks = [(block, media) for block, media in _media(event.message) if media.kind in kinds]
@@ -177,7 +177,7 @@ def _record(event: Event, block: int, media: Media, words: str) -> Record:
 
 
 def _media(message: Message) -> list[tuple[int, Media]]:
-    """The media of a message that have their data with them, each with the number of its block."""
+    """The media of a message that include their data, each with its block number."""
     blocks = message.content[:MAX_BLOCKS] if isinstance(message.content, list) else []
     decoded = ((number, media_of(block)) for number, block in enumerate(blocks))
     return [(number, media) for number, media in decoded if media is not None]
@@ -193,5 +193,5 @@ async def _data(run: Runner, services: Services, owner: Scope, records: Sequence
 
 
 def media_key(embedder: str, kind: str, data: bytes) -> bytes:
-    """Identifies a medium, or with the kind ``text`` a query, embedded by this embedder."""
+    """A key for a medium (or, with the kind ``text``, a query) embedded by this embedder."""
     return hashlib.blake2b(f"{embedder}\x00{kind}\x00".encode() + data, digest_size=16).digest()

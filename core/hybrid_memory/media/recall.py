@@ -1,4 +1,4 @@
-"""``recall_media``: the pictures and sounds that answer a text, or are like an example."""
+"""``recall_media``: the images and audio that match a text or resemble an example."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class MediaRequest:
-    """A checked call of recall_media; either a text or an example."""
+    """A validated call of recall_media, with either a text or an example."""
 
     text: str
     example: Media | None
@@ -57,7 +57,7 @@ class MediaRequest:
         until: datetime | None,
         within: str,
     ) -> Self:
-        """The request, if its parts are in order; raises `InvalidInputError`."""
+        """The request; raises `InvalidInputError` if an argument is invalid."""
         if isinstance(kinds, str) or not isinstance(kinds, Collection) or not all(isinstance(k, str) for k in kinds):
             raise InvalidInputError(f"kinds must be a collection such as ['image'], got {shown(kinds)}")
         example = _example(query)
@@ -88,7 +88,7 @@ def _asks(span: Span, given: Given) -> None:
 
 @traced("recall", _asks, finds)
 async def recall_media(run: Runner, services: Services, request: MediaRequest) -> list[Hit]:
-    """At most k hits, best first; the index of media is brought up to the log first."""
+    """At most k hits, best first; indexes new media first."""
     index, embedder = ready(services)
     asked = replace(request, example=_of_kind(request, embedder))
     state = await run.call(services.truth.state, request.where.scope.owner, KINDS)
@@ -106,7 +106,7 @@ async def recall_media(run: Runner, services: Services, request: MediaRequest) -
 
 
 def _remembered(view: View, where: Where) -> Where:
-    """Without media in turns that are too old."""
+    """The records without media of turns that are hidden by age."""
     longest = view.config.retention.ttl.get(RecordKind.TURN.value)
     oldest = None if longest is None else view.clock() - longest
     return replace(where, since=max(filter(None, (where.since, oldest)), default=None))
@@ -133,7 +133,7 @@ def _of_kind(request: MediaRequest, embedder: MediaEmbedder) -> Media | None:
 async def _query_vector(
     run: Runner, services: Services, index: SemanticIndex, embedder: MediaEmbedder, request: MediaRequest
 ) -> tuple[Floats | None, str]:
-    """The unit vector of the text or the example, and why there is none."""
+    """The unit vector of the text or the example, or why there is none."""
     example = request.example
     data = request.text.encode(errors="surrogatepass") if example is None else example.data
     key = media_key(embedder.name, "text" if example is None else example.kind, data)
@@ -190,7 +190,7 @@ async def _ranked(run: Runner, home: Home, request: MediaRequest, asked: Asked, 
 
 
 def _weights(request: MediaRequest, asked: Asked) -> Weights:
-    """Nearness and words, 0.7 to 0.3; of an example nearness alone, and without a vector the words."""
+    """Vector and text, 0.7 to 0.3; only the vector for an example, only the text without a vector."""
     if request.example is not None:
         return replace(Weights.plain(), vector=1.0, text=0.0)
     return Weights.plain() if asked.vector is not None else replace(Weights.plain(), vector=0.0, text=1.0)

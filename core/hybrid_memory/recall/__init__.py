@@ -1,1 +1,1 @@
-"""Recall: the plan of a query, its candidates and signals, the ranker, and hits that explain themselves."""
+"""Recall: query plan, candidates and signals, the ranker, and hits that explain themselves."""

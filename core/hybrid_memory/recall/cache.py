@@ -1,4 +1,4 @@
-"""What recall keeps of what it found: answers, as long as nothing was written since, and how often records are used."""
+"""What recall caches: answers, until something is written, and the number of uses of records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.services import Services
 
 ANSWERS_CACHE = 128
-"""An answer of a hundred hits takes some 100 kB, and is old with the next write of its owner."""
+"""Cached answers; one with a hundred hits takes about 100 kB, and expires with the owner's next write."""
 
 PASSAGES_CACHE = 2048
 
@@ -30,16 +30,16 @@ RECORDS = frozenset(
     {EventKind.USED, EventKind.RECALLED, EventKind.COMPACTION, EventKind.LEARNED, EventKind.BLOCK, EventKind.STEP}
 )
 WRITES = tuple(kind for kind in EventKind if kind not in RECORDS)
-"""What makes an answer old: all but what a memory records of its own work."""
+"""Kinds that invalidate an answer: all except records of the memory's own work."""
 
 
 Heads: TypeAlias = dict[Scope, tuple[int, str]]
-"""The last position of each owner's log, and the mark of the event there: positions come again in a log set back."""
+"""The last position of each owner's log, and the mark of the event there: a restored log reuses positions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was found; ``heads`` are the last events of the owners that it was made from, ``at`` when."""
+    """A cached answer; ``heads`` are the last events of the owners it is based on, ``at`` is its time."""
 
     hits: list[Hit]
     heads: Heads
@@ -47,7 +47,7 @@ class Answer:
 
 
 class RecallProjection(Projection):
-    """What recall keeps: recent answers, vectors of texts that are no memories, and uses that were not written yet."""
+    """Recall's caches: recent answers, vectors of texts other than memories, and uses that were not written yet."""
 
     kinds = frozenset({EventKind.USED})
 
@@ -65,19 +65,19 @@ class RecallProjection(Projection):
         return item.sources if isinstance(item, Hit) else None
 
     async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
-        """Write down what was used."""
+        """Write the counted uses to the log."""
         await note_uses(run, services, owner)
         return Receipt()
 
 
 def question(where: Where, *rest: Hashable) -> Hashable:
-    """What two recalls must have in common to have the same answer."""
+    """A key that two recalls share if they have the same answer."""
     metadata = json.dumps(dict(where.metadata), sort_keys=True)
     return (where.scope, where.kinds, where.categories, where.since, where.until, where.origins, metadata, *rest)
 
 
 async def lookup(run: Runner, services: Services, key: Hashable, now: Heads) -> list[Hit] | None:
-    """The answer, if it is not too old and nothing was written since."""
+    """The cached answer, if it is recent enough and nothing was written since."""
     entry = services.state(RecallProjection).answers.get(key)
     if entry is None:
         return None
@@ -103,13 +103,13 @@ async def _stands(run: Runner, services: Services, entry: Answer, now: Heads) ->
 
 
 def keep(services: Services, key: Hashable, hits: list[Hit], heads: Heads, *, since: int) -> None:
-    """Keep an answer, unless all were dropped meanwhile or records are hidden by age, which changes without a write."""
+    """Cache an answer, unless the cache was cleared in the meantime, or retention hides records without a write."""
     if not services.config.retention.ttl:
         services.state(RecallProjection).answers.put(key, Answer(_copies(hits), heads, services.clock()), since=since)
 
 
 def _copies(hits: Sequence[Hit]) -> list[Hit]:
-    """The same hits; what a caller does to their metadata stays with that caller."""
+    """Copies of the hits, so that a caller can change their metadata."""
     return [replace(hit, record=_copy(hit.record), asked=hit.asked and _copy(hit.asked)) for hit in hits]
 
 
@@ -118,7 +118,7 @@ def _copy(record: Record) -> Record:
 
 
 def count_uses(services: Services, owner: Scope, hits: Sequence[Hit]) -> bool:
-    """Whether there is a use to record; hits of shared spaces do not count, nor does a look into the past."""
+    """Count uses; returns whether there are any. Hits of shared spaces and views of the past do not count."""
     if services.horizon is not None or services.read_only or not services.config.recall.count_uses:
         return False
     mine = [hit.record.id for hit in hits if hit.record.scope.owner == owner]
@@ -127,7 +127,7 @@ def count_uses(services: Services, owner: Scope, hits: Sequence[Hit]) -> bool:
 
 
 async def note_uses(run: Runner, services: Services, owner: Scope) -> None:
-    """Write what was counted since the last time, as one event; what cannot be written is counted again."""
+    """Write the uses counted since the last time as one event; if that fails, they are counted again."""
     uses = services.state(RecallProjection).uses
     counts = uses.take(owner)
     if not counts:

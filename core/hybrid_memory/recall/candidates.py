@@ -1,4 +1,4 @@
-"""What the paths of a recall find: by meaning, by words, by name, by time, and what stands around it."""
+"""The candidates of a recall: found by meaning, words, names or time, with their neighbours."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ from hybrid_memory.text.known_words import doubtful
 from hybrid_memory.text.tokenize import terms
 
 KINDS = HIDING | frozenset(MARKS)
-"""Kinds of events whose last one decides about what is found."""
+"""Kinds of events whose last one affects the results."""
 
 NEIGHBOURS = 2
 SPELT_WORDS = 8
-"""Words of a query that may be misspelt: each may cost a look through the terms of the owner."""
+"""The most query words checked for spelling, as each may need a search in the owner's terms."""
 
 MAX_WORDS = 1024
-"""Words of a query that are searched for; of more those at its two ends."""
+"""The most query words searched for; of more, those at both ends."""
 
 LOOKED_BACK = (20, 200)
-"""Turns, newest first, among which the session before this one is looked for, and then among so many."""
+"""Among how many of the newest turns to look for the previous session; two attempts."""
 
 _log = logging.getLogger(__name__)
 
@@ -54,13 +54,13 @@ class Found:
     """Candidates, columns of shape (n,).
 
     Attributes:
-        owner: the row of the owner among those that are searched.
-        similarity: inner product with the query, NaN without a vector; average: of all records of the same owner.
+        owner: the row of the owner among those searched.
+        similarity: inner product with the query, NaN without a vector; average: over all records of the owner.
         same: inner product of the query with itself; count: of the owner's vectors.
-        current: False where a newer one among them says otherwise.
-        corrected: words of the query that the owner never used, and the one that was looked for instead.
+        current: False if a newer candidate contradicts it.
+        corrected: query words that the owner never used, and the words searched for instead.
         counts: how many of the owners' records have each term of the query.
-        read: records that were read on the way, by id.
+        read: records read on the way, by id.
     """
 
     places: RecordColumns
@@ -77,12 +77,12 @@ class Found:
     read: Mapping[int, Record] = field(default_factory=dict)
 
     def rows(self, keep: Ids | npt.NDArray[np.bool_]) -> Found:
-        """Some of them."""
+        """A selection of the candidates."""
         return replace(self, places=self.places.rows(keep), **{name: getattr(self, name)[keep] for name in _COLUMNS})
 
     @classmethod
     def joined(cls, several: Sequence[Found]) -> Found:
-        """Those of several owners."""
+        """The candidates of several owners, concatenated."""
         if len(several) == 1:
             return several[0]
         columns = {name: np.concatenate([getattr(found, name) for found in several]) for name in _COLUMNS}
@@ -102,7 +102,7 @@ _COLUMNS = ("owner", "similarity", "average", "same", "count", "bm25", "current"
 async def query_vector(
     run: Runner, services: Services, query: str, known: Status | None = None
 ) -> tuple[Floats | None, str]:
-    """The query's unit vector, and why there is none; ``known`` is the state of the index, where it was asked."""
+    """The query's unit vector, or why there is none; ``known`` is the state of the index, if requested before."""
     embedder = services.embedder
     if embedder is None:
         return None, "words alone, no embedder"
@@ -123,7 +123,7 @@ async def query_vector(
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A memory that is searched: its view, the states of its index and of its log, and what the search may return."""
+    """A memory to search: its view, the states of its index and log, and the search condition."""
 
     view: View
     where: Where
@@ -134,7 +134,7 @@ class Home:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What to look for; without a vector by words alone."""
+    """What to search for; without a vector, by words alone."""
 
     query: str
     vector: Floats | None
@@ -142,7 +142,7 @@ class Asked:
 
 
 async def candidates(run: Runner, home: Home, asked: Asked) -> Found:
-    """What the paths of the plan found, and its neighbours."""
+    """The candidates that the plan's paths find, with their neighbours."""
     view, plan, owner = home.view, asked.plan, home.where.scope.owner
     words, corrected = await _words(run, view, owner, asked)
     vector, average, count = centred(home.status, asked.vector)
@@ -175,7 +175,7 @@ async def candidates(run: Runner, home: Home, asked: Asked) -> Found:
 
 
 def _paths(where: Where, asked: Asked, words: Sequence[str]) -> tuple[list[Search], list[Search]]:
-    """The searches by the words of the query, and the others."""
+    """The searches by the words of the query, and the other searches."""
     plan, spans = asked.plan, _spans(where, asked.plan.times)
     named = list(dict.fromkeys(term for entity in plan.entities if entity.verbatim for term in terms(entity.text)))
     searches = [(where, plan.vector, plan.text)] + [(span, plan.temporal, plan.temporal) for span in spans]
@@ -190,7 +190,7 @@ def _paths(where: Where, asked: Asked, words: Sequence[str]) -> tuple[list[Searc
 
 
 def centred(status: Status, vector: Floats | None) -> tuple[Floats | None, float, int]:
-    """The query vector as it is compared, its inner product with an average record of the owner, and their number."""
+    """The query vector for comparison, its inner product with an average record of the owner, and their number."""
     if vector is None or not len(status.mean):
         return None, 0.0, 0
     middle = status.mean.astype(np.float64)
@@ -199,7 +199,7 @@ def centred(status: Status, vector: Floats | None) -> tuple[Floats | None, float
 
 
 async def _words(run: Runner, services: Services, owner: Scope, asked: Asked) -> tuple[list[str], dict[str, str]]:
-    """The terms to look for, and which of the query's were taken for misspelt."""
+    """The terms to search for, and which of the query's terms were treated as misspelt."""
     words = terms(asked.query)
     if len(words) > MAX_WORDS:
         words = words[: MAX_WORDS // 2] + words[-MAX_WORDS // 2 :]
@@ -222,7 +222,7 @@ def _spans(where: Where, times: Sequence[TimeSpan]) -> list[Where]:
 
 
 async def last_talk(run: Runner, home: Home, session: str | None) -> tuple[TimeSpan, ...]:
-    """When the newest turns of the newest session but this one were said, of the only one where there is no other."""
+    """The time range of the newest turns of the last session before this one, or of the only session."""
     index, where = home.view.index, home.where
     where = replace(where, kinds=where.kinds or frozenset({RecordKind.TURN}))
     for number in LOOKED_BACK:
@@ -239,7 +239,7 @@ async def last_talk(run: Runner, home: Home, session: str | None) -> tuple[TimeS
 
 
 def _scores(places: RecordColumns, several: Sequence[Matches]) -> Array:
-    """The BM25 of each place; what another process deleted since the search has no place."""
+    """The BM25 of each place; records deleted by another process since the search are left out."""
     bm25 = np.zeros(len(places.ids))
     for matches in several:
         row = np.searchsorted(places.ids, matches.ids)
@@ -249,7 +249,7 @@ def _scores(places: RecordColumns, several: Sequence[Matches]) -> Array:
 
 
 async def _named(run: Runner, services: Services, plan: Plan, explored: Explored) -> dict[int, Record]:
-    """The records that were found, where the plan names somebody or something that they may have word for word."""
+    """The records found, if the plan has names that they may contain literally."""
     if not plan.exact:
         return {}
     found = np.unique(np.concatenate([explored.places.ids[:0], *(matches.ids for matches in explored.matches)]))
@@ -257,7 +257,7 @@ async def _named(run: Runner, services: Services, plan: Plan, explored: Explored
 
 
 def _exact(places: RecordColumns, plan: Plan, read: Mapping[int, Record]) -> Array:
-    """The share of the plan's entities that each place has word for word; neighbours are not asked."""
+    """The share of the plan's entities that each record contains literally; neighbours are not checked."""
     share = np.zeros(len(places.ids))
     names = [folded(entity.text) for entity in plan.entities if entity.verbatim]
     for row, number in enumerate(places.ids.tolist()):
@@ -268,7 +268,7 @@ def _exact(places: RecordColumns, plan: Plan, read: Mapping[int, Record]) -> Arr
 
 
 def narrowed(services: View, where: Where) -> Where:
-    """What the search may return in this view of the memory."""
+    """The search condition in this view of the memory."""
     before = None if services.horizon is None else services.horizon.before
     until = where.until if before is None else before if where.until is None else min(before, where.until)
     now = services.clock()

@@ -1,4 +1,4 @@
-"""Which candidates become hits, and in which order."""
+"""Chooses which candidates become hits, and in which order."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import at_positions
 
 SCORE_DIGITS = 6
-"""Scores that differ less are equal: engines add up in another order."""
+"""Scores that differ less are equal, as engines sum in different orders."""
 
 HEAD = 5
-"""Hits among which the newest comes first; what stands behind them is not lifted over what fits better."""
+"""Among this many hits newer ones come first; later hits are not raised over better ones."""
 
 DIVERSE_POOL = 50
-"""Candidates that compete when results are made diverse."""
+"""Candidates considered when results are diversified."""
 
 
 async def best(
     run: Runner, services: Services, homes: Sequence[Home], measured: Measured, ranked: tuple[Array, Array], *, k: int
 ) -> tuple[list[Record], dict[int, Record]]:
-    """The k best by one score, then the other; equal ones put the newer first, and what a turn says comes once.
+    """The k best by the first score, then the second; newer first among equals, each turn's content once.
 
-    A turn that is a candidate stands for what was read from it; then also the fact that fits better, by the turn's id.
+    A candidate turn stands for the facts extracted from it; a better fitting fact is also returned, by the turn's id.
     """
     (scores, own), ids = ranked, measured.ids
     order = np.lexsort((-ids, -np.round(own, SCORE_DIGITS), -np.round(scores, SCORE_DIGITS)))
@@ -55,7 +55,7 @@ async def best(
 
 
 async def _likeness(run: Runner, services: Services, homes: Sequence[Home], measured: Measured, rows: Ids) -> Array:
-    """Inner products of the candidates in these rows; of different owners 0, as they are not compared."""
+    """Inner products of the candidates in these rows; 0 for different owners, which are not comparable."""
     if measured.vectors is None:
         ids = measured.ids[rows]
         several = [await run.call(services.index.likeness, home.view.owner, ids) for home in homes]
@@ -67,7 +67,7 @@ async def _likeness(run: Runner, services: Services, homes: Sequence[Home], meas
 async def _in_their_words(
     run: Runner, services: Services, measured: Measured, records: list[Record]
 ) -> tuple[list[Record], dict[int, Record]]:
-    """The records with the turns of facts in their place, and the facts by turn; other facts stand for themselves."""
+    """The records with facts replaced by their turns, and the facts by turn; other facts stay."""
     candidates = set(measured.ids.tolist())
     facts = {one.turn: one for one in records if one.kind is RecordKind.FACT and one.turn in candidates}
     turns = await measured.those(run, services, list(facts))
@@ -76,7 +76,7 @@ async def _in_their_words(
 
 
 async def whose(run: Runner, services: Services, records: list[Record]) -> list[Record]:
-    """The records, with the origin of their turn where the index does not know it: it was made by an older version."""
+    """The records, with the origin of their turn if an older version's index does not have it."""
     unknown = [record for record in records if record.origin is Origin.IMPORTED and record.kind is not RecordKind.ITEM]
     origins: dict[int, Origin] = {}
     for owner in {record.scope.owner for record in unknown}:
@@ -90,9 +90,9 @@ async def whose(run: Runner, services: Services, records: list[Record]) -> list[
 async def newest_first(
     run: Runner, homes: Sequence[Home], measured: Measured, records: list[Record], relevance: Array
 ) -> list[Record]:
-    """The records, where among the first `HEAD` the newer of two of the first home that say much the same comes first.
+    """The records; among the first `HEAD`, the newer of two similar records of the first owner comes first.
 
-    ``relevance`` is that of each record, or of what fits better and was read from it.
+    ``relevance`` is that of each record, or of a better fitting fact extracted from it.
     """
     status, services = homes[0].status, homes[0].view
     number = status.vectors
@@ -116,7 +116,7 @@ async def newest_first(
 
 
 def _apart(one: Record, other: Record) -> bool:
-    """Whether two records can tell of a change: of two occasions, and if both are facts, of the same subject."""
+    """Whether two records can show a change: of different occasions and, if both are facts, about one subject."""
     if one.kind is other.kind is RecordKind.FACT and one.speaker != other.speaker:
         return False
     return one.scope != other.scope or abs(one.at - other.at) > SEGMENT_PAUSE

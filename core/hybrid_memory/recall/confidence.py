@@ -1,4 +1,4 @@
-"""How sure it is that something found answers the query: scores are relative to the best, this is not.
+"""The probability that a result answers the query; unlike scores, it is not relative to the best result.
 
 Pure functions over the candidates of one query, arrays of shape (n,).
 """
@@ -15,43 +15,44 @@ from hybrid_memory.arrays import Array
 from hybrid_memory.recall.curves import Curve
 
 SEVERAL = 3
-"""Candidates whose mean similarity counts beside that of the best."""
+"""Number of candidates whose mean similarity counts in addition to the best."""
 
 MARGIN = 4
-"""How many places behind the best the score is compared with."""
+"""The best score is compared with the one this many ranks below."""
 
 FEW = 12
-"""With fewer vectors than these, or none, what was learned from long conversations tells nothing; see `by_rule`."""
+"""With fewer vectors than this, or none, the learned model does not apply; see `by_rule`."""
 
 FIT = 0.19
-"""Nearness of meaning and words together at which the confidence is `AT_FIT`, what prompts ask for by default."""
+"""The sum of similarity and words at which the confidence is `AT_FIT`, the default threshold of prompts."""
 
 AT_FIT = 0.2
 STEEPNESS = 10.25
-"""How fast confidence moves with them: an average record without a common word has a sixth of that."""
+"""How fast confidence changes with them: an average record without a common word has a sixth of that."""
 
 WORDS = 0.4
-"""What common words count beside nearness of meaning."""
+"""The weight of common words relative to similarity."""
 
 USUAL = 0.13
-"""The similarity of the best where nothing answers; and where nothing tells it, that of a record which has
-common words or stands next to one that does."""
+"""The best similarity if nothing answers the query; also assumed, if unknown, for records with common words and their
+neighbours.
+"""
 
 TYPICAL = 10.0
 """The weight of all terms of a short question."""
 
 MANY = 30
-"""Records among which a term is rare or common; of fewer, those that are missing have none."""
+"""The number of records among which a term is rare or common; missing records count as not having it."""
 
 PAIR = 2
 """Records of which each stands next to the other, whatever is asked."""
 
 EVEN = 0.5
-"""What a record has at least that has word for word what is quoted, or lies in the time that is asked about."""
+"""The least confidence of a record that has quoted text literally, or is from the requested time."""
 
 
 def evidence(features: Mapping[str, Array], scores: Array) -> dict[str, float]:
-    """What tells whether the query is answered here at all, from the candidates' features and scores."""
+    """Evidence for whether the query is answered at all, from the candidates' features and scores."""
     order = np.argsort(-scores, kind="stable")
     best, several = order[0], order[:SEVERAL]
     behind = order[min(MARGIN, len(order) - 1)]
@@ -70,13 +71,13 @@ def evidence(features: Mapping[str, Array], scores: Array) -> dict[str, float]:
 
 
 def answered(told: Mapping[str, float], curves: Mapping[str, Curve], bias: float) -> float:
-    """The probability that what was asked is answered by one of the candidates, ``1 / (1 + exp(-(bias + curves)))``."""
+    """The probability that one of the candidates answers the query, ``1 / (1 + exp(-(bias + curves)))``."""
     total = bias + sum(float(curve(np.array([told[name]]))[0]) for name, curve in curves.items())
     return float(1.0 / (1.0 + np.exp(-np.clip(total, -50.0, 50.0))))
 
 
 def confidence(share: float, scores: Array, asked_for: npt.NDArray[np.bool_]) -> Array:
-    """The probability that the query is answered, for the best; of each other, as far as it is from the worst to it."""
+    """The probability that the query is answered, for the best candidate; for others scaled by their score."""
     if not len(scores):
         return np.zeros(0)
     best, worst = float(scores.max()), float(scores.min())
@@ -85,14 +86,14 @@ def confidence(share: float, scores: Array, asked_for: npt.NDArray[np.bool_]) ->
 
 
 def by_rule(similarity: Array, words: Array, beside: npt.NDArray[np.bool_]) -> Array:
-    """The probability that each record answers, in a small store or without vectors.
+    """The probability that each record answers the query, for small stores or without vectors.
 
     ``1 / (1 + 4 * exp(-10.25 * (similarity + 0.4 * words - 0.19)))``
 
     Args:
-        similarity: see `ranking.absolute_similarity`; NaN where nothing tells it.
+        similarity: see `ranking.absolute_similarity`; NaN if unknown.
         words: see `common_words`.
-        beside: what stands next to a record that fits.
+        beside: the same evidence for the records next to one that fits.
     """
     unknown = np.where((words > 0) | beside, USUAL, 0.0)
     fit = np.where(np.isfinite(similarity), similarity, unknown) + WORDS * words
@@ -100,10 +101,10 @@ def by_rule(similarity: Array, words: Array, beside: npt.NDArray[np.bool_]) -> A
 
 
 def common_words(wanted: Iterable[str], having: Sequence[frozenset[str]]) -> Array:
-    """``w / sqrt(10 * all)`` of each record, for the weights of the query's terms: of those that it has, and of all.
+    """``w / sqrt(10 * all)`` for each record: the weight of the query terms it has, and of all query terms.
 
-    A term weighs ``log(1 + 30 / records with it)``, of the first 30. The root counts for long queries, of which a text
-    that fits has a small share.
+    A term weighs ``log(1 + 30 / records with it)``; the first 30 count. The square root helps long queries, of which
+    even a fitting text has a small share.
     """
     among = having[:MANY]
     weights = {term: math.log(1 + MANY / (sum(term in one for one in among) or 0.5)) for term in wanted}

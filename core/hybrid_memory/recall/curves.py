@@ -1,4 +1,4 @@
-"""What a number is worth, as a curve that was learned."""
+"""Learned curves that map a feature to its worth."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hybrid_memory.arrays import Array
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Straight lines between knots, level beyond the first and the last.
+    """A piecewise linear curve, constant beyond the first and the last knot.
 
     Attributes:
-        knots: ascending values of a feature; worth: at each of them.
+        knots: ascending values of a feature; worth: the worth at each of them.
     """
 
     knots: Array
@@ -24,7 +24,7 @@ class Curve:
 
     @classmethod
     def of(cls, points: Sequence[Sequence[float]]) -> Self:
-        """The curve through these knots, with these worths."""
+        """The curve through these knots, with these values."""
         knots, worth = points
         return cls(np.array(knots, dtype=np.float64), np.array(worth, dtype=np.float64))
 
@@ -33,5 +33,5 @@ class Curve:
         return np.asarray(np.interp(feature, self.knots, self.worth))
 
     def points(self, digits: int = 5) -> list[list[float]]:
-        """Knots and worths as plain numbers."""
+        """Knots and values as plain numbers."""
         return [[round(float(value), digits) for value in part] for part in (self.knots, self.worth)]

@@ -1,4 +1,4 @@
-"""A question in one turn and its answer in the next: what answers has part in what its question is relevant for."""
+"""Question and answer in consecutive turns: an answer shares the relevance of its question."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
 
 ASKING = 0.5
-"""Share of questions from which on a turn asks."""
+"""A turn asks if at least this share of it is questions."""
 
 SHORT = 16
-"""Tokens of an answer that says little without its question, even where it has a word of the query."""
+"""An answer of at most this many tokens says little without its question, even if it has a word of the query."""
 
 
 def answering(relevance: Array, said: Speech, segments: Numbers, ordinals: Numbers) -> Array:
-    """Relevance of the turn before each, as far as that asks and the turn itself says something; shape (n,).
+    """The relevance of the previous turn, as far as that asks and this one says something; shape (n,).
 
-    0 where the turn before is no candidate.
+    0 if the previous turn is not a candidate.
     """
     tells = (1 - said.asks) * (1 - said.empty)
     return np.asarray(ranking.beside(relevance * said.asks, segments, ordinals, -1) * tells)
@@ -39,10 +39,10 @@ def answering(relevance: Array, said: Speech, segments: Numbers, ordinals: Numbe
 async def asked_before(
     run: Runner, homes: Sequence[Home], query: str, found: Found, records: Sequence[Record]
 ) -> dict[int, Record]:
-    """The question that each of these turns answers, by the turn's id; of those that need it.
+    """The question that each of these turns answers, by the turn's id; only for turns that need it.
 
-    Those are short, or have no word of the query. Only a question is given that a search could have found itself.
-    ``found`` are all candidates, which the turns are among.
+    These are short, or share no word with the query. Only questions that a search could have found are returned.
+    ``found`` are all candidates, including the turns.
     """
     services: Services = homes[0].view
     wanted, home_of = set(terms(query)), {home.view.owner: home for home in homes}
@@ -62,7 +62,7 @@ async def asked_before(
 
 
 async def _before(run: Runner, services: Services, found: Found, turns: Sequence[Record]) -> dict[int, Record]:
-    """The turns before these, by their ids: those that are candidates were found already."""
+    """The previous turns, by the ids of these; candidates among them were read before."""
     places = found.places
     at = zip(places.segments.tolist(), places.ordinals.tolist(), strict=True)
     ids = defaultdict[tuple[int, int], list[int]](list)

@@ -1,4 +1,4 @@
-"""What is known of the candidates of a query, as numbers: of places and matches, and of the words of the best."""
+"""Numeric features of a query's candidates: of places and matches, and of the words of the best."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hybrid_memory.recall.reading import Demand, Offer, demand, named, offer
 from hybrid_memory.text.speech import speech
 
 MARGIN = 7 * ranking.DAY
-"""How long after a time something that was done then is still told."""
+"""For how long after a time its events are still reported."""
 
 
 def of_places(found: Found, plan: Plan, *, vector: float, text: float) -> dict[str, Array]:
@@ -28,9 +28,9 @@ def of_places(found: Found, plan: Plan, *, vector: float, text: float) -> dict[s
 
     Args:
         found: the candidates.
-        plan: with the times that the query names.
-        vector: the share of meaning in relevance.
-        text: that of words; they add up to 1, or both are 0.
+        plan: the plan, with the times that the query names.
+        vector: the weight of meaning in relevance.
+        text: the weight of words; both add up to 1, or are 0.
     """
     places = found.places
     by_meaning, by_words = ranking.vector_signal(found.similarity, found.average), ranking.text_signal(found.bm25)
@@ -57,9 +57,9 @@ class Said:
     """The words of the best candidates.
 
     Attributes:
-        records: of the candidates.
-        relevance: of meaning and words; segments, ordinals: where they were said; of shape (n,).
-        vectors: of the records, zeros where there is none, of shape (n, dim); embedder: the name of what made them.
+        records: the records of the candidates.
+        relevance: by meaning and words; segments, ordinals: their places; all of shape (n,).
+        vectors: of the records, zeros without one, of shape (n, dim); embedder: the name of the embedder.
     """
 
     records: Sequence[Record]
@@ -71,10 +71,10 @@ class Said:
 
 
 def of_words(query: str, said: Said, counts: Mapping[str, int], total: int) -> dict[str, Array]:
-    """Features of the words of the best, columns of shape (n,).
+    """Features of the words of the best candidates, columns of shape (n,).
 
     Args:
-        query: as it was asked.
+        query: the query as given.
         said: the words.
         counts: how many of the owner's records have each term of the query.
         total: how many records there are.
@@ -104,26 +104,26 @@ def of_words(query: str, said: Said, counts: Mapping[str, int], total: int) -> d
 
 
 def repeats(query: str, record: Record) -> bool:
-    """Whether a record says nothing but the query itself."""
+    """Whether a record only repeats the query."""
     return record.text.strip() == query.strip()
 
 
 def _named(record: Record, people: Collection[str], asked: Demand) -> float:
-    """1 for whom the query names, or what is known of the user who asks about themselves; 0.5 where it names nobody."""
+    """1 for people the query names, or facts about a user who asks about themselves; 0.5 if it names nobody."""
     if people:
         return float(record.speaker in people)
     return 1.0 if asked.of_self and record.kind is RecordKind.FACT and record.speaker == USER else 0.5
 
 
 def _having(record: Record) -> frozenset[int]:
-    """The terms of a record, with who said it."""
+    """The terms of a record, including its speaker."""
     return offer(record.text).terms | (offer(record.speaker).terms if record.kind is RecordKind.TURN else frozenset())
 
 
 def _coverage(
     asked: Demand, offers: Sequence[Offer], having: Sequence[frozenset[int]], counts: Mapping[str, int], total: int
 ) -> dict[str, Array]:
-    """The share of the query's terms that each has, by rarity, and of those that stand side by side."""
+    """The share of the query's terms that each record has, weighted by rarity, and the share of adjacent pairs."""
     weights = {hash(term): idf(max(total, counts.get(term, 0)), counts.get(term, 0)) for term in asked.terms}
     every = sum(weights.values()) or 1.0
     shares = [sum(weights[term] for term in mine.intersection(weights)) / every for mine in having]

@@ -1,4 +1,4 @@
-"""What recall finds where the index cannot be reached: the newest turns of the log, by their words."""
+"""Recall without an index: the newest turns of the log, compared by words."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
 
 NEWEST = 1000
-"""Turns of each owner that are looked through."""
+"""How many of each owner's newest turns are searched."""
 
 WEIGHTS = replace(Weights.plain(), vector=0.0, text=0.9, recency=0.1)
-"""Without a common word the newest comes first."""
+"""Without a common word, the newest comes first."""
 
 
 async def from_log(
     run: Runner, services: Services, request: Request, spaces: Sequence[Scope], failure: str
 ) -> list[Hit]:
-    """The hits that the newest turns of the log give, with a note of what failed."""
+    """The hits among the newest turns of the log, with a note on what failed."""
     records: list[Record] = []
     for scope in (request.where.scope, *spaces):
         view = await in_view(run, services, scope)

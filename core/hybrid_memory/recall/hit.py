@@ -1,4 +1,4 @@
-"""What recall returns: a record, its score, and the arithmetic behind it."""
+"""The result of recall: a record, its score, and the arithmetic behind it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HUES = {
     "exact": "72,72,88",
     "temporal": "200,96,56",
 }
-"""Of each signal in a bar, here and in the inspector: told apart side by side, on light and on dark."""
+"""The hue of each signal in a bar, here and in the inspector; distinguishable side by side, on light and on dark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ _WHOSE = {
     Origin.WEB: ", the words of the web",
     Origin.IMPORTED: ", imported",
 }
-"""As `Hit.why` tells it; of the user and the assistant nothing."""
+"""Origins as named by `Hit.why`; user and assistant are not named."""
 
 
 class Hits(list[Hit]):
@@ -208,13 +208,13 @@ class Hits(list[Hit]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Scored:
-    """A text that is no memory, and how well it answers a query.
+    """A text that is not a memory, and how well it answers a query.
 
     Attributes:
-        row: its place among the texts that were given, from 0.
+        row: its index in the given texts, from 0.
         score: in [0, 1], higher is better.
-        signals: what spoke for it; weights: as applied.
-        note: what was out of the ordinary, such as an embedder that failed.
+        signals: the evidence for it; weights: as applied.
+        note: anything unusual, such as an embedder that failed.
     """
 
     row: int
@@ -228,7 +228,7 @@ class Scored:
         return f"<Scored {self.score:.3f} {self.row}: {shown(self.text)}>"
 
     def why(self) -> str:
-        """The arithmetic of the score in one line, strongest share first."""
+        """The arithmetic of the score in one line, largest share first."""
         return _arithmetic(self, self.score) + (f"; {self.note}" if self.note else "")
 
 
@@ -246,7 +246,7 @@ def _arithmetic(hit: Hit | Scored, score: float) -> str:
 
 
 def parts(hit: Hit | Scored) -> list[display.Part]:
-    """What each signal brings, largest first, `current` last; the shares add up to the score, or to `Hit.own`."""
+    """The share of each signal, largest first, `current` last; the shares add up to the score, or to `Hit.own`."""
     shares = _shares(hit)
     total = sum(weight for _, weight, _ in shares)
     made = [

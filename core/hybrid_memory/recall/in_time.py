@@ -1,4 +1,4 @@
-"""What the time in a query does: how far the query goes by it, and the signal and the weight that follow."""
+"""The effect of time expressions in a query: how much time matters, and the resulting signal and weight."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from hybrid_memory.text.patterns import lazy
 
 
 class Timing(StrEnum):
-    """How far a query goes by time.
+    """How much a query depends on time.
 
-    Vague times, and clear ones from which nothing is, speak for what lies near them. Clear ones decide: what lies in
-    them comes first, then what was said soon after. Told ones are those of somebody the query names, whose days are
-    told up to a day later; they speak for both. Oldest and newest order by time what fits the query nearly as well as
-    the best, last talk the session before this one.
+    Vague times, and clear ones without any records, favour what is near them. Clear times decide: records within them
+    come first, then those from shortly after. Told times are about a person the query names, whose days are often
+    reported up to a day later; they favour both. Oldest and newest order by time what fits the query nearly as well as
+    the best; last talk prefers the session before this one.
     """
 
     NONE = ""
@@ -34,19 +34,19 @@ class Timing(StrEnum):
 
 
 DECIDING = frozenset({Timing.CLEAR, Timing.OLDEST, Timing.NEWEST, Timing.LAST_TALK})
-"""Those whose signal stands over all others."""
+"""Timings whose signal outweighs all others."""
 
 BESIDE = 0.5
-"""The signal right beside a clear time: so far below 1 that `DECISIVE` puts all that lies in it first."""
+"""The signal just outside a clear time: low enough for `DECISIVE` to rank everything inside first."""
 
 DECISIVE = 2.0
-"""Times all other weights together."""
+"""A multiple of all other weights together."""
 
 FITS = 0.8
-"""Of the best relevance, to be one of those whose first or last is asked for."""
+"""The share of the best relevance that a candidate for the first or last needs."""
 
 MAX_ORDERED_CHARS = 160
-"""Of a query that is about a first or last time; in a longer one it is mostly said by the way."""
+"""The longest query about a first or last time; in longer ones such words are mostly incidental."""
 
 _VAGUE = lazy(
     r"\b(?:few|several|some|couple|about|around|roughly)\b|\d0'?s\b|(?<!十)几|数[天日周月年]|[前这]两天|大概|大约|差不多|年代",
@@ -78,12 +78,12 @@ _NEWEST = lazy(
 
 
 def timing(query: str, times: Sequence[TimeSpan], *, named: bool) -> Timing:
-    """How far the query goes by time, whatever was said when.
+    """How much the query depends on time, regardless of the records.
 
     Args:
-        query: in words.
-        times: that it names.
-        named: whether it names anybody.
+        query: the query text.
+        times: the times it names.
+        named: whether it names a person.
     """
     of_another = named and not _OWN.search(query)
     if times:
@@ -99,14 +99,14 @@ def timing(query: str, times: Sequence[TimeSpan], *, named: bool) -> Timing:
 
 
 def asks_for_last_talk(query: str) -> bool:
-    """Whether a query asks for nothing but what was talked about last."""
+    """Whether a query only asks for the last topic of conversation."""
     return len(query) <= MAX_ORDERED_CHARS and _LAST_TALK.search(query) is not None
 
 
 def meant(timing: Timing, temporal: Array) -> npt.NDArray[np.bool_]:
-    """Which candidates are of the time that was asked for, by their temporal signal.
+    """Which candidates are from the requested time, by their temporal signal.
 
-    Something is always the first or the last of what fits: that asks for no time.
+    Oldest and newest do not count, as there is always a first and a last.
     """
     if timing in {Timing.NONE, Timing.OLDEST, Timing.NEWEST}:
         return np.zeros(len(temporal), dtype=np.bool_)
@@ -114,12 +114,12 @@ def meant(timing: Timing, temporal: Array) -> npt.NDArray[np.bool_]:
 
 
 def vague(span: TimeSpan) -> bool:
-    """Whether nobody could say where the time begins and ends, or it is rather what something is about."""
+    """Whether the time has no clear limits, or is rather a topic."""
     return _VAGUE.search(span.text) is not None
 
 
 def within(at: Array, times: Sequence[TimeSpan]) -> bool:
-    """Whether any of these instants, in seconds since 1970, lies in one of the times that is not vague."""
+    """Whether any of these instants, in seconds since 1970, is in one of the times that are not vague."""
     return any(((at >= since) & (at < until)).any() for since, until in _seconds(_clear(times)))
 
 
@@ -137,7 +137,7 @@ def signal(timing: Timing, at: Array, relevance: Array, times: Sequence[TimeSpan
 
 
 def weight(timing: Timing, wanted: float, others: float) -> float:
-    """The weight of the temporal signal, where it is wanted at all and the other weights together are ``others``."""
+    """The weight of the temporal signal, if enabled, given the sum of the other weights, ``others``."""
     if not wanted or timing is Timing.NONE:
         return 0.0
     return max(wanted, DECISIVE * others) if timing in DECIDING else wanted
@@ -152,7 +152,7 @@ def _seconds(times: Sequence[TimeSpan]) -> list[tuple[float, float]]:
 
 
 def _deciding(at: Array, spans: Sequence[tuple[float, float]]) -> Array:
-    """1 within a span, beside it half of the vague signal: ``0.5 * 0.5 ** (distance / max(length, 1 day))``."""
+    """1 within a span, outside half of the vague signal: ``0.5 * 0.5 ** (distance / max(length, 1 day))``."""
     inside = np.zeros(len(at), dtype=np.bool_)
     for since, until in spans:
         inside |= (at >= since) & (at < until)
@@ -160,7 +160,7 @@ def _deciding(at: Array, spans: Sequence[tuple[float, float]]) -> Array:
 
 
 def _ordered(at: Array, members: Array, *, oldest: bool) -> Array:
-    """1 for the first of the members in time, towards `BESIDE` by half for each one after it; 0 for all others."""
+    """1 for the first of the members in time, then halving towards `BESIDE` for each further one; 0 for all others."""
     signal = np.zeros(len(at))
     rows = np.flatnonzero(members)
     order = rows[np.argsort(at[rows] if oldest else -at[rows], kind="stable")]

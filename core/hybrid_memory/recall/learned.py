@@ -1,6 +1,6 @@
-"""A ranker that was learned and is still a sum: each signal is made of curves, and the score is their weighted mean.
+"""A learned ranker that is still a sum: each signal is made of curves, and the score is their weighted mean.
 
-The curves and weights are numbers in a file beside this one; `benchmarks/ranking` makes them.
+Curves and weights are numbers in a file of this package; `benchmarks/ranking` fits them.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ LEARNED = "learned-1"
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """Signals that were learned, and their weights; the score is `weighted_mean`, as with any weights.
+    """Learned signals and their weights; the score is `weighted_mean`, as with any weights.
 
-    A signal is the sum of its features' curves, from 0 where they are lowest to 1 where they are highest. Other curves,
-    and a bias, tell whether anything found is an answer; see `hybrid_memory.recall.confidence`.
+    A signal is the sum of its features' curves, scaled from 0 at their lowest to 1 at their highest. Further curves and
+    a bias give the confidence; see `hybrid_memory.recall.confidence`.
     """
 
     version: str
@@ -41,7 +41,7 @@ class Learned:
     @classmethod
     @cache
     def load(cls, version: str = LEARNED) -> Self:
-        """The ranker of this name."""
+        """The ranker with this name."""
         stored = json.loads(files(__package__).joinpath(f"{version}.json").read_text("utf-8"))
         curves = {
             signal: {feature: Curve.of(points) for feature, points in features.items()}
@@ -53,7 +53,7 @@ class Learned:
     def signals(self, features: Mapping[str, Array]) -> dict[str, Array]:
         """The learned signals of n candidates, each in [0, 1] and of shape (n,), from features of the same shape.
 
-        Those of which a feature is missing are left out.
+        Signals with a missing feature are left out.
         """
         return {
             signal: np.clip(sum((curve(features[name]) for name, curve in curves.items()), np.zeros(1)), 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""The candidates of a query, measured: their signals, and the weights that this query applies."""
+"""Measures the candidates of a query: their signals, and the weights for this query."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.text.asking import about_the_past, asking_share
 
 READ = 40
-"""Candidates whose words are read, where no more hits are wanted."""
+"""Number of candidates whose words are read, unless more hits are requested."""
 
 FIRST = 3
-"""Of the best so far, what others are compared with."""
+"""Number of best candidates that the others are compared with."""
 
 SEARCH_TERMS = 4
-"""At most so many, and no question, are words that are searched for."""
+"""A query with at most this many terms that is not a question is a keyword search."""
 
 LESS = 0.25
-"""Of the learned weights of statement, speaker and kind, where they tell less."""
+"""The share of the learned weights of statement, speaker and kind for a keyword search."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class Measured:
 
     Attributes:
         found: their places and matches.
-        records: their records, in the same order; empty where their words were not read.
-        vectors: of the records, of shape (n, dim), zeros where there is none; None where they were not read.
+        records: their records, in the same order; empty if their words were not read.
+        vectors: of the records, of shape (n, dim), zeros without one; None if they were not read.
         columns: the signals, of shape (n,) in [0, 1]; features: what they were made from.
-        weights: as this query applies them.
+        weights: as applied for this query.
     """
 
     found: Found
@@ -58,7 +58,7 @@ class Measured:
 
     @property
     def ids(self) -> Ids:
-        """Of the records."""
+        """The ids of the records."""
         return self.found.places.ids
 
     @cached_property
@@ -72,20 +72,20 @@ class Measured:
         return {**self.found.read, **{record.id: record for record in self.records}}
 
     async def those(self, run: Runner, services: Services, ids: Sequence[int]) -> list[Record]:
-        """The records with these ids, in the order given, as they were read before; others are read now."""
+        """The records with these ids, in the given order; those not read before are read now."""
         if missing := [number for number in ids if number not in self.read]:
             self.read.update({record.id: record for record in await run.call(services.index.get, missing)})
         return [self.read[number] for number in ids if number in self.read]
 
 
 def ranker_of(services: Services) -> Learned | WeightedMean:
-    """What makes the signals: the memory's own ranker, for one of somebody else's the default."""
+    """The ranker that makes the signals: the memory's, or the default if that is a foreign one."""
     ranker = services.ranker
     return ranker if isinstance(ranker, Learned | WeightedMean) else Learned.load()
 
 
 def wanted_of(services: Services, weights: Weights | None) -> Weights:
-    """The weights of a call, of the memory or of its ranker, before the query applies them."""
+    """The weights of the call, the memory or its ranker, before they are applied to the query."""
     return weights or services.config.recall.weights or ranker_of(services).weights
 
 
@@ -100,9 +100,9 @@ async def measure(
     plan: Plan,
     k: int,
 ) -> Measured:
-    """The best candidates, at least k where there are as many, with their signals.
+    """The best candidates, at least k if there are as many, with their signals.
 
-    Words are read of the best by what is known without them, so that the work does not grow with the candidates.
+    Words are read only for candidates that are best without them, so that the cost does not grow with their number.
     """
     ranker = ranker_of(services)
     given = weights or services.config.recall.weights
@@ -139,7 +139,7 @@ async def measure(
 
 
 def _beside_itself(found: Found, itself: npt.NDArray[np.bool_]) -> Found:
-    """Candidates measured by the best of them but the query itself, which an agent remembers before it asks."""
+    """Candidates measured relative to the best except the query itself, which agents remember before they ask."""
 
     def lowered(matches: Array) -> Array:
         others = matches[~itself & np.isfinite(matches)]
@@ -156,7 +156,7 @@ def _beside_itself(found: Found, itself: npt.NDArray[np.bool_]) -> Found:
 async def _read(
     run: Runner, services: Services, homes: Sequence[Home], found: Found, rows: Ids
 ) -> tuple[dict[int, Record], Floats]:
-    """The records in these rows, by id, and the vector of each row, zeros where there is none."""
+    """The records in these rows, by id, and the vector of each row, zeros without one."""
     read: dict[int, Record] = {}
     vectors = np.zeros((len(rows), max(len(home.status.mean) for home in homes)), dtype=np.float32)
     for home in homes:
@@ -170,7 +170,7 @@ async def _read(
 
 
 def _like_the_first(vectors: Floats, usual: float, rough: Array) -> Array:
-    """How much each has in common with the best so far: a second look, for what a question does not name itself."""
+    """The similarity of each to the best so far: a second pass, for answers that the question does not describe."""
     first = vectors[np.argsort(-rough, kind="stable")[:FIRST]]
     like = (vectors @ first.T).mean(axis=1).astype(np.float64)
     return np.asarray(np.clip((like - usual) / max(1.0 - usual, ranking.ROUNDING), 0.0, 1.0))
@@ -179,7 +179,7 @@ def _like_the_first(vectors: Floats, usual: float, rough: Array) -> Array:
 def _columns(
     services: Services, found: Found, ranker: Learned, known: Mapping[str, Array], plan: Plan
 ) -> dict[str, Array]:
-    """All signals: those that were learned, those that are as they are, and that of a time which decides."""
+    """All signals: learned ones, fixed ones, and that of a deciding time."""
     columns = _plain(services, found, known) | ranker.signals(known)
     return columns | ({"temporal": _temporal(found, known, plan)} if plan.timing in DECIDING else {})
 
@@ -213,20 +213,20 @@ def _fixed(services: Services, found: Found, known: Mapping[str, Array], plan: P
 
 
 def _what_it_says(weights: Weights, query: str) -> Weights:
-    """The weights, where a few words are searched for with those by which a question's answer is told counting less."""
+    """The weights; for a keyword query, those that recognize the answer to a question count less."""
     if asking_share(query) or len(demand(query).terms) > SEARCH_TERMS:
         return weights
     return replace(weights, **{name: LESS * getattr(weights, name) for name in ("statement", "speaker", "kind")})
 
 
 def _telling(weights: Weights, columns: Mapping[str, Array]) -> Weights:
-    """The weights without those of adjustments that are the same for all candidates, and say nothing then."""
+    """The weights without adjustments that are the same for all candidates and so have no effect."""
     same = {name: 0.0 for name, column in columns.items() if np.ptp(column) < ranking.ROUNDING}
     return replace(weights, **{name: zero for name, zero in same.items() if name not in {"vector", "text"}})
 
 
 def _applied(weights: Weights, found: Found, query: str, plan: Plan) -> Weights:
-    """The weights as this query applies them: without vectors the text takes the weight of both."""
+    """The weights as this query applies them: without vectors, text takes the weight of both."""
     if not np.isfinite(found.similarity).any():
         weights = replace(weights, vector=0.0, text=weights.vector + weights.text, similarity=0.0)
     brevity = ranking.brevity(found.places.lengths)

@@ -1,4 +1,4 @@
-"""What a recall sets out to do: intent, names and times, by rules over the words of the query."""
+"""The plan of a recall: intent, names and times, by rules over the words of the query."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Intent(StrEnum):
     """The kind of answer a query wants.
 
     ``fact`` wants a value: who, what, when, where. ``contextual`` refers to something discussed earlier. ``reasoning``
-    weighs several things: why, how, compare. ``auto`` decides from the words of the query.
+    weighs several things: why, how, compare. ``auto`` decides by the words of the query.
     """
 
     AUTO = "auto"
@@ -35,12 +35,12 @@ class Plan:
     """How a recall reads its query; `Hit.why` shows it.
 
     Attributes:
-        intent: never ``auto``; cue: the word that shows it, empty where none did.
-        entities: what the query names; times: the stretches of time it names that have begun.
-        timing: how far the query goes by time; vague also where nothing is from the times that it names.
-        vector, text, exact, temporal: how many candidates each path brings in at most; 0 where it does not run.
-        corrected: words that nobody used here, and what was looked for beside them.
-        synonyms: words of the query, and the others that were looked for with them.
+        intent: never ``auto``; cue: the word that shows it, empty if none did.
+        entities: what the query names; times: the time ranges it names that have begun.
+        timing: how much the query depends on time; also vague if no record is from the times it names.
+        vector, text, exact, temporal: the most candidates from each path; 0 if it does not run.
+        corrected: words that the memory never used, and the words searched for in addition.
+        synonyms: words of the query, and the synonyms searched for with them.
     """
 
     intent: Intent
@@ -106,10 +106,10 @@ def _days(span: TimeSpan) -> str:
 
 EXACT = 24
 TEMPORAL = 20
-"""How many records the exact and the temporal path bring in at most."""
+"""The most records from the exact and the temporal path."""
 
 MAX_TIMES = 8
-"""Stretches of time that are searched, of a query that names more."""
+"""The most stretches of time searched for one query."""
 
 
 CUES: dict[Intent, str] = {
@@ -132,12 +132,12 @@ CUES: dict[Intent, str] = {
         r"叫什么|什么时候|哪"
     ),
 }
-"""In the order in which they are tried: "what did I say before?" goes back, and "what if" weighs."""
+"""In the order in which they are tried: "what did I say before?" is contextual, "what if" is reasoning."""
 
 _PATTERNS = {intent: re.compile(pattern, re.IGNORECASE) for intent, pattern in CUES.items()}
 
 DEFAULT = Intent.FACT
-"""A query without a cue is mostly the bare name of what is looked for."""
+"""The intent of a query without a cue, which is mostly just the name of something."""
 
 
 def plan(
@@ -145,10 +145,9 @@ def plan(
 ) -> Plan:
     """Which paths run, and with which limits.
 
-    Vector and text run for every intent: on labelled sets neither did better with fewer candidates. A question that
-    weighs things takes half as many again by meaning. What is named verbatim brings in the exact path; a time, or a
-    question that goes back to what was before, the temporal one. Times count from ``now``; those that have not
-    begun are left out.
+    Vector and text run for every intent: on labelled sets neither did better with fewer candidates. Reasoning questions
+    get half as many candidates again by meaning. Literal names activate the exact path; times, and questions that refer
+    back, the temporal one. Times are relative to ``now``; those that have not begun are left out.
     """
     query = ends(query)
     kind, cue = intent(query) if wanted is Intent.AUTO else (wanted, "")
@@ -171,7 +170,7 @@ def plan(
 
 
 def _synonyms(query: str, groups: Sequence[Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """The members of groups that the query has, each with the others of its group."""
+    """The query's words that are in synonym groups, each with the others of its group."""
     folded_query = folded(query)
     found: dict[str, tuple[str, ...]] = {}
     for group in groups:
@@ -183,14 +182,14 @@ def _synonyms(query: str, groups: Sequence[Sequence[str]]) -> dict[str, tuple[st
 
 
 def _has(text: str, word: str) -> bool:
-    """Whether the text has the word, as a whole word, where its script has spaces between words."""
+    """Whether the text contains the word; as a whole word, if its script separates words by spaces."""
     before = rf"(?<!{LETTER})" if re.match(LETTER, word) else ""
     after = rf"(?!{LETTER})" if re.match(LETTER, word[-1:]) else ""
     return re.search(f"{before}{re.escape(word)}{after}", text) is not None
 
 
 def intent(query: str) -> tuple[Intent, str]:
-    """The intent, and the word that shows it; empty where none did and the intent is the default."""
+    """The intent, and the word that shows it; empty if none did and the intent is the default."""
     for kind, pattern in _PATTERNS.items():
         if found := pattern.search(query):
             return kind, found[0]
@@ -218,13 +217,13 @@ _ID = re.compile(
 _NO_ID = re.compile(
     r"\d+(?:st|nd|rd|th|s|am|pm|k|km|kg|cm|mm|m|h|min)(?:[-/.]\d+)*|\d{1,4}(?:[-/.]\d{1,4}){0,2}", re.IGNORECASE
 )
-"""An ordinal, a size, a time, a date."""
+"""An ordinal, a size, a time, or a date."""
 
 _WORD = r"(?:Dr|Mr|Mrs|Ms|Prof|St)\.|[A-Z][\w’'-]*[\w]|[A-Z]"
 _NAME = re.compile(rf"(?<![\w’'])(?:{_WORD})(?:[ \t]+(?:(?:of|de|van|von|the|la|del|da) )?(?:{_WORD}))*")
 _SENTENCE = re.compile(r"(?:\A|[.!?。！？;；:\n]\s*)[\"'“‘(]*$")
 _OPENING_CHARS = 16
-"""How far before a name it is looked whether it opens a sentence."""
+"""How far before a name to look for the start of its sentence."""
 
 _CALENDAR = frozenset(
     """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
@@ -253,11 +252,11 @@ _NO_NAME = frozenset(
 
 
 def entities(query: str) -> tuple[Entity, ...]:
-    """What the query names, in order, each once, at most `MAX_ENTITIES`.
+    """The entities that the query names, in order, each once, at most `MAX_ENTITIES`.
 
-    Quoted words first claim their place, then paths, ids and names. An English name is a run of capitalised words; the
-    first word of a sentence alone is none, nor is a day or a month. A Chinese name is a surname with one or two
-    characters up to a particle, a verb or the end.
+    Quotations take precedence, then paths, ids and names. An English name is a run of capitalised words, except for a
+    single word at the start of a sentence, a day or a month. A Chinese name is a surname with one or two characters up
+    to a particle, a verb or the end.
     """
     taken: list[tuple[int, int, Entity]] = []
     for kind, found in (
@@ -276,7 +275,7 @@ def entities(query: str) -> tuple[Entity, ...]:
 
 
 def folded(text: str) -> str:
-    """The text as it is compared: without differences of width, case and spacing."""
+    """The text normalised for comparison: without differences of width, case and spacing."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().replace("’", "'").split())
 
 
@@ -328,7 +327,7 @@ def _chinese_names(query: str) -> Iterator[tuple[int, int]]:
 
 
 class EntityKind(StrEnum):
-    """What makes words of a query stand for one thing."""
+    """The kind of an entity in a query."""
 
     QUOTED = "quoted"
     PATH = "path"
@@ -338,12 +337,12 @@ class EntityKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Words of a query that stand for one thing, as they are written there."""
+    """Words of a query that name one thing, as written there."""
 
     text: str
     kind: EntityKind
 
     @property
     def verbatim(self) -> bool:
-        """Whether it is looked for word for word: all but names, which half of a chat's turns have."""
+        """Whether to search for it literally: all but names, which occur in half of a chat's turns."""
         return self.kind is not EntityKind.NAME

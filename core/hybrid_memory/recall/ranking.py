@@ -1,6 +1,6 @@
-"""Search scores brought to signals in [0, 1], the default ranker over them, and the order of hits by age and variety.
+"""Converts search scores to signals in [0, 1], the default ranker, and the order of hits by age and variety.
 
-Pure functions over the candidates of one query, arrays of shape (n,). What was measured is in docs/decisions/0003.
+Pure functions over the candidates of one query, arrays of shape (n,). See docs/decisions/0003 for measurements.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ BEST_OF_SEGMENT = 2
 DAY = 86_400.0
 FEW = 4
 STANDS_OUT = 0.13
-"""With fewer records than these an average tells only of one that stands out; what is near it may be as near itself."""
+"""With fewer records than this, an average is only informative about a record that stands out."""
 ROUNDING = 1e-6
-"""Similarities that differ less are equal: they come as 32-bit floats."""
+"""Similarities that differ less are equal, as they are 32-bit floats."""
 
 
 def centred(query: Array, centroid: Array, count: int) -> Array:
-    """The query vector without a share of what all records of the owner have in common; shape (dim,), not unit.
+    """The query vector minus a share of what all records of the owner have in common; shape (dim,), not unit.
 
     ``q - 0.6 * n / (n + 100) * centroid``, where the centroid is the plain mean of the owner's n unit vectors. Records
-    that resemble everything ("Wow, that's great!") stop being near every question. The prior fades it out in small
-    stores, where the mean is the topic itself.
+    that resemble everything ("Wow, that's great!") are then no longer near every question. The prior reduces the effect
+    in small stores, where the mean is the topic itself.
     """
     return query - CENTRING * count / (count + CENTRING_PRIOR) * centroid
 
 
 def vector_signal(similarity: Array, average: Array | float) -> Array:
-    """``0.5 + 0.5 * (s - average) / (max - average)``, clipped: the best is 1, an average record of the owner 0.5.
+    """``0.5 + 0.5 * (s - average) / (max - average)``, clipped: 1 for the best, 0.5 for an average record of the owner.
 
-    Unlike min-max over the candidates, the scale does not move with their number. NaN (no vector yet) counts as an
-    average record, so that what is not embedded yet is found by its words; where none has a vector all are 0.
+    Unlike min-max, the scale does not depend on the number of candidates. NaN (no vector yet) counts as average, so
+    that new records are found by their words; if none has a vector, all are 0.
     """
     known = np.isfinite(similarity)
     if not known.any():
@@ -52,15 +52,14 @@ def vector_signal(similarity: Array, average: Array | float) -> Array:
 
 
 def absolute_similarity(similarity: Array, average: Array, same: Array, count: Numbers) -> Array:
-    """``(s - average) / (same - average) * n / (n - 1)``: 0 for an average record, 1 for one that says just the query.
+    """``(s - average) / (same - average) * n / (n - 1)``: 0 for an average record, 1 for the query's own words.
 
-    Unlike the vector signal it does not depend on the best that was found. The last factor takes a record out of the
-    average that it is compared with. NaN without a vector or other records, and of few records for one that does
-    not stand out.
+    Unlike the vector signal, it does not depend on the best result. The last factor excludes a record from the average
+    it is compared with. NaN without a vector or other records, and with few records for one that does not stand out.
 
     Args:
         similarity: of each record to the query, as inner product.
-        average: of the similarities of all n records of the same owner.
+        average: the mean similarity of all n records of the same owner.
         same: the similarity of the query to itself.
         count: n.
     """
@@ -71,25 +70,25 @@ def absolute_similarity(similarity: Array, average: Array, same: Array, count: N
 
 
 def text_signal(bm25: Array) -> Array:
-    """``bm25 / max``: the best match is 1, no common word 0."""
+    """``bm25 / max``: 1 for the best match, 0 without a common word."""
     best = float(bm25.max(initial=0.0))
     return bm25 / best if best > 0 else np.zeros(len(bm25))
 
 
 def brevity(lengths: Numbers) -> float:
-    """``min(1, 250 / mean characters) ** 2``: how far the candidates are short turns of a chat, in (0, 1].
+    """``min(1, 250 / mean characters) ** 2``: how much the candidates resemble short chat turns, in (0, 1].
 
-    Short turns need their surroundings to be understood; essays stand alone, and a share of their neighbours would
-    only lift what is not asked for. Scales the weights of neighbours, segment and importance.
+    Short turns need their context to be understood; essays do not, and their neighbours would only raise irrelevant
+    records. Scales the weights of neighbours, segment and importance.
     """
     mean = float(lengths.mean()) if len(lengths) else 0.0
     return min(1.0, BRIEF_CHARS / mean) ** 2 if mean > 0 else 1.0
 
 
 def neighbour_signal(relevance: Array, segments: Numbers, ordinals: Numbers, average: float) -> Array:
-    """``(near + 0.5 * far) / 1.5``: mean relevance one place before and after, and two places, in the same segment.
+    """``(near + 0.5 * far) / 1.5``: mean relevance of the turns one and two places before and after, in the segment.
 
-    A place without a candidate counts as ``average``.
+    Places without a candidate count as ``average``.
     """
     around = (beside(relevance, segments, ordinals, step, absent=average) for step in (-1, 1, -2, 2))
     before, after, further_before, further_after = around
@@ -98,7 +97,7 @@ def neighbour_signal(relevance: Array, segments: Numbers, ordinals: Numbers, ave
 
 
 def beside(signal: Array, segments: Numbers, ordinals: Numbers, step: int, *, absent: float = 0.0) -> Array:
-    """The signal of the record so many places further on, at most 2, in the same segment; where none is, ``absent``."""
+    """The signal of the record this many places on, at most 2, in the same segment; ``absent`` if there is none."""
     if not len(signal):
         return np.zeros(0)
     keys = segments * (int(ordinals.max()) + 5) + ordinals + 2
@@ -109,7 +108,7 @@ def beside(signal: Array, segments: Numbers, ordinals: Numbers, step: int, *, ab
 
 
 def segment_signal(relevance: Array, segments: Numbers) -> Array:
-    """Mean of the two highest relevances in the record's segment, of one in a segment of one."""
+    """The mean of the two highest relevances in the record's segment; of a segment of one, its own."""
     if not len(relevance):
         return np.zeros(0)
     _, inverse = np.unique(segments, return_inverse=True)
@@ -122,7 +121,7 @@ def segment_signal(relevance: Array, segments: Numbers) -> Array:
 
 
 def recency_signal(age: Array, half_life: float) -> Array:
-    """``0.5 ** (age / half_life)``, both in seconds; what lies ahead counts as now."""
+    """``0.5 ** (age / half_life)``, both in seconds; future times count as now."""
     return np.asarray(0.5 ** (np.maximum(age, 0.0) / half_life))
 
 
@@ -135,9 +134,9 @@ def use_signal(uses: Numbers, since_last: Array, half_life: float) -> Array:
 
 
 def temporal_signal(at: Array, spans: Sequence[tuple[float, float]]) -> Array:
-    """``0.5 ** (distance / max(length, 1 day))`` of the nearest span: 1 within it, 0.5 as far away as it is long.
+    """``0.5 ** (distance / max(length, 1 day))`` of the nearest span: 1 inside it, 0.5 one length away.
 
-    What was done "last week" is often told a little later. All in seconds since 1970; spans are half-open.
+    Events of "last week" are often mentioned a little later. All times in seconds since 1970; spans are half-open.
     """
     signal = np.zeros(len(at))
     for since, until in spans:
@@ -147,7 +146,7 @@ def temporal_signal(at: Array, spans: Sequence[tuple[float, float]]) -> Array:
 
 
 def told_after(at: Array, spans: Sequence[tuple[float, float]], margin: float) -> Array:
-    """1 within one of the spans, less and less up to ``margin`` after it, and 0 before; all in seconds."""
+    """1 inside one of the spans, falling to 0 at ``margin`` after it, and 0 before; all in seconds."""
     signal = np.zeros(len(at))
     for since, until in spans:
         after = np.clip(1.0 - np.maximum(at - until, 0.0) / margin, 0.0, 1.0)
@@ -170,7 +169,7 @@ def weighted_mean(signals: Mapping[str, Array], weights: Weights) -> Array:
 
 
 class WeightedMean:
-    """The `Ranker` of version 0.9: ``0.7 * vector + 0.3 * text`` and adjustments by signals as they are."""
+    """The `Ranker` of version 0.9: ``0.7 * vector + 0.3 * text``, adjusted by the other signals."""
 
     name = ""
     weights = Weights.fixed()
@@ -185,13 +184,13 @@ class WeightedMean:
 def newest_first(
     likeness: npt.NDArray[np.floating], relevance: Array, age: Array, apart: npt.NDArray[np.bool_], average: float
 ) -> npt.NDArray[np.int64]:
-    """Row numbers of hits, best first, with the newer of two that say much the same put before the older.
+    """Row numbers of hits, best first, with the newer of two similar hits before the older.
 
-    Two say much the same if they are apart, and ``(likeness - average) / (1 - average)`` is `ALIKE` or more; the newer
-    one must be as relevant as `COMPARABLE` of the older. See docs/decisions/0017.
+    Two hits are similar if they are apart, and ``(likeness - average) / (1 - average)`` is at least `ALIKE`; the newer
+    one must be at least `COMPARABLE` times as relevant as the older. See docs/decisions/0017.
 
-    Likeness holds inner products of unit vectors and apart whether two are of different occasions, of shape (n, n);
-    relevance, of hits best first, and distinct ages are of shape (n,); average is of the products of any two records.
+    Likeness holds inner products of unit vectors, apart whether two are from different occasions, both of shape (n, n);
+    relevance (best first) and distinct ages are of shape (n,); average is the mean product of any two records.
     """
     near = (likeness - average) >= ALIKE * (1 - average)
     newer = age[None, :] < age[:, None]

@@ -1,6 +1,7 @@
-"""What the words of a query ask for, and what the words of a turn offer: cues that a vector does not hold.
+"""What the words of a query ask for, and what the words of a turn offer: cues that vectors do not capture.
 
-Pure functions over single texts. English and Chinese have cue words; of other languages digits, marks and names count.
+Pure functions over single texts. There are cue words for English and Chinese; in other languages, digits, marks and
+names count.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokenize import terms
 
 READ_CHARS = 600
-"""Of a turn that are read for cues: what it is about stands at its beginning."""
+"""How much of a turn is searched for cues: its topic is usually at the beginning."""
 
 TERM_CHARS = 4_000
-"""Of a turn whose terms are compared with the query's."""
+"""How much of a turn is compared with the query's terms."""
 
 MOST = 4
-"""Cues of a kind that count."""
+"""The most cues of a kind that count."""
 
 
 def _pattern(english: str, chinese: str) -> re.Pattern[str]:
@@ -43,7 +44,7 @@ _CHINESE = lazy(
     r"([昨今明前后]天|上周|下周|上个?月|下个?月|去年|明年|周[一二三四五六日末]|星期|[月号日点]|早上|晚上|下午|中午|刚|最近)"
     r"|[一二两三四五六七八九十百千]"
 )
-"""Words that tell a time, in a group, and those that tell a number."""
+"""Words that state a time (in a group), and words that state a number."""
 
 YEAR_DIGITS = 4
 
@@ -62,11 +63,11 @@ _ASKED = {
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a text offers; shares and counts brought to [0, 1].
+    """What a text offers; shares and counts scaled to [0, 1].
 
     Attributes:
-        terms, pairs: hashes of those of the text index, and of which stand side by side.
-        times, numbers: words that tell one.
+        terms, pairs: hashes of its terms in the text index, and of adjacent pairs of them.
+        times, numbers: words that state one.
     """
 
     terms: frozenset[int]
@@ -76,11 +77,11 @@ class Offer:
 
 
 _read: LruCache[int, Offer] = LruCache(8192)
-"""By the hash of a text, so that no words stay here."""
+"""Cached by the hash of a text, so that no words are kept here."""
 
 
 def offer(text: str) -> Offer:
-    """What a turn offers; the best candidates of one query are often those of the next."""
+    """What a turn offers; cached, as the best candidates of one query are often those of the next."""
     key = hash(text)
     known = _read.get(key)
     if known is None:
@@ -101,7 +102,7 @@ def _offer(text: str) -> Offer:
 
 
 def _cues(text: str) -> tuple[int, int]:
-    """How many words tell a time, and how many a number."""
+    """How many words state a time, and how many a number."""
     words = _WORD.findall(text)
     digits = [word for word in words if "0" <= word[0] <= "9"]
     years = sum(len(word) == YEAR_DIGITS and word.isdecimal() for word in digits)
@@ -118,9 +119,9 @@ class Demand:
     """What a query asks for.
 
     Attributes:
-        terms: in order, each once; pairs: hashes of those that stand side by side.
+        terms: in order, each once; pairs: hashes of adjacent ones.
         kinds: of the answer: ``time``, ``number``.
-        of_self: somebody asks about themselves, "I" and not "my sister"; yours: it speaks of whom it asks.
+        of_self: whether users ask about themselves ("I", not "my sister"); yours: whether it addresses the assistant.
     """
 
     terms: tuple[str, ...]
@@ -143,7 +144,7 @@ def demand(query: str) -> Demand:
 
 
 def named(query: str, speakers: Iterable[str]) -> frozenset[str]:
-    """Those speakers whom the query names, by the first part of their name at least."""
+    """The speakers that the query names, at least by the first part of their name."""
     lowered = ends(query).lower()
     found = set()
     for speaker in speakers:

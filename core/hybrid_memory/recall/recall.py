@@ -1,4 +1,4 @@
-"""``recall``: the records that answer a query best, with the arithmetic of each score."""
+"""``recall``: the records that best answer a query, with the arithmetic of each score."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def _asks(span: Span, given: Given) -> None:
 async def recall(
     run: Runner, services: Services, request: Request, spaces: Sequence[Scope] = (), items: Where | None = None
 ) -> list[Hit]:
-    """At most k hits, best first, from these spaces and items too; the index is brought up to the log first.
+    """At most k hits, best first, also from these spaces and items; indexes new events first.
 
-    Where the question is about how things are now, the newer of two that say much the same stands first. What was
-    found lately is found again at once, as long as nothing was written. Without an index the log is looked through.
+    If the question is about the present, the newer of two similar hits comes first. Recent answers are cached until
+    something is written. Without an index, the log is searched.
     """
     where = request.where
     # Which session was the last depends on this one, and nothing else does.
@@ -86,7 +86,7 @@ async def recall(
 async def _found(
     run: Runner, services: Services, request: Request, places: Sequence[tuple[Where, LogState]]
 ) -> tuple[list[Hit], bool]:
-    """The hits, and whether a path failed on the way."""
+    """The hits, and whether a path failed."""
     homes, notes = await _homes(run, services, places)
     vector, failure = await query_vector(run, services, request.query, homes[0].status)
     plan = _plan(services, request)
@@ -141,7 +141,7 @@ async def _found(
 async def _homes(
     run: Runner, services: Services, places: Sequence[tuple[Where, LogState]]
 ) -> tuple[list[Home], list[str]]:
-    """What is searched, with its index brought up to its log, and notes of what is missing there."""
+    """The memories to search, with their indexes brought up to date, and notes on what is missing."""
     texts = services.state(TextIndex)
     if texts.emptied:
         raise StoreUnavailableError("the index is being rebuilt")
@@ -161,7 +161,7 @@ async def _ordered(
     measured: Measured,
     chosen: tuple[list[Record], dict[int, Record]],
 ) -> list[Record]:
-    """The records that were chosen, newest first where the question is about now."""
+    """The chosen records, newest first if the question is about the present."""
     records, facts = chosen
     if not wanted_of(homes[0].view, request.weights).current or not about_now(request.query):
         return records
@@ -170,7 +170,7 @@ async def _ordered(
 
 
 def _plan(services: Services, request: Request) -> Plan:
-    """What to look for; the times of a query count from now, or from a view's own moment."""
+    """The plan; times in the query are relative to now, or to the view's own time."""
     settings = services.config.recall
     return planning.plan(
         request.query,
@@ -182,13 +182,13 @@ def _plan(services: Services, request: Request) -> Plan:
 
 
 def _settled(plan: Plan, found: Found) -> Plan:
-    """The plan; its time is vague where nothing is from then, since another may be meant, or it was told later."""
+    """The plan; its time becomes vague if there are no records from then, since another may be meant."""
     empty = plan.timing is Timing.CLEAR and not in_time.within(found.places.at, plan.times)
     return replace(plan, timing=Timing.VAGUE) if empty else plan
 
 
 async def _scores(run: Runner, services: Services, query: str, measured: Measured) -> tuple[Array, str]:
-    """What the ranker gives each candidate, and why it could not: then the weighted mean of the signals."""
+    """The ranker's score of each candidate; if it fails, the weighted mean of the signals and the reason."""
     ids, columns, weights = measured.ids, measured.columns, measured.weights
 
     def texts(rows: Sequence[int]) -> list[str]:
@@ -200,14 +200,14 @@ async def _scores(run: Runner, services: Services, query: str, measured: Measure
         _log.warning("%s; ranking by the signals alone", error)
         return ranking.weighted_mean(columns, weights), f"ranked by the signals alone, {error}"
     if np.shape(scores) != ids.shape or not np.isfinite(scores).all() or np.min(scores) < 0 or np.max(scores) > 1:
-        reason = f"{services.ranker.name or services.ranker!r} gave no {len(ids)} scores in 0 to 1"
+        reason = f"{services.ranker.name or services.ranker!r} did not return {len(ids)} scores in 0 to 1"
         _log.warning("%s; ranking by the signals alone", reason)
         return ranking.weighted_mean(columns, weights), f"ranked by the signals alone, {reason}"
     return scores, ""
 
 
 def _confidence(query: str, plan: Plan, measured: Measured, scores: Array, near: Array) -> Array:
-    """How sure it is that each candidate answers; NaN where their words were not read."""
+    """The probability that each candidate answers the query; NaN if its words were not read."""
     if not measured.records:
         return np.full(len(scores), np.nan)
     of_the_time = in_time.meant(plan.timing, measured.columns["temporal"]) & (asking_share(query) > 0)
@@ -235,7 +235,7 @@ FIRST = "its place before better ones, as the newest of much the same or for var
 
 
 def _supported(turn: Hit, fact: Hit) -> Hit:
-    """The hit of a turn with the better score and confidence of the two: what was read from it, it says itself."""
+    """The hit of a turn, with the score and confidence of a fact extracted from it, if better."""
     sure = [one.confidence for one in (turn, fact) if one.confidence is not None]
     turn = replace(turn, confidence=max(sure, default=None))
     if fact.score < turn.score + 10**-choosing.SCORE_DIGITS:
@@ -246,14 +246,14 @@ def _supported(turn: Hit, fact: Hit) -> Hit:
 
 
 def _raised(hit: Hit, score: float, reason: str) -> Hit:
-    """The hit with a score that is not its own; what it was raised by before stands behind the reason."""
+    """The hit with a raised score; the reason for an earlier raise is appended."""
     if hit.own is None:
         return replace(hit, score=score, own=hit.score, reranker=reason)
     return replace(hit, score=score, reranker=f"{reason}; before it {hit.score:.3f} by {hit.reranker}")
 
 
 def _descending(hits: Sequence[Hit]) -> list[Hit]:
-    """The hits in their order; one that stands before better ones has the best of their scores, and says so."""
+    """The hits in order; a hit before better ones gets the best of their scores, and says so."""
     ordered: list[Hit] = []
     for hit in reversed(hits):
         if ordered and hit.score < ordered[-1].score - 10**-choosing.SCORE_DIGITS:

@@ -1,4 +1,4 @@
-"""A checked call of ``recall``."""
+"""A validated call of ``recall``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_QUERY_CHARS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A checked call of recall; ``session`` is that of whoever asks."""
+    """A validated call of recall; ``session`` is the caller's."""
 
     query: str
     k: int
@@ -51,7 +51,7 @@ class Request:
         origins: Collection[Origin | str] = (),
         min_confidence: float | None = None,
     ) -> Self:
-        """The request, if its parts are in order; raises `InvalidInputError`."""
+        """The request; raises `InvalidInputError` if an argument is invalid."""
         query = checked_query(query)
         number = checked_count("k", k, least=1)
         if within == "session" and scope.session is None:
@@ -72,14 +72,14 @@ class Request:
         return cls(query, number, where, weights, _intent(intent), spaces, least, scope.session)
 
     def keeps(self, hit: Hit, usual: float) -> bool:
-        """Whether the hit is sure enough to answer, as asked for or as usual, or nothing tells how sure it is."""
+        """Whether the hit's confidence is high enough, by the requested or the usual threshold, or unknown."""
         return hit.confidence is None or hit.confidence >= (
             usual if self.min_confidence is None else self.min_confidence
         )
 
 
 def checked_query(query: str) -> str:
-    """The first `MAX_QUERY_CHARS` of the query; raises `InvalidInputError` if there is nothing in it."""
+    """The first `MAX_QUERY_CHARS` of the query; raises `InvalidInputError` if it is empty."""
     if not query.strip():
         raise InvalidInputError("the query is empty: ask for something")
     return query[:MAX_QUERY_CHARS]
@@ -109,7 +109,7 @@ def _origins(origins: Collection[Origin | str]) -> frozenset[Origin]:
 
 
 def _scalars(metadata: Mapping[Any, Any]) -> dict[str, Scalar]:
-    """The metadata to look for, if every engine can compare its values for equality."""
+    """The metadata to match, if every engine can compare its values for equality."""
     if not isinstance(metadata, Mapping):
         raise InvalidInputError(f"metadata must be values by name, got {shown(metadata)}")
     for key, value in metadata.items():

@@ -1,4 +1,4 @@
-"""The best candidates, scored anew by a model of the caller's; the others stay behind them, in our order."""
+"""Reranks the best candidates with the caller's model; the others follow in their original order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """Final scores of shape (n,), which of them the reranker gave, and its name; or why it gave none."""
+    """Final scores of shape (n,), which of them are the reranker's, and its name; or why it gave none."""
 
     scores: Array
     by_model: npt.NDArray[np.bool_]
@@ -30,14 +30,14 @@ class Reranked:
     failure: str = ""
 
     def by(self, row: int) -> str:
-        """What gave the score of a row, for its explanation."""
+        """The reranker's name for a row that it scored, for the explanation."""
         return self.name if self.by_model[row] or not self.name else f"its place behind what {self.name} scored"
 
 
 async def reranked(
     run: Runner, services: Services, query: str, own: Array, *, measured: Measured, homes: Sequence[Home]
 ) -> Reranked:
-    """Of the best by our score the reranker's; of all others ours times its lowest, so that they stand behind."""
+    """The reranker's scores for the best candidates; others get their own score times its lowest, to stay behind."""
     nothing = Reranked(own, np.zeros(len(own), dtype=np.bool_))
     if services.reranker is None:
         return nothing
@@ -59,7 +59,7 @@ async def reranked(
 
 
 def _said(record: Record) -> str:
-    """The words, with who said them where that is a name: questions ask for people."""
+    """The words, with the speaker if that is a name: questions ask for people."""
     if record.kind is not RecordKind.TURN or record.speaker in {"", "user", "assistant"}:
         return record.text
     return record.text if record.text.startswith(f"{record.speaker}:") else f"{record.speaker}: {record.text}"

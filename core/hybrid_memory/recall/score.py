@@ -1,4 +1,4 @@
-"""``score``: how well texts that are no memories answer a query, by the arithmetic of recall."""
+"""``score``: how well texts that are not memories answer a query, by the arithmetic of recall."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A checked call of score; ``vectors`` are unit rows, ``at`` is seconds since 1970, NaN where not known."""
+    """A validated call of score; ``vectors`` are unit rows, ``at`` is seconds since 1970, NaN if unknown."""
 
     query: str
     texts: Sequence[str]
@@ -53,7 +53,7 @@ class Request:
         k: int | None = None,
         diversity: float | None = None,
     ) -> Self:
-        """The request, if its parts are in order; raises `InvalidInputError`."""
+        """The request; raises `InvalidInputError` if an argument is invalid."""
         texts, query = [checked_text("a text", text) for text in texts], checked_query(query)
         if diversity is not None and not 0 <= diversity <= 1:
             raise InvalidInputError(f"diversity must lie in 0 to 1, got {shown(diversity)}")
@@ -119,7 +119,7 @@ async def score(run: Runner, services: Services, request: Request) -> list[Score
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Columns of shape (n,), the texts' vectors (None without meaning), and the weights as applied."""
+    """Columns of shape (n,), the texts' vectors (None without an embedder), and the weights as applied."""
 
     columns: dict[str, Array]
     scores: Array
@@ -129,7 +129,7 @@ class Measured:
 
 
 async def measured(run: Runner, services: Services, request: Request) -> Measured:
-    """The signals of each text, and its score, in the order given."""
+    """The signals and the score of each text, in the given order."""
     weights = _applied(
         request.weights or services.config.recall.weights or Weights.plain(), timed=request.at is not None
     )
@@ -150,13 +150,13 @@ async def measured(run: Runner, services: Services, request: Request) -> Measure
 
 
 def _applied(weights: Weights, *, timed: bool) -> Weights:
-    """Without what only a memory has: turns around it, importance, uses, and newer ones that say otherwise."""
+    """The weights without those that need a memory: neighbours, importance, uses, and newer contradictions."""
     recency = weights.recency if timed else 0.0
     return replace(Weights.plain(), vector=weights.vector, text=weights.text, recency=recency)
 
 
 async def _vectors(run: Runner, services: Services, request: Request) -> tuple[Floats | None, Floats | None, str]:
-    """Vectors of the query and, where they are not given, of the texts; and why there are none."""
+    """Vectors of the query and, if not given, of the texts; or why there are none."""
     asked, note = await query_vector(run, services, request.query)
     if asked is None or services.embedder is None:
         return None, None, note
@@ -168,7 +168,7 @@ async def _vectors(run: Runner, services: Services, request: Request) -> tuple[F
 
 
 async def _rows(run: Runner, services: Services, embedder: Embedder, request: Request, width: int) -> Floats:
-    """A row for each text, of NaN where it is blank."""
+    """A row for each text, NaN if it is blank."""
     given = zip(request.texts, request.vectors, strict=True)
     wanted = dict.fromkeys(text for text, vector in given if vector is None and text.strip())
     passages = services.state(RecallProjection).passages

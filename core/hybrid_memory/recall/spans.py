@@ -1,4 +1,4 @@
-"""What the span of a recall says, whoever asks."""
+"""The attributes of a recall's span."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hybrid_memory.scope import Scope
 
 
 def asks(span: Span, query: str, k: int, scope: Scope) -> None:
-    """Write what is known at the beginning."""
+    """Set the attributes known at the beginning."""
     span.attributes |= {"k": k, "tier": Tier.SEMANTIC.value, "cached": False}
     span.content |= {"query": query, "scope": scope}
 
 
 def finds(span: Span, hits: Sequence[Hit]) -> None:
-    """Write what is known at the end."""
+    """Set the attributes known at the end."""
     best = {"top_score": max(hit.score for hit in hits)} if hits else {}
     span.attributes |= {"count": len(hits), **best}
     span.content["hits"] = hits

@@ -1,1 +1,1 @@
-"""Where and when work runs: runners, the scheduler with its worker pool, caches, statistics."""
+"""Execution: runners, the scheduler with its worker pool, caches, statistics."""

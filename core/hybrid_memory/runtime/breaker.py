@@ -1,4 +1,4 @@
-"""A circuit breaker: what does not answer is not asked by everybody, again and again."""
+"""A circuit breaker: stops repeated calls to something that does not answer."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import TypeVar
 T = TypeVar("T")
 
 SLOW_SECONDS = 0.5
-"""A call that fails sooner makes nobody wait, and counts as no failure here."""
+"""A call that fails faster keeps nobody waiting, and does not count as a failure here."""
 
 
 class Admission(Enum):
-    """Whether a call is to be made.
+    """Whether to make a call.
 
     Attributes:
-        YES: as ever; NO: it would fail, as the last ones did.
-        PROBE: by this caller alone, to see whether there is an answer again.
+        YES: make it; NO: do not, it would fail like the last ones.
+        PROBE: this caller alone tries, to see whether there is an answer again.
     """
 
     YES = "yes"
@@ -28,19 +28,19 @@ class Admission(Enum):
 
 
 class Breaker:
-    """Counts the failures in a row of something slow to fail; callable from any thread.
+    """Counts consecutive slow failures; callable from any thread.
 
-    Who asks `admit` and is not refused tells how it went: `succeeded` or `failed`. A probe that never tells, as its
-    thread was interrupted, is made again by another caller after the longest pause.
+    A caller that `admit` does not refuse reports the outcome with `succeeded` or `failed`. If a probe never reports,
+    because its thread was interrupted, another caller probes again after the longest pause.
 
     Args:
-        failures: in a row, after which calls are refused.
-        pause: seconds until the first probe; each one that fails doubles them, up to ``longest``.
-        longest: seconds between two probes at most.
-        clock: seconds that never run backwards.
+        failures: the number of consecutive failures after which calls are refused.
+        pause: seconds until the first probe; doubled by each failed one, up to ``longest``.
+        longest: the most seconds between two probes.
+        clock: a monotonic clock, in seconds.
 
     Attributes:
-        failure: the last one, while calls are refused.
+        failure: the last failure, while calls are refused.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Breaker:
 
     @property
     def refusing(self) -> bool:
-        """Whether calls are refused, but for a probe now and then."""
+        """Whether calls are refused, except for an occasional probe."""
         return self._failed >= self._least
 
     def call(
@@ -75,13 +75,13 @@ class Breaker:
         refusal: Callable[[Exception | None], Exception],
         answered: Callable[[Exception], bool],
     ) -> T:
-        """What the call returns, unless calls are refused: then an error at once.
+        """The result of the call; while calls are refused, an immediate error.
 
         Args:
             run: the call; a failure counts if it took `SLOW_SECONDS`.
-            probe: tries in short time whether there would be an answer, and raises if not.
-            refusal: makes the error of the last failure.
-            answered: whether an error is an answer, which is no failure however long it took.
+            probe: quickly checks whether there would be an answer, and raises if not.
+            refusal: makes the error from the last failure.
+            answered: whether an error is an answer, which does not count as a failure however long it took.
         """
         admission = self.admit()
         if admission is Admission.NO:
@@ -105,7 +105,7 @@ class Breaker:
         return answer
 
     def admit(self) -> Admission:
-        """Whether a call is to be made now."""
+        """Whether to make a call now."""
         if self._failed < self._least:
             return Admission.YES
         with self._lock:
@@ -117,13 +117,13 @@ class Breaker:
             return Admission.PROBE
 
     def succeeded(self) -> None:
-        """There was an answer: calls are made as ever."""
+        """Record an answer: calls are made again."""
         if self._failed:
             with self._lock:
                 self._failed, self._rounds, self._probing, self.failure = 0, 0, False, None
 
     def failed(self, error: Exception) -> None:
-        """There was none."""
+        """Record a failure."""
         with self._lock:
             if self.refusing and self._clock() < self._next_probe and not self._probing:
                 return  # begun before the calls were refused: it says nothing new

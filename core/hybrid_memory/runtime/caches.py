@@ -1,4 +1,4 @@
-"""What threads share: a bounded cache, and counts that gather until they are taken."""
+"""Data structures that threads share: a bounded cache, and accumulating counts."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ H = TypeVar("H", bound=Hashable)
 
 
 class LruCache(Generic[K, V]):
-    """Keeps the entries that were used last; callable from any thread.
+    """Keeps the most recently used entries; callable from any thread.
 
     Args:
-        capacity: entries kept; 0 keeps none.
-        ttl: seconds that an entry lives from when it was put; None for ever.
-        clock: seconds that never run backwards.
+        capacity: how many entries to keep; 0 keeps none.
+        ttl: seconds that an entry lives after it was put; None for no limit.
+        clock: a monotonic clock, in seconds.
 
     Attributes:
-        hits, misses: how often `get` found an entry, and how often not or no longer.
+        hits, misses: how often `get` found a valid entry, and how often it did not.
         cleared: how often `clear` was called.
 
     Raises:
@@ -48,7 +48,7 @@ class LruCache(Generic[K, V]):
 
     @property
     def size(self) -> int:
-        """Entries held, expired ones included until they are asked for or make room."""
+        """The number of entries, including expired ones that were not dropped yet."""
         return len(self._entries)
 
     def get(self, key: K) -> V | None:
@@ -66,16 +66,17 @@ class LruCache(Generic[K, V]):
             return None
 
     def reject(self, key: K) -> None:
-        """Forget an entry that `get` found, and that turned out to be of no use; it counts as a miss."""
+        """Drop an entry that `get` found but that is unusable; it counts as a miss."""
         with self._lock:
             self.hits -= 1
             self.misses += 1
             self._entries.pop(key, None)
 
     def put(self, key: K, value: V, *, since: int | None = None) -> None:
-        """Keep the value; the entry used longest ago makes room.
+        """Store the value, dropping the least recently used entry if necessary.
 
-        Not if the cache was cleared since ``since``, a value of ``cleared`` from before the value was made.
+        Does nothing if the cache was cleared since ``since``, a value of ``cleared`` from before the value was
+        computed.
         """
         with self._lock:
             if since not in (None, self.cleared):
@@ -86,7 +87,7 @@ class LruCache(Generic[K, V]):
                 self._entries.popitem(last=False)
 
     def clear(self, which: Callable[[K, V], bool] | None = None) -> None:
-        """Forget every entry, or those for whose key and value this holds."""
+        """Drop all entries, or those whose key and value meet the condition."""
         with self._lock:
             for key in [key for key, (value, _) in self._entries.items() if which is None or which(key, value)]:
                 del self._entries[key]
@@ -108,12 +109,12 @@ class Counts(Generic[H]):
         self._lock = threading.Lock()
 
     def add(self, key: H, numbers: Iterable[int]) -> None:
-        """Count each of these once more."""
+        """Add one to each of these counts."""
         with self._lock:
             self._counts.setdefault(key, Counter()).update(numbers)
 
     def take(self, key: H) -> dict[int, int]:
-        """The counts of the key, which begins anew."""
+        """The counts of the key, which are reset."""
         with self._lock:
             return dict(self._counts.pop(key, {}))
 

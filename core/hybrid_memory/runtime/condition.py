@@ -1,4 +1,4 @@
-"""Conditions and futures that no interrupt leaves locked."""
+"""Conditions and futures that an interrupt cannot leave locked."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _log = logging.getLogger(__name__)
 
 
 class Condition(threading.Condition):
-    """A `threading.Condition` whose ``with`` takes and gives back the lock in C code.
+    """A `threading.Condition` whose ``with`` acquires and releases the lock in C code.
 
-    The methods of the original are Python code: an exception that comes from outside, such as a `KeyboardInterrupt`,
-    may stop them when the lock is taken and the block has not begun, or before it is given back.
+    The original's methods are Python code: an asynchronous exception such as a `KeyboardInterrupt` may hit after the
+    lock is acquired but before the block begins, or before it is released.
     """
 
     def __init__(self, lock: threading.RLock | None = None) -> None:
@@ -28,7 +28,7 @@ class Condition(threading.Condition):
         __exit__ = property(lambda self: self._lock.__exit__)
 
     def wait(self, timeout: float | None = None) -> Any:
-        """Whether it was notified; raises what interrupts the wait, and holds the lock then as before."""
+        """Whether it was notified; if interrupted, raises the exception with the lock still held."""
         try:
             return super().wait(timeout)
         finally:
@@ -37,14 +37,14 @@ class Condition(threading.Condition):
 
 
 class Promise(Future[T]):
-    """A future that no interrupt of who waits for it leaves locked, so that it can be fulfilled all the same."""
+    """A future that stays usable if a thread waiting for it is interrupted."""
 
     def __init__(self) -> None:
         super().__init__()
         self._condition = Condition()
 
     def announce(self) -> None:
-        """Tell again that it is done, where an interrupt came between."""
+        """Notify the waiters again, if an interrupt came in between."""
         with self._condition:
             self._condition.notify_all()
         self._invoke_callbacks()

@@ -1,4 +1,4 @@
-"""One coroutine per verb, driven two ways: here and now, or on an event loop with worker threads.
+"""One coroutine per verb, run in two ways: inline, or on an event loop with worker threads.
 
 A flow does its input and output only through ``await run.call(port.verb, ...)`` and ``await run.gather(...)``.
 """
@@ -28,12 +28,12 @@ class Runner(Protocol):
         ...
 
     async def gather(self, *jobs: Callable[[], Awaitable[T]]) -> list[T]:
-        """The results of independent parts of a flow, in order; the first error ends them all."""
+        """The results of independent parts of a flow, in order; the first error cancels the rest."""
         ...
 
 
 class InlineRunner:
-    """Calls here and now; the flow never suspends."""
+    """Makes calls inline; the flow never suspends."""
 
     async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return function(*args, **kwargs)
@@ -43,10 +43,10 @@ class InlineRunner:
 
 
 class LoopRunner:
-    """Awaits a port's async twin where it has one, else runs the method on the executor.
+    """Awaits a port's async twin if it has one, otherwise runs the method on the executor.
 
     Args:
-        executor: bounded; the caller's context variables go along with each call.
+        executor: bounded; each call gets a copy of the caller's context variables.
     """
 
     def __init__(self, executor: Executor) -> None:
@@ -65,9 +65,9 @@ class LoopRunner:
         return await job
 
     async def gather(self, *jobs: Callable[[], Awaitable[T]]) -> list[T]:
-        """The results, side by side.
+        """The results, computed concurrently.
 
-        Not a TaskGroup: that would raise an ExceptionGroup where the inline runner raises the error itself.
+        Not a TaskGroup: that would raise an ExceptionGroup, while the inline runner raises the error itself.
         """
         tasks = [asyncio.ensure_future(job()) for job in jobs]
         try:
@@ -92,7 +92,7 @@ def drive(flow: Coroutine[Any, Any, T]) -> T:
 
 
 INLINE = InlineRunner()
-"""The runner of every blocking face."""
+"""The runner of all blocking methods."""
 
 
 def two_faces(
@@ -101,12 +101,12 @@ def two_faces(
     *,
     like: Callable[..., Any] | None = None,
 ) -> tuple[Callable[Concatenate[S, P], T], Callable[Concatenate[S, P], Coroutine[Any, Any, T]]]:
-    """The blocking method and its async twin: of ``_get(self, run, ...)`` the methods ``get`` and ``aget``.
+    """The blocking method and its async twin: from ``_get(self, run, ...)``, the methods ``get`` and ``aget``.
 
     Args:
         flow: a method whose second argument is the runner.
-        runner: of the twin, given the object.
-        like: whose name, docstring and arguments the faces have; those of the flow by default.
+        runner: makes the twin's runner, given the object.
+        like: the function whose name, docstring and arguments to use; by default the flow.
     """
     shown = like or flow
 
@@ -123,7 +123,7 @@ def two_faces(
 
 
 def _dress(face: Callable[..., Any], flow: Callable[..., Any], name: str, doc: str | None) -> None:
-    """Give a face its name, and the arguments of the flow but for the runner."""
+    """Set a method's name, and the flow's signature without the runner."""
     declared = inspect.signature(flow)
     this, runner, *others = declared.parameters.values()
     parameters = [this.replace(kind=this.POSITIONAL_OR_KEYWORD), *others]
@@ -135,7 +135,7 @@ def _dress(face: Callable[..., Any], flow: Callable[..., Any], name: str, doc: s
 
 
 def _twin(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]] | None:
-    """The method ``aNAME`` beside the bound method ``NAME``."""
+    """The method ``aNAME`` of the same object as the bound method ``NAME``."""
     owner = getattr(function, "__self__", None)
     twin = getattr(owner, f"a{function.__name__}", None) if owner is not None else None
     return twin if asyncio.iscoroutinefunction(twin) else None

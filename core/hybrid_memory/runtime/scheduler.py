@@ -1,4 +1,4 @@
-"""Scheduled work: by priority, deadline and scope, within limits, on threads of its own."""
+"""Scheduled work: by priority, deadline and scope, within limits, on its own threads."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ PER_KIND = 10
 
 
 class Scheduler:
-    """Does tasks on threads of its own, which start with the first task and do not keep the process alive.
+    """Runs tasks on its own threads, which start with the first task and do not keep the process alive.
 
-    A task with a higher priority comes first; among equals the earlier deadline, then scopes in turn, then the order of
-    arrival. Interactive tasks, of priority 8 and more, have one worker that no other task takes, and room of their own.
+    Higher priorities run first; among equals the earlier deadline, then scopes take turns, then arrival order decides.
+    Interactive tasks, of priority 8 and above, have a reserved worker and their own queue capacity.
 
     Args:
         concurrency: how many tasks of a kind run at once.
-        workers: how many tasks run at once; by default 4 and one a core, at most 32.
+        workers: how many tasks run at once; by default 4 plus one per core, at most 32.
         capacity: how many tasks may be queued, interactive and others each; then `schedule` waits.
         statistics: counts what is done.
-        clock: seconds that never run backwards.
+        clock: a monotonic clock, in seconds.
     """
 
     def __init__(
@@ -67,16 +67,16 @@ class Scheduler:
         self._closed = False
 
     def schedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:
-        """The future of the task, once there is room for it in the queue; it may be awaited too.
+        """The future of the task, once it fits into the queue; it may also be awaited.
 
-        On a thread of this scheduler it never waits, since room might then never come.
+        On a thread of this scheduler it never waits, to avoid a deadlock.
 
         Args:
-            task: what to do; the caller's context variables go along.
-            timeout: seconds to wait for room, 0 for not at all, None for as long as it takes.
+            task: the task; it gets a copy of the caller's context variables.
+            timeout: seconds to wait for space in the queue; 0 does not wait, None waits without limit.
 
         Raises:
-            QueueFullError: there was no room in time.
+            QueueFullError: the queue stayed full.
             MemoryClosedError: after `close`.
         """
         job, entered = self._submit(task)
@@ -91,7 +91,7 @@ class Scheduler:
         return job
 
     async def aschedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:  # noqa: ASYNC109 - the twin's
-        """Like `schedule`, without blocking the loop while there is no room."""
+        """Like `schedule`, without blocking the loop while the queue is full."""
         job, entered = self._submit(task)
         if entered is not None:
             try:
@@ -105,21 +105,22 @@ class Scheduler:
         return job
 
     def every(self, interval: timedelta, task: Task[Any]) -> Periodic:
-        """A handle with ``cancel()`` of a task that runs again and again, each time so long after it last ended.
+        """A handle with ``cancel()`` for a task that repeats, this long after each end.
 
-        The first run is one interval from now. Each interval is up to a tenth shorter or longer. A failure is logged.
+        The first run is one interval from now. Each interval is shortened or lengthened by up to a tenth. Failures are
+        logged.
         """
         return Periodic(task, positive_seconds("interval", interval), self._timer, self._start)
 
     def debounced(self, key: Hashable, delay: timedelta, task: Task[Any]) -> None:
-        """Have the task done once nobody has asked for this key for so long; of several tasks the last counts.
+        """Run the task after a pause in requests for this key; the last requested task counts.
 
-        Two tasks of one key never run at once. A failure is logged. After `close` nothing happens.
+        Two tasks of one key never run at the same time. Failures are logged. After `close` nothing happens.
         """
         self._debounced.ask(key, max(0.0, delay.total_seconds()), task)
 
     def close(self, *, wait: bool = True, until: float | None = None) -> bool:
-        """Cancel what is queued, and wait for what runs; False if something still runs at this time of the clock."""
+        """Cancel queued tasks and wait for running ones; False if some still run at this time of the clock."""
         with self._lock:
             self._closed = True
             jobs = [*self._queue.jobs(), *self._admission.close(MemoryClosedError())]
@@ -131,7 +132,7 @@ class Scheduler:
         return not wait or (self._timer.join(until) and self._pool.join(until))
 
     def _submit(self, task: Task[T], *, forced: bool = False) -> tuple[Job[T], Promise[None] | None]:
-        """The job, and where it has no room yet, the future that is done when it has."""
+        """The job and, if the queue is full, the future that is done when it gets in."""
         job = Job(task, self._clock(), self._cancelled)
         with self._lock:
             if self._closed:
@@ -160,7 +161,7 @@ class Scheduler:
             )
 
     def _withdrawn(self, job: AnyJob) -> bool:
-        """Whether the job was queued, or waited for room; whoever withdraws it ends it."""
+        """Whether the job was queued or waiting for space; the caller that withdraws it ends it."""
         with self._lock:
             if not self._queue.remove(job):
                 return self._admission.withdraw(job)
@@ -168,7 +169,7 @@ class Scheduler:
             return True
 
     def _left(self, job: AnyJob) -> None:
-        """The job is no longer queued: the next one that waits for room is. The lock is held."""
+        """Let in the next waiting job, as one left the queue. The lock is held."""
         if not self._closed and self._admission.let_in(job.task.interactive):
             self._pool.wake()
 
@@ -224,7 +225,7 @@ class Scheduler:
             job.set_result(result)
 
     def _failed(self, job: AnyJob, error: BaseException) -> None:
-        """An exception from outside hit the worker that took the job, or was about to."""
+        """Handle an asynchronous exception in the worker that took the job, or was about to."""
         with self._lock:
             if job in self._queue:
                 return

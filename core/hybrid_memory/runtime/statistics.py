@@ -1,4 +1,4 @@
-"""Counts what is done, and how long it takes."""
+"""Counts operations and how long they take."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from hybrid_memory.runtime.caches import LruCache
 ALPHA = 0.1
 """Weight of the newest value in the moving averages."""
 RECENT = 1024
-"""Run times that the quantiles are taken over."""
+"""How many run times the quantiles cover."""
 
 
 class Statistics:
-    """Collects the figures; each method may be called from any thread and takes a few microseconds."""
+    """Collects figures; each method may be called from any thread and takes a few microseconds."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -30,12 +30,12 @@ class Statistics:
         self._model_calls = self._tokens = self._batches = self._batched = 0
 
     def queued(self, kind: str) -> None:
-        """A task was scheduled."""
+        """Count a scheduled task."""
         with self._lock:
             self._of(kind).queued += 1
 
     def started(self, kind: str, waited: float) -> None:
-        """A queued task began after so many seconds."""
+        """Count a queued task that started after this many seconds."""
         with self._lock:
             counts = self._of(kind)
             counts.queued -= 1
@@ -43,7 +43,7 @@ class Statistics:
             counts.waiting = _averaged(counts.waiting, waited)
 
     def ended(self, kind: str, seconds: float, *, failed: bool = False, late: bool = False) -> None:
-        """A task that had begun ended after so many seconds; late is after its deadline."""
+        """Count a started task that ended after this many seconds; late means after its deadline."""
         with self._lock:
             counts = self._of(kind)
             counts.running -= 1
@@ -51,13 +51,13 @@ class Statistics:
             counts.ran(seconds, failed=failed)
 
     def ran(self, kind: str, seconds: float, *, failed: bool = False) -> None:
-        """Work that was not scheduled took so many seconds."""
+        """Count unscheduled work that took this many seconds."""
         with self._lock:
             self._of(kind).ran(seconds, failed=failed)
 
     @contextmanager
     def timed(self, kind: str) -> Iterator[None]:
-        """Time what is done inside the block, as work that was not scheduled."""
+        """Time the block as unscheduled work."""
         began = time.perf_counter()
         try:
             yield
@@ -67,14 +67,14 @@ class Statistics:
         self.ran(kind, time.perf_counter() - began)
 
     def cancelled(self, kind: str) -> None:
-        """A queued task was cancelled."""
+        """Count a queued task that was cancelled."""
         with self._lock:
             counts = self._of(kind)
             counts.queued -= 1
             counts.cancelled += 1
 
     def expired(self, kind: str) -> None:
-        """A queued task did not begin before its deadline."""
+        """Count a queued task that did not start before its deadline."""
         with self._lock:
             counts = self._of(kind)
             counts.queued -= 1
@@ -82,24 +82,24 @@ class Statistics:
             counts.missed += 1
 
     def model_call(self, tokens: int = 0) -> None:
-        """A language model was asked; tokens in and out together."""
+        """Count a call of a language model; tokens in and out together."""
         with self._lock:
             self._model_calls += 1
             self._tokens += tokens
 
     def batch(self, texts: int) -> None:
-        """The embedder was given so many texts at once."""
+        """Count a batch of this many texts for the embedder."""
         with self._lock:
             self._batches += 1
             self._batched += texts
 
     def watch(self, name: str, cache: LruCache[Any, Any]) -> None:
-        """Show the figures of this cache."""
+        """Include the figures of this cache."""
         with self._lock:
             self._caches[name] = cache
 
     def snapshot(self) -> WorkStats:
-        """The figures as they are now."""
+        """The current figures."""
         with self._lock:
             recent = {kind: list(counts.recent) for kind, counts in self._kinds.items()}
             fields = {kind: counts.stats() for kind, counts in self._kinds.items()}
@@ -141,7 +141,7 @@ def _averaged(average: float | None, value: float) -> float:
 
 
 def _quantiles(values: Sequence[float]) -> dict[str, Any]:
-    """p50, p95 and p99 of sorted values: each the smallest value that so many percent do not exceed."""
+    """p50, p95 and p99 of sorted values: the smallest value that this percentage does not exceed."""
     return {f"p{percent}": values[(len(values) * percent - 1) // 100] for percent in (50, 95, 99) if values}
 
 

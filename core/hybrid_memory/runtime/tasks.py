@@ -1,4 +1,4 @@
-"""Work as it is scheduled: tasks, the futures of their results, and the order in which they begin."""
+"""Scheduled work: tasks, the futures of their results, and the order in which they start."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ T = TypeVar("T")
 
 LOWEST, HIGHEST = 1, 10
 INTERACTIVE = 8
-"""From this priority on somebody is waiting for the answer."""
+"""From this priority on, a caller is waiting for the answer."""
 
 PATIENT = 5
-"""The priority of what somebody waits for until all of it is done, however long that takes."""
+"""The priority of work whose caller waits until all of it is done, however long it takes."""
 
 ENGINE_SECONDS = 2.5
-"""How long a server is waited for where somebody waits; see `hurried`."""
+"""How long to wait for a server while a caller is waiting; see `hurried`."""
 
 _priority: contextvars.ContextVar[int | None] = contextvars.ContextVar("priority", default=None)
 
@@ -64,7 +64,7 @@ class Task(Generic[T]):
 
     @property
     def interactive(self) -> bool:
-        """Whether somebody is waiting for the answer."""
+        """Whether a caller is waiting for the answer."""
         return self.priority >= INTERACTIVE
 
 
@@ -79,9 +79,9 @@ def _check(label: str, value: object, fits: bool, wanted: str) -> None:
 
 @contextmanager
 def at_priority(priority: int) -> Iterator[None]:
-    """Whatever is asked of a `BatchingEmbedder` inside the block has this priority, 1 to 10.
+    """Inside the block, requests to a `BatchingEmbedder` have this priority, 1 to 10.
 
-    A task of the scheduler runs at its own priority without this.
+    A scheduled task has its own priority without this.
     """
     token = _priority.set(whole("priority", priority, LOWEST, HIGHEST))
     try:
@@ -91,13 +91,13 @@ def at_priority(priority: int) -> Iterator[None]:
 
 
 def current_priority(default: int) -> int:
-    """The priority of the work that is being done here, where one was set."""
+    """The priority of the current work, if one was set."""
     priority = _priority.get()
     return default if priority is None else priority
 
 
 def hurried() -> bool:
-    """Whether somebody waits for an answer here who can do without a part of it, as `recall` can."""
+    """Whether a caller is waiting who can do without a part of the answer, as `recall` can."""
     return current_priority(PATIENT) >= INTERACTIVE
 
 
@@ -143,7 +143,7 @@ AnyJob: TypeAlias = Job[Any]
 
 
 class Planned:
-    """An action that waits for its time."""
+    """An action scheduled for a time."""
 
     __slots__ = ("action",)
 
@@ -152,23 +152,23 @@ class Planned:
 
 
 SWEPT = 64
-"""Entries that are out of date are swept out when there are so many more of them than of queued jobs."""
+"""Outdated entries are removed when there are this many more of them than of queued jobs."""
 
 Entry = tuple[int, float, int, int, AnyJob]
-"""A queued job in the order of beginning: priority (negative), deadline, round, arrival."""
+"""A queued job in starting order: priority (negative), deadline, round, arrival."""
 
 Allowed = Callable[[str, bool], bool]
-"""Whether one more job of a kind, interactive or not, may begin."""
+"""Whether one more job of a kind, interactive or not, may start."""
 
 Claim = Callable[[AnyJob], None]
-"""Told which job is about to leave the queue."""
+"""Called with the job that is about to leave the queue."""
 
 
 class PriorityQueue:
-    """Jobs in the order in which they are to begin. Its owner locks it.
+    """Jobs in the order in which to start them. Its owner locks it.
 
-    Higher priority first; then the earlier deadline, jobs without one last; then by rounds, in each of which every
-    scope has one job; then by arrival.
+    Higher priority first; then the earlier deadline, jobs without one last; then in rounds with one job per scope; then
+    by arrival.
     """
 
     def __init__(self) -> None:
@@ -187,7 +187,7 @@ class PriorityQueue:
         return job in self._queued
 
     def put(self, job: AnyJob) -> None:
-        """Queue the job."""
+        """Add the job to the queue."""
         task = job.task
         turn = task.priority, task.scope
         # The round after the last job of this scope, but not one that is over.
@@ -201,7 +201,7 @@ class PriorityQueue:
             self._rounds = {turn: last for turn, last in self._rounds.items() if turn in queued}
 
     def take(self, allowed: Allowed, claim: Claim = lambda _: None) -> AnyJob | None:
-        """The job that is next among those that may begin; it is no longer queued."""
+        """The next job among those that may start; removes it from the queue."""
         heap = self._first(allowed)
         if heap is None:
             return None
@@ -213,11 +213,11 @@ class PriorityQueue:
         return job
 
     def any(self, allowed: Allowed) -> bool:
-        """Whether `take` would return one."""
+        """Whether `take` would return a job."""
         return self._first(allowed) is not None
 
     def remove(self, job: AnyJob) -> bool:
-        """Whether it was queued; now it is not."""
+        """Remove the job; returns whether it was queued."""
         if job not in self._queued:
             return False
         self._out(job)
@@ -230,11 +230,11 @@ class PriorityQueue:
         return True
 
     def count(self, interactive: bool) -> int:
-        """How many of this sort are queued."""
+        """How many jobs of this sort are queued."""
         return len(self._of[interactive])
 
     def jobs(self) -> list[AnyJob]:
-        """All that are queued."""
+        """All queued jobs."""
         return list(self._queued)
 
     def _out(self, job: AnyJob) -> None:
@@ -255,13 +255,13 @@ class PriorityQueue:
 
 
 class AdmissionQueue:
-    """Lets so many jobs into the priority queue, and further ones in the order in which they came.
+    """Admits a limited number of jobs to the priority queue, and the others in order of arrival as space becomes free.
 
-    Interactive jobs have room of their own, so that the others cannot keep them out. Its owner locks it.
+    Interactive jobs have their own capacity, so that others cannot keep them out. Its owner locks it.
 
     Args:
-        capacity: jobs of each sort.
-        queue: that they are let into.
+        capacity: how many jobs of each sort to admit.
+        queue: the priority queue.
     """
 
     def __init__(self, capacity: int, queue: PriorityQueue) -> None:
@@ -270,11 +270,11 @@ class AdmissionQueue:
         self._waiting: dict[bool, dict[AnyJob, Promise[None]]] = {True: {}, False: {}}
 
     def admit(self, job: AnyJob, *, forced: bool) -> Promise[None] | None:
-        """None where the job is let in, else the future that is done when it is.
+        """None if the job was admitted, otherwise a future that is done when it is.
 
         Args:
-            job: what is to be queued.
-            forced: it is let in beyond the capacity.
+            job: the job to queue.
+            forced: whether to admit it beyond the capacity.
         """
         sort = job.task.interactive
         if forced or self._queue.count(sort) < self._capacity:
@@ -283,7 +283,7 @@ class AdmissionQueue:
         return entered
 
     def let_in(self, sort: bool) -> bool:
-        """Whether jobs of this sort were let in, since others have left the priority queue."""
+        """Admit waiting jobs of this sort if there is space; returns whether any were."""
         waiting, came = self._waiting[sort], False
         while waiting and self._queue.count(sort) < self._capacity:
             job = next(iter(waiting))
@@ -294,14 +294,14 @@ class AdmissionQueue:
         return came
 
     def withdraw(self, job: AnyJob) -> bool:
-        """Whether it was waiting; now it is not."""
+        """Remove a waiting job; returns whether it was waiting."""
         entered = self._waiting[job.task.interactive].pop(job, None)
         if entered is not None:
             _end(entered)
         return entered is not None
 
     def close(self, error: Exception) -> list[AnyJob]:
-        """Those that wait, whose futures get this error."""
+        """Fail all waiting jobs with this error, and return them."""
         waiting = [entry for jobs in self._waiting.values() for entry in jobs.items()]
         for _, entered in waiting:
             _end(entered, error)
@@ -309,7 +309,7 @@ class AdmissionQueue:
 
 
 def _end(entered: Promise[None], error: Exception | None = None) -> None:
-    """End the wait of a caller, unless it has given up or was ended before."""
+    """End a caller's wait, unless it has given up or was ended before."""
     if entered.done() or not entered.set_running_or_notify_cancel():
         return
     if error is None:

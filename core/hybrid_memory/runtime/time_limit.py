@@ -1,4 +1,4 @@
-"""Calls of what is not ours, waited for only so long."""
+"""Time limits for calls of foreign code."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_HANGING = 4
-"""Calls beyond their time limit that may be left behind; until one of them ends, nothing is called any more."""
+"""The most abandoned calls beyond their time limit; until one of them ends, no further call is made."""
 
 PROBE_SECONDS = 1.0
-"""How long the caller waits whose call finds out whether there is an answer again."""
+"""How long the caller waits whose call probes whether there is an answer again."""
 
 
 class NoResultError(Exception):
-    """A call failed, with what it raised as the cause; or took too long, without one. Says so in words."""
+    """A call failed, with the exception as its cause, or took too long, without one; the message says which."""
 
 
 class TimeLimit:
-    """Calls that are waited for only so long; the caller's context variables go along.
+    """Calls functions with a time limit; they get a copy of the caller's context variables.
 
     Args:
-        name: of what is called, for errors.
-        timeout: of each call; positive.
-        patience: of calls for which nobody waits, such as those of background work; by default the same.
-        breaker: opened by calls that take too long, and closed by any that comes back, even late; without one every
-            call is made.
-        usual: the priority of calls where none was set with `at_priority`.
+        name: the name in error messages.
+        timeout: the limit of each call, in seconds; positive.
+        patience: the limit if nobody is waiting, as in background work; by default the same.
+        breaker: opened by calls that take too long, and closed by any that returns, even late; without one, every call
+            is made.
+        usual: the priority of calls if none was set with `at_priority`.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class TimeLimit:
 
     @property
     def seconds(self) -> float:
-        """How long a call would be waited for here and now."""
+        """The limit that would apply here and now."""
         hurried = current_priority(self._usual) >= INTERACTIVE
         return min((self._timeout if hurried else self._patience).total_seconds(), threading.TIMEOUT_MAX)
 
@@ -65,7 +65,8 @@ class TimeLimit:
         """The result of the function.
 
         Raises:
-            NoResultError: it failed, took too long, or could not be called, or the last calls took too long.
+            NoResultError: it failed, took too long, could not be called, or was not called because the last calls took
+                too long.
         """
         seconds = self._admitted()
         outcome: queue.SimpleQueue[tuple[T, None] | tuple[None, BaseException]] = queue.SimpleQueue()
@@ -95,7 +96,7 @@ class TimeLimit:
         return value  # type: ignore[return-value]
 
     def _admitted(self) -> float:
-        """How many seconds the call is to be waited for; raises if it is not to be made."""
+        """The limit of the call, in seconds; raises if it should not be made."""
         with self._lock:
             self._left = [thread for thread in self._left if thread.is_alive()]
             if len(self._left) >= MAX_HANGING:
@@ -106,7 +107,7 @@ class TimeLimit:
         return min(self.seconds, PROBE_SECONDS) if admission is Admission.PROBE else self.seconds
 
     def _left_behind(self, thread: threading.Thread, seconds: float) -> NoResultError:
-        """What is raised for a call that is no longer waited for."""
+        """The error for a call that exceeded its limit."""
         with self._lock:
             self._left.append(thread)
         error = NoResultError(f"{self._name} took longer than {seconds:g} s")
@@ -116,7 +117,7 @@ class TimeLimit:
 
 
 def described(problem: BaseException) -> str:
-    """The error as Python shows it, or its kind where it cannot be shown."""
+    """The error as Python shows it, or its type if that fails."""
     try:
         return repr(problem)
     except Exception:  # noqa: BLE001 - whatever a foreign error does

@@ -1,4 +1,4 @@
-"""Actions at their time, and tasks that are scheduled by themselves: at intervals, and after a pause."""
+"""Timed actions, and tasks that schedule themselves: at intervals, and after a pause."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from hybrid_memory.runtime.condition import Condition
 from hybrid_memory.runtime.tasks import AnyJob, Planned, Task
 
 SWEPT = 64
-"""Cancelled entries are swept out when there are more than this, and more than half of all."""
+"""Cancelled entries are removed when there are more than this, and more than half of all."""
 LONGEST_WAIT = 3600.0
-"""Seconds after which the thread looks again: no lock waits for as long as a timedelta can be."""
+"""Seconds after which the thread checks again, as locks cannot wait as long as a timedelta."""
 
 
 JITTER = 0.1
-"""Share of the interval by which a run may come earlier or later, so that many processes do not run at once."""
+"""The share of the interval by which a run may be earlier or later, so that many processes do not run at once."""
 
 _log = logging.getLogger(__name__)
 
@@ -34,10 +34,10 @@ Start = Callable[[Task[Any]], AnyJob | None]
 
 
 class Timer:
-    """Calls actions at their time, on one thread, which starts with the first; they must be quick and never raise.
+    """Calls actions at given times, on one thread that starts with the first; they must be quick and never raise.
 
     Args:
-        clock: seconds that never run backwards.
+        clock: a monotonic clock, in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -50,7 +50,7 @@ class Timer:
         self._closed = False
 
     def later(self, seconds: float, action: Callable[[], object]) -> Planned | None:
-        """The entry, by which `cancel` takes it off; None after `close`, which calls nothing any more."""
+        """The entry to pass to `cancel`; None after `close`, when nothing is called any more."""
         with self._changed:
             if self._closed:
                 return None
@@ -63,7 +63,7 @@ class Timer:
             return planned
 
     def cancel(self, planned: Planned | None) -> None:
-        """The action is not called, unless it was already."""
+        """Cancel the action, unless it was already called."""
         with self._changed:
             if planned is None or planned.action is None:
                 return
@@ -75,14 +75,14 @@ class Timer:
                 self._cancelled = 0
 
     def close(self) -> None:
-        """Cancel every action."""
+        """Cancel all actions."""
         with self._changed:
             self._closed = True
             self._heap.clear()
             self._changed.notify_all()
 
     def join(self, until: float | None = None) -> bool:
-        """Wait until the action that is being called has ended; whether it has by then."""
+        """Wait for the running action to end; returns whether it did."""
         return self._thread is None or joined(self._thread, until)
 
     def _run(self) -> None:
@@ -91,12 +91,12 @@ class Timer:
                 while (action := self._next()) is not None:
                     action()
             except BaseException:  # noqa: BLE001 - from outside
-                _log.exception("the timer was interrupted; it goes on")
+                _log.exception("the timer was interrupted; it continues")
             else:
                 return
 
     def _next(self) -> Callable[[], object] | None:
-        """The action that is due, when one is; None after `close`."""
+        """The next action, once it is due; None after `close`."""
         with self._changed:
             while not self._closed:
                 now = self._clock()
@@ -112,7 +112,7 @@ class Timer:
 
 
 def joined(thread: threading.Thread, until: float | None) -> bool:
-    """Wait for a thread, but for one's own, up to a moment of `time.monotonic`; whether it has ended by then."""
+    """Wait for a thread until a time of `time.monotonic`, unless it is the caller's; returns whether it ended."""
     if thread is threading.current_thread():
         return True
     thread.join(None if until is None else max(0.0, until - time.monotonic()))
@@ -120,7 +120,7 @@ def joined(thread: threading.Thread, until: float | None) -> bool:
 
 
 class Periodic:
-    """A task that is run again and again; a failure is logged, and the next run comes all the same."""
+    """A repeating task; failures are logged and do not stop it."""
 
     def __init__(self, task: Task[Any], interval: float, timer: Timer, start: Start) -> None:
         self._task = task
@@ -134,7 +134,7 @@ class Periodic:
         self._plan()
 
     def cancel(self) -> None:
-        """No further run begins; one that has begun goes on."""
+        """Start no further run; a running one continues."""
         self._cancelled = True
         self._timer.cancel(self._planned)
         if (job := self._job) is not None:
@@ -163,10 +163,10 @@ class Periodic:
 
 
 class _Key:
-    """What is to be done for one key.
+    """The pending work of one key.
 
     Attributes:
-        active: a job of it is queued or runs; again: it was due once more since that job began.
+        active: whether a job is queued or running; again: whether it became due again since that job started.
     """
 
     def __init__(self, task: Task[Any]) -> None:
@@ -178,7 +178,7 @@ class _Key:
 
 
 class Debounced:
-    """Tasks that wait until nobody has asked for their key for a while; two of one key never run at once."""
+    """Tasks that wait for a pause in requests for their key; two of one key never run at the same time."""
 
     def __init__(self, timer: Timer, start: Start) -> None:
         self._timer = timer
@@ -187,7 +187,7 @@ class Debounced:
         self._lock = threading.Lock()
 
     def ask(self, name: Hashable, delay: float, task: Task[Any]) -> None:
-        """Have the task done after the next pause; of several for one key the last counts."""
+        """Request the task after the next pause; of several for one key, the last counts."""
         with self._lock:
             key = self._keys.setdefault(name, _Key(task))
             key.task, key.context = task, contextvars.copy_context()
@@ -231,8 +231,8 @@ class Debounced:
 
 
 def _log_failure(job: AnyJob) -> None:
-    """Nobody holds the future of such a job: log its failure, unless the memory was closed meanwhile."""
+    """Log the failure of a job whose future nobody holds, unless the memory was closed in the meantime."""
     error = None if job.cancelled() else job.exception()
     if error is not None and not isinstance(error, MemoryClosedError):
         unforeseen = None if isinstance(error, HybridMemoryError) else error
-        _log.warning("%s failed: %s; it will be tried again the next time", job.task.kind, error, exc_info=unforeseen)
+        _log.warning("%s failed: %s; it will be retried next time", job.task.kind, error, exc_info=unforeseen)

@@ -1,6 +1,6 @@
-"""Spans of what a memory does, for whoever listens; while nobody does, an operation costs one question more.
+"""Spans of a memory's operations for registered tracers; without any, an operation costs one extra check.
 
-``@traced`` stands on a flow, ``@traced_step`` on a plain function inside of one.
+``@traced`` decorates a flow, ``@traced_step`` a plain function called inside one.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Span:
 
     Attributes:
         name: recall, remember, forget, assemble, compact, learn, index, embed, offload or digest.
-        attributes: numbers and names of settings, some of which are known only at the end; nothing private.
-        content: what may be private, such as ``query``, ``hits``, ``messages`` and ``scope``.
-        shown: whether the settings of the memory let traces show the content.
-        root: whether it belongs to nothing that is going on, as what is done in the background.
+        attributes: numbers and names of settings, some known only at the end; nothing private.
+        content: possibly private data, such as ``query``, ``hits``, ``messages`` and ``scope``.
+        shown: whether the memory's settings allow traces to include the content.
+        root: whether it has no parent, as in background work.
     """
 
     name: str
@@ -44,10 +44,10 @@ class Span:
 
 
 Tracer: TypeAlias = Callable[[Span], AbstractContextManager[Any] | AbstractAsyncContextManager[Any]]
-"""Gives what is entered when the operation begins and left when it ends; what is only async hears of no steps."""
+"""Returns a context manager that is entered when an operation begins; one that is only async gets no steps."""
 
 Given: TypeAlias = Mapping[str, Any]
-"""The arguments of an operation by their names."""
+"""The arguments of an operation by name."""
 
 BACKGROUND = "background"
 
@@ -57,7 +57,7 @@ _current: ContextVar[Span | None] = ContextVar("hybrid_memory_span", default=Non
 
 @contextmanager
 def listening(tracer: Tracer) -> Iterator[None]:
-    """Within it, the tracer hears of all memories that are called."""
+    """Inside the block, the tracer receives the spans of all memories."""
     token = _listening.set((*_listening.get(), tracer))
     try:
         yield
@@ -66,7 +66,7 @@ def listening(tracer: Tracer) -> Iterator[None]:
 
 
 def in_background(work: Callable[[], T]) -> T:
-    """Do what was left for later; whoever listened when it was left no longer does, and its spans are roots."""
+    """Run deferred work without the tracers of the caller that deferred it; its spans are roots."""
     tokens = _listening.set(()), _current.set(Span(BACKGROUND))
     try:
         return work()
@@ -76,7 +76,7 @@ def in_background(work: Callable[[], T]) -> T:
 
 
 def note(**attributes: Any) -> None:
-    """Add to the span that is open, if there is one."""
+    """Add attributes to the current span, if there is one."""
     span = _current.get()
     if span is not None:
         span.attributes.update(attributes)
@@ -87,12 +87,12 @@ def traced(
     before: Callable[[Span, Given], None] | None = None,
     after: Callable[[Span, Any], None] | None = None,
 ) -> Callable[[Callable[P, Coroutine[Any, Any, T]]], Callable[P, Coroutine[Any, Any, T]]]:
-    """Make a span of a flow, which has ``services`` among its arguments; within one of the same name it is part of it.
+    """Trace a flow with ``services`` among its arguments; a call inside a span of the same name belongs to that.
 
     Args:
-        name: of the operation.
-        before: writes into the span what the arguments say.
-        after: writes into it what the result says.
+        name: the name of the operation.
+        before: sets attributes from the arguments.
+        after: sets attributes from the result.
     """
 
     def decorated(flow: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
@@ -126,7 +126,7 @@ def traced(
 
 
 def traced_step(name: str, before: Callable[[Span, Given], None]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Make a span of a plain function where it is called within a flow that has one; see `traced`."""
+    """Trace a plain function called inside a traced flow; see `traced`."""
 
     def decorated(function: Callable[P, T]) -> Callable[P, T]:
         signature = inspect.signature(function)

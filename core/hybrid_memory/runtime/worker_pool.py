@@ -1,4 +1,4 @@
-"""Threads that do jobs."""
+"""A pool of worker threads."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class _Worker:
     """One thread of a pool.
 
     Attributes:
-        woken: what it waits for while it is idle.
-        job: what it does; set before the job leaves the queue, so that no interrupt loses it.
+        woken: what it waits for while idle.
+        job: its current job; set before the job leaves the queue, so that an interrupt cannot lose it.
     """
 
     def __init__(self, name: str, work: Callable[[_Worker], None]) -> None:
@@ -28,18 +28,18 @@ class _Worker:
 
 
 class WorkerPool:
-    """Threads that start as they are needed and do not keep the process alive.
+    """Threads that start on demand and do not keep the process alive.
 
-    An exception that is thrown into one of them from outside ends the job that it does, not the thread.
+    An asynchronous exception thrown into a thread ends its job, not the thread.
 
     Args:
-        workers: how many jobs run at once; where it is more than one, one of them runs interactive jobs only.
-        limit: how many of one kind.
-        lock: held by whoever calls `wake`, and while ``take`` and ``more`` are called.
-        take: gives the next job among those that are allowed, and tells it to the claim before it leaves the queue.
-        more: whether there is another.
-        run: does a job; never raises.
-        failed: ends a job, or queues it again, whose worker an exception from outside hit.
+        workers: how many jobs run at once; if more than one, one of them is reserved for interactive jobs.
+        limit: how many jobs of one kind run at once.
+        lock: held by callers of `wake`, and while ``take`` and ``more`` are called.
+        take: returns the next allowed job, and claims it before it leaves the queue.
+        more: whether there is another job.
+        run: runs a job; never raises.
+        failed: ends or requeues a job whose worker was hit by an asynchronous exception.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class WorkerPool:
         return any(worker.thread is thread for worker in self._workers)
 
     def wake(self) -> None:
-        """Have one more thread look for work."""
+        """Let one more thread look for work."""
         for worker in self._idle:
             if worker.woken.empty():
                 worker.woken.put(None)
@@ -80,13 +80,13 @@ class WorkerPool:
             worker.thread.start()
 
     def close(self) -> None:
-        """Begin no further job. The lock is held."""
+        """Start no further job. The lock is held."""
         self._closed = True
         for worker in self._idle:
             worker.woken.put(None)
 
     def join(self, until: float | None = None) -> bool:
-        """Wait for the jobs that run, except for one that calls this; whether all have ended by then."""
+        """Wait for running jobs, except one that calls this; returns whether all have ended."""
         ended = [joined(worker.thread, until) for worker in self._workers]  # each of them is waited for
         return all(ended)
 
@@ -109,7 +109,7 @@ class WorkerPool:
                 return
 
     def _step(self, worker: _Worker) -> None:
-        """Do the next job, or wait until there may be one."""
+        """Run the next job, or wait until there may be one."""
         with self._lock:
             self._idle.pop(worker, None)
             worker.job = None

@@ -1,1 +1,1 @@
-"""Shared spaces: grants, rights and trust, and messages that wait for an admin."""
+"""Shared spaces: grants, rights and trust, and messages that await an admin's approval."""

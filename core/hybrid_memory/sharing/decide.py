@@ -1,4 +1,4 @@
-"""Shared spaces: who may do what, asked before every verb, and the quarantine of those who are not trusted yet."""
+"""Shared spaces: access checks before every verb, and quarantine for authors who are not trusted yet."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from hybrid_memory.store.view import in_view, present
 from hybrid_memory.validation import shown
 
 RACES = 100
-"""Decisions that other admins may make while one is being made, before we say so."""
+"""How many decisions of other admins may interfere before the call fails."""
 
 
 Decision: TypeAlias = Callable[[Standing], tuple[dict[str, Any], list[Draft]]]
-"""Given what holds: what is decided, and the events that go with it; may raise `InvalidInputError`."""
+"""Given the current decisions: the new one and the events to write with it; may raise `InvalidInputError`."""
 
 
 async def standing(run: Runner, services: Services, space: Scope) -> Standing:
-    """What the decisions in the log come to now; a rollback does not change it."""
+    """The current decisions of a space; a rollback does not change them."""
     return await services.state(GrantsProjection).read(run, services, space)
 
 
 async def admitted(run: Runner, services: Services, member: Member, asked: Asked) -> Standing:
-    """What holds in the space, if it lets this user and agent do so."""
+    """The current decisions of the space, if this user and agent have the right; raises otherwise."""
     known = await standing(run, services, member.space)
     held = known.right(member.principal)
     if held is None or not held.includes(asked.needed):
@@ -70,9 +70,9 @@ def _decision(services: Services, member: Member, known: Standing, payload: dict
 async def decide(
     run: Runner, services: Services, member: Member, verb: str, decision: Decision, *, seen: int | None = None
 ) -> Receipt:
-    """Let an admin decide something, given what holds at this moment; made again if another one was faster.
+    """Write an admin's decision, based on the current ones; repeated if another decision was faster.
 
-    ``seen`` is the space's last position before that was read which the decision copies.
+    ``seen`` is the space's last position before the data that the decision copies was read.
     """
     asked = Asked(verb, Right.ADMIN, trusted=True)
     for _ in range(RACES):
@@ -91,7 +91,7 @@ async def decide(
 async def grant(
     run: Runner, services: Services, member: Member, *, user: Any, agent: Any, right: Any, trust: Any
 ) -> Receipt:
-    """Give a right; the last word for a grantee counts."""
+    """Give a right; the last decision for a grantee counts."""
     named = _grantee(user, agent)
     try:
         level = Right(right)
@@ -105,7 +105,7 @@ async def grant(
 
 
 async def revoke(run: Runner, services: Services, member: Member, *, user: Any, agent: Any) -> Receipt:
-    """Take the right of a grantee."""
+    """Revoke the right of a grantee."""
     return await decide(run, services, member, "revoke", _change(*_grantee(user, agent), None))
 
 
@@ -133,12 +133,12 @@ def _change(user: str | None, agent: str | None, right: Right | None, trust: flo
 
 
 async def grants(run: Runner, services: Services, space: Scope) -> list[Grant]:
-    """What stands, in the order of the last word."""
+    """The current grants, in the order in which they were last changed."""
     return list((await standing(run, services, space)).grants.values())
 
 
 async def denials(run: Runner, services: Services, space: Scope) -> list[Denial]:
-    """Who was refused, oldest first."""
+    """Refused accesses, oldest first."""
     return [
         Denial(
             who=event.author,
@@ -161,7 +161,7 @@ async def readable(run: Runner, services: Services, principal: Scope) -> list[Sc
 
 
 async def reached(run: Runner, services: Services, principal: Scope, spaces: Any, verb: str) -> list[Scope]:
-    """These spaces, or with ``all`` those that may be read."""
+    """These spaces, or with ``all`` every readable one."""
     if spaces == "all":
         return await readable(run, services, principal)
     if isinstance(spaces, str) or not isinstance(spaces, Collection):
@@ -174,7 +174,7 @@ async def reached(run: Runner, services: Services, principal: Scope, spaces: Any
 
 
 def named(principal: Scope, name: Any, session: str | None = None) -> Scope:
-    """The space of this name in the tenant of the user or agent; raises `InvalidInputError` if there can be none."""
+    """The space with this name in the tenant of user or agent; raises `InvalidInputError` for invalid names."""
     if principal.user is None and principal.agent is None:
         raise InvalidInputError(f"{principal} is neither a user nor an agent: only they can share spaces")
     return Scope(tenant=principal.tenant, space=_space_name(name), session=session)
@@ -188,7 +188,7 @@ def _space_name(name: Any) -> str:
 
 
 async def origin(run: Runner, services: Services, scope: Scope, other: Scope, verb: str) -> Scope:
-    """The scope that something which a handle is shown again comes from: its own, or a space that it may read."""
+    """The scope of something a caller passes back: its own, or a readable space."""
     if other.owner == scope.owner:
         return other
     if other.space is None or scope.space is not None or other.tenant != scope.tenant:
@@ -198,7 +198,7 @@ async def origin(run: Runner, services: Services, scope: Scope, other: Scope, ve
 
 
 async def trust(run: Runner, services: Services, space: Scope) -> Callable[[str], float]:
-    """Of the authors in this space, in [0, 1]; of an owner's own words 1."""
+    """The trust in each author of this space, in [0, 1]; 1 for an owner's own words."""
     if space.space is None:
         return lambda _: 1.0
     known = await standing(run, services, space.owner)
@@ -206,13 +206,13 @@ async def trust(run: Runner, services: Services, space: Scope) -> Callable[[str]
 
 
 def entered(services: Services, member: Member, known: Standing) -> Services:
-    """The services with which this user and agent write: to the others only an admin is the operator."""
+    """The services with which this user and agent write; to others only an admin speaks as operator."""
     speaks = Origin.OPERATOR if known.right(member.principal) is Right.ADMIN else Origin.PERSON
     return replace(services, author=member.author, trusted=known.trust(member.principal) >= TRUSTED, speaks=speaks)
 
 
 async def quarantined(run: Runner, services: Services, scope: Scope) -> list[Event]:
-    """The messages that were neither approved nor rejected, oldest first."""
+    """Messages that were neither approved nor rejected, oldest first."""
     view = await in_view(run, present(services), scope)
     known = await standing(run, services, scope.owner)
     events = await run.call(view.log.read, scope, kinds=(EventKind.QUARANTINED,))
@@ -220,7 +220,7 @@ async def quarantined(run: Runner, services: Services, scope: Scope) -> list[Eve
 
 
 async def approve(run: Runner, services: Services, scope: Scope, member: Member, which: Any) -> Receipt:
-    """Let these messages into the space, as those of their authors, said when they were said."""
+    """Add these messages to the space, under their authors and original times."""
     seen = await head(run, services, scope)
     chosen = await _chosen(run, services, scope, which)
     drafts = {event.position: _draft(event) for event in chosen}

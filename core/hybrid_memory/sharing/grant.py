@@ -1,4 +1,4 @@
-"""Who may do what in a shared space: what the decisions of its admins come to, and who was refused."""
+"""Rights in a shared space: the result of its admins' decisions, and refused accesses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import FoldedProjection, number_of
 
 TRUSTED = 0.5
-"""What is written with less trust than this waits for an admin."""
+"""Writes by members with less trust need an admin's approval."""
 
 Grantee: TypeAlias = tuple[str | None, str | None]
 """The user and the agent that a grant names."""
@@ -41,17 +41,17 @@ class Member:
 
     @property
     def author(self) -> str:
-        """Who that is, as text."""
+        """The member as text."""
         return author_of(self.principal)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What somebody wants to do.
+    """A requested access.
 
     Attributes:
-        verb: its name; needed: the right that it takes.
-        trusted: whether it also takes trust; what quarantine holds back does not.
+        verb: its name; needed: the right it requires.
+        trusted: whether it also requires trust; quarantined writes do not.
     """
 
     verb: str
@@ -97,12 +97,12 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What holds after the decisions so far.
+    """The result of the decisions so far.
 
     Attributes:
-        number: of the decisions; position: of the last one in the log.
-        grants: the last word for each grantee.
-        approved: positions of the messages that were let out of quarantine.
+        number: the number of decisions; position: the log position of the last one.
+        grants: the last decision for each grantee.
+        approved: positions of the messages that were released from quarantine.
     """
 
     number: int = 0
@@ -111,7 +111,7 @@ class Standing:
     approved: frozenset[int] = frozenset()
 
     def after(self, decisions: Iterable[Event]) -> Standing:
-        """What holds after these, which follow by position."""
+        """The result after these events, which follow by position."""
         number, position, grants, approved = self.number, self.position, dict(self.grants), set(self.approved)
         for event in decisions:
             number, position = number_of(event), event.position
@@ -125,7 +125,7 @@ class Standing:
 
     @property
     def admins(self) -> int:
-        """How many grants make an admin."""
+        """The number of grants with the admin right."""
         return sum(grant.right is Right.ADMIN for grant in self.grants.values())
 
     def covering(self, principal: Scope) -> list[Grant]:
@@ -135,21 +135,21 @@ class Standing:
         return [self.grants[name] for name in names if name in self.grants]
 
     def right(self, principal: Scope) -> Right | None:
-        """The highest right that a grant gives to this user and agent; None without one."""
+        """The highest right that this user and agent have; None without a grant."""
         rights = [grant.right for grant in self.covering(principal)]
         return max(rights, key=list(Right).index, default=None)
 
     def trust(self, principal: Scope) -> float:
-        """Of what they write, in [0, 1]; 0 for who may not write.
+        """The trust in what they write, in [0, 1]; 0 for members who may not write.
 
-        The grant that names them most closely decides, of two equally close ones the lower.
+        The most specific grant decides; of two equally specific ones, the lower value.
         """
         writing = [grant for grant in self.covering(principal) if grant.right.includes(Right.WRITE)]
         return min(((-_closeness(grant), grant.trust) for grant in writing), default=(0, 0.0))[1]
 
 
 def _given(event: Event) -> tuple[Grantee, Grant | None]:
-    """The last word for a grantee; None takes what they had."""
+    """The grants after a decision for a grantee; None revokes."""
     payload = event.payload
     user, agent = payload["user"], payload["agent"]
     if payload["right"] is None:
@@ -162,7 +162,7 @@ def _closeness(grant: Grant) -> int:
 
 
 class GrantsProjection(FoldedProjection[Standing]):
-    """What holds in each space; a rollback does not change it."""
+    """The current decisions of each space; a rollback does not change them."""
 
     kinds = frozenset({EventKind.GRANT, EventKind.DENIED, EventKind.QUARANTINED})
     start = Standing

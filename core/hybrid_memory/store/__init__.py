@@ -1,1 +1,1 @@
-"""What all verbs stand on: services and views, writing, indexing, forgetting, and the Projection."""
+"""The basis of all verbs: services and views, writing, indexing, forgetting, and the Projection."""

@@ -1,4 +1,4 @@
-"""Whether an embedder makes the vectors that a store has: known by name, else by comparing one of them."""
+"""Checks whether an embedder made a store's vectors: by its name, or else by comparing one vector."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import content_key
 
 LOOKED_AT = 20
-"""Newest records of an owner, and owners, among which a text with a vector is looked for."""
+"""Among how many of the newest records of an owner, and owners, to look for a text with a vector."""
 
 COMPARED_CHARS = 1_000
-"""Longer texts are cut by some packages and averaged by others."""
+"""Longer texts are not compared: some packages cut them, others average."""
 
 E = TypeVar("E", bound=Embedder | MediaEmbedder)
 
 
 def under_stored_name(index: SemanticIndex, owners: Iterable[Scope], embedder: E, cleaning: CleaningLevel) -> E:
-    """The embedder, under the name that the store has for it.
+    """The embedder, under the name stored for it.
 
     Raises:
-        EmbedderMismatchError: the store's vectors come from another one.
-        ModelError: it is to stand in for another one, and fails.
+        EmbedderMismatchError: another embedder made the store's vectors.
+        ModelError: it must be compared with another one, and fails.
     """
     stored = index.embedder()
     if stored is None or stored[0] == embedder.name:
@@ -55,7 +55,7 @@ def under_stored_name(index: SemanticIndex, owners: Iterable[Scope], embedder: E
 def _cosine(
     index: SemanticIndex, owners: Iterable[Scope], embedder: Embedder, name: str, cleaning: CleaningLevel
 ) -> float | None:
-    """Between a vector that is stored and this embedder's of the same text; None without one to compare."""
+    """The cosine of a stored vector and this embedder's for the same text; None without one to compare."""
     for text, vector in _embedded(index, owners, name, cleaning):
         try:
             made = embedder.embed_documents([text])[0]
@@ -70,7 +70,7 @@ def _cosine(
 def _embedded(
     index: SemanticIndex, owners: Iterable[Scope], name: str, cleaning: CleaningLevel
 ) -> Iterator[tuple[str, Floats]]:
-    """Texts of turns, and their vectors."""
+    """Texts of turns, with their vectors."""
     for owner in islice(owners, LOOKED_AT):
         records = index.get(index.search(None, Where(owner), LOOKED_AT).ids.tolist())
         before = index.previous(owner, records)

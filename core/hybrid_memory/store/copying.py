@@ -1,4 +1,4 @@
-"""The events of a log in another log, compared while they are copied; and vectors that the original has already."""
+"""Copies and compares the events of a log in another log, and takes over existing vectors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BATCH = 512
 
 
 class Digest(Protocol):
-    """A digest of `hashlib`, as far as it is needed here."""
+    """The methods of a `hashlib` digest that are used here."""
 
     def update(self, data: bytes, /) -> None: ...
     def hexdigest(self) -> str: ...
@@ -28,12 +28,12 @@ class Digest(Protocol):
 
 @dataclass(slots=True)
 class OwnerCopy:
-    """How far the copy of one owner is.
+    """The progress of copying one owner.
 
     Attributes:
-        head: the last position that is to be copied.
-        position: up to which the copy has all; events, digest: how many that are, and a digest of them.
-        outdated: whether the original erased something since of what was copied.
+        head: the last position to copy.
+        position: up to here everything is copied; events, digest: the number of copied events, and a digest of them.
+        outdated: whether the original has since erased something that was copied.
     """
 
     owner: Scope
@@ -45,7 +45,7 @@ class OwnerCopy:
 
 
 def line_of(event: Event) -> bytes:
-    """All that an event is, but its owner."""
+    """The event without its owner, as one line of bytes."""
     parts = [
         event.position,
         event.id,
@@ -60,10 +60,10 @@ def line_of(event: Event) -> bytes:
 
 
 async def begun(run: Runner, source: Services, target: Services) -> list[OwnerCopy]:
-    """The owners of the source, with what the target has of them already; nothing is written.
+    """The owners of the source, with what the target already has; writes nothing.
 
     Raises:
-        InvalidInputError: the target holds something else.
+        InvalidInputError: the target contains other events.
     """
     heads, copied = await run.call(source.truth.heads), await run.call(target.truth.heads)
     copies = {owner: OwnerCopy(owner, heads.get(owner, 0)) for owner in sorted({**heads, **copied}, key=_name)}
@@ -100,7 +100,7 @@ async def _compare(run: Runner, source: Services, target: Services, copy: OwnerC
 async def _side_by_side(
     run: Runner, source: Services, target: Services, owner: Scope, upto: int
 ) -> AsyncIterator[tuple[list[Event], list[Event]]]:
-    """What both logs have up to a position, stretch by stretch."""
+    """The events of both logs up to a position, stretch by stretch."""
     after = 0
     while after < upto:
         ours = await run.call(source.truth.read, owner, after=after, upto=upto, limit=BATCH)
@@ -110,7 +110,7 @@ async def _side_by_side(
 
 
 def _explained(ours: Sequence[Event], theirs: Sequence[Event], erased: Stretches) -> bool:
-    """Whether the source only lost what was erased, or gave it another payload."""
+    """Whether the difference is only what the source erased or rewrote."""
     here, there = [{event.position: event for event in events} for events in (ours, theirs)]
     if not here.keys() <= there.keys():
         return False
@@ -122,10 +122,10 @@ def _explained(ours: Sequence[Event], theirs: Sequence[Event], erased: Stretches
 
 
 async def copy_events(run: Runner, source: Services, target: Services, copy: OwnerCopy) -> AsyncIterator[int]:
-    """Bring what is missing into the target, batch by batch, each of which is read there again; yields how many it has.
+    """Copy missing events to the target batch by batch, reading each back; yields how many there are.
 
     Raises:
-        StoreError: it is not there as it was given.
+        StoreError: the target does not return what was written.
     """
     if copy.outdated:
         await _renew(run, source, target, copy)
@@ -144,7 +144,7 @@ async def copy_events(run: Runner, source: Services, target: Services, copy: Own
 
 
 async def _renew(run: Runner, source: Services, target: Services, copy: OwnerCopy) -> None:
-    """Take over what the source erased or gave another payload since it was copied."""
+    """Repeat in the copy what the source erased or rewrote since it was copied."""
     async for ours, theirs in _side_by_side(run, source, target, copy.owner, copy.position):
         here = {line_of(event): event for event in ours}
         gone = [event.position for event in theirs if here.pop(line_of(event), None) is None]

@@ -1,4 +1,4 @@
-"""What the scheme of a URL names: an engine of log, index or archive; and whether an index fits its log."""
+"""The engine of log, index or archive behind a URL, and a check whether an index matches its log."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes:
-        what: in a word; told: what was found.
+        what: the subject, in a word; told: the finding.
         mend: what to do about it; empty if nothing.
     """
 
@@ -47,16 +47,16 @@ class Finding:
 
 
 class Engine:
-    """An engine at a URL; it offers what it overrides, and opens that when it is asked for.
+    """An engine for a URL. Override what it supports; each part is opened when it is requested.
 
     A package registers its class under ``hybrid_memory.engines``, by the scheme of its URLs.
 
     Attributes:
-        url: as it was given.
+        url: the URL as given.
         config: all settings of the memory.
-        key: of an encrypted store; None without one.
-        encrypts: whether it can be given a key.
-        read_only: nothing will be written, so that a place is enough that cannot be.
+        key: the key of an encrypted store, or None.
+        encrypts: whether the engine supports a key.
+        read_only: nothing will be written, so that a read-only location is sufficient.
 
     Raises:
         InvalidConfigError: the URL is malformed.
@@ -81,7 +81,7 @@ class Engine:
         )
 
     def index(self, suffix: str = "") -> SemanticIndex:
-        """The index (L2) at this URL; with a suffix a second one beside it, under a name that ends so."""
+        """The index (L2) at this URL; with a suffix, a second one whose name ends with it."""
         raise InvalidConfigError(f"cannot open {shown_url(self.url)!r} as an index: use {INDEXES}")
 
     def archive(self) -> Archive:
@@ -89,29 +89,29 @@ class Engine:
         raise InvalidConfigError(f"cannot open {shown_url(self.url)!r} as an archive: use {ARCHIVES}")
 
     def holds(self, suffix: str) -> bool:
-        """Whether an index with this suffix is known to be there already, without opening it."""
+        """Whether an index with this suffix is known to exist, without opening it."""
         return False
 
     def prepare_rekey(self, key: str | bytes) -> None:
-        """Make sure that from now on either key opens what is open, whatever happens; before any engine's `rekey`."""
+        """Make sure that either key opens what is open, whatever happens; called before any engine's `rekey`."""
 
     def settle_rekey(self, key: str | bytes) -> None:
-        """Have this key as the only one: after every engine's `rekey`, or the old one where that failed.
+        """Make this key the only one: after every engine's `rekey`, or with the old key if that failed.
 
-        It is called after every opening too, which may finish what a process that ended left undone.
+        It is also called after every opening, to finish what an interrupted process left undone.
         """
 
     def rekey(self, key: str | bytes) -> None:
-        """Give what is open another key; raises `InvalidConfigError` where nothing is encrypted."""
+        """Change the key of what is open; raises `InvalidConfigError` if nothing is encrypted."""
         raise InvalidConfigError(f"{shown_url(self.url)} cannot change its key, got one of {len(key)} characters")
 
     def check(self) -> list[Finding]:
-        """What is wrong beneath log and index, such as a broken page of a file; empty where nothing is."""
+        """Problems below the level of log and index, such as a damaged page of a file; empty if there are none."""
         return []
 
 
 def renamed(url: str, suffix: str, default: str) -> str:
-    """The URL with the suffix on its ``prefix`` setting, whose default is given."""
+    """The URL with the suffix appended to its ``prefix`` setting, whose default is given."""
     if not suffix:
         return url
     base, _, query = url.partition("?")
@@ -121,7 +121,7 @@ def renamed(url: str, suffix: str, default: str) -> str:
 
 
 def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None = None) -> Iterator[Finding]:
-    """What both hold, what of the log is not indexed yet, and what of the index belongs to nothing."""
+    """What log and index contain, what is not indexed yet, and index entries without an event."""
     embedder, size, total = index.embedder(), index.size(), log.size()
     yield Finding("log", "ok", f"{total.events:,} events, {total.sessions:,} sessions, {total.owners:,} owners")
     vectors = "no vectors" if embedder is None else f"vectors of {embedder[0]}, width {embedder[1]}"
@@ -132,7 +132,7 @@ def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None 
         applied = min(status.applied, head)
         if astray(log, owner, status):
             told = f"of {owner} it has seen #{status.applied}, and the log ends at #{head} or has another event there"
-            yield Finding("index", "wrong", f"{told}: it was set back", f"the next search or {REBUILD}")
+            yield Finding("index", "wrong", f"{told}: the log was restored", f"the next search or {REBUILD}")
         unindexed += log.count(owner, after=applied)
         here, missing = _compared(log, index, owner, applied)
         indexed += here
@@ -150,20 +150,20 @@ def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None 
 
 
 def anchor_of(mark: str, version: str) -> str:
-    """What an index keeps with its position: the mark of the event there, and in which version terms were made."""
+    """The anchor that an index stores with its position: the mark of the event there, and the version of its terms."""
     return f"{mark}~{version}" if version else mark
 
 
 def anchored(status: Status) -> tuple[str, str]:
-    """The mark and the version that `anchor_of` put together; both empty in an index of older stores."""
+    """The mark and the version in an anchor; both empty in an index of older stores."""
     mark, _, version = status.anchor.partition("~")
     return mark, version
 
 
 def astray(log: EventLog, owner: Scope, status: Status) -> bool:
-    """Whether an index of this status has followed events of the owner that the log no longer has.
+    """Whether an index in this state has followed events of the owner that the log no longer has.
 
-    So it is where a log was set back: restored from a backup, or by a server that lost its last second.
+    This happens after a log was restored from a backup, or its server lost the last second.
     """
     stands, _ = anchored(status)
     if not status.applied or not stands:
@@ -176,7 +176,7 @@ def astray(log: EventLog, owner: Scope, status: Status) -> bool:
 
 
 def _compared(log: EventLog, index: SemanticIndex, owner: Scope, applied: int) -> tuple[int, list[int]]:
-    """How many records the owner's events have, and which turns should have one and do not."""
+    """How many records the owner's events should have, and which turns lack theirs."""
     indexed = after = 0
     missing: list[int] = []
     while events := log.read(owner, after=after, limit=BATCH):

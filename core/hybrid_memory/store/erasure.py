@@ -1,4 +1,4 @@
-"""What is to be destroyed: turns, what follows from them, and what repeats the words that were asked for."""
+"""What to destroy: turns, everything derived from them, and everything that repeats the requested words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 
 SAID = (EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.QUARANTINED)
-"""Kinds that hold words of somebody, and are not derived."""
+"""Kinds that contain someone's words and are not derived."""
 
 NAMES = {EventKind.MESSAGE: "turns", EventKind.QUARANTINED: "turns", EventKind.PAYLOAD: "payloads"}
 
@@ -29,14 +29,14 @@ _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""What Unicode calls Default_Ignorable_Code_Point: zero-width and soft characters, selectors, marks of direction."""
+"""Unicode's Default_Ignorable_Code_Point: zero-width and soft characters, selectors, direction marks."""
 
 _ENCODED = re.compile(r"(?:[A-Za-z0-9+/_=-]{60,}\s+)*[A-Za-z0-9+/_=-]{200,}\s*")
 _DATA_URL = re.compile(r"data:[^,]{0,200},")
 
 
 def plain(text: str) -> str:
-    """The text as words are looked for in it: whatever its case, width and spacing, and what is not seen in it."""
+    """The text normalised for searching words: ignoring case, width, spacing and invisible characters."""
     if not text.isascii():
         bare = _UNSEEN.sub("", unicodedata.normalize("NFKC", _UNSEEN.sub("", text)))
         text = unicodedata.normalize("NFKC", bare.casefold())
@@ -44,7 +44,7 @@ def plain(text: str) -> str:
 
 
 def texts_of(event: Event) -> str:
-    """Every text of what was said, for `plain`: words, names, metadata, addresses, calls; but no encoded data."""
+    """Every text of a message, for `plain`: words, names, metadata, addresses, calls; but no encoded data."""
     payload = event.payload
     if event.kind is EventKind.PAYLOAD:
         return str(payload["text"])
@@ -58,7 +58,7 @@ def texts_of(event: Event) -> str:
 
 
 def sources_of(event: Event) -> Iterator[str]:
-    """Ids of the events that one was made of, wherever it says so."""
+    """Ids of the events that an event was made from, in whichever field it states them."""
     named = [*event.sources, event.payload.get("turn")]
     named += [name for line in event.payload.get("lines", ()) for name in line["sources"]]
     if event.kind is EventKind.MESSAGE:
@@ -68,11 +68,11 @@ def sources_of(event: Event) -> Iterator[str]:
 
 
 APART = " \x00 "
-"""Stands between texts that are not to be read as one."""
+"""Separates texts that must not be read as one."""
 
 
 def leaves(value: Any) -> Iterator[str]:
-    """The texts in JSON, names of fields included; addresses as they are read too, encoded data not at all."""
+    """The texts in JSON, including field names; addresses also decoded, encoded data left out."""
     if isinstance(value, str):
         if found := _DATA_URL.match(value):
             yield found[0]
@@ -96,17 +96,17 @@ MIN_ENCODED = 200
 
 @dataclass(slots=True)
 class Erasure:
-    """What goes, and what is written anew without it; projections add what follows from the turns.
+    """What to destroy and what to rewrite; projections add what was derived from the turns.
 
     Attributes:
-        turns: messages and payloads that go.
-        words: plain, those that were asked for; what repeats them goes. Empty for none.
-        user: of whom everything goes; empty where it is about turns only.
-        before: what was put into blocks before then goes; None for nothing.
-        lost: ids of what went earlier; what was made of it goes too.
-        after: only what stands beyond this position is looked at.
-        derived: positions of other events that go; rewritten: new payloads by position.
-        counts: what was destroyed, by what a caller calls it.
+        turns: messages and payloads to destroy.
+        words: the requested words, normalised; whatever repeats them is destroyed. Empty for none.
+        user: destroy everything of this user; empty if only turns are concerned.
+        before: destroy what was put into blocks before this time; None for nothing.
+        lost: ids of events destroyed earlier; what was made from them is destroyed too.
+        after: only events after this position are examined.
+        derived: positions of other events to destroy; rewritten: new payloads by position.
+        counts: the number of things destroyed, by their name for the caller.
         places, names: positions and ids of the turns; first: the first of them in each session.
     """
 
@@ -132,7 +132,7 @@ class Erasure:
             self.after = max(self.after, min(self.places, default=1) - 1)
 
     def add(self, turn: Event) -> None:
-        """Let a message or payload go."""
+        """Add a message or payload to destroy."""
         if turn.position not in self.places:
             self.turns.append(turn)
             self.places.add(turn.position)
@@ -142,16 +142,16 @@ class Erasure:
 
     @property
     def everything(self) -> bool:
-        """Whether all that the owner has goes."""
+        """Whether the owner's whole memory is destroyed."""
         return bool(self.user) and self.scope.space is None
 
     @property
     def gone(self) -> list[int]:
-        """Positions of all that goes."""
+        """Positions of everything to destroy."""
         return sorted(self.places | self.derived)
 
     def made_of(self, names: Iterable[Any], session: str | None = None) -> bool:
-        """Whether one of these ids goes or went, of this session or, without one, of any."""
+        """Whether one of these ids is or was destroyed, in this session or, without one, in any."""
         wanted = {name for name in names if isinstance(name, str)}
         sessions = self.names if session is None else (session,)
         return not wanted.isdisjoint(self.lost) or any(
@@ -159,16 +159,16 @@ class Erasure:
         )
 
     def has_words(self, value: Any) -> bool:
-        """Whether a text, or one in this JSON, has the words that were asked for."""
+        """Whether a text, or a text in this JSON, contains the requested words."""
         return bool(self.words) and self.words in plain(APART.join(leaves(value)))
 
     def rewrite(self, payloads: Mapping[int, dict[str, Any]], what: str) -> None:
-        """Write these anew, counted as what they are."""
+        """Rewrite these events, counted under this name."""
         self.counts[what] += len(payloads.keys() - self.rewritten.keys())
         self.rewritten |= payloads
 
     def drop(self, events: Iterable[Event], what: str) -> None:
-        """Let these go too, counted as what they are."""
+        """Destroy these events too, counted under this name."""
         new = {event.position for event in events} - self.derived
         self.derived |= new
         self.counts[what] += len(new)

@@ -1,4 +1,4 @@
-"""``forget`` and ``archive``: what is destroyed, and what leaves the log."""
+"""``forget`` and ``archive``: what is destroyed, and what moves out of the log."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from hybrid_memory.store.view import present
 from hybrid_memory.validation import check_span, shown
 
 NAMED = 500
-"""Ids that are looked up at once."""
+"""Ids looked up at once."""
 
 ROUND = 10_000
-"""Turns that go at once, in one transaction; of more it takes several, and can be called again after a crash."""
+"""Turns destroyed in one transaction; more take several, and the call can be repeated after a crash."""
 
 TRIES = 8
-"""Times that others may write while it is planned what goes, before it goes anyway and the rest is looked at then."""
+"""How often to plan again because others wrote in the meantime; then erase anyway and examine the rest afterwards."""
 
 
 MAX_HANDLE_CHARS = 20
-"""A longer number after ``#`` is the position of nothing."""
+"""A longer number after ``#`` is not a position."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
-    """A checked call of forget; exactly one of the first five is given."""
+    """A validated call of forget; exactly one of the first five is given."""
 
     ids: tuple[Any, ...] = ()
     query: str = ""
@@ -53,7 +53,7 @@ class ForgetRequest:
 
     @classmethod
     def of(cls, scope: Scope, *, ids: Any, query: Any, user: Any, before: Any, expired: bool, dry_run: bool) -> Self:
-        """The request, if its parts are in order; raises `InvalidInputError`."""
+        """The request; raises `InvalidInputError` if an argument is invalid."""
         given = [value for value in (ids, query, user, before, expired or None) if value is not None]
         if len(given) != 1:
             raise InvalidInputError("give exactly one of ids=, query=, user=, before=, expired=True")
@@ -77,7 +77,7 @@ def _listed(ids: Any) -> tuple[Any, ...]:
 
 
 def _names(services: Services, item: Any) -> Sequence[str]:
-    """Event ids behind an id, a handle, or what a projection gave out: a hit, a record, a line or a fact."""
+    """The event ids of an id, a handle, or an object that a projection returned: a hit, a record, a line or a fact."""
     if isinstance(item, str) and item:
         return [item]
     for projection in projections(services):
@@ -92,9 +92,9 @@ def _forgotten(span: Span, receipt: Receipt) -> None:
 
 @traced("forget", after=_forgotten)
 async def forget(run: Runner, services: Services, scope: Scope, request: ForgetRequest) -> Receipt:
-    """Destroy what is asked for with everything derived from it, or say what would be destroyed.
+    """Destroy what is requested with everything derived from it, or report what would be destroyed.
 
-    What was derived from something that went earlier is found too, by its words, its sources or its time.
+    Also finds what was derived from something destroyed earlier, by its words, its sources or its time.
     """
     await drain(run, present(services))
     words, before, lost = request.query, request.before, await _lost(run, services, scope, request)
@@ -119,7 +119,7 @@ async def forget(run: Runner, services: Services, scope: Scope, request: ForgetR
 
 @traced("forget", after=_forgotten)
 async def forget_user(run: Runner, services: Services, user: str, tenant: str | None, *, dry_run: bool) -> Receipt:
-    """Destroy everything of a user: with every agent, and what they wrote into the spaces of the tenant."""
+    """Destroy everything of a user: with every agent, and what they wrote into the tenant's spaces."""
     await drain(run, services)
     receipts = []
     for owner in await run.call(services.truth.heads):
@@ -136,7 +136,7 @@ async def forget_user(run: Runner, services: Services, user: str, tenant: str | 
 
 
 async def _said_by(run: Runner, services: Services, owner: Scope, user: str) -> AsyncIterator[list[Event]]:
-    """What a user said: all of an own memory, without the words, for all that repeats them goes; or in a space."""
+    """A user's messages: all of their own memory, where everything goes, or what they wrote into a space."""
     async for events in stream(run, services.truth, owner, kinds=SAID):
         if owner.space is None:
             yield [replace(event, payload={}) for event in events]
@@ -145,7 +145,7 @@ async def _said_by(run: Runner, services: Services, owner: Scope, user: str) -> 
 
 
 async def rounds(batches: AsyncIterator[list[Event]]) -> AsyncIterator[list[Event]]:
-    """The events of the batches, as many at once as go in one round."""
+    """The events of the batches, grouped into rounds."""
     gathered: list[Event] = []
     async for batch in batches:
         gathered += batch
@@ -166,7 +166,7 @@ def _together(receipts: Sequence[Receipt], *, dry_run: bool) -> Receipt:
 
 
 async def _clean(run: Runner, services: Services, owner: Scope | None) -> None:
-    """Let nothing of what this owner's events said stand in caches and files."""
+    """Remove everything that this owner's events said from caches and files."""
     for projection in projections(services):
         projection.clear(owner)
     await run.call(services.truth.scrub)
@@ -175,10 +175,10 @@ async def _clean(run: Runner, services: Services, owner: Scope | None) -> None:
 
 
 async def _destroy(run: Runner, services: Services, erasure: Erasure, *, dry_run: bool) -> Receipt:
-    """Destroy it with all that follows from it, also what is derived while that is found out.
+    """Destroy it with everything derived from it, including what is derived concurrently.
 
-    Whoever derives something from the log tells how far they had seen it, and is refused once something was erased
-    beyond; so nothing follows later than the erasure itself.
+    Everyone who derives something from the log states up to which position they had read it, and is refused if
+    something was erased after that; so nothing derived appears after the erasure itself.
     """
     owner, erased = erasure.scope.owner, Counter[str]()
     for tries in count():
@@ -204,7 +204,7 @@ async def _destroy(run: Runner, services: Services, erasure: Erasure, *, dry_run
 
 
 async def _complete(run: Runner, services: Services, erasure: Erasure) -> None:
-    """Add everything that follows from the turns, and what repeats the words that were asked for."""
+    """Add everything derived from the turns, and everything that repeats the requested words."""
     if not erasure.everything:
         await _add_repeating(run, services, erasure)
     for projection in projections(services):
@@ -213,7 +213,7 @@ async def _complete(run: Runner, services: Services, erasure: Erasure) -> None:
 
 
 async def _add_repeating(run: Runner, services: Services, erasure: Erasure) -> None:
-    """Add what was said that is made of the turns, and what the memory's own tools repeat of them."""
+    """Add messages made from the turns, and what the memory's own tools repeat of them."""
     first = 0 if erasure.lost else min(erasure.places, default=None)
     if first is None:
         return
@@ -233,7 +233,7 @@ async def _add_repeating(run: Runner, services: Services, erasure: Erasure) -> N
 
 
 def _made_of(event: Event, erasure: Erasure) -> bool:
-    """Whether a note, an edited message, a piece of a file, or what was let into a space is made of what goes."""
+    """Whether a note, edited message, piece of a file or message released into a space is made from erased ones."""
     extra = event.payload.get("extra", {}) if event.kind is EventKind.MESSAGE else {}
     names = extra.get("made_of")
     if (isinstance(names, list) and erasure.made_of(names)) or erasure.made_of(extra.get(EARLIER, ())):
@@ -242,7 +242,7 @@ def _made_of(event: Event, erasure: Erasure) -> bool:
 
 
 async def _closed(run: Runner, services: Services, scope: Scope, chosen: list[Event]) -> list[Event]:
-    """These turns, what stood in their place before they were edited, and in a space what waited for approval."""
+    """These turns, their versions before they were edited, and in a space their quarantined originals."""
     found, new = {event.position: event for event in chosen}, chosen
     while new:
         edited = {name for event in new if REPLACES in event.payload.get("extra", ()) for name in event.message.made_of}
@@ -263,7 +263,7 @@ async def _closed(run: Runner, services: Services, scope: Scope, chosen: list[Ev
 async def _asked(
     run: Runner, services: Services, scope: Scope, request: ForgetRequest, *, elsewhere: set[int], lost: Collection[str]
 ) -> AsyncIterator[list[Event]]:
-    """The turns and payloads that are asked for, by position; ``elsewhere`` gets those of sessions out of reach."""
+    """The requested turns and payloads, by position; ``elsewhere`` collects those of sessions out of reach."""
     if request.ids:
         yield await _named(run, services, scope, request.ids, lost)
     elif request.expired:
@@ -301,7 +301,7 @@ async def _named(
 
 
 async def _found(run: Runner, services: Services, scope: Scope, names: Sequence[str]) -> dict[str, list[Event]]:
-    """What was said under these ids and handles; together, since an id without its session is looked for all over."""
+    """The messages with these ids and handles; looked up together: an id without a session is searched everywhere."""
     places = {name: int(name[1:]) for name in names if _is_handle(name)}
     found: dict[str, list[Event]] = {}
     for name, place in places.items():
@@ -320,7 +320,7 @@ def _is_handle(name: str) -> bool:
 
 
 async def _lost(run: Runner, services: Services, scope: Scope, request: ForgetRequest) -> Collection[str]:
-    """Ids of what is not there any more, and is still named by what was made of it: all, or those asked for."""
+    """Ids of events that no longer exist but that derived events still name: all, or those requested."""
     if request.before:
         return await _orphans(run, services, scope.owner)
     names = [name for item in request.ids for name in _names(services, item)]
@@ -330,7 +330,7 @@ async def _lost(run: Runner, services: Services, scope: Scope, request: ForgetRe
 
 
 async def _orphans(run: Runner, services: Services, owner: Scope) -> set[str]:
-    """Ids that events of the owner name as their sources, and that nothing has, here or in a space."""
+    """Ids that events of the owner name as sources, but that exist neither here nor in a space."""
     named: set[str] = set()
     for kind in (EventKind.MESSAGE, EventKind.CLAIM, EventKind.RECALLED, EventKind.COMPACTION, EventKind.BLOCK):
         async for events in stream(run, services.truth, owner, kinds=(kind,)):
@@ -345,7 +345,7 @@ async def _orphans(run: Runner, services: Services, owner: Scope) -> set[str]:
 
 
 async def archive(run: Runner, services: Services) -> Receipt:
-    """Move what is older than configured, of every owner; nothing where no archive is configured."""
+    """Move events older than configured to the archive, for every owner; does nothing without an archive."""
     present(services)
     if services.archive is None:
         return Receipt()

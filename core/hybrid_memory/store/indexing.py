@@ -1,4 +1,4 @@
-"""An index follows the log, and its records get their vectors; L2, the index of texts."""
+"""Makes an index follow the log, and gives its records their vectors; the index of texts (L2)."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ from hybrid_memory.store.view import at_positions
 T = TypeVar("T")
 
 Erased: TypeAlias = Mapping[str, Any]
-"""The payload of an event that says what was erased."""
+"""The payload of an event that records an erasure."""
 
 
 EMBED_BATCH = 32
 
 AT_ONCE = 2_000
-"""Records without a vector of which a recall makes them itself; more are left to the background, if that works."""
+"""A recall makes up to this many missing vectors itself; more are left to background work, if enabled."""
 
 SEEN_CACHE = 4096
-"""Owners of whom a process remembers which event it saw last."""
+"""For how many owners a process remembers the last event it saw."""
 
 MAX_LISTED = 1_000_000
-"""Records of one owner that are listed at once; the Query Engine of Redis lists no more."""
+"""Records of one owner listed at once; the maximum of the Redis Query Engine."""
 
 _log = logging.getLogger(__name__)
 
@@ -64,11 +64,11 @@ class IndexProjection(Projection):
     """An index of records that follows the log.
 
     Attributes:
-        reads: kinds of the events that it follows; empty for all.
-        batch: events that are read at once; taken: records whose vectors are taken over at once.
-        version: of what is made from events; an index of another one is renewed when it is followed next.
-        emptied: it was dropped, and what is found in it is not yet what the log holds.
-        left: owners whose vectors a recall left to the background.
+        reads: kinds of the events it follows; empty for all.
+        batch: how many events to read at once; taken: how many records whose vectors are taken over at once.
+        version: of the derivation; an index of another version is renewed when it is next followed.
+        emptied: whether it was dropped and does not contain everything in the log yet.
+        left: owners whose vectors a recall left to background work.
     """
 
     reads: ClassVar[tuple[EventKind, ...]] = ()
@@ -93,7 +93,7 @@ class IndexProjection(Projection):
 
     @abstractmethod
     def model(self, services: Services) -> Embedder | MediaEmbedder | None:
-        """What makes the vectors of its records; None if they get none."""
+        """The embedder of its records; None if they get no vectors."""
 
     def embeds(self, services: Services) -> bool:
         """Whether its records get vectors."""
@@ -101,20 +101,20 @@ class IndexProjection(Projection):
 
     @abstractmethod
     async def entries(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Entry]:
-        """What it takes of new events."""
+        """The index entries for new events."""
 
     @abstractmethod
     async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
-        """Drop the records of what was erased; returns how many there were."""
+        """Drop the records of erased events; returns how many there were."""
 
     @abstractmethod
     async def embed(self, run: Runner, services: Services, owner: Scope, progress: Progress | None = None) -> int:
-        """Give waiting records their vectors, in batches that survive a crash one by one; returns how many."""
+        """Give pending records their vectors, in batches that each survive a crash; returns how many."""
 
     async def take_over(
         self, run: Runner, services: Services, owner: Scope, donor: SemanticIndex
     ) -> AsyncIterator[int]:
-        """Give waiting records the vectors that another index has of their content; yields how many, batch by batch."""
+        """Give pending records vectors that another index has for their content; yields how many, per batch."""
         index, without = self.port(services), 0
         model, embedder = self.model(services), await run.call(donor.embedder)
         if model is None or embedder is None or embedder[0] != model.name:
@@ -134,34 +134,34 @@ class IndexProjection(Projection):
     async def keys(
         self, run: Runner, services: Services, owner: Scope, pending: Pending, donor: SemanticIndex
     ) -> dict[int, bytes]:
-        """By record id the key of the content that another index may have the vector of."""
+        """For each record id, the content key under which another index may have its vector."""
 
     async def scrub(self, run: Runner, services: Services) -> None:
-        """Overwrite what was destroyed in files of its own; see `SemanticIndex.scrub`."""
+        """Overwrite destroyed data in files of its own; see `SemanticIndex.scrub`."""
         await run.call(self.port(services).scrub)
 
     async def clean(self, run: Runner, services: Services, erased: Sequence[Erased], count: int) -> None:
-        """Clean up behind what another process erased, perhaps one that was killed on the way."""
+        """Finish the cleaning after another process erased something, in case that process was killed."""
         if count:
             await scrubbed(run, self.port(services).scrub)
 
     async def records(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Record]:
-        """The records of these events, without what only the index needs."""
+        """The records of these events, without the fields that only the index needs."""
         return [entry.record for entry in await self.entries(run, services, owner, events)]
 
     def place(self, record: Record) -> int:
-        """Position of the event that a record was made of."""
+        """Position of the event that a record was made from."""
         return record.id
 
     async def follow(self, run: Runner, services: Services, owner: Scope) -> int:
-        """Derive records from new events, and drop those of what was erased; returns how many are new."""
+        """Derive records from new events, and drop those of erased ones; returns how many are new."""
         state = await run.call(services.truth.state, owner)
         return (await self._followed(run, services, owner, state))[0]
 
     async def _followed(
         self, run: Runner, services: Services, owner: Scope, state: LogState, *, pending: int = 0, sums: bool = False
     ) -> tuple[int, Status]:
-        """How many records are new once the index is as far as this state of the log, and the index's own state."""
+        """Bring the index up to this state of the log; returns how many records are new, and the index's own state."""
         count, index, head = 0, self.port(services), state.head
         marks, ask = {0: "", head: state.mark}, partial(run.call, index.status, owner, pending=pending, sums=sums)
         while (status := await self._checked(run, services, owner, ask, marks)).applied < head:
@@ -193,9 +193,9 @@ class IndexProjection(Projection):
         ask: Callable[[], Awaitable[Status]],
         marks: dict[int, str],
     ) -> Status:
-        """What it answers to ``ask``, once its position is one of the history that the log has.
+        """The index's answer to ``ask``, after making sure that its position belongs to the log's history.
 
-        ``marks`` are those of the log's events that are known, by position; others are noted there.
+        ``marks`` are the known marks of the log's events, by position; others are added.
         """
         status = await ask()
         if status.applied not in marks:
@@ -206,7 +206,7 @@ class IndexProjection(Projection):
     async def _mended(
         self, run: Runner, services: Services, owner: Scope, status: Status, marks: Mapping[int, str]
     ) -> Status:
-        """How far an index of this state is, after it was set right where the log has another history."""
+        """The index's position, after it was repaired if the log has another history."""
         mark, (stands, version) = marks[status.applied], anchored(status)
         if status.applied and not stands and (mark or (not version and self._seen.get(owner.owner) is None)):
             status = await self._upgraded(run, services, owner, status, mark)
@@ -219,7 +219,7 @@ class IndexProjection(Projection):
         return status
 
     async def _upgraded(self, run: Runner, services: Services, owner: Scope, status: Status, mark: str) -> Status:
-        """How far an index is that was written before there were anchors and origins, after it got them from the log.
+        """The position of an index from before anchors and origins, after it got them from the log.
 
         One pass over the owner's events, in batches; records keep their vectors.
         """
@@ -242,13 +242,13 @@ class IndexProjection(Projection):
         return await run.call(index.status, owner)
 
     async def renew(self, run: Runner, services: Services, owner: Scope, status: Status) -> Status:
-        """How far an index of another version is, after what is made from events was made anew."""
+        """The position of an index of another version, after its derived data was rebuilt."""
         return status
 
     async def _note(
         self, run: Runner, services: Services, owner: Scope, seen: tuple[int, str], marks: Mapping[int, str]
     ) -> None:
-        """Drop what is cached of a history that the log no longer has, where another process set the index right."""
+        """Drop cached data of a history that the log no longer has, if another process repaired the index."""
         before = self._seen.get(owner)
         if before == seen:
             return
@@ -259,9 +259,9 @@ class IndexProjection(Projection):
         self._seen.put(owner, seen)
 
     async def _realigned(self, run: Runner, services: Services, owner: Scope, status: Status) -> Status:
-        """How far the index is, after records were let go of which the log has no event any more.
+        """The index's position, after removing records whose events the log no longer has.
 
-        The last thing that is written is that position: what a crash leaves undone is done by whoever follows next.
+        The position is written last, so that whoever follows next finishes what a crash left undone.
         """
         index, truth = self.port(services), services.truth
         upto, standing = await self._agreement(run, services, owner, status.applied)
@@ -273,15 +273,15 @@ class IndexProjection(Projection):
         # Where another process was faster, nothing goes: what is stale here may be new by now, under the same id.
         if await run.call(index.upsert, owner, [], after=at, seen=seen, upto=upto, anchor=anchor, gone=stale):
             _log.warning(
-                "the log of %s was set back behind the index, which had seen its #%d: %d records of events that are "
-                "gone were dropped, and events after #%d are indexed again",
+                "the log of %s was restored to before its index, which had seen #%d: %d records of events that no "
+                "longer exist were dropped, and events after #%d are indexed again",
                 *(owner.owner, status.applied, len(stale), upto),
             )
         _clear(services)
         return await run.call(index.status, owner)
 
     async def _agreement(self, run: Runner, services: Services, owner: Scope, applied: int) -> tuple[int, set[int]]:
-        """Up to which position the index agrees with the log, and the ids of the records up to there."""
+        """The position up to which the index agrees with the log, and the ids of the records up to there."""
         standing: set[int] = set()
         upto = 0
         while events := await run.call(
@@ -299,16 +299,16 @@ class IndexProjection(Projection):
     async def drop(
         self, run: Runner, services: Services, owner: Scope, erased: Erased, between: Sequence[Event]
     ) -> int:
-        """Let what the log has just erased leave the index; returns how many records that were.
+        """Remove what the log has just erased from the index; returns how many records there were.
 
-        ``between`` are the turns that came since the index followed and before it was erased.
+        ``between`` are turns that came after the index last followed and before the erasure.
         """
         count = await self.unindex(run, services, owner, erased)
         await self.follow(run, services, owner)
         return count
 
     async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
-        """Bring the owner's part of the index up to the log, vectors included."""
+        """Bring the owner's part of the index up to date, including vectors."""
         indexed = await self.follow(run, services, owner) if self.exists(services) else 0
         if not self.exists(services) or not self.embeds(services):
             return Receipt(indexed=indexed)
@@ -319,7 +319,7 @@ class IndexProjection(Projection):
 
     @contextmanager
     def filling(self, owner: Scope) -> Iterator[None]:
-        """While the vectors of this owner are made by somebody who has time: a recall does not wait for all of them."""
+        """Inside the block, background work makes this owner's vectors, and a recall does not wait for all of them."""
         self.left.discard(owner)
         with self._lock:
             self._filling[owner] += 1
@@ -332,10 +332,10 @@ class IndexProjection(Projection):
     async def catch_up(
         self, run: Runner, services: Services, owner: Scope, state: LogState | None = None
     ) -> tuple[Status, str]:
-        """Index what is new before a recall.
+        """Index new events before a recall.
 
-        Returns the state of the index, with sums where its records get vectors, and a note if vectors are missing, or
-        if nothing may be indexed. ``state`` is that of the owner's log, where it is known.
+        Returns the state of the index, with sums if its records get vectors, and a note if vectors are missing or
+        nothing may be indexed. ``state`` is that of the owner's log, if known.
         """
         embeds, most = self.embeds(services), EMBED_BATCH if self._filling[owner] else AT_ONCE
         state = await run.call(services.truth.state, owner) if state is None else state
@@ -349,7 +349,7 @@ class IndexProjection(Projection):
         return await run.call(self.port(services).status, owner, sums=True), note
 
     async def _as_it_is(self, run: Runner, services: Services, owner: Scope, state: LogState) -> tuple[Status, str]:
-        """The state of an index that nothing is written to, and what it lacks."""
+        """The state of an index that must not be written, and what is missing in it."""
         embeds = self.embeds(services)
         status = await run.call(self.port(services).status, owner, pending=int(embeds), sums=embeds)
         if anchored(status)[0] != state.mark and await run.call(astray, services.truth, owner, status):
@@ -360,7 +360,7 @@ class IndexProjection(Projection):
         return status, await self._missing(run, services) if status.pending else ""
 
     async def _embedded(self, run: Runner, services: Services, owner: Scope, pending: int, most: int) -> str:
-        """Make so many missing vectors as far as a recall waits for that; returns a note if some are left."""
+        """Make some of the missing vectors, as far as a recall waits for them; returns a note if some remain."""
         work = services.config.orchestration
         if pending > most and (self._filling[owner] or work.background):
             self.left |= set() if self._filling[owner] else {owner}
@@ -374,7 +374,7 @@ class IndexProjection(Projection):
         try:
             await self.embed(run, services, owner, enough)
         except ModelError as error:
-            _log.warning("%s; the records are there, their vectors are made later", error)
+            _log.warning("%s; the records are indexed, their vectors are made later", error)
             return str(error)
         return ""
 
@@ -387,7 +387,7 @@ def _unmade(count: int) -> str:
 
 
 def _alike(record: Record, other: Record | None) -> bool:
-    """Whether both were made of the same event."""
+    """Whether both were made from the same event."""
     return other is not None and all(
         getattr(record, name) == getattr(other, name) for name in ("scope", "kind", "text", "at", "turn", "sources")
     )
@@ -399,7 +399,7 @@ def _clear(services: Services) -> None:
 
 
 def indexes(services: Services) -> list[IndexProjection]:
-    """Those of this memory."""
+    """The indexes of this memory."""
     return [state for state in services.states if isinstance(state, IndexProjection) and state.exists(services)]
 
 
@@ -413,12 +413,12 @@ async def erase(
     seen: int | None = None,
     **scrub: str,
 ) -> int:
-    """Destroy events of the owner, give others a new payload, and let both leave the indexes.
+    """Destroy events of the owner, rewrite others, and remove both from the indexes.
 
-    Returns how many records went. ``scrub`` is noted in the log: whether whoever follows it is to clean up now.
+    Returns how many records were removed. The log notes ``scrub``: whether followers should clean up immediately.
 
     Raises:
-        OutdatedError: events came beyond ``seen``; nothing was destroyed.
+        OutdatedError: there are events after ``seen``; nothing was destroyed.
     """
     gone = sorted(positions)
     payload = {"positions": [list(stretch) for stretch in runs(gone)], **scrub}
@@ -434,7 +434,7 @@ async def erase(
 
 
 def uses_of(events: Sequence[Event]) -> dict[int, Use]:
-    """How often these events say that each record was used."""
+    """How often these events record a use of each record."""
     uses: dict[int, Use] = {}
     for event in events:
         if event.kind is EventKind.USED:
@@ -453,9 +453,9 @@ async def put_vectors(
     *,
     wanted: Callable[[], bool] = lambda: True,
 ) -> bool:
-    """Give records the vectors of their content, by its key; what is there twice, or was before, is embedded once.
+    """Give records the vectors for their content keys; each distinct content is embedded only once.
 
-    False, and nothing is stored, if the vectors are not ``wanted`` any more once they were made.
+    Returns False and stores nothing if the vectors are no longer ``wanted`` once they were made.
     """
     by_key = dict(content.values())
     known = await run.call(index.known, list(by_key))
@@ -471,7 +471,7 @@ async def put_vectors(
 
 
 async def scrubbed(run: Runner, scrub: Callable[[], None]) -> None:
-    """Scrub now, or say that it is done later where another process keeps the engine from it."""
+    """Scrub now, or report that it will be done later if another process prevents it."""
     try:
         await run.call(scrub)
     except StoreUnavailableError as error:
@@ -479,7 +479,7 @@ async def scrubbed(run: Runner, scrub: Callable[[], None]) -> None:
 
 
 async def embedding(run: Runner, method: Callable[[T], Floats], argument: T) -> Floats:
-    """What the embedder answers; raises `ModelError`, whatever it fails with."""
+    """The embedder's result; any failure raises `ModelError`."""
     try:
         return await run.call(method, argument)
     except ModelError:
@@ -489,12 +489,12 @@ async def embedding(run: Runner, method: Callable[[T], Floats], argument: T) -> 
 
 
 def content_key(embedder: str, text: str) -> bytes:
-    """Identifies a text embedded by this embedder."""
+    """A key for a text embedded by this embedder."""
     return hashlib.blake2b(f"{embedder}\x00{text}".encode(), digest_size=16).digest()
 
 
 def embedded(span: Span, count: int) -> None:
-    """Write into the span of an index how many of its records got a vector."""
+    """Add the number of new vectors to the span of an index."""
     span.attributes["count"] = count
 
 
@@ -502,7 +502,7 @@ class TextIndex(IndexProjection):
     """The index of texts.
 
     Args:
-        embeddings: vectors of queries and texts, as the embedder caches them.
+        embeddings: vectors of queries and texts, as cached for the embedder.
     """
 
     version = "2"
@@ -512,7 +512,7 @@ class TextIndex(IndexProjection):
         self._embeddings = embeddings
 
     def clear(self, owner: Scope | None = None) -> None:
-        """Drop the vectors of texts, which have no owner, where all is made anew."""
+        """Drop the cached vectors of texts, which have no owner, when everything is rebuilt."""
         if self._embeddings is not None and owner is None:
             self._embeddings.clear()
 
@@ -533,7 +533,7 @@ class TextIndex(IndexProjection):
         return [item.record for item in await _derived(run, services, owner, events)]
 
     async def unindex(self, run: Runner, services: Services, owner: Scope, erased: Erased) -> int:
-        """Drop the records of what was erased; the turns after it are embedded again without its words."""
+        """Drop the records of erased events; the turns after them are embedded again without their words."""
         index, positions = services.index, [p for first, last in erased["positions"] for p in range(first, last + 1)]
         records = await run.call(index.get, positions)
         if all(record.kind is RecordKind.ITEM for record in records):  # nothing was made with their words
@@ -552,7 +552,7 @@ class TextIndex(IndexProjection):
     async def drop(
         self, run: Runner, services: Services, owner: Scope, erased: Erased, between: Sequence[Event]
     ) -> int:
-        """Let it leave, also the terms that another process made with it of turns that came at this moment."""
+        """Remove it, along with terms that another process derived from it for turns written at this moment."""
         count = await super().drop(run, services, owner, erased, between)
         while True:
             status = await run.call(services.index.status, owner)
@@ -562,7 +562,7 @@ class TextIndex(IndexProjection):
     async def _again(
         self, run: Runner, services: Services, owner: Scope, status: Status, places: Sequence[int]
     ) -> bool:
-        """Have these turns embedded once more; False, and nothing changes, if the index went on since this status."""
+        """Re-embed these turns; returns False and changes nothing if the index advanced since this status."""
         cleaning = services.config.cleaning
         records = await run.call(services.index.get, places)
         entries = [Entry(record, index_terms(record, cleaning)) for record in records]
@@ -570,7 +570,7 @@ class TextIndex(IndexProjection):
         return not entries or await run.call(services.index.upsert, owner, entries, after=at, upto=at, anchor=anchor)
 
     async def renew(self, run: Runner, services: Services, owner: Scope, status: Status) -> Status:
-        """How far the index is, after turns lost the terms that were the words of the turn before; vectors stay."""
+        """The index's position, after turns lost the terms taken from the turn before; vectors are kept."""
         index, at, seen = services.index, status.applied, status.anchor
         size = await run.call(index.size)
         ids = np.sort(await run.call(index.latest, Where(owner.owner), min(size.records, MAX_LISTED)))
@@ -587,7 +587,7 @@ class TextIndex(IndexProjection):
     async def _reworded(
         self, run: Runner, services: Services, owner: Scope, status: Status, ids: Sequence[int]
     ) -> bool:
-        """Index these records with their own words and marks; False, and nothing is stored, if the index went on."""
+        """Index these records with only their own words and marks; False, storing nothing, if the index advanced."""
         index, cleaning = services.index, services.config.cleaning
         records = await _marked(run, services, owner, await run.call(index.get, ids))
         before = await run.call(index.previous, owner, [one for one in records if one.kind is RecordKind.TURN])
@@ -607,12 +607,12 @@ class TextIndex(IndexProjection):
         return True
 
     async def clean(self, run: Runner, services: Services, erased: Sequence[Erased], count: int) -> None:
-        """Clean up the log behind what another process erased, unless that can wait."""
+        """Clean up the log after another process erased something, unless that can wait."""
         if any(one.get("scrub", "now") == "now" for one in erased):
             await scrubbed(run, services.truth.scrub)
 
     async def scrub(self, run: Runner, services: Services) -> None:
-        """Overwrite what was destroyed, where the index has files of its own."""
+        """Overwrite destroyed data, if the index has files of its own."""
         if services.config.index.url not in {None, services.config.url}:
             await run.call(services.index.scrub)
 
@@ -669,7 +669,7 @@ class TextIndex(IndexProjection):
 
 
 async def _derived(run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Derived]:
-    """What the index takes of these events, behind the turns that it has."""
+    """The index entries for these events, which follow the turns it already has."""
     for projection in projections(services):
         events = await projection.findable(run, services, owner, events)
     news = learnt(services, await _told(run, services, owner, events))
@@ -678,7 +678,7 @@ async def _derived(run: Runner, services: Services, owner: Scope, events: Sequen
 
 
 async def _told(run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Event]:
-    """The events, claims with the metadata of their turn, and its origin: those of older stores do not say it."""
+    """The events; claims get the metadata and origin of their turn, which older stores do not record."""
     claims = {
         event.position: event.payload["source"]
         for event in events
@@ -695,7 +695,7 @@ async def _told(run: Runner, services: Services, owner: Scope, events: Sequence[
 
 
 async def _marked(run: Runner, services: Services, owner: Scope, records: Sequence[Record]) -> list[Record]:
-    """The records, facts with the metadata of their turn."""
+    """The records; facts get the metadata of their turn."""
     facts = {record.turn for record in records if record.kind is RecordKind.FACT}
     turns = await at_positions(run, services, owner, facts)
     marks = {turn.position: turn.message.metadata for turn in turns if turn.kind is EventKind.MESSAGE}
@@ -703,5 +703,5 @@ async def _marked(run: Runner, services: Services, owner: Scope, records: Sequen
 
 
 def _of_turn(turn: Event | None) -> dict[str, Any]:
-    """What a claim has from its turn."""
+    """The fields that a claim takes from its turn."""
     return {"origin": None} if turn is None else {"origin": turn.origin.value, "metadata": turn.message.metadata}

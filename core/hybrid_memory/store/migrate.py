@@ -1,4 +1,4 @@
-"""``flush``, ``rebuild`` and ``migrate``: everything that is derived from a log, anew or in another store."""
+"""``flush``, ``rebuild`` and ``migrate``: derive everything from a log again, here or in another store."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from hybrid_memory.store.view import present
 from hybrid_memory.urls import shown_url
 
 PROBE = ["hello"]
-"""Is embedded before anything is dropped for a new embedder: one that does not work is known by it."""
+"""Embedded before anything is dropped for a new embedder, to find out whether it works."""
 
 
 async def copied(run: Runner, source: Services, target: Services, progress: Progress) -> list[OwnerCopy]:
-    """Copy every event with its position, and compare; what was copied before is compared, and not copied again.
+    """Copy every event with its position, and compare; events copied earlier are only compared.
 
-    Each owner is copied up to where their log ends now.
+    Each owner is copied up to the current end of their log.
     """
     await drain(run, source)
     size = await run.call(source.truth.size)
@@ -48,7 +48,7 @@ async def copied(run: Runner, source: Services, target: Services, progress: Prog
 async def derived(
     run: Runner, source: Services, target: Services, copies: Sequence[OwnerCopy], progress: Progress
 ) -> Migration:
-    """Index what was copied. Vectors of the same embedder are taken over, those of another are made."""
+    """Index the copied events. Vectors of the same embedder are taken over; others are made."""
     indexed = embedded = 0
     for copy in copies:
         indexed += sum([await index.follow(run, target, copy.owner) for index in indexes(target)])
@@ -68,7 +68,7 @@ async def derived(
 
 
 def _beyond(progress: Progress, before: int) -> Progress:
-    """The progress of a part of the work, when so much was done before."""
+    """The progress of a part of the work, after this much was done before."""
     return lambda done, total: progress(before + done, before + total)
 
 
@@ -96,7 +96,7 @@ class Migration:
 async def flush(
     run: Runner, services: Services, owners: Sequence[Scope] | None = None, progress: Progress | None = None
 ) -> Receipt:
-    """Learn from what was said, then index what the log holds beyond the index, for these owners or for all."""
+    """Extract facts, then index what the log has beyond the index, for these owners or for all."""
     await drain(run, present(services))
     total = Receipt()
     for owner in list(await run.call(services.truth.heads)) if owners is None else owners:
@@ -110,9 +110,9 @@ async def flush(
 async def rebuild(
     run: Runner, services: Services, embedder: Embedder | None, progress: Progress | None = None
 ) -> Receipt:
-    """Drop the indexes and derive them anew, with this embedder from now on; a new one must answer first.
+    """Drop the indexes and rebuild them, with this embedder from now on; a new embedder must answer first.
 
-    All texts come before the first vector. Who recalls meanwhile goes by the log, then by words, and says so.
+    All texts are indexed before the first vector is made. In the meantime recall uses the log, then words, and says so.
     """
     present(services)
     if embedder is not None and embedder is not services.embedder:

@@ -1,4 +1,4 @@
-"""What is embedded for turns that wait for their vector: those that say nothing without the turn that they answer."""
+"""Chooses what to embed for pending turns: some say nothing without the turn they answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hybrid_memory.index.record import Record
 from hybrid_memory.text.speech import SHORT_CHARS, SURE, emptiness, says_nothing, tells
 
 Pending: TypeAlias = Sequence[tuple[Record, Record | None]]
-"""Records that wait for their vector, each with the turn before it in its segment."""
+"""Records without a vector yet, each with the previous turn of its segment."""
 
 
 async def passages(
@@ -21,7 +21,7 @@ async def passages(
     embedder: str,
     embed: Callable[[list[str]], Awaitable[Floats]],
 ) -> dict[int, str]:
-    """By record id. "Alright." behind a question would be as near to it as what answers it."""
+    """The passages by record id. Otherwise "Alright." after a question would be as similar to it as a real answer."""
     texts: dict[int, str] = {}
     doubtful: dict[int, str] = {}
     for record, before in pending:

@@ -1,4 +1,4 @@
-"""What is derived from the log: which events it is made of, how these change it, and how it forgets."""
+"""Projections: state derived from the log, the events it depends on, and how it forgets."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from hybrid_memory.store.view import View
 LOG_KINDS = frozenset(
     {EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.ROLLBACK, EventKind.SUPERSEDED, EventKind.ERASED}
 )
-"""Kinds of the log itself: what was said, and what hides or destroys it. Any other kind is some projection's."""
+"""Kinds of the log itself: messages, and what hides or destroys them. Any other kind belongs to a projection."""
 
 
 class Projection:
-    """What is derived from events of some kinds; `Services.states` holds one of each type.
+    """State derived from events of some kinds; `Services.states` holds one object per type.
 
-    Rebuilding, migrating, forgetting and counting walk all of them, in the order in which they were given.
+    Rebuilding, migrating, forgetting and counting visit all of them in registration order.
 
     Attributes:
-        kinds: its events, which are no other projection's.
-        repeats: those of them that may repeat words of turns.
+        kinds: its kinds of events, which no other projection has.
+        repeats: those kinds whose events may repeat words of turns.
     """
 
     kinds: ClassVar[frozenset[EventKind]] = frozenset()
     repeats: ClassVar[frozenset[EventKind]] = frozenset()
 
     def clear(self, owner: Scope | None = None) -> None:
-        """Drop what is cached of this owner's words, or of all; when something was destroyed, or is made anew."""
+        """Drop what is cached for this owner, or for all, after something was destroyed or before a rebuild."""
 
     async def forget(self, run: Runner, services: Services, erasure: Erasure) -> None:
-        """Say what goes with the turns, of the owner's events that may repeat their words: at least all of a user."""
+        """Mark those of the owner's events that may repeat words of the turns; all of them if a user is forgotten."""
         if erasure.everything:
             for kind in sorted(self.repeats):
                 async for events in self.of(run, services, erasure, kind):
@@ -52,15 +52,15 @@ class Projection:
     def of(
         self, run: Runner, services: Services, erasure: Erasure, kind: EventKind, size: int = STREAM_BATCH
     ) -> AsyncIterator[list[Event]]:
-        """Its events of this kind that an erasure looks at, in batches."""
+        """Its events of this kind that an erasure examines, in batches."""
         return stream(run, services.truth, erasure.scope.owner, kinds=(kind,), after=erasure.after, size=size)
 
     async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
-        """Do the work of this owner that may wait; returns what was learned, indexed and embedded."""
+        """Do this owner's deferred work; returns what was learned, indexed and embedded."""
         return Receipt()
 
     async def findable(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Event]:
-        """The events without those of its own that are not to be found any more."""
+        """The events without those of its own that should no longer be found."""
         return events
 
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
@@ -68,11 +68,11 @@ class Projection:
         return {}
 
     def parse(self, event: Event) -> object:
-        """What one of its events says; raises `LookupError`, `TypeError` or `ValueError` where it says nothing."""
+        """The content of one of its events; raises `LookupError`, `TypeError` or `ValueError` if it is invalid."""
         return event.payload
 
     def check(self, log: EventLog, owner: Scope) -> Iterator[Finding]:
-        """Its events that cannot be read."""
+        """Its events that cannot be parsed."""
         after = 0
         while events := log.read(owner, after=after, kinds=self.kinds, limit=BATCH) if self.kinds else ():
             after = events[-1].position
@@ -84,42 +84,42 @@ class Projection:
                     yield Finding("log", "wrong", text, RESTORE)
 
     def sources(self, item: object) -> Sequence[str] | None:
-        """Ids of the events behind something that it gave out; None for what is not its own."""
+        """Ids of the events behind an object that it returned; None for other objects."""
         return None
 
 
 def projections(services: Services) -> list[Projection]:
-    """Those of this memory."""
+    """The projections of this memory."""
     return [state for state in services.states if isinstance(state, Projection)]
 
 
 class Folded(Protocol):
-    """A state that events change one after another."""
+    """A state that events update one after another."""
 
     @property
     def position(self) -> int:
-        """Of the last of them."""
+        """The position of the last event."""
         ...
 
     def after(self, events: Iterable[Event]) -> Self:
-        """The state after these, which follow by position."""
+        """The state after these events, which follow by position."""
         ...
 
 
 S = TypeVar("S", bound=Folded)
 
 Key: TypeAlias = tuple[Scope, Stretches, Horizon | None]
-"""An owner, and what is not to be seen of the log; replaced messages change no state."""
+"""An owner, and what is hidden from the view; replaced messages do not change the state."""
 
 
 class FoldedProjection(Projection, Generic[S]):
-    """A projection whose state is read on from where it was read last.
+    """A projection that updates its state with the events since the last read.
 
     Attributes:
         start: the state before the first event.
         follows: kinds of the events that change it.
-        anew: whether an erasure changes payloads of its events, so that all are read again.
-        capacity: states that are cached.
+        anew: whether an erasure changes payloads of its events, so that all must be read again.
+        capacity: how many states to cache.
     """
 
     start: Callable[[], S]
@@ -140,7 +140,7 @@ class FoldedProjection(Projection, Generic[S]):
         return await self._read(run, services.truth, (owner.owner, (), None))
 
     async def seen(self, run: Runner, view: View) -> S:
-        """The state after what the view shows."""
+        """The state after the events that the view shows."""
         return await self._read(run, view.log, (view.owner, view.rolled, view.horizon))
 
     async def _read(self, run: Runner, log: EventLog, key: Key) -> S:
@@ -161,22 +161,22 @@ class FoldedProjection(Projection, Generic[S]):
 
 
 async def head(run: Runner, services: Services, owner: Scope) -> int:
-    """The owner's last position; what is read after this, and what is made from it, belongs to it."""
+    """The owner's last position, to be read before the events that something is made from."""
     return (await run.call(services.truth.heads, owner)).get(owner.owner, 0)
 
 
 async def erased_since(run: Runner, services: Services, owner: Scope, position: int) -> bool:
-    """Whether something of the owner was erased beyond this position."""
+    """Whether events of the owner were erased after this position."""
     return bool(await run.call(services.truth.read, owner, after=position, kinds=(EventKind.ERASED,), limit=1))
 
 
 def revision_id(name: str, number: int) -> str:
-    """The id of a revision; whoever writes it first has it, and the next one is read off it."""
+    """The id of a revision; the first writer gets it, and it determines the id of the next one."""
     return f"{RESERVED}{name}:{number}"
 
 
 def number_of(event: Event | None) -> int:
-    """The number of a revision; 0 of none."""
+    """The number of a revision; 0 if there is none."""
     return 0 if event is None else int(event.id.rpartition(":")[2])
 
 
@@ -189,12 +189,12 @@ async def append_revision(
     *,
     seen: int | None = None,
 ) -> list[Appended] | None:
-    """Append the next revision of something, or these drafts with it among them; None if another was faster.
+    """Append the next revision of something, alone or with other drafts; None if another writer was faster.
 
-    Or if something was erased since the position ``seen``, before which was read what they are made from.
+    Also None if something was erased after ``seen``, the last position before the data it is based on was read.
 
     Raises:
-        IdConflictError: an id of the others is taken.
+        IdConflictError: an id of the other drafts is taken.
     """
     try:
         return await run.call(services.truth.append, owner, drafts or [revision], seen=seen)

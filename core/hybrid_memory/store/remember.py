@@ -1,4 +1,4 @@
-"""``remember``: from what the caller has to durable events, or to the outbox while the log cannot be reached."""
+"""``remember``: turns the caller's input into durable events, in the log or in the outbox while that is unreachable."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ async def remember(
     superseded: Mapping[int, str] | None = None,
     restored: Sequence[int] = (),
 ) -> Receipt:
-    """Append the messages to the log, all or none; they are durable when this returns.
+    """Append the messages to the log, all or none; durable on return.
 
-    Where the log cannot be reached they are durable in the outbox, if there is one. With them others are superseded,
-    their ids by position, and some at other positions restored, unless the author is not trusted yet.
+    If the log is unreachable and there is an outbox, they are durable there. In the same write, other messages are
+    superseded (ids by position) and some positions restored, unless the author is not trusted yet.
     """
     drafts = [draft_of(services, scope, message) for message in messages]
     if superseded and services.trusted:
@@ -76,7 +76,7 @@ async def remember(
 def _superseded(
     services: Services, scope: Scope, messages: Sequence[Message], gone: Mapping[int, str], restored: Sequence[int]
 ) -> Draft:
-    """The event that marks messages as superseded; of an edited one it tells by which."""
+    """The event that marks messages as superseded, and names the replacement of edited ones."""
     edited = {message.replaces: message.id for message in messages if message.replaces}
     payload = {
         "positions": list(gone),
@@ -88,7 +88,7 @@ def _superseded(
 
 
 async def _check_visible(run: Runner, services: Services, scope: Scope, drafts: Sequence[Draft]) -> None:
-    """Refuse ids of messages that a rollback hides: they would count as written, and stay hidden."""
+    """Reject ids of messages that a rollback hides: they would count as written but stay hidden."""
     named = [draft.id for draft in drafts if draft.fixed_id]
     if not named:
         return
@@ -103,7 +103,7 @@ async def _check_visible(run: Runner, services: Services, scope: Scope, drafts: 
 async def _append(
     run: Runner, services: Services, owner: Scope, drafts: Sequence[Draft], messages: Sequence[Message]
 ) -> list[Appended]:
-    """Append the drafts of the messages; no note of a message that was forgotten, perhaps at this moment."""
+    """Append the drafts of the messages, except notes on a message that was forgotten, perhaps at this moment."""
     names = {name for message in messages if not message.replaces for name in message.made_of}
     while names:
         seen = (await run.call(services.truth.heads, owner)).get(owner, 0)
@@ -115,7 +115,7 @@ async def _append(
 
 
 async def forgotten(run: Runner, services: Services, owner: Scope, names: Collection[str]) -> str | None:
-    """An id that no event of the owner has, of whom something was erased; None where there is no such one."""
+    """One of these ids that no event has, if events of the owner were erased; otherwise None."""
     there = {event.id for event in await run.call(services.truth.get, owner, sorted(names))} if names else set()
     missing = min(set(names) - there, default=None)
     if missing is None:
@@ -132,9 +132,9 @@ def as_messages(
     metadata: Mapping[str, Any] | None = None,
     message_id: str | None = None,
 ) -> list[Message]:
-    """The messages behind what the caller gave, each checked.
+    """The messages in the caller's input, each validated.
 
-    ``role`` goes to plain texts; ``at`` and ``metadata`` to every message, where its own values win.
+    ``role`` applies to plain texts; ``at`` and ``metadata`` to every message that does not set them itself.
     """
     if metadata is not None and not isinstance(metadata, Mapping):
         raise InvalidMessageError(f"metadata must be values by name, got {shown(metadata)}")
@@ -175,7 +175,7 @@ def _message(
 
 
 def draft_of(services: Services, scope: Scope, message: Message) -> Draft:
-    """The event of a message, as it is stored: redacted, with an id, a time, and no more authority than its author."""
+    """The event for a message: redacted, with an id and a time, and no more authority than its author."""
     message = _attributed(services, scope, stored(services, message))
     name = message.id or services.new_id()
     return Draft(
@@ -190,7 +190,7 @@ def draft_of(services: Services, scope: Scope, message: Message) -> Draft:
 
 
 def _attributed(services: Services, scope: Scope, message: Message) -> Message:
-    """In a shared space only an admin speaks as operator, or says who somebody is; all others are persons."""
+    """The message with its author; in a shared space only an admin speaks as operator or states roles."""
     if scope.space is None or (message.origin is None and message.role is not Role.SYSTEM):
         return message
     origin = lowest((message.spoken_by, services.speaks))
@@ -198,7 +198,7 @@ def _attributed(services: Services, scope: Scope, message: Message) -> Message:
 
 
 def _held_back(name: str) -> str:
-    """The id under which a message waits, so that it takes none from those who are trusted."""
+    """The id under which a message is quarantined, so that it does not occupy one of a trusted author."""
     if len(name) > MAX_NAME_CHARS - len(QUARANTINE):
         raise InvalidMessageError(
             f"ids of messages that await approval have {MAX_NAME_CHARS - len(QUARANTINE)} characters at most"
@@ -207,19 +207,19 @@ def _held_back(name: str) -> str:
 
 
 def stored(services: Services, message: Message) -> Message:
-    """The message as the log takes it: redacted, unless the original is to be kept."""
+    """The message as stored in the log: redacted, unless the original is to be kept."""
     policy = services.config.redaction
     return message if not policy.kinds or policy.keep_original else _redacted(message, policy.kinds)
 
 
 def stored_text(services: Services, text: str) -> str:
-    """Another text as the log takes it, likewise."""
+    """Any other text as stored in the log, redacted likewise."""
     policy = services.config.redaction
     return text if not policy.kinds or policy.keep_original else redact(text, policy.kinds)
 
 
 def learnt(services: Services, events: Sequence[Event]) -> list[Event]:
-    """The events as the index and the learners see them: redacted where the log has the original."""
+    """The events for indexing and extraction: redacted, even if the log has the original."""
     policy = services.config.redaction
     if not policy.kinds or not policy.keep_original:
         return list(events)
@@ -241,7 +241,7 @@ def _redacted(message: Message, kinds: Sequence[str]) -> Message:
 
 
 def _without(value: Any, kinds: Sequence[str]) -> Any:
-    """JSON with every text in it redacted."""
+    """The JSON value with every text redacted."""
     if isinstance(value, str):
         return redact(value, kinds)
     if isinstance(value, list):
@@ -256,7 +256,7 @@ def _without(value: Any, kinds: Sequence[str]) -> Any:
 async def put_aside(
     run: Runner, services: Services, owner: Scope, drafts: Sequence[Draft], failure: Exception
 ) -> Receipt:
-    """Keep the drafts in the outbox, behind what waits there; raises the failure if there is none."""
+    """Append the drafts to the outbox; raises the failure if there is none."""
     if services.outbox is None:
         raise failure
     _log.warning("%s; the messages are in the outbox", failure)
@@ -265,9 +265,9 @@ async def put_aside(
 
 
 async def drain(run: Runner, services: Services) -> int:
-    """Give the log what waits in the outbox, in the order in which it was said; returns how many events.
+    """Move everything from the outbox to the log, in the original order; returns how many events.
 
-    What was given already is recognised by its id, so a crash in between neither loses nor repeats anything.
+    Events that were already moved are recognized by their id, so that a crash neither loses nor repeats any.
     """
     if services.outbox is None:
         return 0
@@ -291,7 +291,7 @@ async def drain(run: Runner, services: Services) -> int:
 
 
 async def _taken_out(run: Runner, services: Services, outbox: EventLog, events: Sequence[Event]) -> None:
-    """Remove what the log has taken; unlike what is only dropped, its ids may come again."""
+    """Remove from the outbox what the log has; unlike dropped events, their ids may be used again."""
     owner = events[0].scope.owner
     marker = services.draft(EventKind.ERASED, {"positions": []})
     erased = await run.call(outbox.erase, owner, [event.position for event in events], {}, marker)
@@ -307,5 +307,5 @@ async def _give(run: Runner, services: Services, event: Event, seen: int) -> Non
         # that they are stored once however often this is tried.
         digest = hashlib.blake2b(json.dumps(event.payload, sort_keys=True).encode(), digest_size=8).hexdigest()
         renamed = replace(draft, id=f"{event.id[: MAX_NAME_CHARS - 17]}:{digest}")
-        _log.warning("%s; what waited under this id is stored as %s", error, renamed.id)
+        _log.warning("%s; the message from the outbox with this id is stored as %s", error, renamed.id)
         await run.call(services.truth.append, event.scope.owner, [renamed], seen=seen)

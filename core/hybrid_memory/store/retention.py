@@ -1,4 +1,4 @@
-"""Retention: what is hidden for its age, and would go with ``forget(expired=True)``."""
+"""Retention: what is hidden by age, and would be destroyed by ``forget(expired=True)``."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.services import Services
 
 IMPORTANT = 8.0
-"""How many times as slowly what matters most is forgotten as what does not matter."""
+"""How many times more slowly the most important memories are forgotten than the least important."""
 
 WHOLE_BATCH = 10_000
 
 
 def retention(age_seconds: Array, importance: Array, uses: Numbers, half_life_seconds: float) -> Array:
-    """``0.5 ** (age / (half_life * 8 ** importance * (1 + uses)))``, in (0, 1]: 1 now, and for what lies ahead.
+    """``0.5 ** (age / (half_life * 8 ** importance * (1 + uses)))``, in (0, 1]; 1 now and in the future.
 
-    After a half-life 0.5 is left of what has no importance and was never used. The age counts from the last use, so
-    that a use both refreshes and strengthens. Exponential forgetting over a strength is the model of Woźniak et al.
-    1995 for Ebbinghaus' curve; that the half-life grows exponentially with what speaks for a memory is that of Settles
-    and Meeder 2016, and a strength that every use raises by one that of MemoryBank (Zhong et al. 2023).
+    After one half-life, 0.5 remains of what has no importance and was never used. Age counts from the last use, so that
+    a use both refreshes and strengthens. Exponential forgetting over a strength is the model of Woźniak et al. 1995 for
+    Ebbinghaus' curve. A half-life that grows exponentially with the features of a memory is from Settles and Meeder
+    2016, and a strength that each use increases by one from MemoryBank (Zhong et al. 2023).
     """
     strength = IMPORTANT**importance * (1.0 + uses)
     left = np.exp2(-np.maximum(age_seconds, 0.0) / (half_life_seconds * strength))
@@ -37,14 +37,14 @@ def retention(age_seconds: Array, importance: Array, uses: Numbers, half_life_se
 
 
 def retained(services: Services, columns: RecordColumns) -> npt.NDArray[np.bool_]:
-    """Which of the records are remembered well enough to be found; all where nothing is to be forgotten."""
+    """The records that are remembered well enough to be found; all if nothing is forgotten."""
     return kept(
         services, np.maximum(columns.at, columns.last_used), columns.importance.astype(np.float64), columns.uses
     )
 
 
 def kept(services: Services, fresh: Array, importance: Array, uses: Ids) -> npt.NDArray[np.bool_]:
-    """The same for columns; ``fresh`` is when each was said or used last, in seconds since 1970."""
+    """The same for columns; ``fresh`` is when each was said or last used, in seconds since 1970."""
     policy = services.config.retention
     if policy.half_life is None:
         return np.ones(len(fresh), dtype=bool)
@@ -55,7 +55,7 @@ def kept(services: Services, fresh: Array, importance: Array, uses: Ids) -> npt.
 
 
 async def expired_turns(run: Runner, services: Services, scope: Scope) -> AsyncIterator[list[Event]]:
-    """The turns of the scope that the policy hides, by position, in batches."""
+    """The scope's turns that the retention policy hides, by position, in batches."""
     await services.state(TextIndex).follow(run, services, scope.owner)
     now = services.clock()
     age = services.config.retention.ttl.get(RecordKind.TURN.value)

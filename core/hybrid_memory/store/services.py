@@ -1,4 +1,4 @@
-"""What a flow works with."""
+"""The services that every flow works with."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Services:
-    """The ports of one memory, and what is the same for all who use it.
+    """The ports of one memory, and the state shared by all its users.
 
-    Without an embedder recall works with words alone; without a language model and a compressor every summary is
+    Without an embedder, recall works with words alone. Without a language model and a compressor, every summary is
     deterministic.
 
     Attributes:
-        log: all events; of a `View` those that are to be seen.
-        outbox: takes what is said while the log cannot be reached; archive: moves old messages out of the log.
-        states: what each concept keeps for itself, one object of a type; see `state`.
+        log: all events; in a `View`, those that are visible.
+        outbox: stores messages while the log is unreachable; archive: moves old messages out of the log.
+        states: the state of each concept, one object per type; see `state`.
         statistics: what was done, and how long it took.
-        tracers: who hears of each operation; one list, whatever is made of these services.
+        tracers: receive a span of each operation; one list, shared by everything made from these services.
         read_only: nothing is written, indexed or learned.
-        horizon: how far a view of the past reaches.
-        author, trusted: in a space, who writes through this handle, and whether that needs no approval.
+        horizon: the end of a view of the past.
+        author, trusted: in a space, who writes through this object, and whether without approval.
         speaks: the highest origin of what they write.
     """
 
@@ -65,7 +65,7 @@ class Services:
 
     @property
     def truth(self) -> EventLog:
-        """The log with what a rollback hides."""
+        """The log including what a rollback hides."""
         return self.log
 
     def state(self, kind: type[T]) -> T:
@@ -85,7 +85,7 @@ class Services:
         sources: tuple[str, ...] = (),
         author: str = "",
     ) -> Draft:
-        """An event of now, with a new id where none is given."""
+        """An event dated now, with a new id unless one is given."""
         return Draft(
             id=self.new_id() if id is None else id,
             fixed_id=False,

@@ -1,4 +1,4 @@
-"""What of an owner's log a verb sees: views of the past, rollbacks, which hide and destroy nothing, and history."""
+"""The part of an owner's log that a verb sees: views of the past, rollbacks (which hide, not destroy), and history."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ HIDING = frozenset({EventKind.ROLLBACK, EventKind.SUPERSEDED, EventKind.ERASED})
 """Kinds of the events that hide parts of a log."""
 
 VIEWS = 1024
-"""Owners of whom it is kept what of their logs is hidden."""
+"""For how many owners the hidden parts of their logs are cached."""
 
 
 @dataclass(slots=True, kw_only=True)
 class View(Services):
-    """The services with the log as one owner's handle sees it: up to its horizon, without what is hidden.
+    """The services with the log as one owner sees it: up to its horizon, without hidden events.
 
     Attributes:
-        owner: whose view it is; whole: the log with what is hidden.
-        hidden: what a rollback hides, or an edit replaced; rolled: the former alone.
-        superseded: the hidden messages that were edited or said anew: their ids by position.
+        owner: the owner of the view; whole: the log including what is hidden.
+        hidden: stretches hidden by rollbacks or edits; rolled: those of rollbacks alone.
+        superseded: hidden messages that were edited or regenerated: their ids by position.
     """
 
     owner: Scope
@@ -45,23 +45,23 @@ class View(Services):
 
     @property
     def truth(self) -> EventLog:
-        """The log with what a rollback hides."""
+        """The log including what a rollback hides."""
         return self.whole
 
     @property
     def partial(self) -> bool:
-        """Whether there may be events that are not to be seen."""
+        """Whether some events may be invisible."""
         return bool(self.hidden) or self.horizon is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What hides parts of an owner's log.
+    """The hidden parts of an owner's log.
 
     Attributes:
-        last: position and id of the last event that it follows from.
-        rolled: stretches that rollbacks hide; superseded: messages that edits hide, their ids by position.
-        hidden: stretches of both.
+        last: position and id of the last event that this takes into account.
+        rolled: stretches hidden by rollbacks; superseded: messages hidden by edits, their ids by position.
+        hidden: the stretches of both.
     """
 
     last: tuple[int, str] = (0, "")
@@ -70,7 +70,7 @@ class Changes:
     hidden: Stretches = ()
 
     def after(self, events: Sequence[Event]) -> Changes:
-        """The changes with these events, of which only the first ones may be rollbacks."""
+        """The changes after these events, of which only the first ones may be rollbacks."""
         rolled = hidden([event for event in events if event.kind is EventKind.ROLLBACK]) or self.rolled
         edits = [event for event in events if event.kind is EventKind.SUPERSEDED and visible(event.position, rolled)]
         superseded = replaced(edits, self.superseded)
@@ -79,16 +79,16 @@ class Changes:
 
 
 class Views:
-    """What of each owner's log is hidden, as it was read last."""
+    """The hidden parts of each owner's log, cached."""
 
     def __init__(self) -> None:
         self.changes: LruCache[Scope, Changes] = LruCache(VIEWS)
 
 
 async def in_view(run: Runner, services: Services, scope: Scope, state: LogState | None = None) -> View:
-    """The services as this owner's handle sees them; a view of the owner stays as it is.
+    """The services as this owner sees them; an existing view of the owner is returned unchanged.
 
-    ``state`` is that of the owner's log, with the kinds `HIDING`, where it is known.
+    ``state`` is that of the owner's log, with the kinds `HIDING`, if known.
     """
     if isinstance(services, View) and services.owner == scope.owner:
         return services
@@ -115,7 +115,7 @@ async def in_view(run: Runner, services: Services, scope: Scope, state: LogState
 
 
 async def _changes(run: Runner, services: Services, owner: Scope, state: LogState | None) -> Changes:
-    """What hides parts of the owner's log now: as it was known, and what was written since."""
+    """The hidden parts of the owner's log now: the cached ones, updated with later events."""
     cache = services.state(Views).changes
     known = cache.get(owner) or Changes()
     if state is not None and known.last == max([(0, ""), *(state.last[kind] for kind in HIDING & state.last.keys())]):
@@ -136,13 +136,13 @@ async def _changes(run: Runner, services: Services, owner: Scope, state: LogStat
 
 
 def view_of(services: Services, scope: Scope, log: EventLog, **seen: Any) -> View:
-    """The services with this log in view; what is not given is hidden from nobody."""
+    """The services with this log in view; hides nothing but the given stretches."""
     own = {part.name: getattr(services, part.name) for part in fields(Services)}
     return View(**{**own, "log": log, "owner": scope.owner, "whole": services.truth, **seen})
 
 
 def present(services: Services) -> Services:
-    """The services, if they can be written to; raises `InvalidInputError` for a view of the past, or read-only."""
+    """The services, if they are writable; raises `InvalidInputError` for a view of the past, or if read-only."""
     if services.read_only:
         raise InvalidInputError(
             f"{shown_url(services.config.url)} is opened read-only: open it without read_only to change it"
@@ -153,7 +153,7 @@ def present(services: Services) -> Services:
 
 
 def horizon(moment: Any) -> Horizon:
-    """How far a view reaches; raises `InvalidInputError` for what is neither a position nor an aware instant."""
+    """The horizon for a position or an aware datetime; raises `InvalidInputError` for anything else."""
     if isinstance(moment, datetime):
         check_span(moment, None)
         return Horizon(until=moment)
@@ -163,7 +163,7 @@ def horizon(moment: Any) -> Horizon:
 
 
 async def rollback(run: Runner, services: Services, scope: Scope, to: Any) -> Receipt:
-    """Go back, or forward again, to this place in the log: what came after is hidden."""
+    """Go back (or forward again) to a position in the log: everything after it is hidden."""
     present(services)
     wanted = horizon(to)
     heads = await run.call(services.truth.heads, scope.owner)
@@ -188,7 +188,7 @@ async def history(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> list[Message]:
-    """The messages, oldest first, an edited one in the place of the first; with a limit the newest ones."""
+    """The messages, oldest first, an edited one in the place of the original; with a limit, the newest."""
     most = None if limit is None else checked_count("limit", limit, least=0)
     check_span(since, until)
     services = await in_view(run, services, scope)
@@ -206,9 +206,9 @@ async def newest_messages(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> list[Event]:
-    """Messages by position, among them the newest so many in the order of `placed`; all without a number.
+    """Messages by position, including the newest in the order of `placed`; all without a limit.
 
-    An edited message stands behind others in the log, but not in the conversation.
+    An edited message comes later in the log than in the conversation.
     """
     limit = most
     kinds = (EventKind.MESSAGE,)
@@ -236,7 +236,7 @@ async def events(
     until: datetime | None = None,
     limit: int | None = None,
 ) -> list[Event]:
-    """The entries of the log below this position, oldest first; with a limit the newest ones of them."""
+    """The log entries before this position, oldest first; with a limit, the newest of them."""
     most = None if limit is None else checked_count("limit", limit, least=0)
     upto = None if before is None else checked_count("before", before, least=1) - 1
     check_span(since, until)
@@ -252,7 +252,7 @@ async def events(
 
 
 async def entries(run: Runner, services: Services, scope: Scope, which: Collection[str | int]) -> list[Event]:
-    """The entries with these ids or positions, by position, also those that are hidden."""
+    """The entries with these ids or positions, by position, including hidden ones."""
     if isinstance(which, str) or not all(isinstance(one, str | int) for one in which):
         raise InvalidInputError(f"which must be a collection of ids or positions, got {shown(which)}")
     names = [one for one in which if isinstance(one, str)]
@@ -265,10 +265,10 @@ async def entries(run: Runner, services: Services, scope: Scope, which: Collecti
 def placed(
     events: Sequence[Event], cursor: int, kept: Collection[int] = (), stretches: Sequence[tuple[int, int]] = ()
 ) -> list[Event]:
-    """The events with an edited message in the place of the one that it replaces.
+    """The events, with each edited message in the place of the one it replaces.
 
-    One whose place lies before the cursor is left out, unless it is kept; or that place was folded, and it was not: it
-    is shown until it is folded too.
+    An edited message whose place is before the cursor is left out, unless it is kept, or the place was compacted but
+    the edited message was not: then it is shown until it is compacted too.
     """
     if not any(_replaces(event) for event in events):
         return list(events)
@@ -287,7 +287,7 @@ def _replaces(event: Event) -> int | None:
 
 
 async def at_positions(run: Runner, services: Services, scope: Scope, positions: Iterable[int]) -> list[Event]:
-    """The events at these positions, in their order; neighbours are read at once."""
+    """The events at these positions, in their order; adjacent ones are read together."""
     events: list[Event] = []
     for first, last in runs(positions):
         events += await run.call(services.log.read, scope, after=first - 1, upto=last)

@@ -1,6 +1,6 @@
-"""Contract suites for whoever implements a port, and models that fail on demand.
+"""Contract suites for implementations of a port, and models that fail on demand.
 
-A suite is a class of pytest tests. The test of an engine subclasses it and gives the fixture that it asks for::
+A suite is a class of pytest tests. To test an engine, subclass the suite and provide the fixture it asks for::
 
     class TestMyLog(EventLogContract):
         @pytest.fixture
@@ -9,7 +9,7 @@ A suite is a class of pytest tests. The test of an engine subclasses it and give
             yield log
             log.close()
 
-What an index finds is compared, number by number, with the in-memory engine. To see the values of a failed
+The suites compare the results of an index, number by number, with the in-memory engine. To see the values of a failed
 assertion, call ``pytest.register_assert_rewrite("hybrid_memory.testing")`` in ``conftest.py``. Needs pytest.
 """
 

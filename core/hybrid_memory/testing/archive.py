@@ -1,4 +1,4 @@
-"""What every archive must do."""
+"""The contract of an archive."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hybrid_memory.testing.drafts import ALICE, NAMES, NOON, OWNERS, archived, a
 
 
 class ArchiveContract:
-    """Subclass it and give a fixture ``archive``: an empty archive, closed after the test."""
+    """Tests that every archive must pass. Subclass it and provide an empty ``archive``, closed after the test."""
 
     @pytest.fixture
     def archive(self) -> Archive:
@@ -57,7 +57,7 @@ class ArchiveContract:
         assert archive.count(ALICE, after=3) == len(events) - 3
 
     def test_scopes_are_matched_exactly(self, archive: Archive) -> None:
-        """A part left out is a value of its own; a session narrows, none reads all."""
+        """A missing part is a value of its own. A session narrows the scope; without one, all are read."""
         numbers = itertools.count(1)
         put = {
             owner: [archived(next(numbers), replace(owner, session=s)) for s in (None, "s1", "s2")] for owner in OWNERS

@@ -1,4 +1,4 @@
-"""Random records for the suite of the semantic index, and how its rankings are compared."""
+"""Random records for the semantic index suite, and how to compare rankings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ START = datetime(2024, 1, 1, tzinfo=UTC)
 ALICE, BOB, STRANGER = Scope(user="alice"), Scope(user="bob", agent="coach"), Scope(user="stranger")
 
 METADATA: list[Any] = [True, False, 1, 0, "1", "true", "null", "", None, 1.5, "é", 'quo"te', "100%"]
-"""Values that an engine with fewer types than JSON would mix up."""
+"""Values that an engine with fewer types than JSON would confuse."""
 
 HIDDEN: list[tuple[tuple[int, int], ...]] = [
     ((100, 2**62),),
@@ -52,7 +52,7 @@ PHRASES = [
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What goes into an index: entries with their terms, each with a content hash, and the vectors of these."""
+    """Data for an index: entries with terms and a content hash each, and a vector for each hash."""
 
     entries: list[Entry]
     keys: dict[int, bytes]
@@ -62,7 +62,7 @@ class Corpus:
         return [entry for entry in self.entries if entry.record.scope.owner == owner]
 
     def fill(self, index: SemanticIndex, *, batch: int = 17) -> None:
-        """Bring everything into the index, vectors too."""
+        """Write all entries and vectors to the index."""
         for owner in (ALICE, BOB):
             mine, after = self.of(owner), 0
             for part in (mine[at : at + batch] for at in range(0, len(mine), batch)):
@@ -73,13 +73,13 @@ class Corpus:
 
 
 def unit(vector: Any) -> Floats:
-    """The vector at length 1."""
+    """The vector, scaled to length 1."""
     row: Floats = (np.asarray(vector) / np.linalg.norm(vector)).astype(np.float32)
     return row
 
 
 def make_record(number: int, text: str = "some words", **fields: Any) -> Record:
-    """A record of Alice's, said that many minutes after the start, in a segment of its own."""
+    """A record owned by Alice, the given number of minutes after the start, in a segment of its own."""
     values: dict[str, Any] = {
         "scope": replace(ALICE, session="s1"),
         "at": START + timedelta(minutes=number),
@@ -91,7 +91,7 @@ def make_record(number: int, text: str = "some words", **fields: Any) -> Record:
 
 
 def entry_of(record: Record) -> Entry:
-    """The record with the terms of its text."""
+    """An entry for the record, with the terms of its text."""
     return Entry(record, " ".join(terms(record.text)))
 
 
@@ -102,7 +102,7 @@ def store(
     upto: int | None = None,
     uses: Mapping[int, Use] = UNUSED,
 ) -> bool:
-    """Store records of one owner, Alice if there are none, by default from her applied position to the last of them."""
+    """Store records of one owner (Alice if there are none), by default from the applied position to the last record."""
     owner = records[0].scope.owner if records else ALICE
     last = upto if upto is not None else max(record.id for record in records)
     start = index.applied(owner) if after is None else after
@@ -110,7 +110,7 @@ def store(
 
 
 def random_corpus(seed: int, size: int = 240) -> Corpus:
-    """Turns of two owners in several sessions and segments, and facts; some texts and vectors come more than once."""
+    """Turns and facts of two owners in several sessions and segments; some texts and vectors occur more than once."""
     chance = np.random.default_rng(seed)
     centres = chance.normal(size=(6, DIM))
     entries: list[Entry] = []
@@ -158,7 +158,7 @@ def random_corpus(seed: int, size: int = 240) -> Corpus:
 
 
 def every_where() -> Iterator[Where]:
-    """One condition at a time, and several together."""
+    """Each condition alone, and several combined."""
     yield from (Where(ALICE), Where(BOB), Where(STRANGER))
     yield from (Where(replace(owner, session=name)) for owner in (ALICE, BOB) for name in ("s1", "s2", "none"))
     yield Where(ALICE, kinds=frozenset({RecordKind.TURN}))
@@ -195,7 +195,7 @@ def every_where() -> Iterator[Where]:
 
 
 def assert_same_ranking(found: Matches, full: Matches, k: int, case: object = "") -> None:
-    """The first k of the oracle's full ranking, up to the order of equal scores."""
+    """Assert that these are the first k of the oracle's full ranking; equal scores may come in any order."""
     assert found.ids.dtype == np.int64
     assert found.scores.dtype == np.float32
     assert found.ids.shape == found.scores.shape == (min(k, len(full.ids)),), case
@@ -209,10 +209,10 @@ def assert_same_ranking(found: Matches, full: Matches, k: int, case: object = ""
 
 
 def ids(*numbers: int) -> Ids:
-    """Record ids as the port takes them."""
+    """Record ids in the form that the port takes."""
     return np.array(numbers, dtype=np.int64)
 
 
 def numbers_of(records: Sequence[Record]) -> list[int]:
-    """Their ids."""
+    """The ids of the records."""
     return [record.id for record in records]

@@ -1,4 +1,4 @@
-"""Events for the suites of log and archive, and how their readings are compared."""
+"""Events for the log and archive suites, and how to compare what is read back."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ OWNERS = [
     Scope(user="caf\u00e9"),
     Scope(user="cafe\u0301"),
 ]
-"""Owners that a careless engine would mix up."""
+"""Owners that a careless engine would confuse."""
 
 
 def draft(number: int, *, session: str | None = None, fixed: bool = True, **fields: Any) -> Draft:
-    """A draft with the id ``e<number>``, said that many minutes after noon."""
+    """A draft with the id ``e<number>``, dated that many minutes after noon."""
     values: dict[str, Any] = {"at": NOON + timedelta(minutes=number), "payload": {"content": f"text {number}"}}
     values["kind"] = EventKind.MESSAGE
     return Draft(id=f"e{number}", fixed_id=fixed, session=session, **{**values, **fields})
 
 
 def archived(position: int, scope: Scope = ALICE, **fields: Any) -> Event:
-    """An event with the id ``e<position>``, said that many minutes after noon."""
+    """An event with the id ``e<position>``, dated that many minutes after noon."""
     values = {"at": NOON + timedelta(minutes=position % 100_000), "payload": {"content": f"text {position}"}}
     return Event(
         **{"position": position, "id": f"e{position}", "scope": scope, "kind": EventKind.MESSAGE, **values, **fields}
@@ -49,12 +49,12 @@ def archived(position: int, scope: Scope = ALICE, **fields: Any) -> Event:
 
 
 def appended(log: EventLog, owner: Scope, *numbers: int, **fields: Any) -> list[int]:
-    """The positions of these drafts, which are appended."""
+    """Append these drafts and return their positions."""
     return [done.position for done in log.append(owner, [draft(number, **fields) for number in numbers])]
 
 
 def assert_readings_agree(log: Readable, written: Sequence[Event], scopes: Sequence[Scope], chance: Random) -> None:
-    """Every combination of scope, positions, kinds, ids, time, limit and end gives what a list of the events gives."""
+    """Assert that reads agree with a plain list of the events, for every combination of arguments."""
     instants = [None, NOON, NOON + timedelta(microseconds=2), NOON + timedelta(days=1)]
     positions = [event.position for event in written]
     for scope, since, until in itertools.product(scopes, instants, instants):
@@ -96,4 +96,4 @@ NAMES = [
     *("a'b", 'a"b', "a\\b", "a\\'b", "a`b", "a:b", "a|b", "a b", "a\tb", "a\nb", "\n", "\\N", "0", "-", "*", "%", "%s"),
     *("{a}", "}{", "{a:String}", "@owner:{x}", '" or owner != "', "你 好", "猫", "é", "e\u0301", "é🙂", "x" * 500),
 ]
-"""Parts of scopes, and ids, that a careless query would break on."""
+"""Parts of scopes, and ids, that break careless queries."""

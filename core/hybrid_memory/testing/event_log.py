@@ -1,4 +1,4 @@
-"""What every event log must do."""
+"""The contract of an event log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hybrid_memory.testing.log_removal import EventLogRemovalContract
 
 
 class EventLogContract(EventLogRemovalContract):
-    """Subclass it and give a fixture ``log``: an empty log, closed after the test."""
+    """Tests that every event log must pass. Subclass it and provide a ``log`` fixture: empty, closed after the test."""
 
     @pytest.fixture
     def log(self) -> EventLog:
@@ -78,7 +78,7 @@ class EventLogContract(EventLogRemovalContract):
         assert log.mark(ALICE, two.position) == ""
 
     def test_the_state_of_an_owner_tells_its_last_events(self, log: EventLog) -> None:
-        """The last one whatever its kind, and the last one of each kind that is asked for, of this owner alone."""
+        """The owner's last event of any kind, and the last one of each requested kind; never another owner's."""
         assert log.state(ALICE) == log.state(ALICE, [EventKind.CLAIM]) == LogState()
         kinds = (EventKind.CLAIM, EventKind.ERASED, EventKind.USED)
         drafts = [draft(1, kind=EventKind.CLAIM), draft(2, kind=EventKind.CLAIM, session="s2"), draft(3)]
@@ -104,7 +104,7 @@ class EventLogContract(EventLogRemovalContract):
         assert all(event.position in positions for owner in OWNERS[:2] for event in log.read(owner))
 
     def test_the_same_event_under_a_fixed_id_is_written_once(self, log: EventLog) -> None:
-        """Later, or in the same batch; a new time alone does not make it another event."""
+        """Whether repeated later or in the same batch. A different time alone does not make it a different event."""
         first, twin = log.append(ALICE, [draft(1), draft(1)])
         (later,) = log.append(ALICE, [draft(1, at=NOON + timedelta(days=1))])
         assert (first.fresh, twin.fresh, later.fresh) == (True, False, False)
@@ -149,7 +149,7 @@ class EventLogContract(EventLogRemovalContract):
         assert log.size().events == len(OWNERS) * len(sessions)
 
     def test_scopes_are_matched_exactly(self, log: EventLog) -> None:
-        """A part left out is a value of its own; a session narrows, none reads all."""
+        """A missing part is a value of its own. A session narrows the scope; without one, all sessions are read."""
         for owner in OWNERS:
             log.append(owner, [draft(1), draft(2, session="s1"), draft(3, session="s2")])
         for owner in OWNERS:

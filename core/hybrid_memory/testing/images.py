@@ -1,4 +1,4 @@
-"""Small pictures, and an embedder that sees their colours."""
+"""Small images, and an embedder that recognizes their colours."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLOURS: dict[str, tuple[int, int, int]] = {
     "white": (255, 255, 255),
     "black": (0, 0, 0),
 }
-"""By name: red, green, blue and so on."""
+"""Colours by name: red, green, blue and so on."""
 
 CHINESE = dict(zip("红绿蓝黄白黑", COLOURS, strict=True))
 
@@ -33,13 +33,13 @@ _TRUE_COLOUR = (8, 2, 0, 0, 0)
 
 
 def picture(*colours: str, size: int = 8) -> bytes:
-    """A PNG with stripes of these colours, from left to right, each ``size`` pixels wide and high."""
+    """A PNG with vertical stripes of these colours, from left to right; each is ``size`` pixels wide and high."""
     stripes = [np.full((size, size, 3), COLOURS[name], dtype=np.uint8) for name in colours]
     return png(np.concatenate(stripes, axis=1))
 
 
 def png(pixels: Pixels) -> bytes:
-    """The pixels, of shape (height, width, 3), as a PNG."""
+    """The pixels, an array of shape (height, width, 3), encoded as PNG."""
     height, width, _ = pixels.shape
     rows = b"".join(b"\x00" + row.tobytes() for row in pixels)
     header = _HEADER.pack(width, height, *_TRUE_COLOUR)
@@ -50,7 +50,7 @@ def png(pixels: Pixels) -> bytes:
 
 
 def pixels(data: bytes) -> Pixels:
-    """The pixels of a PNG that `png` wrote; raises `ValueError` for other data."""
+    """The pixels of a PNG written by `png`; raises `ValueError` for other data."""
     if not data.startswith(_SIGNATURE):
         raise ValueError("not a PNG picture")
     try:
@@ -74,12 +74,12 @@ def _chunks(data: bytes) -> dict[bytes, bytes]:
 
 
 class ColourEmbedder:
-    """Embeds a picture as the shares of its colours, and a text as the colours that it names, in English or Chinese.
+    """Embeds an image as the shares of its colours, and a text as the colours it names in English or Chinese.
 
-    It embeds texts as well, as `HashingEmbedder` does, in a space of their own.
+    It also embeds texts as `HashingEmbedder` does, in a separate vector space.
 
     Attributes:
-        seen: every picture that was embedded, in order.
+        seen: all images embedded so far, in order.
     """
 
     name = "colours"
@@ -90,12 +90,12 @@ class ColourEmbedder:
         self._palette = np.array(list(COLOURS.values()), dtype=np.float32)
 
     def embed_images(self, images: Sequence[bytes]) -> Floats:
-        """Unit rows of shape (n, 6); raises `ValueError` for what is no picture of `png`."""
+        """Unit rows of shape (n, 6); raises `ValueError` for data that `png` did not write."""
         self.seen += images
         return unit_rows(np.stack([self._shares(pixels(data)) for data in images]))
 
     def embed_image_query(self, text: str) -> Floats:
-        """A unit vector of shape (6,), the same for all colours where none is named."""
+        """A unit vector of shape (6,); a text that names no colour gets equal shares of all."""
         words = "".join(CHINESE.get(letter, letter) for letter in text.lower())
         counts = [words.count(name) for name in COLOURS]
         vector: Floats = unit_rows(np.array([counts if any(counts) else [1] * len(counts)], dtype=np.float32))[0]
@@ -108,7 +108,7 @@ class ColourEmbedder:
         return self._texts.embed_query(text)
 
     def _shares(self, seen: Pixels) -> Floats:
-        """How much of the picture is nearest to each colour."""
+        """The share of pixels nearest to each colour."""
         points = seen.reshape(-1, 3).astype(np.float32)
         nearest = np.square(points[:, None] - self._palette).sum(axis=2).argmin(axis=1)
         shares: Floats = np.bincount(nearest, minlength=len(self._palette)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""What every semantic index must do for a recall: searches and what they lead to at once, as one after the other."""
+"""The part of the semantic index contract about recall: batched searches must equal the same searches one by one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ VECTOR = unit(np.arange(DIM) + 1.0)
 
 
 class IndexRecallContract:
-    """The part of `SemanticIndexContract` that a recall is made of; subclass that."""
+    """The tests of `SemanticIndexContract` about the calls a recall makes; subclass that class instead."""
 
     @pytest.mark.parametrize("by_meaning", [False, True], ids=["words", "meaning"])
     def test_exploring_agrees_with_the_oracle(
@@ -61,7 +61,7 @@ class IndexRecallContract:
             assert found.counts == {}
 
     def test_fetching_agrees_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex) -> None:
-        """Records of the owner only, in the order given, and a row for each id, also of what is not there."""
+        """Only records of the owner, in the given order; and a row for each id, even if there is no such record."""
         asked = ids(*range(300, 0, -7), 5, 10**12)
         for owner in (ALICE, BOB, STRANGER):
             found, expected = filled.fetch(asked, owner), oracle.fetch(asked, owner)
@@ -75,7 +75,7 @@ class IndexRecallContract:
         assert (list(nothing.records), len(nothing.vectors), len(nothing.present)) == ([], 0, 0)
 
     def test_corrections_agree_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex) -> None:
-        """By the owner's terms only, or none at all where the engine keeps no list of them."""
+        """Only from the owner's terms; none at all if the engine keeps no list of them."""
         words = ["berlim", "marahton", "grandmoter", "deploymnt", "sqlit", "berlin", "cta", *terms("北就")]
         found = filled.corrections(words, ALICE)
         assert found in ({}, oracle.corrections(words, ALICE))

@@ -1,4 +1,4 @@
-"""What every semantic index must do to follow the log: applied positions, pending records, vectors, deletion, reset."""
+"""The part of the semantic index contract about writing: positions, pending records, vectors, deletion, reset."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ A, B = unit(np.eye(DIM)[0]), unit(np.eye(DIM)[1])
 
 
 class IndexWritingContract:
-    """The part of `SemanticIndexContract` that is not about searching; subclass that."""
+    """The tests of `SemanticIndexContract` that are not about search; subclass that class instead."""
 
     def test_records_come_back_field_by_field(self, index: SemanticIndex) -> None:
         plain = make_record(1, "plain", scope=ALICE)
@@ -61,7 +61,7 @@ class IndexWritingContract:
         assert index.get([]) == []
 
     def test_upsert_moves_the_applied_position(self, index: SemanticIndex) -> None:
-        """Of this owner only, also where events leave no record; from another position nothing is stored."""
+        """For this owner only, and also when events yield no record. A wrong starting position stores nothing."""
         assert index.applied(ALICE) == 0
         store(index, make_record(2), upto=5)
         store(index, upto=9)
@@ -73,7 +73,7 @@ class IndexWritingContract:
         assert (index.size().records, index.get([2])[0].uses) == (1, 0)
 
     def test_the_applied_position_has_an_anchor_and_may_move_back(self, index: SemanticIndex) -> None:
-        """As after a log was set back; whose position it was counts no more than before."""
+        """As after a log was restored from a backup."""
         assert index.status(ALICE).anchor == ""
         assert index.upsert(ALICE, [], after=0, upto=9, anchor="0123456789abcdef")
         assert index.status(ALICE).anchor == "0123456789abcdef"
@@ -85,7 +85,7 @@ class IndexWritingContract:
         assert index.status(ALICE).anchor == ""
 
     def test_the_position_moves_only_from_the_anchor_that_was_seen(self, index: SemanticIndex) -> None:
-        """And with it, or not at all, the owner's records go that vanished from the log."""
+        """Together with it, or not at all, the owner's records that vanished from the log are removed."""
         store(index, make_record(1, "first"), make_record(2, "second"), upto=2)
         store(index, make_record(3, "others", scope=BOB), upto=3)
         index.put_vectors(EMBEDDER, {1: b"one", 2: b"two"}, {b"one": A, b"two": B})
@@ -102,7 +102,7 @@ class IndexWritingContract:
         assert [record.text for record in index.get([2])] == ["anew"]
 
     def test_records_get_the_origins_that_were_not_known(self, index: SemanticIndex) -> None:
-        """Of this owner only; vectors stay, and all is found by the new ones."""
+        """Of this owner only. Vectors are kept, and searches by the new origins find the records."""
         said = [make_record(n, f"word{n}", origin=Origin.IMPORTED, metadata={"n": n}) for n in (1, 2)]
         store(index, *said, upto=2)
         store(index, make_record(3, "word3", scope=BOB, origin=Origin.IMPORTED), upto=3)
@@ -146,7 +146,7 @@ class IndexWritingContract:
         assert index.nearest(A, Where(ALICE), 5).ids.tolist() == []
 
     def test_uses_are_added_up(self, index: SemanticIndex) -> None:
-        """Of records that are there, or come with them; the last use only moves on; nothing else changes."""
+        """For existing records and those in the same call. The last use only moves forward; nothing else changes."""
         store(index, make_record(1), make_record(2))
         store(index, make_record(3, scope=BOB))
         index.put_vectors(EMBEDDER, {1: b"a"}, {b"a": A})
@@ -177,7 +177,7 @@ class IndexWritingContract:
         assert index.tails(ALICE, []) == index.tails(STRANGER, ["s1", None]) == {}
 
     def test_pending_records_come_oldest_first_with_the_one_before(self, index: SemanticIndex) -> None:
-        """The one before it in its segment, whether that has a vector or not; of this owner only."""
+        """With the previous record of the segment, whether or not that one has a vector; of this owner only."""
         first, second = make_record(1, segment=1, ordinal=0), make_record(2, segment=1, ordinal=1)
         alone, third = make_record(3), make_record(4, segment=1, ordinal=2)
         store(index, first, second, alone, third)
@@ -190,7 +190,7 @@ class IndexWritingContract:
         assert index.pending(STRANGER, 9) == []
 
     def test_known_vectors_come_back_by_their_hash(self, index: SemanticIndex) -> None:
-        """Unknown ones are left out; a known vector need not be given again, an unknown one leaves a record pending."""
+        """Unknown hashes are left out. Known vectors need not be sent again; unknown ones leave records pending."""
         assert index.known([b"a"]) == {}
         store(index, *(make_record(number) for number in (1, 2, 3, 4)))
         index.put_vectors(EMBEDDER, {1: b"a", 2: b"b"}, {b"a": A, b"b": B})
@@ -215,7 +215,7 @@ class IndexWritingContract:
         assert numbers_of([record for record, _ in index.pending(ALICE, 5)]) == [2]
 
     def test_deleting_spares_a_vector_that_others_share(self, index: SemanticIndex) -> None:
-        """But not one that nobody needs any more, nor does one come back for a record that was deleted meanwhile."""
+        """An unshared vector is removed, and does not come back for a record that was deleted in the meantime."""
         store(index, *(make_record(number) for number in (1, 2, 3, 4)))
         index.put_vectors(EMBEDDER, {1: b"shared", 2: b"shared", 3: b"own"}, {b"shared": A, b"own": B})
         assert index.delete([1, 3, 4]) == 3  # noqa: PLR2004 - all were there

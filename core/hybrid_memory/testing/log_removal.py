@@ -1,4 +1,4 @@
-"""What every event log must do to forget, to hand events to an archive, and to take those of another log."""
+"""The part of the event log contract about forgetting, archiving, and restoring events from another log."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOTE = draft(1000, kind=EventKind.ERASED, payload={"positions": [1, 2]}, author=
 
 
 class EventLogRemovalContract:
-    """The part of `EventLogContract` that removes and restores; subclass that."""
+    """The tests of `EventLogContract` about removing and restoring events; subclass that class instead."""
 
     def test_erasing_destroys_rewrites_and_notes_at_once(self, log: EventLog) -> None:
         at = appended(log, ALICE, *range(8))
@@ -44,7 +44,7 @@ class EventLogRemovalContract:
         assert log.count(ALICE, after=at[3]) == len(expected[3:]) + 1
 
     def test_what_is_not_there_is_left_out(self, log: EventLog) -> None:
-        """Also when it is another owner's, or erased before; what is erased is not rewritten."""
+        """Also if it is another owner's or already erased. Erased events are not rewritten."""
         at = appended(log, ALICE, *range(8))
         (other,) = log.append(OWNERS[1], [draft(50)])
         theirs = log.read(OWNERS[1])
@@ -71,7 +71,7 @@ class EventLogRemovalContract:
         assert [event.position for event in log.read(ALICE)] == [again.position, new.position]
 
     def test_an_erased_id_is_free_again(self, log: EventLog) -> None:
-        """For the same words or others, in one call too; a rewritten event is known by its new payload."""
+        """For the same text or another, also in the same call. A rewritten event is compared by its new payload."""
         at = appended(log, ALICE, *range(8))
         log.erase(ALICE, [at[0], at[1]], {at[4]: {"content": "new"}}, draft(1, payload={"content": "the note"}))
         (again,) = log.append(ALICE, [draft(0)])
@@ -118,7 +118,7 @@ class EventLogRemovalContract:
         assert log.erase(OWNERS[2], [], {}, NOTE, seen=0).fresh
 
     def test_of_an_erasure_and_what_is_derived_meanwhile_one_is_refused(self, log: EventLog) -> None:
-        """However they interleave: afterwards nothing stands that names what is gone."""
+        """However they interleave, no event is left afterwards that names an erased one."""
 
         def derive(number: int, seen: int) -> None:
             with suppress(OutdatedError):
@@ -186,7 +186,7 @@ class EventLogRemovalContract:
         assert new.position > at[-1]
 
     def test_a_dropped_id_is_known(self, log: EventLog) -> None:
-        """The same words are a repetition at the old place, whenever they are said; others a conflict."""
+        """The same payload, at any time, is a repetition at the old position; another payload is a conflict."""
         payload = {"content": "words \u8bdd", "deep": {"a": [1, None], "b": 2.5}}
         (first, second) = log.append(ALICE, [draft(1, session="s1", payload=payload), draft(2, session="s1")])
         log.drop(ALICE, [first.position])

@@ -1,4 +1,4 @@
-"""Models for tests: an embedder that fails on demand, and language models that answer by script or fail."""
+"""Models for tests: an embedder that fails on demand, and language models that follow a script or fail."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ METHODS = frozenset({"embed_documents", "embed_query"})
 
 
 class FaultyEmbedder:
-    """Another embedder's answers, under its name, except while it is told to fail.
+    """Wraps an embedder, keeps its name, and fails on request.
 
     Args:
-        inner: the embedder that answers otherwise.
+        inner: the embedder that answers unless a failure was requested.
 
     Attributes:
-        calls: names of the methods called so far, failed calls included.
+        calls: names of the methods called so far, including failed calls.
     """
 
     def __init__(self, inner: Embedder) -> None:
@@ -42,7 +42,7 @@ class FaultyEmbedder:
 
     @contextmanager
     def failing(self, error: Exception, *, methods: Collection[str] = METHODS, after: int = 0) -> Iterator[None]:
-        """Raise the error from these methods inside the block, once ``after`` of their calls went well."""
+        """Inside the block, raise the error from these methods after ``after`` successful calls."""
         with self._lock:
             self._error, self._methods, self._passes = error, methods, after
         try:
@@ -82,12 +82,12 @@ _ANSWERS: dict[Fault, str] = {
 
 
 class ScriptedModel:
-    """Gives these answers, one a call; a call beyond the last one raises `IndexError`.
+    """Returns the given answers, one per call; raises `IndexError` when none are left.
 
-    A raw model, to be passed wherever a language model is taken.
+    Pass it wherever a language model is accepted.
 
     Args:
-        answers: texts, or objects that it answers as JSON.
+        answers: texts, or objects to return as JSON.
 
     Attributes:
         prompts: the messages of each call so far.
@@ -111,15 +111,15 @@ class ScriptedModel:
 
 
 class FaultyModel:
-    """Fails in one way at every call.
+    """Fails at every call, always in the same way.
 
-    A raw model, to be passed wherever a language model is taken. The answer of "other schema" is valid JSON.
+    Pass it wherever a language model is accepted. The answer of "other schema" is valid JSON.
 
     Args:
-        fault: how it fails; a call that hangs comes back a minute later, or when `release` is called.
+        fault: how it fails; a call that hangs returns after a minute, or when `release` is called.
 
     Attributes:
-        calls: how many there were.
+        calls: the number of calls so far.
     """
 
     name = "faulty"
@@ -131,7 +131,7 @@ class FaultyModel:
         self._released = threading.Event()
 
     def __call__(self, messages: list[dict[str, str]]) -> str:
-        """What is no use to anybody."""
+        """An answer that no caller can use, or an exception."""
         with self._lock:
             self.calls += 1
         if self.fault == "raises":
@@ -142,5 +142,5 @@ class FaultyModel:
         return _ANSWERS[self.fault]
 
     def release(self) -> None:
-        """Let the calls that hang come back; later ones don't hang."""
+        """Let hanging calls return; later calls do not hang."""
         self._released.set()

@@ -1,4 +1,4 @@
-"""Suites for what packages offer by name: embedders, extractors, compaction strategies, rankers."""
+"""Contract suites for named implementations: embedders, extractors, compaction strategies, rankers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SAID = (
 
 
 def turns(*texts: str, first: int = 1) -> list[Event]:
-    """Turns of a user, an hour apart."""
+    """User turns, one hour apart."""
     return [
         Event(
             position=number,
@@ -43,10 +43,10 @@ def turns(*texts: str, first: int = 1) -> list[Event]:
 
 
 class ExtractorContract:
-    """Subclass it, give a fixture ``extractor`` and a text that claims something.
+    """Tests that every extractor must pass. Subclass it; provide a fixture ``extractor`` and a text that makes a claim.
 
     Attributes:
-        claiming: a turn from which the extractor reads at least one claim.
+        claiming: a turn from which the extractor extracts at least one claim.
     """
 
     claiming = "My name is Alice, and I live in Berlin."
@@ -73,7 +73,7 @@ class ExtractorContract:
 
 
 class StrategyContract:
-    """Subclass it, and give a fixture ``strategy``."""
+    """Tests that every compaction strategy must pass. Subclass it and provide a fixture ``strategy``."""
 
     @pytest.fixture
     def strategy(self) -> Strategy:
@@ -81,7 +81,7 @@ class StrategyContract:
 
     @staticmethod
     def job(*, standing: int = 400) -> SummaryJob:
-        """Four turns, and room for so many tokens of lines."""
+        """Four turns to compact, with a budget of this many tokens for lines."""
         return SummaryJob((), turns(*SAID), SummaryRoom(standing, standing // 2, standing // 2, estimate_tokens))
 
     def test_it_can_be_chosen(self, strategy: Strategy) -> None:
@@ -108,7 +108,7 @@ class StrategyContract:
 
 
 class RankerContract:
-    """Subclass it, and give a fixture ``ranker``."""
+    """Tests that every ranker must pass. Subclass it and provide a fixture ``ranker``."""
 
     @pytest.fixture
     def ranker(self) -> Ranker:
@@ -134,7 +134,7 @@ class RankerContract:
 
 
 TOLERANCE = 1e-3
-"""Between one text embedded alone and in a batch: models pad, and sum in another order."""
+"""Difference allowed between a text embedded alone and in a batch: models pad, and sum in another order."""
 
 TEXTS = [
     "I moved to Berlin in May.",
@@ -147,14 +147,14 @@ ODD_TEXTS = ["", " ", "\n\t", "?!", "a", "\x00", "one\x00two", "🙂", "e\u0301"
 
 
 class EmbedderContract:
-    """Subclass it and give a fixture ``embedder``."""
+    """Tests that every embedder must pass. Subclass it and provide a fixture ``embedder``."""
 
     @pytest.fixture
     def embedder(self) -> Embedder:
         raise NotImplementedError("give a fixture named 'embedder'")
 
     def test_name_is_a_stable_string(self, embedder: Embedder) -> None:
-        """The store remembers it, to tell whose vectors it holds."""
+        """The store saves it to know which embedder made its vectors."""
         assert isinstance(embedder.name, str)
         assert embedder.name.strip()
         assert embedder.name == embedder.name
@@ -175,7 +175,7 @@ class EmbedderContract:
         assert embedder.embed_documents([]).shape == (0, embedder.dim)
 
     def test_the_same_text_gives_the_same_vector(self, embedder: Embedder) -> None:
-        """Else a cached vector would differ from a new one."""
+        """Otherwise a cached vector would differ from a new one."""
         np.testing.assert_array_equal(embedder.embed_query(TEXTS[1]), embedder.embed_query(TEXTS[1]))
         np.testing.assert_array_equal(embedder.embed_documents(TEXTS), embedder.embed_documents(TEXTS))
 
@@ -193,7 +193,7 @@ class EmbedderContract:
 
     @pytest.mark.parametrize("text", ODD_TEXTS, ids=lambda text: repr(text[:8]))
     def test_odd_text_gives_a_finite_vector(self, embedder: Embedder, text: str) -> None:
-        """Of length one, or of zeros where there is nothing to embed."""
+        """Of length 1, or all zeros if there is nothing to embed."""
         for vector in (embedder.embed_documents([text])[0], embedder.embed_query(text)):
             assert np.isfinite(vector).all()
             length = float(np.linalg.norm(vector))

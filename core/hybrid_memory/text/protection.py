@@ -1,4 +1,4 @@
-"""What must not change when a text is shortened word by word, and the chunks between."""
+"""Text that must not change when a text is shortened word by word, and the chunks in between."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _PROTECTED = lazy(
 
 
 def pieces_of(text: str, count: Callable[[str], int], window: int) -> Iterator[tuple[str, bool]]:
-    """Pieces that add up to the text, each with whether it is protected; free ones are sentences within the window."""
+    """Pieces that add up to the text, each with whether it is protected; others are sentences within the window."""
     at = 0
     for found in _PROTECTED.finditer(text):
         yield from ((chunk, False) for chunk in chunks(text[at : found.start()], count, window))
@@ -64,7 +64,7 @@ def chunks(text: str, count: Callable[[str], int], window: int) -> Iterator[str]
 
 
 def _with_blanks(text: str) -> Iterator[str]:
-    """The sentences, each with the blanks behind it; those before the first go with it."""
+    """The sentences, each with the blanks after it; leading blanks belong to the first."""
     start = end = 0
     for sentence in sentences(text):
         begin = text.index(sentence, end)

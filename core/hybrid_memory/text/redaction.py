@@ -1,29 +1,28 @@
-"""Secrets and personal data taken out of a text, in English and Chinese.
+"""Removes secrets and personal data from a text, in English and Chinese.
 
 ========= ==================================================== ======================================================
 kind      what is found                                        what stays
 ========= ==================================================== ======================================================
-api key   documented prefixes (sk-, ghp_, AKIA, xoxb-, AIza,   words that only begin so, hashes of commits
-          hf_, ...), JWT, PEM private keys; what is called an
-          API key, an access token, a bearer, 密钥
-password  what follows "password is", "pwd=", "PIN:", 密码是;  "the password is required": a plain word counts in
-          the password in a URL                                quotes, or at the end of what "my password is" begins
+api key   documented prefixes (sk-, ghp_, AKIA, xoxb-, AIza,   words that only begin like one, commit hashes
+          hf_, ...), JWT, PEM private keys; values labelled
+          API key, access token, bearer, 密钥
+password  what follows "password is", "pwd=", "PIN:", 密码是;  "the password is required": a plain word counts only in
+          the password in a URL                                quotes, or at the end of "my password is ..."
 email     addresses                                            @names, git@host
 id number Chinese resident ids with the checksum of GB 11643,  other digits
-          of 15 digits behind 身份证; US social security
-          numbers
-card      13 to 19 digits of a card scheme, with the checksum  what is called an order, ticket, tracking, ... number
-          of Luhn
+          15 digits after 身份证; US social security numbers
+card      13 to 19 digits of a card scheme, with the Luhn      numbers labelled order, ticket, tracking, ...
+          checksum
 iban      with the checksum of ISO 13616                       other codes
-phone     with a country code; Chinese mobile and area codes;  dates, versions, amounts, time stamps, UUIDs, what is
-          groups as in 555-123-4567 or 020 7946 0958; others   called an order, ticket, tracking, ... number
-          behind "phone", "call me at", 电话
+phone     with a country code; Chinese mobile and area codes;  dates, versions, amounts, time stamps, UUIDs, numbers
+          groups as in 555-123-4567 or 020 7946 0958; others   labelled order, ticket, tracking, ...
+          after "phone", "call me at", 电话
 ip        IPv4 and IPv6 addresses                              versions, times, loopback, netmasks
 ========= ==================================================== ======================================================
 
-Names and street addresses need a model, and stay. The rules are our own because presidio wants spaCy with a model for
-each language (51 packages), scrubadub brings scikit-learn and NLTK for British and American numbers alone, and
-detect-secrets finds keys alone.
+Names and street addresses need a model, and stay. The rules are the library's own because presidio requires spaCy with
+a model for each language (51 packages), scrubadub brings scikit-learn and NLTK for British and American numbers alone,
+and detect-secrets only finds keys.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.sensitive import RULES
 
 KINDS = tuple(dict.fromkeys(rule.kind for rule in RULES))
-"""What can be redacted; where two findings overlap, the kind that stands first here counts."""
+"""The kinds that can be redacted; of overlapping findings, the kind that comes first here counts."""
 
 # Full-width signs, typographic dashes and blanks, each for the one that the rules know: all places stay.
 _PLAIN = (
@@ -65,7 +64,7 @@ def redact(text: str, kinds: Collection[str] = KINDS) -> str:
 
 
 def findings(text: str, kinds: Collection[str] = KINDS) -> list[tuple[int, int, str]]:
-    """What is found where, ``text[start:end]`` of a kind, in order and without overlap."""
+    """The findings as ``text[start:end]`` with their kind, in order and without overlap."""
     plain = text.translate(_PLAIN)
     taken = bytearray(len(text))
     found = []
@@ -78,7 +77,7 @@ def findings(text: str, kinds: Collection[str] = KINDS) -> list[tuple[int, int, 
 
 
 def _spans(kind: str, text: str) -> list[tuple[int, int]]:
-    """Where something of this kind stands; what several rules find at one place is one finding."""
+    """The places of this kind; findings of several rules at one place count once."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(span for rule in RULES if rule.kind == kind for span in rule.spans(text)):
         if merged and start < merged[-1][1]:

@@ -1,7 +1,7 @@
-"""The rules that find secrets and personal data: a pattern each, and a check of what it matched.
+"""Rules that find secrets and personal data: each a pattern and a check of its match.
 
-Every repetition is bounded, but for the body of a private key, which no other match begins in; so none takes more than
-linear time.
+Every repetition is bounded, except for the body of a private key, in which no other match begins; so none takes more
+than linear time.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ Match = re.Match[str]
 Check = Callable[[str, Match], bool]
 
 _NEAR = 48
-"""Characters before a match that tell what it is."""
+"""How many characters before a match are searched for words that show what it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What may be a finding: the pattern's group ``it``, or all of the match, if the check of both agrees.
+    """A potential finding: the pattern's group ``it``, or the whole match, if the check accepts it.
 
     Attributes:
-        shrinks: leave out the last group behind a blank as long as the check does not agree.
-        hints: a text with none of them has no finding; without hints any text may.
+        shrinks: drop the last space-separated group as long as the check fails.
+        hints: a text without any of these has no finding; without hints any text may.
     """
 
     kind: str
@@ -90,7 +90,7 @@ def _password(word: str, match: Match) -> bool:
 
 
 def _ends(match: Match) -> bool:
-    """Whether the clause ends behind what was matched, or goes on in Chinese."""
+    """Whether the clause ends after the match, or continues in Chinese."""
     after = match.string[match.end() : match.end() + 2].lstrip(" ")[:1]
     return not after.isascii() or after in {*".,;!?\n", ""}
 
@@ -140,7 +140,7 @@ _SECRETS = (
 
 MIN_IBAN, MAX_IBAN = 15, 34
 MIN_PHONE, MAX_PHONE = 7, 15
-"""Signs of the shortest and the longest."""
+"""The lengths of the shortest and the longest phone number."""
 
 
 def luhn(digits: str) -> bool:
@@ -157,7 +157,7 @@ def iban(code: str) -> bool:
 
 
 def resident_id(number: str) -> bool:
-    """Whether the last of 18 signs is the checksum of GB 11643 (ISO 7064, mod 11-2) over the others."""
+    """Whether the last of 18 characters is the checksum of GB 11643 (ISO 7064, mod 11-2) over the others."""
     weighted = sum(int(digit) * pow(2, 17 - place, 11) for place, digit in enumerate(number[:17]))
     return "10X98765432"[weighted % 11] == number[17].upper()
 
@@ -231,7 +231,7 @@ _VERSION = lazy(
 
 
 def _ip(address: str, match: Match) -> bool:
-    """Whether it is the address of a machine out there, and no version or path."""
+    """Whether it is the address of a remote machine, not a version or path."""
     before = _before(match)
     path = before.endswith("/") and not before.endswith("//")
     if path or address.startswith("255.") or _VERSION.search(before):
@@ -289,4 +289,4 @@ _PLACES = (
 )  # fmt: skip
 
 RULES = (*_SECRETS, *_NUMBERS, *_PLACES)
-"""In the order in which they count."""
+"""In order of precedence."""

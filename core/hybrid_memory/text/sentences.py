@@ -1,4 +1,4 @@
-"""Sentences, list items and code blocks of English and Chinese text, and the ones that a question is about."""
+"""Sentences, list items and code blocks of English and Chinese text, and the excerpt relevant to a question."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _ENDS_INSIDE = re.compile(r"[.!?。！？…][”」』\"]$")
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences, lines and fenced code blocks of the text, in order, as they stand but for the blanks around them.
+    """The sentences, lines and fenced code blocks of the text, in order, unchanged except for surrounding blanks.
 
-    A line always ends a piece. A quotation on one line stays whole.
+    A line break always ends a piece. A quotation on one line is never split.
     """
     pieces: list[str] = []
     for fenced, block in blocks(text):
@@ -49,7 +49,7 @@ def sentences(text: str) -> list[str]:
 
 
 def blocks(text: str) -> Iterator[tuple[bool, str]]:
-    """Parts of whole lines that add up to the text, and whether each is a code block; an open fence goes to the end."""
+    """Parts of whole lines that add up to the text, and whether each is a code block; an open fence never ends."""
     if "```" not in text and "~~~" not in text:
         yield False, text
         return
@@ -102,7 +102,7 @@ def _ends(line: str, start: int, stop: re.Match[str]) -> bool:
 
 
 def _quotation_ends(line: str, stop: re.Match[str]) -> bool:
-    """A quotation that ends a sentence: it stops inside, and a new sentence follows or a colon led to it."""
+    """Whether a quotation ends a sentence: with an end mark inside, and a new sentence or a colon's clause around."""
     if not _ENDS_INSIDE.search(line, stop.start(), stop.end()):
         return False
     begin = _begin(line, stop.end())
@@ -115,7 +115,7 @@ def _quotation_ends(line: str, stop: re.Match[str]) -> bool:
 
 
 def _abbreviates(line: str, start: int, stop: re.Match[str]) -> bool:
-    """Whether the single dot belongs to the word or the number of a list item before it."""
+    """Whether the dot belongs to the abbreviation or list number before it."""
     if _ORDINAL.match(line, start, stop.start()):
         return True
     found = _LAST_WORD.search(line, max(start, stop.start() - 20), stop.start())
@@ -139,9 +139,9 @@ def _is_han(character: str) -> bool:
 
 
 def excerpt(text: str, wanted: Collection[str], max_chars: int) -> str:
-    """The text in one line; of a longer one than ``max_chars`` the sentences with most of the wanted terms, in order.
+    """The text on one line; if longer than ``max_chars``, the sentences with most of the wanted terms, in order.
 
-    Beside them come their neighbours, the nearest first, as far as there is room.
+    Remaining space goes to their neighbours, nearest first.
     """
     line = " ".join(text.split())
     if len(line) <= max_chars:

@@ -1,4 +1,4 @@
-"""Who speaks in a turn, as transcripts often come as ``Name: words`` under one role, and what names begin with."""
+"""The speaker of a turn, as transcripts often come as ``Name: words`` under one role, and what names begin with."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _LABELS = frozenset(
 
 
 def named(text: str) -> tuple[str, str]:
-    """The name that stands before a colon at the beginning of a text, or nothing, and the words behind it."""
+    """The name before a colon at the beginning of a text, if any, and the words after it."""
     found = _NAMED.match(text)
     return (found[1], text[found.end() :]) if found else ("", text)
 
 
 def voice(text: str) -> tuple[str, str]:
-    """Like `named`, where what stands before the colon looks like somebody's name, and not like a heading."""
+    """Like `named`, if the text before the colon looks like a person's name, not like a heading."""
     found = _VOICE.match(text)
     if found is None or not _LABELS.isdisjoint(found[1].lower().split()):
         return "", text

@@ -1,4 +1,4 @@
-"""What a turn does: whether it says nothing (an acknowledgement, a greeting), and how much of it asks."""
+"""What a turn does: whether it is empty (an acknowledgement, a greeting), and how much of it asks."""
 
 from __future__ import annotations
 
@@ -14,31 +14,33 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.text.asking import asks_nothing, questioning_share
 
 SHORT_CHARS = 40
-"""What is longer says something, as far as a vector can tell."""
+"""Longer turns always count as saying something."""
 
 SURE = 0.7
-"""Of what a vector tells."""
+"""The probability assumed if rules decide."""
 
 IDLE_CHARS = 100
-"""What is longer is not read as an acknowledgement or a greeting."""
+"""Longer turns are not acknowledgements or greetings."""
 
 READ_CHARS = 400
-"""Of a turn, half of them at each end."""
+"""How much of a turn is read, half at each end."""
 
 _head = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 _EMBEDDER: str = _head["embedder"]
 _WEIGHTS: Array = np.array(_head["weights"], dtype=np.float64)
 _BIAS = float(_head["bias"])
-"""A weight for each number of a vector, and what is added, of benchmarks/ranking/speech_acts.py; read when imported, as
-recall runs in event loops."""
+"""A weight for each number of a vector, and a bias, from benchmarks/ranking/speech_acts.py.
+
+They are read at import, as recall runs in event loops.
+"""
 
 _read: LruCache[int, tuple[float, float]] = LruCache(16_384)
-"""By the hash of a text, so that no words stay here."""
+"""Cached by the hash of a text, so that no words are kept here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """What turns do, as columns of shape (n,).
+    """Properties of turns, as columns of shape (n,).
 
     Attributes:
         empty: the probability that it says nothing: "Alright.", "Got it, thanks!", 好的，知道了, "Good morning!".
@@ -50,9 +52,9 @@ class Speech:
 
 
 def speech(texts: Sequence[str], vectors: Floats | None = None, embedder: str = "") -> Speech:
-    """By rules for English and Chinese, and by vectors of shape (n, dim) for short turns of all languages.
+    """The properties of these turns, by rules for English and Chinese, by vectors for short turns of any language.
 
-    Vectors count where they come from the embedder whose are known; rows may be zeros.
+    Vectors, of shape (n, dim), count only for an embedder with known reference vectors; rows may be zeros.
     """
     read = np.array([_of(text) for text in texts], dtype=np.float64).reshape(-1, 2)
     empty = read[:, 0]
@@ -64,17 +66,17 @@ def speech(texts: Sequence[str], vectors: Floats | None = None, embedder: str = 
 
 
 def says_nothing(text: str) -> bool:
-    """Whether the rules take it for an acknowledgement or a greeting."""
+    """Whether the rules consider it an acknowledgement or a greeting."""
     return _of(text)[0] > 0
 
 
 def tells(embedder: str) -> bool:
-    """Whether the vectors of this embedder tell what a turn does."""
+    """Whether the vectors of this embedder can be used for this."""
     return embedder == _EMBEDDER
 
 
 def emptiness(vectors: Floats) -> Array:
-    """The probability that the short turns of these vectors say nothing, which are embedded by themselves then."""
+    """The probability that the short turns with these vectors, embedded without context, say nothing."""
     return np.asarray(1 / (1 + np.exp(-(vectors.astype(np.float64) @ _WEIGHTS + _BIAS))))
 
 

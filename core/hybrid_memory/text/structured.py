@@ -1,4 +1,4 @@
-"""JSON objects in what a language model wrote."""
+"""JSON objects in the output of a language model."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 MAX_SPANS = 64
-"""How many candidates of a text are tried, so that a megabyte of braces costs no more than reading it."""
+"""How many candidates in a text are tried, so that a megabyte of braces costs no more than reading it."""
 
 MAX_REPAIR_CHARACTERS = 20_000
 MAX_REPAIR_DEPTH = 32
-"""The repair takes quadratic time at worst: a second for 4,000 characters, hours for a megabyte."""
+"""Repair takes quadratic time in the worst case: a second for 4,000 characters, hours for a megabyte."""
 
 _THOUGHTS = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 _FENCED = re.compile(r"^[ \t]*```[^\n`]*\n(.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
@@ -26,10 +26,10 @@ _TOKEN = re.compile(rf"{_STRING}|[{{}}\[\],:]|[^\s\"{{}}\[\],:]+", re.DOTALL)
 def parse_object(text: str) -> dict[str, Any] | None:
     """The first JSON object in the text, or None.
 
-    Tried in this order: the whole text; fenced blocks; the text after the model's thoughts; all of it. In each, an
-    object that is valid goes before one that has trailing commas or is cut off, and this before one that needs more
-    repair. Of an object cut off the complete values are kept, or the incomplete one if there is no other. An empty
-    object is taken only where it is written so and there is no other. NaN and infinity become None.
+    Tried in this order: the whole text; fenced blocks; the text after the model's thoughts; everything. In each, a
+    valid object takes precedence over one with trailing commas or cut off at the end, and this over one that needs more
+    repair. An object that was cut off keeps its complete values, or the incomplete one if there is no other. An empty
+    object is returned only if it was written as such and there is no other. NaN and infinity become None.
     """
     whole = _valid(text)
     if whole is not None:
@@ -48,9 +48,9 @@ def parse_object(text: str) -> dict[str, Any] | None:
 
 
 class Piece(NamedTuple):
-    """A part of an answer that begins like a JSON object, with the object, or None where it cannot be read.
+    """A part of an answer that begins like a JSON object, with the object, or None if it cannot be read.
 
-    It is quoted where it stands in a fenced block that has words around it.
+    It is quoted if it is in a fenced block with text around it.
     """
 
     text: str
@@ -59,9 +59,9 @@ class Piece(NamedTuple):
 
 
 def pieces(text: str) -> list[Piece]:
-    """Every JSON object in an answer that may be several, one behind the other or in a list, but for empty ones.
+    """Every non-empty JSON object in an answer that may contain several, in sequence or in a list.
 
-    Each is repaired if it is not valid, but nothing is added to one that was cut off: see `cut_off`.
+    Invalid ones are repaired, but one that was cut off is not completed: see `cut_off`.
     """
     whole = _valid(text)
     if whole is not None:
@@ -85,17 +85,17 @@ def pieces(text: str) -> list[Piece]:
 
 
 def cut_off(text: str) -> bool:
-    """Whether the text ends inside a JSON object that it holds, or inside a string of one."""
+    """Whether the text ends inside a JSON object, or inside a string of one."""
     return any(not ended for _, ended in _spans(text))
 
 
 def encodable(text: str) -> str:
-    """The text with a mark in the place of each half of a character, such as of an emoji that was cut."""
+    """The text with a replacement for each lone surrogate, such as half of an emoji that was cut."""
     return text.encode(errors="replace").decode()
 
 
 def without_thoughts(text: str) -> str:
-    """The text without a ``<think>`` block before it, stripped; nothing is left of one that does not end."""
+    """The text without a leading ``<think>`` block, stripped; empty if the block does not end."""
     return _THOUGHTS.sub("", text).strip()
 
 
@@ -109,7 +109,7 @@ def _parts(answer: str) -> Iterator[tuple[str, bool]]:
 
 
 def _spans(text: str) -> Iterator[tuple[str, bool]]:
-    """Each outermost ``{...}`` that begins like an object, and whether it has an end of its own."""
+    """Each outermost ``{...}`` that begins like an object, and whether it is closed."""
     at = 0
     while start := _START.search(text, at):
         end = _end(text, start.start())
@@ -136,7 +136,7 @@ def _valid(span: str) -> dict[str, Any] | None:
 
 
 def _completed(span: str) -> dict[str, Any] | None:
-    """Without trailing commas, cut back to the last complete value, and closed there."""
+    """The object without trailing commas, cut back to the last complete value, and closed there."""
     kept: list[str] = []
     closing: list[str] = []
     good = 0
@@ -160,7 +160,7 @@ def _completed(span: str) -> dict[str, Any] | None:
 
 
 def _complete(token: re.Match[str]) -> bool:
-    """Whether a value has its end: a number or a word at the very end may be the beginning of another."""
+    """Whether a value is complete: a number or a word at the very end may continue."""
     return token["quote"] == '"' or (token["quote"] is None and token.end() < len(token.string))
 
 

@@ -1,7 +1,7 @@
-"""Texts that give orders to an assistant, told by set phrases of English and Chinese.
+"""Recognizes texts that give orders to an assistant, by set phrases of English and Chinese.
 
-Few and plain patterns: who writes "please call me back" or "you should test it" orders nothing. What is told here is
-counted and shown, and nothing more: that words of others have no authority does not rest on it.
+There are few patterns, all explicit: "please call me back" or "you should test it" are not orders to an assistant.
+Results are only counted and shown; that other people's words have no authority does not depend on this.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hybrid_memory.text.marks import visible
 from hybrid_memory.text.patterns import lazy
 
 MAX_CHARS = 100_000
-"""Of a longer text this much from both ends is read."""
+"""Of a longer text, this much at both ends is read."""
 
 _WE = r"(?:instructions?|prompts?|rules?|guidelines?|directions?|polic(?:y|ies)|safeguards?|restrictions?)"
 _ASSISTANT = r"(?:(?:ai|llm|language) (?:assistant|model|agent|system)s?|ai|llms?|assistants?|chat ?bots?|copilots?)"
@@ -116,12 +116,12 @@ _PATTERNS = (
     ),
     _phrase(("你现在是", "你将扮演", "请扮演", "假装"), r"你现在是|你将扮演|请扮演|假装(?:你|自己)是"),
 )
-"""What one of must stand in a text for the pattern to be looked for, and the pattern; of small letters."""
+"""Each pattern, for lower-case text, with hints of which a text must have one to be searched."""
 
 _ASCII_PATTERNS = tuple(one for one in _PATTERNS if any(word.isascii() for word in one[0]))
 
 _ALIKE = str.maketrans("аеіјоорсухѕԁһԛԝɡοανρτυικ", "aeijoopcyxsdhqwgoavptuik")
-"""Letters of other alphabets that look like Latin ones."""
+"""Letters of other scripts that look like Latin ones."""
 
 _LATIN_WORD = lazy(r"[a-z]*(?:[a-z][а-яѐ-џԀ-ԯα-ωɡ]|[а-яѐ-џԀ-ԯα-ωɡ][a-z])[a-zа-яѐ-џԀ-ԯα-ωɡ]*")
 

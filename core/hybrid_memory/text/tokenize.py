@@ -1,4 +1,4 @@
-"""Words for the text index: stems of English words, n-grams of Chinese, Japanese and Korean, and misspelt terms."""
+"""Terms for the text index: stems of English words, n-grams of Chinese, Japanese and Korean, and spelling variants."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CJK = (
     "\U00020000-\U0003ffff"
 )
 LETTER = rf"[^\W_{_CJK}]"
-"""A letter or digit of a script that has spaces between words, as a pattern."""
+"""A pattern for a letter or digit of a script that separates words by spaces."""
 
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:'[^\W_{_CJK}]+)?")
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)?")
@@ -41,10 +41,10 @@ _MARKUP = re.compile(r"<[^<>]*>")
 
 
 def terms(text: str) -> list[str]:
-    """The terms of a text in order, with repetitions; the same function serves what is stored and what is asked.
+    """The terms of a text in order, with repetitions; the same function is used for indexing and for queries.
 
-    Text is brought to NFKC and lower case. A run of CJK characters gives its characters and its pairs of neighbouring
-    characters; any other word its English stem. Stop words of both languages are left out.
+    Text is normalised to NFKC and lower case. A run of CJK characters gives its characters and adjacent pairs; any
+    other word gives its English stem. Stop words of both languages are left out.
     """
     text = text.replace("’", "'")
     if text.isascii():  # most texts, in a third of the time
@@ -60,7 +60,7 @@ def terms(text: str) -> list[str]:
 
 
 def cjk_share(text: str) -> float:
-    """How much of a text is Chinese, Japanese or Korean, in [0, 1]; markup in angle brackets does not count.
+    """The share of a text that is Chinese, Japanese or Korean, in [0, 1]; markup in angle brackets does not count.
 
     ``c / (c + 1.5 * w)`` for c characters of these scripts and w other words: a Chinese word has 1.5 characters on
     average.
@@ -80,7 +80,7 @@ def _is_cjk(character: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def _stem(word: str) -> str:
-    """The stem, or nothing for a stop word; a possessive or a contraction counts as its first part."""
+    """The stem, or nothing for a stop word; of a possessive or a contraction, the first part."""
     word = word.split("'", maxsplit=1)[0]
     if word in ENGLISH_STOP_WORDS:
         return ""
@@ -96,9 +96,9 @@ LONG_CHARS = 8
 
 
 def allowed_edits(term: str) -> int:
-    """How many edits a misspelling may have: none in fewer than 4 letters, 1 up to 7, 2 beyond; none in other scripts.
+    """How many edits a misspelling may have: none below 4 letters, 1 up to 7, 2 above; none in other scripts.
 
-    In a shorter word one edit makes another word, and a Chinese term of one or two characters is all meaning.
+    In a shorter word one edit makes another word, and a Chinese term is only one or two characters long.
     """
     if len(term) < LEAST_CHARS or not term.isascii() or not term.isalpha():
         return 0
@@ -106,10 +106,10 @@ def allowed_edits(term: str) -> int:
 
 
 def close_terms(term: str, vocabulary: Iterable[str], k: int) -> list[str]:
-    """At most k terms of the vocabulary that are within `allowed_edits` of this one; none if it is a term itself.
+    """At most k terms of the vocabulary within `allowed_edits` of this one; none if it is a term itself.
 
-    By optimal string alignment distance: an edit is a letter too many, too few or wrong, or two that changed places.
-    The first letter is taken for right. Nearest first, then in alphabetical order.
+    By optimal string alignment distance: an edit adds, removes or replaces a letter, or swaps two adjacent ones. The
+    first letter must match. Nearest first, then in alphabetical order.
     """
     most = allowed_edits(term)
     if not most:

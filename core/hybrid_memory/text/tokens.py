@@ -1,4 +1,4 @@
-"""How many tokens a text, a message or a tool takes in a prompt, without a tokenizer's tables."""
+"""The number of tokens of a text, a message or a tool in a prompt, without a tokenizer's tables."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from hybrid_memory.log.message import Message
 MESSAGE_TOKENS = 3
 NAME_TOKENS = 1
 PRIMING = 3
-"""What the chat format adds to a message, to a name, and to open the answer, in OpenAI's guide to counting tokens."""
+"""Tokens that the chat format adds to a message, to a name, and to open the answer, as OpenAI documents them."""
 
 IMAGE_TOKENS = 765
 """An image of 1024 x 1024 at high detail: 85 + 4 * 170, OpenAI's published figures."""
 
 AUDIO_TOKENS = 600
-"""A minute of speech at a token per 100 ms, OpenAI's published figure for what a user says."""
+"""A minute of speech at one token per 100 ms, OpenAI's published figure for user audio."""
 
 FILE_TOKENS = 3000
-"""A dense page: Anthropic publishes 1,500 to 3,000 tokens a PDF page. Also for video, whose length is not known."""
+"""A dense page: Anthropic states 1,500 to 3,000 tokens per PDF page. Also used for video, whose length is unknown."""
 
 _PIECES = (
     r"[A-Z]?[a-z]{1,10}|'(?:[sdmt]|ll|ve|re)\b|[ \t]{2,64}|[A-Z]{1,4}|[0-9]{1,3}"
@@ -45,7 +45,7 @@ _ANY = re.compile(f"(?P<piece>{_PIECES})|" + "|".join(f"(?P<{name}>{run})" for n
 _RATES = {name: rate for name, (_, rate) in _SCRIPTS.items()}
 
 _MARGIN = 1.02
-"""Above the mean, so that budgets hold."""
+"""A factor above the mean, so that budgets hold."""
 
 
 def estimate_tokens(text: str) -> int:
@@ -75,10 +75,10 @@ def estimate_tokens(text: str) -> int:
 
 
 def message_tokens(message: Message, count: TokenCounter) -> int:
-    """What the message takes in a prompt: its framing and role, name, content, tool calls and their ids.
+    """The tokens of a message in a prompt: its framing and role, name, content, tool calls and their ids.
 
-    Images, audio and files cost a flat number each; blocks of an unknown kind count as their JSON. The few tokens that
-    begin the model's answer belong to no message.
+    Images, audio and files cost a fixed number each; blocks of an unknown kind count as their JSON. The few tokens that
+    start the model's answer are not included.
     """
     total = MESSAGE_TOKENS + count(message.role.value)
     if message.name is not None:
@@ -94,7 +94,7 @@ def message_tokens(message: Message, count: TokenCounter) -> int:
 
 
 def schema_tokens(tools: Sequence[Mapping[str, Any]], count: TokenCounter) -> int:
-    """What the tools' schemas take in a prompt, as compact JSON."""
+    """The tokens of the tools' schemas in a prompt, as compact JSON."""
     return sum(count(_compact(dict(tool))) for tool in tools)
 
 
@@ -120,8 +120,8 @@ def _compact(value: Any) -> str:
 
 
 class TokenCounter(Protocol):
-    """Counts the tokens of a text, as the model that will read it does."""
+    """Counts the tokens of a text as the target model does."""
 
     def __call__(self, text: str, /) -> int:
-        """0 or more."""
+        """The number of tokens, 0 or more."""
         ...

@@ -1,4 +1,4 @@
-"""Whose words a text is, as it is named beside them."""
+"""Names the speaker of a text, as shown with it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from hybrid_memory.text.marks import visible
 from hybrid_memory.text.tokenize import cjk_share
 
 MOST_CHARS = 64
-"""Of a speaker's name."""
+"""The longest speaker name."""
 
 CHINESE_SHARE = 0.25
-"""Share of Chinese characters from which a text counts as Chinese: names and code in it are often Latin."""
+"""A text with at least this share of Chinese characters is Chinese: names and code in it are often Latin."""
 
 _CHINESE = {Origin.PERSON: "他人", Origin.TOOL: "工具", Origin.WEB: "网页", Origin.IMPORTED: "导入"}
 
@@ -24,14 +24,14 @@ def is_chinese(text: str) -> bool:
 
 
 def origin_name(origin: Origin, words: str) -> str:
-    """The origin in the language of these words."""
+    """The name of the origin, in the language of these words."""
     return _CHINESE[origin] if origin in _CHINESE and is_chinese(words) else origin.value
 
 
 def speaker(origin: Origin, name: str, words: str) -> str:
-    """Who says these words, in one line: by name, and of tools, pages and imports what they are.
+    """The speaker of these words, on one line: by name; tools, pages and imports by what they are.
 
-    Nobody is named by the role of somebody else, whatever they call themselves.
+    Nobody can be shown under another role, whatever they call themselves.
     """
     name = " ".join(visible(name).split())[:MOST_CHARS]
     taken = name.casefold() in _ROLES
@@ -41,5 +41,5 @@ def speaker(origin: Origin, name: str, words: str) -> str:
 
 
 def speaker_of(event: Event) -> str:
-    """Who says the words of a message."""
+    """The speaker of a message."""
     return speaker(event.origin, event.message.speaker, event.message.text)

@@ -1,1 +1,1 @@
-"""Big payloads: their digests, and the way to page through them and search them."""
+"""Large payloads: their digests, and how to page through and search them."""

@@ -1,4 +1,4 @@
-"""The short, typed digest that stands in the prompt for a big payload."""
+"""The short, typed digest that replaces a large payload in the prompt."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def _digests(span: Span, given: Given) -> None:
 
 @traced_step("digest", _digests)
 def digest(text: str, *, result_id: str, max_tokens: int, count: TokenCounter, reader: str = "fetch") -> str:
-    """What kind of payload this is, how big, what it says at a glance, and how to read on in it.
+    """The digest of a payload: kind, size, main contents, and how to read more.
 
-    The first line gives kind, size and ``result_id``, the last one a call of the reader. As much stands between them
-    as fits ``max_tokens`` by ``count``; where even the first line does not fit, it comes alone.
+    The first line has kind, size and ``result_id``, the last one a call of the reader. The rows between them fill
+    ``max_tokens`` as counted by ``count``; if not even the first line fits, it comes alone.
     """
     found = _json_outline(text) or outline(text)
     lines = count_lines(text)
@@ -40,7 +40,7 @@ def digest(text: str, *, result_id: str, max_tokens: int, count: TokenCounter, r
 
 
 def _filled(found: Outline, head: str, foot: str, max_tokens: int, count: TokenCounter) -> str:
-    """Head and foot with as many of the outline's rows between them as fit, the weightiest first."""
+    """Head and foot with as many rows of the outline between them as fit, the most important first."""
     rows = [row.text for row in found.rows]
     order = sorted(range(len(rows)), key=lambda at: found.rows[at].rank)
 

@@ -1,4 +1,4 @@
-"""What went wrong, as logs and tool outputs tell it in English and Chinese."""
+"""Failures reported in logs and tool outputs, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _TRACEBACK = "Traceback (most recent call last)"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A line that tells of a failure; ``count`` lines say the same but for their numbers, ``line`` is the first."""
+    """A line that reports a failure: the first of ``count`` lines that differ only in numbers."""
 
     line: int
     text: str
@@ -51,9 +51,9 @@ class Failure:
 
 
 def failures(text: str) -> tuple[list[Failure], bool]:
-    """The lines that tell of an error, in order, each once, and whether these are all; of a traceback its last line.
+    """The lines that report errors, in order, each once, and whether these are all; of a traceback the last line.
 
-    Where many lines may tell of one, only the first and the last of them are looked at.
+    If there are many candidates, only the first and the last are examined.
     """
     places = _places(text)
     starts = sorted(places)
@@ -75,7 +75,7 @@ def failures(text: str) -> tuple[list[Failure], bool]:
 
 
 def _places(text: str) -> dict[int, int | None]:
-    """Where lines start that may tell of an error, and where the telling word is; None after a traceback."""
+    """Starts of lines that may report an error, with the place of the indicating word; None after a traceback."""
     places: dict[int, int | None] = {}
     for marker in _MARKERS:
         at = text.find(marker)
@@ -100,7 +100,7 @@ def _places(text: str) -> dict[int, int | None]:
 
 
 def _said(text: str, start: int, at: int | None) -> str | None:
-    """The line, or what stands around the telling word of a long one; None if it tells of no error."""
+    """The line, of a long one the part around the indicating word; None if it reports no error."""
     end = text.find("\n", start, start + 100_000)
     end = start + 100_000 if end == -1 else end
     if at is None:
@@ -110,7 +110,7 @@ def _said(text: str, start: int, at: int | None) -> str | None:
 
 
 def _after_frames(text: str, end: int) -> list[int]:
-    """Where the line after a traceback's indented frames starts; nowhere if they do not end soon."""
+    """The start of the line after a traceback's indented frames; none if they do not end soon."""
     for _ in range(MAX_FRAME_LINES):
         if end == -1 or end + 1 >= len(text):
             break

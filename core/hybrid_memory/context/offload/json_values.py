@@ -1,4 +1,4 @@
-"""JSON payloads: what a value says at a glance, and paths into it, a small part of JSONPath.
+"""JSON payloads: an overview of a value, and paths into it, a small subset of JSONPath.
 
 Paths such as ``$.flights[0].price``, ``flights[*].id``, ``items[10:20]``, ``["a key"]``.
 """
@@ -44,7 +44,7 @@ _PLAIN_KEY = re.compile(r"[^\W\d][\w-]*")
 
 
 def json_rows(value: Any) -> tuple[list[Row], str]:
-    """The rows, and a path to read on at."""
+    """The rows of the overview, and a path from which to read on."""
     rows = [Row(f"$: {_title(value)}")]
     place = "$"
     if isinstance(value, dict):
@@ -69,7 +69,7 @@ def _title(value: Any) -> str:
 
 
 def _brief(value: Any) -> str:
-    """A plain value as it is, an object or a list by its shape, but plain values in a small object as they are."""
+    """A scalar as it is, an object or a list by its shape; scalars in a small object are shown."""
     if (
         isinstance(value, dict)
         and len(value) <= MAX_KEYS
@@ -111,13 +111,13 @@ def _names(value: list[str]) -> str:
 
 
 def _are_alike(values: list[Any]) -> bool:
-    """Whether these are objects of about the same keys, so that the object around them is a map by name."""
+    """Whether these are objects with similar keys, so that the object around them is a map by name."""
     first = values[0]
     return isinstance(first, dict) and all(isinstance(one, dict) and one.keys() & first.keys() for one in values)
 
 
 def _sample(value: Any, depth: int = 3) -> str:
-    """The value as JSON, cut in depth and width."""
+    """The value as JSON, limited in depth and width."""
     if isinstance(value, str):
         text = json.dumps(value[:80], ensure_ascii=False)
         return text if len(value) <= 80 else f'{text[:-1]}…" ({len(value):,} characters)'  # noqa: PLR2004
@@ -137,7 +137,7 @@ def _sample(value: Any, depth: int = 3) -> str:
 
 
 def _collections(path: str, value: Any, depth: int) -> Iterator[tuple[str, list[Any]]]:
-    """The lists of objects in the value, not those inside another's items."""
+    """The lists of objects in the value, except those inside the items of another."""
     if isinstance(value, list) and value:
         if isinstance(value[0], dict):
             yield path, value
@@ -151,7 +151,7 @@ def _collections(path: str, value: Any, depth: int) -> Iterator[tuple[str, list[
 
 
 def _identifiers(path: str, items: list[Any]) -> Iterator[str]:
-    """The values that items are told apart by."""
+    """The values that distinguish items."""
     keys = [key for key, item in items[0].items() if isinstance(item, str | int) and not isinstance(item, bool)]
     for key in [*filter(_ID.fullmatch, keys), *filter(_NAME.fullmatch, keys)][:2]:
         named = [str(item[key])[:60] for item in items[:MAX_IDS] if isinstance(item, dict) and key in item]
@@ -160,7 +160,7 @@ def _identifiers(path: str, items: list[Any]) -> Iterator[str]:
 
 
 def _errors(value: Any) -> list[str]:
-    """Path and value of what is named an error, breadth first."""
+    """Path and value of everything named as an error, breadth first."""
     found: list[str] = []
     queue, visited = [("$", value)], 0
     while queue and visited < MAX_VISITED and len(found) < MAX_ERRORS:
@@ -216,12 +216,12 @@ def child(path: str, key: str) -> str:
 
 
 def select(value: Any, path: str) -> Any:
-    """What the path leads to; a list of everything if it has a slice or a star.
+    """The value at a path; a list of all matches if it has a slice or a star.
 
-    Beyond a slice or star, items that lack a key or index are passed over.
+    After a slice or star, items without the key or index are skipped.
 
     Raises:
-        InvalidInputError: the path is malformed, or leads nowhere; tells where, and what there is.
+        InvalidInputError: the path is malformed, or leads nowhere; the message says where, and what is there.
     """
     found, many = [value], False
     position = 1 if path.startswith("$") else 0
@@ -264,7 +264,7 @@ def _unquoted(quoted: str | None) -> str | None:
 
 
 def _there(values: list[Any]) -> str:
-    """What there is instead, for an error message."""
+    """What is there instead, for an error message."""
     if not values:
         return "nothing was selected before it"
     value = values[0]

@@ -1,4 +1,4 @@
-"""What kind of text a payload is, and the rows that tell at a glance what it says."""
+"""Recognizes what kind of text a payload is, and makes the rows of its overview."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ROW_CHARS = 160
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """Kind and rows of a payload's digest; ``place`` is a good one to read on at, if there is one."""
+    """Kind and rows of a payload's digest; ``place`` is a good one to continue reading, if there is one."""
 
     kind: str
     rows: Sequence[Row]
@@ -58,7 +58,7 @@ class Outline:
 
 
 def outline(text: str) -> Outline:
-    """What a text that is no JSON is, and what it says; the same text always has the same outline."""
+    """The kind and overview of a text that is not JSON; deterministic."""
     lines = text.split("\n")
     for read in (_encoded, _diff, _markup, _table, _paths, _code):
         if found := read(text, lines):
@@ -214,13 +214,13 @@ def _failure_rows(text: str) -> list[Row]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a digest; where not all rows fit, those of the lowest rank are kept, earlier ones first."""
+    """A row of a digest; if not all rows fit, those of the lowest rank are kept, earlier ones first."""
 
     text: str
     rank: int = 0
 
 
 def cut(text: str, width: int = ROW_CHARS) -> str:
-    """The text on one line of at most so many characters."""
+    """The text on one line, cut to this many characters."""
     text = " ".join(text[: 4 * width].split())
     return text if len(text) <= width else f"{text[: width - 1]}…"

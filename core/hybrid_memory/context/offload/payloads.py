@@ -1,8 +1,7 @@
-"""Reading on in a payload that the prompt only holds a digest of: page by page, by JSON path, or by pattern.
+"""Reads a payload of which the prompt only has a digest: page by page, by JSON path, or by pattern.
 
-A place in a payload is written as ``"10-60"`` (lines, from 1, both ends included), ``"c1-2000"`` (characters,
-likewise), a JSON path, or a path with one of these behind a space: ``"$.flights 1-40"``. An end may be left out:
-``"10-"``.
+A place in a payload is ``"10-60"`` (lines, from 1, inclusive), ``"c1-2000"`` (characters, likewise), a JSON path, or a
+path followed by one of these: ``"$.flights 1-40"``. The end is optional: ``"10-"``.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from hybrid_memory.validation import shown
 _PLACE = re.compile(r"(?:(?P<path>.*\S)\s+)?(?:(?P<chars>c)?(?P<first>\d{1,18})-(?P<last>\d{1,18})?)", re.DOTALL)
 
 LONG_LINE_CHARS = 500
-"""A longer line is not shown whole: pieces of it are, with their characters as a place to read on from."""
+"""Longer lines are shown in pieces, with their characters as a place from which to read on."""
 
 PIECE_CHARS = 240
 
@@ -32,11 +31,11 @@ class Page:
     """A piece of a payload, unchanged.
 
     Attributes:
-        text: the piece itself.
+        text: the piece.
         where: its place.
-        first, last: its lines, from 1; 0 where there is nothing.
-        total_lines, total_chars: of the whole; after a path, of what the path leads to.
-        next: the place of the rest of what was asked for; None if there is no rest.
+        first, last: its lines, from 1; 0 if it is empty.
+        total_lines, total_chars: of the whole; after a path, of the value there.
+        next: the place of the rest of what was requested; None if there is none.
     """
 
     text: str
@@ -49,7 +48,7 @@ class Page:
 
 
 def payload_of(message: Message) -> str:
-    """The text of the message's content that places point into, without its tool calls.
+    """The text of the message's content that places refer to, without its tool calls.
 
     A string as it is, or text blocks joined by newlines; other blocks, such as media, are left out.
     """
@@ -59,13 +58,13 @@ def payload_of(message: Message) -> str:
 
 
 def page(text: str, where: str | tuple[int, int] | None = None, *, max_chars: int) -> Page:
-    """The piece of the text at this place, cut after at most ``max_chars``, at the end of a line where there is one.
+    """The piece of the text at this place, cut to ``max_chars``, at the end of a line if possible.
 
-    None asks for the whole text, from its first page on. The pages that follow each other through `Page.next` give
-    exactly what was asked for. What a path leads to is written as indented JSON, a string as its bare text.
+    None requests the whole text, starting with its first page. The pages chained by `Page.next` add up to exactly what
+    was requested. The value at a path is written as indented JSON, a string as its bare text.
 
     Raises:
-        InvalidInputError: the place is malformed or beyond the text, or the text is no JSON and the place is a path.
+        InvalidInputError: the place is malformed or beyond the text, or is a path and the text is not JSON.
     """
     if max_chars < 1:
         raise InvalidInputError(f"max_chars is {max_chars}: it must be at least 1")
@@ -109,7 +108,7 @@ def _at_path(text: str, path: str, where: str) -> str:
 
 
 def _span(text: str, place: re.Match[str], where: str) -> tuple[int, int]:
-    """The characters from and to which a range goes."""
+    """The first and last characters of a range."""
     unit, total = ("characters", len(text)) if place["chars"] else ("lines", count_lines(text))
     first, last = int(place["first"]), min(int(place["last"] or total), total)
     if not 1 <= first <= total or last < first:
@@ -123,7 +122,7 @@ def _span(text: str, place: re.Match[str], where: str) -> tuple[int, int]:
 
 
 def _line_start(text: str, line: int, known: int = 1, start: int = 0) -> int:
-    """Where a line starts, searched from the known start of an earlier one."""
+    """The start of a line, searched from the known start of an earlier one."""
     for _ in range(line - known):
         start = text.index("\n", start) + 1
     return start
@@ -149,7 +148,7 @@ def _cut(text: str, path: str, span: tuple[int, int], max_chars: int) -> Page:
 
 
 def _lines(text: str, start: int, end: int, first: int) -> tuple[str, int]:
-    """The place of this span, by lines if it has only whole ones, and its last line."""
+    """The place of this span, in lines if it consists of whole ones, and its last line."""
     last = first + text.count("\n", start, max(end - 1, start))
     whole = (start == 0 or text[start - 1] == "\n") and (end == len(text) or text[end - 1 : end] == "\n")
     return (f"{first}-{last}" if whole and end > start else f"c{start + 1}-{end}"), last
@@ -157,13 +156,12 @@ def _lines(text: str, start: int, end: int, first: int) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """What a search found.
+    """The result of a search.
 
     Attributes:
-        text: matching lines as ``12: words``, the lines around them as ``11- words``, ``--`` between groups that are
-            apart; a piece of a long line as ``12 c9001-9240: words``, where the characters count from the payload's
-            start.
-        shown: how many of the matching lines are in the text, whole or in part.
+        text: matching lines as ``12: words``, lines around them as ``11- words``, ``--`` between separate groups; a
+            piece of a long line as ``12 c9001-9240: words``, where characters count from the payload's start.
+        shown: how many of the matching lines are in the text, entirely or partly.
         total: how many lines match.
         total_lines: of the payload.
     """
@@ -177,13 +175,13 @@ class Matches:
 def grep(
     text: str, pattern: str, *, context: int = 0, max_matches: int = 50, max_chars: int, ignore_case: bool = True
 ) -> Matches:
-    """The lines that match a regular expression, with so many lines of context, in at most ``max_chars``.
+    """The lines that match a regular expression, with this many lines of context, in at most ``max_chars``.
 
-    The expression is matched by Rust's ``regex`` crate, which comes with pydantic: linear time, so no pattern can hang;
-    no lookaround and no backreferences.
+    Uses Rust's ``regex`` crate, which comes with pydantic: it takes linear time, so that no pattern can hang, and has
+    no lookaround or backreferences.
 
     Raises:
-        InvalidInputError: the pattern is empty, no valid expression, or too big; or a number is out of range.
+        InvalidInputError: the pattern is empty, invalid or too big; or a number is out of range.
     """
     for name, value, least in (("context", context, 0), ("max_matches", max_matches, 1), ("max_chars", max_chars, 1)):
         if value < least:
@@ -211,7 +209,7 @@ def grep(
 
 
 def _fitting(entry: list[str], room: int) -> list[str]:
-    """The first rows that fit; of the next one as much as fits."""
+    """The first rows that fit, and as much of the next one as fits."""
     kept = []
     for row in entry:
         if room <= 0:
@@ -237,7 +235,7 @@ def _matcher(pattern: str, *, ignore_case: bool) -> Callable[[str], bool]:
 
 
 def _rows(line: str, number: int, offset: int, matches: Callable[[str], bool] | None) -> Iterator[str]:
-    """A line as shown; of a long one the pieces that match, or its start."""
+    """A line as shown; of a long one the matching pieces, or its start."""
     mark = "-" if matches is None else ":"
     if len(line) <= LONG_LINE_CHARS:
         yield f"{number}{mark} {line}"
@@ -249,7 +247,7 @@ def _rows(line: str, number: int, offset: int, matches: Callable[[str], bool] | 
 
 
 def _piece_starts(line: str, matches: Callable[[str], bool]) -> Iterator[int]:
-    """Where the matching pieces start, which overlap by half so that none cuts every match in two."""
+    """The starts of the matching pieces, which overlap by half so that a match is whole in at least one."""
     start = 0
     while start < len(line):
         hit = matches(line[start : start + PIECE_CHARS])

@@ -1,1 +1,1 @@
-"""Summaries: what is worth a line, the strategies that write lines, and the proof of what survived."""
+"""Summaries: what is worth a line, the strategies that write lines, and the audit of what survived."""

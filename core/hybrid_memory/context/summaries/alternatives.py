@@ -1,7 +1,7 @@
-"""The strategies beside the anchored one.
+"""Alternatives to the anchored strategy.
 
-Three select without any model: nothing, what is important, or one of what was said repeatedly. Three write one piece of
-text: MemGPT's recursive summary, a dense one, and one by deleting tokens.
+Three select without a model: nothing, what is important, or one of what was said repeatedly. Three write a single text:
+MemGPT's recursive summary, a dense one, and one by deleting tokens.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ REPEATED = 0.6
 """Turns that share this much of their terms (Jaccard) are merged."""
 
 _LABEL = re.compile(r"\A[#*\s]*(?:new |updated )?(?:summary|notes?)(?: so far)?[*\s]*[:：]\s*", re.IGNORECASE)
-"""What small models write in front of a summary."""
+"""Labels that small models write before a summary."""
 
 DENSE = 0.35
-"""Share of a prompt's room for lines that the compact form takes."""
+"""The share of the line budget for the compact form."""
 
 SEPARATOR = " | "
 
 
 class WindowOnly:
-    """Nothing stands for what leaves the queue; the log and recall have it."""
+    """No summary; what leaves the queue is only in the log and found by recall."""
 
     name = "window"
     schema: Mapping[str, Any] | None = None
@@ -55,12 +55,12 @@ class WindowOnly:
 
 
 class Importance(WindowOnly):
-    """Turns above the threshold, the critical ones verbatim, others by their weightiest sentences."""
+    """Turns above a threshold, critical ones verbatim, others by their most important sentences."""
 
     name = "importance"
 
     def extract(self, job: SummaryJob, /) -> list[Line]:
-        """Standing lines and those of the span."""
+        """The previous lines and those of the span."""
         fresh: list[Line] = []
         for event in job.span:
             said = " ".join(clean(prose(event.message), job.room.cleaning).split())
@@ -77,12 +77,12 @@ class Importance(WindowOnly):
 
 
 class Merging(WindowOnly):
-    """Turns that say nearly the same become one line, the newest and fullest, with all of them as its sources."""
+    """Nearly identical turns become one line, the newest and most complete, with all of them as sources."""
 
     name = "merging"
 
     def extract(self, job: SummaryJob, /) -> list[Line]:
-        """Standing lines, and one for each group of the span."""
+        """The previous lines, and one for each group of the span."""
         groups: list[tuple[frozenset[str], list[Event]]] = []
         for event in job.span:
             key = frozenset(terms(prose(event.message)))
@@ -117,7 +117,7 @@ def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 class Recursive:
-    """A new summary from the old one and what was evicted (MemGPT, arXiv 2310.08560, section 2.2)."""
+    """A new summary from the previous one and the evicted turns (MemGPT, arXiv 2310.08560, section 2.2)."""
 
     name = "recursive"
     schema: Mapping[str, Any] | None = None
@@ -131,7 +131,7 @@ class Recursive:
     )
 
     def extract(self, job: SummaryJob, /) -> list[Line]:
-        """The weightiest sentences of the old summary and the span, in order, as one text."""
+        """The most important sentences of the previous summary and the span, in order, as one text."""
         size = int(job.room.shown * self.share)
         standing, said = updated(_parts(job.standing), job.span, job.room.cleaning, job.worth)
         parts = chosen([*standing, *said], max_tokens=size, count=job.room.count)
@@ -139,7 +139,7 @@ class Recursive:
         return [replace(line, origin=origin) for line in _whole(_joined(parts), job.standing, job.span)]
 
     def prompt(self, job: SummaryJob, /) -> list[Message]:
-        """The old summary and the evicted turns."""
+        """The previous summary and the evicted turns."""
         before = "\n".join(line.text for line in job.standing)
         turns = transcript(job.span, job.room)
         task = self.task.format(words=max(20, int(job.room.shown * self.share * 0.6)))
@@ -148,7 +148,7 @@ class Recursive:
         return [Message(role=Role.SYSTEM, content=task), Message(role=Role.USER, content=told)]
 
     def read(self, answer: Any, job: SummaryJob, /) -> list[Line]:
-        """The model's text, cut to the room at a sentence."""
+        """The model's text, cut to the budget at a sentence."""
         if not isinstance(answer, str) or not answer.strip():
             raise ValueError(f"expected a summary as text, got {answer!r}")
         size = int(job.room.shown * self.share)
@@ -161,7 +161,7 @@ class Recursive:
 
 
 class Dense(Recursive):
-    """The highest ratio: one dense text of a third of the room."""
+    """The highest compression: one dense text of a third of the budget."""
 
     name = "compact"
     asks_again = False
@@ -175,7 +175,7 @@ class Dense(Recursive):
 class Shortened(Recursive):
     """LLMLingua: the turns themselves, without the tokens that a small model finds predictable.
 
-    Without a compressor, or when it fails, the deterministic text stands.
+    Without a compressor, or if it fails, the deterministic text is used.
     """
 
     name = "llmlingua"
@@ -183,7 +183,7 @@ class Shortened(Recursive):
     asks_again = False
 
     def prompt(self, job: SummaryJob, /) -> list[Message]:
-        """The old text and the turns, nothing else: all of it is to be shortened."""
+        """Only the previous text and the turns, as all of it will be shortened."""
         before = " ".join(line.text for line in job.standing)
         return [
             Message(
@@ -193,7 +193,7 @@ class Shortened(Recursive):
 
 
 def _parts(standing: Sequence[Line]) -> list[Line]:
-    """The sentences that an extracted summary was joined from, each about where it was said."""
+    """The sentences of an extracted summary, each with roughly where it was said."""
     found = []
     for line in standing:
         parts = [part for part in line.text.split(SEPARATOR) if part.strip()]
@@ -209,7 +209,7 @@ def _joined(parts: Sequence[Line]) -> str:
 
 
 def _whole(text: str, standing: Sequence[Line], span: Sequence[Event]) -> list[Line]:
-    """One line for everything so far; its sources are the turns of the span, and the handle covers all."""
+    """One line for everything so far; its sources are the turns of the span, its handle covers everything."""
     if not text:
         return []
     # A span that is summarised again may lie before the end of what stands.

@@ -1,7 +1,7 @@
-"""Structured summaries: lines under fixed sections, each with the events that it came from.
+"""Structured summaries: lines under fixed sections, each with its source events.
 
-The anchored one merges only what is new into the standing lines, so that nothing is told a second time and worn down
-by it; the regenerated one is written anew each time and exists to be compared with.
+The anchored strategy only merges new lines into the existing ones, so that nothing is retold and degraded. The
+regenerated one rewrites everything each time, and exists for comparison.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from hybrid_memory.log.message import Message, Role
 from hybrid_memory.text.tokenize import terms
 
 MODEL_IMPORTANCE = 0.8
-"""Of a line that a model thought worth writing; what it writes is scored like any other sentence, but not below."""
+"""The least importance of a line written by a model; it is otherwise scored like any sentence."""
 
 CITED = 0.5
-"""A statement rests on turns that have this share of its terms."""
+"""The share of a statement's terms that its source turns must have."""
 
 MAX_READ = 20_000
 
@@ -51,7 +51,7 @@ SCHEMA: dict[str, Any] = {
     },
     "required": [section.value for section in _SECTIONS],
 }
-"""What a language model fills: lines by section, each with the numbers of the turns that it rests on."""
+"""The answer of a language model: lines by section, each with the numbers of its source turns."""
 
 _TASK = (
     "You keep the notes of a long conversation for somebody who must go on with it and will not see the turns below. "
@@ -62,7 +62,7 @@ _TASK = (
 
 
 class Anchored:
-    """Only the new span is summarised, and merged into the standing lines."""
+    """Summarises only the new span, and merges it into the existing lines."""
 
     name = "anchored"
     schema: Mapping[str, Any] | None = SCHEMA
@@ -70,31 +70,31 @@ class Anchored:
     asks_again = True
 
     def extract(self, job: SummaryJob, /) -> list[Line]:
-        """The most important sentences of the span, beside the standing lines."""
+        """The most important sentences of the span, added to the existing lines."""
         standing, said = updated(job.standing, job.span, job.room.cleaning, job.worth)
         fresh = chosen(said, max_tokens=job.room.fresh, count=job.room.count, besides=standing)
         return merged(standing, fresh, max_tokens=job.room.standing, count=job.room.count)
 
     def prompt(self, job: SummaryJob, /) -> list[Message]:
-        """The standing lines for reference, and the turns to note."""
+        """The existing lines for reference, and the turns to summarise."""
         known = "\n".join(f"- {line.text}" for line in job.standing[-20:])
         already = f"\n\nAlready noted, do not repeat:\n{known}" if known else ""
         return _question(f"{_TASK}\n\n{_described()}{already}", transcript(job.span, job.room))
 
     def read(self, answer: Any, job: SummaryJob, /) -> list[Line]:
-        """The model's lines merged into the standing ones."""
+        """The model's lines merged into the existing ones."""
         fresh = chosen(_lines(answer, job.span), max_tokens=job.room.fresh, count=job.room.count)
         standing, _ = updated(job.standing, job.span, job.room.cleaning)
         return merged(standing, fresh, max_tokens=job.room.standing, count=job.room.count)
 
 
 class Regenerate(Anchored):
-    """The whole structured summary is rewritten from the last one and the span, to the length of a prompt's share."""
+    """Rewrites the whole structured summary from the last one and the span, to the length of its share of a prompt."""
 
     name = "regenerate"
 
     def extract(self, job: SummaryJob, /) -> list[Line]:
-        """The most important of the standing lines and of the span's sentences."""
+        """The most important of the existing lines and the span's sentences."""
         standing, said = updated(job.standing, job.span, job.room.cleaning, job.worth)
         return chosen([*standing, *said], max_tokens=job.room.shown, count=job.room.count)
 
@@ -122,7 +122,7 @@ def _question(task: str, turns: str) -> list[Message]:
 
 
 def _lines(answer: Any, span: Sequence[Event], standing: Sequence[Line] = ()) -> list[Line]:
-    """The statements of an answer, as tolerantly as it can be read; raises ValueError if there are none."""
+    """The statements of an answer, parsed leniently; raises ValueError if there are none."""
     if not isinstance(answer, Mapping):
         raise ValueError(f"expected an object with sections, got {type(answer).__name__}")  # noqa: TRY004 - no usable answer
     places = [_Place(line.last, line.sources, frozenset(terms(line.text))) for line in standing]
@@ -140,7 +140,7 @@ def _lines(answer: Any, span: Sequence[Event], standing: Sequence[Line] = ()) ->
 
 
 class _Place(NamedTuple):
-    """Something that a statement may rest on: where it stands, the events behind it, its terms."""
+    """A possible source of a statement: its position, its events, its terms."""
 
     position: int
     sources: tuple[str, ...]
@@ -160,7 +160,7 @@ def _line(section: Section, text: str, turns: Any, places: Sequence[_Place]) -> 
 
 
 def _behind(said: frozenset[str], turns: Any, places: Sequence[_Place]) -> Sequence[_Place]:
-    """The turns that a statement cites, if they have its words; else the one that has most; else all of them.
+    """The turns that a statement cites, if they have its words; otherwise the one with most; otherwise all.
 
     Small models miscount turns.
     """

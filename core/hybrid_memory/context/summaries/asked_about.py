@@ -1,4 +1,4 @@
-"""Which turns will be asked about: what their vectors and their form tell of it, learned from conversations."""
+"""Predicts which turns will be asked about, from their vectors and form; learned from conversations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.text.speech import speech
 
 SHORT = 0.6
-"""Substance beyond which more of it counts less, or against a turn: a page of advice is seldom asked about."""
+"""More substance than this counts less, or against a turn: a page of advice is seldom asked about."""
 
 _head = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 EMBEDDER: str = _head["embedder"]
@@ -28,16 +28,16 @@ _VECTOR: Array = np.array(_head["vector"], dtype=np.float64)
 _FORM: Array = np.array(_head["form"], dtype=np.float64)
 _USUAL = float(_head["usual"])
 _BIAS = float(_head["bias"])
-"""Weights of benchmarks/ranking/asked_about.py, and what a vector adds on average.
+"""Weights from benchmarks/ranking/asked_about.py, and the average contribution of a vector.
 
-They are read when imported, as compaction runs in event loops.
+They are read at import, as compaction runs in event loops.
 """
 
 
 async def asked_about(run: Runner, services: Services, scope: Scope, turns: Sequence[Event]) -> dict[int, float]:
-    """By position, how likely each turn is to be asked about, in [0, 1]; one half is as likely as most.
+    """The probability that each turn will be asked about, in [0, 1], by position; 0.5 is typical.
 
-    A turn without a vector yet is told by its form. Nothing where the vectors are others than the head has learned.
+    A turn without a vector yet is judged by its form. Empty if the vectors are not of the embedder it was trained on.
     """
     if services.embedder is None or services.embedder.name != EMBEDDER:
         return {}
@@ -53,7 +53,7 @@ async def asked_about(run: Runner, services: Services, scope: Scope, turns: Sequ
 
 
 def form(turns: Sequence[Event], vectors: Floats) -> Array:
-    """What is known of turns beside their vectors, of shape (n, 6)."""
+    """Features of turns other than their vectors, of shape (n, 6)."""
     texts = [turn.message.text for turn in turns]
     length = np.array([substance(text) for text in texts])
     spoken = speech(texts, vectors, EMBEDDER)

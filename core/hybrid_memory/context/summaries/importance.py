@@ -1,4 +1,4 @@
-"""What matters in a conversation: cue words of both languages, and a score in [0, 1] made from them."""
+"""Importance in a conversation: cue words of both languages, and a score in [0, 1] made from them."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokenize import terms
 
 THRESHOLD = 0.3
-"""What scores below is small talk: it reaches no summary line."""
+"""A lower score means small talk, which gives no summary line."""
 
 CRITICAL = 0.9
-"""What scores this or more is kept verbatim."""
+"""A score of at least this is kept verbatim."""
 
 MAX_SPECIFICS = 4
 CJK_WORDS = 0.4
-"""Words behind a term of the text index that is one or two Chinese characters."""
+"""Words per term of the text index that is one or two Chinese characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """Words that tell what a sentence is about.
+    """Words that show what a sentence is about.
 
     Attributes:
-        section: where a summary puts it; None leaves that to other cues.
-        weight: the score that it gives by itself, in [0, 1].
-        english, chinese: regular expressions for text in lower case.
+        section: the section of a summary; None leaves it to other cues.
+        weight: the score it gives by itself, in [0, 1].
+        english, chinese: regular expressions for lower-case text.
     """
 
     name: str
@@ -85,7 +85,7 @@ _BOTH = tuple((cue, lazy(f"{cue.english}|{cue.chinese}")) for cue in CUES)
 
 
 def _cues(text: str) -> list[Cue]:
-    """The cues in a text; one in ASCII is not searched for Chinese, which takes half of the time."""
+    """The cues in a text; ASCII texts are not searched for Chinese, which halves the time."""
     lower = text.lower()
     return [cue for cue, pattern in (_ENGLISH if text.isascii() else _BOTH) if pattern.search(lower)]
 
@@ -103,7 +103,7 @@ _QUESTION = lazy(r"[?？]|[吗呢][。!！]?$")
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a sentence is worth, in [0, 1], and the section of a summary that it belongs to."""
+    """The importance of a sentence, in [0, 1], and its section in a summary."""
 
     score: float
     section: Section
@@ -111,11 +111,11 @@ class Judged:
 
 @lru_cache(maxsize=8192)
 def judged(sentence: str) -> Judged:
-    """The strongest cue decides the section; numbers, names and other words that carry content add to its weight.
+    """The importance and section of a sentence: the strongest cue decides, content words add to it.
 
     ``max(cue, 0.7 * content) + 0.05 * specifics``, at most 1, where content is ``min(words / 8, 1)`` and specifics
     counts at most 4 numbers, names, quotations, paths or codes. A question without a cue scores half. Nine Chinese
-    characters give fifteen terms and are six words.
+    characters give fifteen terms and count as six words.
     """
     found = _cues(sentence)
     specifics = 0
@@ -135,10 +135,10 @@ def judged(sentence: str) -> Judged:
 
 
 def importance(text: str) -> float:
-    """Of a whole message, in [0, 1]: that of its weightiest part of 400 characters."""
+    """The importance of a whole message, in [0, 1]: that of its most important part of 400 characters."""
     return max((judged(text[start : start + 400]).score for start in range(0, min(len(text), 4000), 400)), default=0.0)
 
 
 def critical(text: str) -> tuple[str, ...]:
-    """The names of the critical cues in a text: what it says is kept verbatim."""
+    """The names of the critical cues in a text, which must be kept verbatim."""
     return tuple(cue.name for cue in _cues(text) if cue.weight >= CRITICAL)

@@ -1,4 +1,4 @@
-"""Summary lines: taken from turns, chosen under a budget, merged with the standing ones."""
+"""Summary lines: taken from turns, selected within a budget, merged with the existing ones."""
 
 from __future__ import annotations
 
@@ -24,53 +24,53 @@ from hybrid_memory.text.voices import speaker
 MAX_LINE_CHARS = 240
 MIN_TERMS = 2
 MAX_TURN_CHARS = 4_000
-"""A longer turn is read at its head and its tail; its digest and its handle stand for the rest."""
+"""Of a longer turn only head and tail are read; its digest and handle cover the rest."""
 
 OF_ASSISTANT = 0.9
-"""Share of its worth that a sentence of the assistant has beside the same words of anybody else."""
+"""The factor for sentences by the assistant, compared with the same words by anyone else."""
 
 DUPLICATE = 0.75
-"""Lines that share this much of their terms say the same."""
+"""Lines that share this much of their terms are duplicates."""
 
 STRETCHES = 5
-"""Equal ones of the conversation, which share out the room."""
+"""The number of equal stretches of the conversation that share the budget."""
 
 STEEP = 3
-"""Power of the importance in a stretch's claim: one with idle talk alone waits until another has eight good lines."""
+"""The exponent of importance in a stretch's share: idle talk waits until another stretch has eight good lines."""
 
 FIRST = 0.5
-"""Share of the room that the newest decision, next step and question may take before the rest."""
+"""The share of the budget that the newest decision, next step and question may take first."""
 
 _LASTING = (Section.INTENT, Section.FACTS)
 _MOVING = (Section.DECISIONS, Section.NEXT_STEPS, Section.QUESTIONS)
-"""The newest of each comes first."""
+"""Sections whose newest line comes first."""
 
 NEGATED = "¬"
 
 _NEGATION = re.compile(r"\b(?:not|no|never|cannot)\b|n['’]t\b|不|没|别|无法|未", re.IGNORECASE)
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _MARKS = re.compile(r"\A(?:[#>*+-]+|\d{1,2}[.)])\s+|(?<![\w*])\*\*([^*\n]+)\*\*(?![\w*])")
-"""Of lists, headings and bold type, whose words are the group."""
+"""Markup of lists, headings and bold type; the group is the text."""
 
 _TAGS = re.compile(r"</?[a-zA-Z_][^<>\n]{0,80}>")
 
 
 OF_THE_TURN = 0.5
-"""Of a line's importance that of its turn has, where it is known."""
+"""The weight of the turn's importance in a line's, if known."""
 
 NOTHING_TOLD: Mapping[int, float] = {}
 
 
 def candidates(span: Iterable[Event], cleaning: CleaningLevel, worth: Mapping[int, float] = NOTHING_TOLD) -> list[Line]:
-    """What the user and the assistant said in this span, sentence by sentence, as far as it is worth a line.
+    """The sentences of user and assistant in this span that are worth a line.
 
-    Tool results are the ledger's, code is the log's.
+    Tool results belong to the ledger, code to the log.
     """
     return worthy(line for event in span for line in _sentences(event, cleaning, worth))
 
 
 def worthy(lines: Iterable[Line]) -> list[Line]:
-    """Those that are more than small talk."""
+    """The statements that are more than small talk."""
     return [
         line
         for line in lines
@@ -84,7 +84,7 @@ def updated(
     cleaning: CleaningLevel,
     worth: Mapping[int, float] = NOTHING_TOLD,
 ) -> tuple[list[Line], list[Line]]:
-    """The standing lines and the `candidates` of a span, without those that later words change, end or answer."""
+    """The existing lines and the `candidates` of a span, without those that later words change, end or answer."""
     said = [line for event in span for line in _sentences(event, cleaning, worth)]
     held, fresh = revised(standing, said, {event.position: event.message for event in span})
     return held, worthy(fresh)
@@ -96,7 +96,7 @@ def _sentences(event: Event, cleaning: CleaningLevel, worth: Mapping[int, float]
 
 
 def _importance(event: Event, score: float, worth: Mapping[int, float]) -> float:
-    """Of a sentence with this score by its words: halfway to that of its turn, which the message itself says first."""
+    """The importance of a sentence with this score: halfway to that of its turn; a message's own value comes first."""
     message = event.message
     weight = OF_ASSISTANT if message.role is Role.ASSISTANT else 1.0
     own = max(weight * score, min(score, THRESHOLD))
@@ -107,15 +107,15 @@ def _importance(event: Event, score: float, worth: Mapping[int, float]) -> float
 
 @lru_cache(maxsize=4096)
 def _statements(text: str, cleaning: CleaningLevel) -> tuple[tuple[str, Judged], ...]:
-    """The sentences of a text, cleaned, and what each is worth; asked for twice in every compaction."""
+    """The cleaned sentences of a text with their importance; cached, as every compaction needs them twice."""
     cleaned = [" ".join(clean(_MARKS.sub(r"\1", sentence), cleaning).split()) for sentence in sentences(text)]
     return tuple((said, judged(said[:MAX_LINE_CHARS])) for said in cleaned)
 
 
 def prose(message: Message) -> str:
-    """The words of a message without its code blocks, tags and calls; of a long one, its head and its tail.
+    """The words of a message without code blocks, tags and calls; of a long one, its head and its tail.
 
-    Nothing of a tool's output, also where an agent hands it on in the user's place: that is the ledger's.
+    Nothing of a tool's output, even if an agent passes it on in the user's role: that belongs to the ledger.
     """
     if isinstance(message.content, str):
         text = message.content
@@ -131,7 +131,7 @@ def prose(message: Message) -> str:
 
 
 def line_of(event: Event, said: str, section: Section, importance: float) -> Line:
-    """A line for what was said in one turn, behind its speaker, cut to `MAX_LINE_CHARS`."""
+    """A line for what was said in one turn, after its speaker, cut to `MAX_LINE_CHARS`."""
     text = f"{speaker(event.origin, event.message.speaker, said)}: {said}"
     return Line(
         section=section,
@@ -147,10 +147,10 @@ def line_of(event: Event, said: str, section: Section, importance: float) -> Lin
 def chosen(
     lines: Sequence[Line], *, max_tokens: int, count: TokenCounter, besides: Collection[Line] = ()
 ) -> list[Line]:
-    """Lines that fit and say nothing twice, nor what ``besides`` says; in the order given.
+    """Lines that fit, without repetitions of each other or of ``besides``; in the given order.
 
-    First the newest decision, next step and question, as far as `FIRST` goes; then the most important of each stretch
-    of the conversation in turn, so that all of it has its share, and what matters comes before what does not.
+    First come the newest decision, next step and question, within `FIRST`; then the most important lines of each
+    stretch of the conversation in turn, so that all of it is represented, and important lines precede others.
     """
     seen = [_key(line.text) for line in besides]
 
@@ -165,7 +165,7 @@ def chosen(
 
 
 def shown(lines: Sequence[Line], *, max_tokens: int, count: TokenCounter) -> list[Line]:
-    """The lines of a summary that a prompt with so many tokens for them has, as `chosen` chooses, in its order."""
+    """The summary lines that fit into a prompt with this budget, as `chosen` selects them, in their order."""
     return _spread([_within(line, max_tokens, count) for line in lines], max_tokens, count)
 
 
@@ -178,7 +178,7 @@ def _spread(
     places = _places(lines)
 
     def take(row: int, most: int) -> bool:
-        """Whether the line is kept: it costs no more than this, and is new."""
+        """Whether to keep the line: it costs at most this much, and is new."""
         nonlocal room
         line = lines[row]
         price = cost(line, count) + (0 if line.section in sections else count(f"{line.section}:\n"))
@@ -209,7 +209,7 @@ def _spread(
 
 
 def _places(lines: Sequence[Line]) -> list[int]:
-    """The stretch that each line falls into, of `STRETCHES` equal ones from the first to the last."""
+    """The stretch of each line, out of `STRETCHES` equal ones from the first to the last."""
     first = min((line.last for line in lines), default=0)
     size = max((line.last for line in lines), default=0) - first + 1
     return [(line.last - first) * STRETCHES // size for line in lines]
@@ -222,7 +222,7 @@ def _average(line: Line, taken: int) -> float:
 def _newest(lines: Sequence[Line], places: Sequence[int]) -> list[int]:
     """The rows of the newest decision, next step and question.
 
-    Within a stretch those of others come before the assistant's, which says much that it will do.
+    Within a stretch, lines of others precede the assistant's, which announces a lot.
     """
 
     def newness(row: int) -> tuple[int, bool, int, int]:
@@ -233,15 +233,15 @@ def _newest(lines: Sequence[Line], places: Sequence[int]) -> list[int]:
 
 
 def cost(line: Line, count: TokenCounter) -> int:
-    """Tokens of a line as a prompt has it, behind a dash and before its handle."""
+    """The tokens of a line in a prompt, with a dash before and its handle after it."""
     return count(f"- {line.text} [{line.handle}]\n")
 
 
 def _by_weight(lines: Sequence[Line]) -> list[int]:
     """Rows, the most important lines first.
 
-    Of two that are worth the same, what is still to do or was decided later comes first, because it moves on; of facts
-    and intentions the earlier one, because the turns and recall show the later one anyway.
+    Of equally important ones, later tasks and decisions come first, as they supersede; but earlier facts and
+    intentions, as recent turns and recall show the later ones anyway.
     """
     return sorted(
         range(len(lines)), key=lambda row: (-lines[row].importance, row if lines[row].section in _LASTING else -row)
@@ -249,7 +249,7 @@ def _by_weight(lines: Sequence[Line]) -> list[int]:
 
 
 def _within(line: Line, max_tokens: int, count: TokenCounter) -> Line:
-    """The line, if a summary in one piece cut to so many tokens: it was written for a larger prompt."""
+    """The line; a summary written as one text for a larger prompt is cut to this many tokens."""
     head = count(f"{line.section}:\n")
     if line.section is not Section.NOTES or cost(line, count) + head <= max_tokens:
         return line
@@ -260,14 +260,14 @@ def _within(line: Line, max_tokens: int, count: TokenCounter) -> Line:
 
 
 def merged(standing: Sequence[Line], fresh: Sequence[Line], *, max_tokens: int, count: TokenCounter) -> list[Line]:
-    """Standing lines and new ones; of two that say the same the newer stays, and the least important ones go."""
+    """Existing and new lines; of duplicates the newer is kept, and the least important lines are dropped."""
     keys = [_key(line.text) for line in fresh]
     older = [line for line in standing if not any(_alike(_key(line.text), key) for key in keys)]
     return chosen([*older, *fresh], max_tokens=max_tokens, count=count)
 
 
 def close(line: Line, words: Collection[str]) -> Line:
-    """The line with its coverage: the share of its terms that stand in the stretch, whose terms these are."""
+    """The line with its coverage: the share of its terms that occur in the stretch with these terms."""
     own = terms(line.text)
     share = sum(term in words for term in own) / len(own) if own else 1.0
     return replace(line, coverage=share)
@@ -275,7 +275,7 @@ def close(line: Line, words: Collection[str]) -> Line:
 
 @lru_cache(maxsize=8192)
 def _key(text: str) -> frozenset[str]:
-    """The terms, with a mark for a negation, which is a stop word."""
+    """The terms, with a mark for a negation, which would be a stop word."""
     return frozenset([*terms(text), *([NEGATED] if _NEGATION.search(text) else [])])
 
 

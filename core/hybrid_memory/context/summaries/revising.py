@@ -1,6 +1,6 @@
-"""What later words make of earlier ones: what was changed, done or answered leaves a summary.
+"""Removes from a summary what later words change, report as done, or answer.
 
-Known by cues of both languages and by the topic that two statements share, without any model.
+By cues of both languages and the topic that two statements share, without a model.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokenize import terms
 
 NEAR = 12
-"""A change that names nothing of what it changes is about one of so many positions before it."""
+"""A change that does not name what it changes refers to one of this many positions before it."""
 
 SAME = 0.5
-"""Two statements have a topic in common if they share this much of the shorter one's content words."""
+"""Two statements share a topic if they share this much of the shorter one's content words."""
 
 SURE = 2.0
-"""So many words in common make a topic; with fewer only the newest statement is meant. A Chinese character is half."""
+"""This many common words make a topic; with fewer, only the newest statement is meant. A Chinese character is half."""
 
 OPEN = 0.8
-"""What a question is worth at least that was put off."""
+"""The least importance of a question that was put off."""
 
 _PLANS = (Section.DECISIONS, Section.NEXT_STEPS, Section.INTENT)
 
@@ -49,7 +49,7 @@ _CORRECTS = lazy(
     r"|\b(?:scratch|forget) (?:about )?(?:that|it)\b|\b(?:no|actually),? (?:let's|wait|make it|we'll|i'll)\b"
     r"|改(?:成|为|到|用|期|主意|天|乘|坐|买|订|吃|喝|选)|换(?:成|为|到|个|一)|算了|不用了|不要了|还是.{1,14}吧"
 )
-"""Of these, what speaks for itself: it corrects what was said just before, also without naming it."""
+"""Those that correct what was said just before, even without naming it."""
 
 _PAST = lazy(
     r"\b(\w{2,}ed|paid|sent|bought|made|done|written|wrote|met|got|told|given|gave|taken|took|found|built|left|sold"
@@ -63,7 +63,7 @@ _BASES = {
     "rang": "ring", "held": "hold", "hung": "hang", "kept": "keep", "won": "win",
 }  # fmt: skip
 _ENDS = frozenset("done finished completed sorted settled solved fixed handled".split())
-"""Words by which any task is done."""
+"""Words that mark any task as done."""
 
 _DONE_CHINESE = lazy(r"已经?.{0,14}|(?:完|好|掉|过|妥|齐|[交订买付寄发办写修打约送取领签])了|搞定|完成了")
 _UNDONE = lazy(
@@ -106,7 +106,7 @@ _VAGUE_CHINESE = frozenset(
 
 @lru_cache(maxsize=8192)
 def topic(text: str) -> frozenset[str]:
-    """The content words of a statement: stems and Chinese characters without figures, dates and what says how."""
+    """The content words of a statement: stems and Chinese characters, without numbers, dates and modal words."""
     said = text.partition(": ")[2] or text
     found = {term for term in terms(said) if len(term) == 1 or term[0] < "\u2e80"}
     return frozenset(
@@ -117,17 +117,17 @@ def topic(text: str) -> frozenset[str]:
 
 
 def says_something(text: str) -> bool:
-    """Whether a statement is about anything by itself, which "I love it" is not."""
+    """Whether a statement is meaningful by itself, unlike "I love it"."""
     return any(term not in _EMPTY for term in terms(text))
 
 
 def revised(
     standing: Sequence[Line], said: Sequence[Line], turns: Mapping[int, Message]
 ) -> tuple[list[Line], list[Line]]:
-    """Standing lines and new statements without those that later ones change, report as done, or answer.
+    """Existing lines and new statements without those that later ones change, report as done, or answer.
 
-    What takes the place of something is worth no less. ``said`` is all that was said after the standing lines, in
-    order; ``turns`` are the messages behind it by position.
+    A replacement is at least as important as what it replaces. ``said`` is everything said after the existing lines, in
+    order; ``turns`` are their messages by position.
     """
     known: list[Line | None] = [*standing]
     rows = _by_turn(said)
@@ -170,20 +170,20 @@ def _left_open(line: Line | None) -> Line | None:
 
 
 def _asks(line: Line, role: Role) -> bool:
-    """Whether it is a question and no more: one of the user's with a plan or a wish in it proposes something."""
+    """Whether it is only a question: one by the user with a plan or a wish in it is a proposal."""
     asks = line.text.rstrip().endswith(("?", "？", "吗", "呢", "呢。", "吗。"))
     return line.section is Section.QUESTIONS or (asks and (role is Role.ASSISTANT or line.section is Section.FACTS))
 
 
 def _defers(lines: Sequence[Line]) -> bool:
-    """Whether an answer puts off in its beginning; what comes further on in a long one is about something else."""
+    """Whether an answer begins by putting the question off; later parts of a long one are about something else."""
     return any(_DEFERS.search(line.text.lower()) for line in lines[:2])
 
 
 def _gone(known: Sequence[Line | None], line: Line, role: Role) -> tuple[list[int], Line]:
-    """The rows of what this statement takes the place of, ends or answers, and the statement, worth what they were.
+    """The rows that this statement replaces, ends or answers, and the statement with their importance.
 
-    What a tool, a page or an import says changes nothing that somebody of the conversation said.
+    What a tool, a page or an import says never changes what a participant said.
     """
     if line.origin in MARKED:
         known = [other if other is not None and other.origin in MARKED else None for other in known]
@@ -202,7 +202,7 @@ def _instead(line: Line, before: Line) -> Line:
 
 
 def _changed(known: Sequence[Line | None], line: Line, text: str, role: Role) -> list[int]:
-    """What a change is about: what has its topic, else the newest plan nearby; and what else says the same as that."""
+    """What a change is about: statements with its topic, or else the newest plan nearby; and repetitions of it."""
     ended = _ENDED.search(text) is not None
     if not ended and not _CHANGED.search(text):
         return []
@@ -220,7 +220,7 @@ def _changed(known: Sequence[Line | None], line: Line, text: str, role: Role) ->
 
 
 def _changeable(other: Line, line: Line, *, ended: bool) -> bool:
-    """Anybody changes a plan; what somebody wants or likes they change themselves."""
+    """Anyone may change a plan; wishes and preferences only the person who has them."""
     if other.section in {Section.DECISIONS, Section.NEXT_STEPS}:
         return True
     own = other.text.partition(": ")[0] == line.text.partition(": ")[0]
@@ -228,7 +228,7 @@ def _changeable(other: Line, line: Line, *, ended: bool) -> bool:
 
 
 def _done(known: Sequence[Line | None], line: Line, text: str) -> list[int]:
-    """The tasks that a report says are done: it has the verb of the task in the past, or a word that ends any."""
+    """The tasks that a report says are done: it has the task's verb in the past, or a word that ends any task."""
     if _UNDONE.search(text):
         return []
     past = _PAST.findall(text)
@@ -245,7 +245,7 @@ def _done(known: Sequence[Line | None], line: Line, text: str) -> list[int]:
 
 
 def _answered(known: Sequence[Line | None], line: Line, text: str) -> list[int]:
-    """Questions that were left open and that this statement speaks of."""
+    """Open questions that this statement is about."""
     if _DEFERS.search(text):
         return []
     asked = [row for row, other in enumerate(known) if other and other.section is Section.QUESTIONS]
@@ -254,7 +254,7 @@ def _answered(known: Sequence[Line | None], line: Line, text: str) -> list[int]:
 
 
 def _about(known: Sequence[Line | None], rows: Iterable[int], said: frozenset[str], *, sure: bool = False) -> list[int]:
-    """Those that surely have this topic, or else the newest that may have it."""
+    """Statements that certainly have this topic, or else the newest that may have it."""
     found = [row for row in rows if _common(said, topic(known[row].text))]  # type: ignore[union-attr]
     certain = [row for row in found if _sure(said, topic(known[row].text))]  # type: ignore[union-attr]
     return certain or ([] if sure else found[-1:])

@@ -1,7 +1,7 @@
-"""How the turns that leave the queue become a summary: the port behind which all strategies stand.
+"""The port of all compaction strategies: how turns that leave the queue become a summary.
 
-A strategy says what the whole standing summary is after a new span. Each has a deterministic way, which works in
-English and Chinese without any model, and most have a prompt for a language model, whose answer replaces it.
+A strategy returns the whole summary after a new span. Each has a deterministic method, which works in English and
+Chinese without a model, and most have a prompt for a language model, whose answer replaces the result.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ STRATEGIES = {
     "importance": f"{_HOME}.alternatives:Importance",
     "llmlingua": f"{_HOME}.alternatives:Shortened",
 }
-"""Our own, by name; packages add theirs as entry points of ``hybrid_memory.strategies``."""
+"""The library's own, by name; packages add theirs as entry points of ``hybrid_memory.strategies``."""
 
 _PARTS = ("name", "schema", "extract", "prompt", "read")
 
 _NUMBER = re.compile(r"^(?=[ \t]*\[\d+\])", re.MULTILINE)
-"""A line that begins like a turn of a transcript."""
+"""A line that looks like the start of a turn in a transcript."""
 
 TURN_CHARS = 1200
-"""A longer turn is shown by its head and its tail."""
+"""Of a longer turn only head and tail are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryRoom:
-    """What a summary may cost.
+    """The budget of a summary.
 
     Attributes:
         standing: tokens of all lines together, kept from compaction to compaction.
@@ -68,10 +68,10 @@ class SummaryRoom:
 
 @dataclass(frozen=True, slots=True)
 class SummaryJob:
-    """What is to be summarised: the turns of a span, beside the lines that stand already.
+    """What to summarise: the turns of a span, and the existing lines.
 
     Attributes:
-        worth: by position, how likely turns of the span are to be asked about, in [0, 1], where that is known.
+        worth: by position, the probability that a turn of the span will be asked about, in [0, 1], if known.
     """
 
     standing: Sequence[Line]
@@ -81,13 +81,13 @@ class SummaryJob:
 
 
 class Strategy(Protocol):
-    """What a summary is made of; one written for version 0.9 may lack ``model`` and ``asks_again``.
+    """A compaction strategy; one written for version 0.9 may lack ``model`` and ``asks_again``.
 
     Attributes:
-        name: by which it is chosen, and which the summary reports.
-        schema: of the answer of a language model, as a JSON schema; None where the answer is text.
+        name: the name by which it is selected and shown in the summary.
+        schema: JSON schema of a language model's answer; None if the answer is text.
         model: what ``prompt`` is for: the language model, or the `TextCompressor`, which shortens the first message.
-        asks_again: whether the model is asked again, three times in all, about turns that it failed on.
+        asks_again: whether to ask the model again, three times in all, about turns on which it failed.
     """
 
     name: str
@@ -100,23 +100,23 @@ class Strategy(Protocol):
         ...
 
     def prompt(self, job: SummaryJob, /) -> list[Message]:
-        """What to ask a language model; empty if this strategy has no use for one."""
+        """The prompt for a language model; empty if this strategy does not use one."""
         ...
 
     def read(self, answer: Any, job: SummaryJob, /) -> list[Line]:
         """All lines after this span, from the model's answer: text, or an object for a schema.
 
         Raises:
-            ValueError: the answer says nothing usable.
+            ValueError: the answer has nothing usable.
         """
         ...
 
 
 def resolve_strategy(wanted: object) -> Strategy:
-    """The strategy itself, or the one of this name among ours and the installed packages'.
+    """The strategy itself, or the one with this name, from the library or installed packages.
 
     Raises:
-        InvalidConfigError: nobody offers the name, or the object is no strategy.
+        InvalidConfigError: there is no strategy with this name, or the object is not a strategy.
     """
     made = _named(wanted) if isinstance(wanted, str) else wanted
     missing = [name for name in _PARTS if not hasattr(made, name)]
@@ -128,7 +128,7 @@ def resolve_strategy(wanted: object) -> Strategy:
 
 
 def asks_again(way: Strategy) -> bool:
-    """Whether a model is asked again about turns that it failed on."""
+    """Whether a model is asked again about turns on which it failed."""
     return getattr(way, "asks_again", way.schema is not None)
 
 
@@ -139,7 +139,7 @@ def _named(name: str) -> object:
 
 
 def transcript(span: Sequence[Event], room: SummaryRoom) -> str:
-    """One paragraph a turn: its number in brackets, who speaks, what is said, which can begin no other turn."""
+    """One paragraph per turn: number in brackets, speaker, and words, which cannot look like another turn."""
     return "\n".join(f"[{event.position}] {speaker_of(event)}: {_said(event, room)}" for event in span)
 
 

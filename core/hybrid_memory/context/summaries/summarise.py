@@ -1,4 +1,4 @@
-"""The summary of a span, from a language model and checked, or deterministic; and the proof that nothing was lost."""
+"""Summarises a span, with a language model (checked) or deterministically, and audits what survived."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import cjk_share, terms
 
 RELATED = 0.25
-"""A line that shares less of its terms with the turns, or with what stood before, is made up."""
+"""A line that shares less of its terms with the turns or the previous lines is made up."""
 
 OTHER_SCRIPT = 0.5
-"""Difference in the share of Chinese beyond which words of the one cannot be looked for in the other."""
+"""If the shares of Chinese differ by more than this, words cannot be compared."""
 
 _log = logging.getLogger(__name__)
 
 COVERED = 0.6
-"""A decision is told by a line that has this share of its terms."""
+"""A line contains a decision if it has this share of its terms."""
 
 _UNITS = (
     r"%|°[CF]?|km|kg|cm|mm|m|g|ml|l|mb|gb|tb|kb|ms|s|min|h|hours?|days?|weeks?|months?|years?|am|pm|usd|eur|dollars?"
@@ -59,12 +59,12 @@ _NAMES = re.compile(
 )
 
 _NEEDS = (("@:", _ADDRESSES), ("./", _FILES), ("0123456789", _FIGURES), ("", _NAMES))
-"""Patterns, and the characters of which a text must have one for the pattern to be worth a search."""
+"""Patterns, each with characters of which a text must have one to be searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenSummary:
-    """A summary after a span: all lines, those that are new, whether the model failed, how many lines were put back."""
+    """A summary after a span: all lines, the new ones, whether the model failed, and how many lines were added back."""
 
     lines: list[Line]
     fresh: list[Line]
@@ -73,13 +73,13 @@ class WrittenSummary:
 
 
 async def summarise(run: Runner, services: Services, way: Strategy, job: SummaryJob, ledger: str) -> WrittenSummary:
-    """The model's summary with the critical items that it dropped put back, or the deterministic one."""
+    """The model's summary with dropped critical items added back, or the deterministic one."""
     lines: list[Line] | None = None
     failed = False
     try:
         lines = await asked(run, services, way, job)
     except ModelError as error:
-        _log.warning("%s; summarised without it", error)
+        _log.warning("%s; summarised without the model", error)
         failed = True
     filled = 0
     if lines is None:
@@ -90,7 +90,7 @@ async def summarise(run: Runner, services: Services, way: Strategy, job: Summary
 
 
 async def again(run: Runner, services: Services, way: Strategy, job: SummaryJob, ledger: str) -> WrittenSummary | None:
-    """The lines with those of a span that the model failed on before made anew; None if it fails again."""
+    """The lines, with those of a span on which the model failed before rewritten; None if it fails again."""
     first, last = job.span[0].position, job.span[-1].position
     outside = [line for line in job.standing if not (first <= line.first and line.last <= last)]
     job = replace(job, standing=outside)
@@ -106,10 +106,10 @@ async def again(run: Runner, services: Services, way: Strategy, job: SummaryJob,
 
 
 def attributed(lines: Sequence[Line], job: SummaryJob) -> list[Line]:
-    """The lines with their origins, where a strategy says none: the lowest of what has words of a line.
+    """The lines with their origins, if a strategy states none: the lowest origin of turns with words of a line.
 
-    A model was shown the whole span, and may say in words of its own what any of it told. So a line has the origin of
-    the turns that it rests on only as far as all of its words are theirs.
+    A model saw the whole span, and may paraphrase any of it. So a line has the origin of its sources only if all of its
+    words occur in them.
     """
     known = set(job.standing)
     return [line if line in known or line.origin is not None else _attributed(line, job) for line in lines]
@@ -128,7 +128,7 @@ def _attributed(line: Line, job: SummaryJob) -> Line:
 
 
 def _measured(lines: Sequence[Line], standing: Sequence[Line], span: Sequence[Event]) -> tuple[list[Line], list[Line]]:
-    """All lines, and the new ones of them, which now have their coverage."""
+    """All lines, and the new ones among them, with their coverage."""
     known = set(standing)
     fresh = iter(measured([line for line in lines if line not in known], span))
     everything = [line if line in known else next(fresh) for line in lines]
@@ -136,7 +136,7 @@ def _measured(lines: Sequence[Line], standing: Sequence[Line], span: Sequence[Ev
 
 
 async def asked(run: Runner, services: Services, way: Strategy, job: SummaryJob) -> list[Line] | None:
-    """The lines after a model was asked; None if there is none to ask; raises `ModelError`, whatever went wrong."""
+    """The lines after calling a model; None if there is none; any failure raises `ModelError`."""
     questions = way.prompt(job)
     if not questions or not job.span:
         return None
@@ -161,7 +161,7 @@ async def asked(run: Runner, services: Services, way: Strategy, job: SummaryJob)
 
 
 def _related(lines: list[Line], job: SummaryJob) -> list[Line]:
-    """The lines without those that the turns have hardly a word of, in their own script; ValueError if none is left."""
+    """The lines that share enough words with the turns, in the same script; ValueError if there are none."""
     fresh = _measured(lines, job.standing, job.span)[1]
     told = " ".join(event.message.text[:1000] for event in job.span)
     if not fresh or abs(cjk_share(" ".join(line.text for line in fresh)) - cjk_share(told)) > OTHER_SCRIPT:
@@ -175,7 +175,7 @@ def _related(lines: list[Line], job: SummaryJob) -> list[Line]:
 
 
 def _completed(lines: Sequence[Line], job: SummaryJob, ledger: str) -> tuple[list[Line], int]:
-    """The model's lines and the sentences with critical items that it dropped, as far as there is room."""
+    """The model's lines and the sentences with critical items that it dropped, within the budget."""
     lost = unsaid(job.span, lines, ledger)
     wanted = {item.lower() for items in lost.values() for item in items}
     offered = [
@@ -215,12 +215,12 @@ def unsaid(span: Iterable[Event], lines: Sequence[Line], ledger: str) -> dict[in
 
 
 def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line], ledger: str) -> Audit:
-    """What became of the critical items and decisions of a span.
+    """The audit of the critical items and decisions of a span.
 
     Args:
         span: the turns that were compacted.
-        lines: of the summary, those that a prompt shows.
-        fresh: that were written for the span.
+        lines: the summary lines that a prompt shows.
+        fresh: the lines written for the span.
         ledger: as text.
     """
     in_lines, in_ledger = _plain([line.text for line in lines]), _plain_text(ledger)
@@ -242,9 +242,9 @@ def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line],
 
 
 def remaining(total: Audit, lines: Iterable[Line], newest: Audit) -> Audit:
-    """The audit of earlier compactions, now that a prompt shows these lines, also for the newest one.
+    """The audit of earlier compactions, given that a prompt now shows these lines.
 
-    What they have no room for any more is by handle. A line that was rewritten may tell of both.
+    Items whose lines no longer fit are only in the log. A rewritten line may cover several.
     """
     held = sum(len(set(_items(line.text))) + _decisions(line) for line in lines) - newest.in_summary
     there = min(max(total.in_summary, 0), max(held, 0))
@@ -252,20 +252,20 @@ def remaining(total: Audit, lines: Iterable[Line], newest: Audit) -> Audit:
 
 
 def _decisions(line: Line) -> int:
-    """How many decisions a line tells; a text in one piece may tell of several."""
+    """How many decisions a line contains; a summary in one text may contain several."""
     if line.section is not Section.NOTES:
         return int(line.section is Section.DECISIONS)
     return sum(judged(sentence).section is Section.DECISIONS for sentence in sentences(line.text))
 
 
 def measured(lines: Iterable[Line], span: Iterable[Event]) -> list[Line]:
-    """The lines with their coverage to the span."""
+    """The lines with their coverage by the span."""
     words = {term for event in span for term in (*terms(event.message.text[:20_000]), *terms(event.message.speaker))}
     return [close(line, words) for line in lines]
 
 
 def _covered(decision: Line, line: frozenset[str]) -> bool:
-    """Whether a line tells a decision: it has most of its words."""
+    """Whether a line contains a decision: it has most of its words."""
     words = frozenset(terms(decision.text))
     return len(words & line) >= COVERED * len(words)
 

@@ -1,4 +1,4 @@
-"""The archive of L3 in ClickHouse: a server, or its engine in this process."""
+"""The archive of L3 in ClickHouse: on a server, or with its engine embedded in this process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["ClickHouseArchive", "ClickHouseEngine"]
 
 
 class ClickHouseEngine(Engine):
-    """``clickhouse://host:8123/database``, or ``chdb:///folder`` for the engine in this process."""
+    """``clickhouse://host:8123/database``, or ``chdb:///folder`` for the embedded engine."""
 
     def archive(self) -> Archive:
         timeout = self.config.orchestration.engine_timeout.total_seconds()

@@ -1,4 +1,4 @@
-"""The archive of L3 in ClickHouse: by owner and position, in one part of the table for each month."""
+"""The archive of L3 in ClickHouse, ordered by owner and position and partitioned by month."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from hybrid_memory.runtime.tasks import ENGINE_SECONDS
 from hybrid_memory.scope import Scope
 
 ERASING_SECONDS = 60
-"""How long ClickHouse has for rewriting the parts of the table that held what is erased."""
+"""Seconds that ClickHouse has to rewrite the parts of the table with erased data."""
 
 _CHUNK = 1000
-"""Ids or positions in one query."""
+"""Ids or positions per query."""
 
 _FROM = "FROM {table:Identifier}"
 _OWNER = (
@@ -35,18 +35,18 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class ClickHouseArchive(Archive):
-    """Archived events in one table of ClickHouse, which belongs to one log.
+    """Archived events of one log in one ClickHouse table.
 
-    The server is reached at the first call, and again at the next one after it was away.
+    It connects at the first call, and reconnects at the next call after a failure.
 
     Args:
         url: ``clickhouse://[user:password@]host[:8123]/database?table=name``, ``clickhouse+tls://...`` (port 8443), or
-            ``chdb:///relative/folder`` and ``chdb:////absolute/folder`` for the engine inside this process, which can
-            have one folder open only.
-        engine_timeout: seconds that reading may take where somebody waits; see `OrchestrationConfig.engine_timeout`.
+            ``chdb:///relative/folder`` and ``chdb:////absolute/folder`` for the embedded engine, which can have only
+            one folder open.
+        engine_timeout: seconds that a read may take while a caller waits; see `OrchestrationConfig.engine_timeout`.
 
     Raises:
-        InvalidConfigError: the URL is wrong.
+        InvalidConfigError: the URL is invalid.
     """
 
     def __init__(self, url: str, *, engine_timeout: float = ENGINE_SECONDS) -> None:
@@ -80,12 +80,12 @@ class ClickHouseArchive(Archive):
         return [version_and_event(row)[1] for row in (reversed(rows) if wanted.newest else rows)]
 
     def erase(self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]]) -> None:
-        """Destroy events, rewrite others, and wait until no part in use has the old words; see `Archive.erase`.
+        """Destroy events, rewrite others, and wait until no active part has the old text; see `Archive.erase`.
 
-        The files with them are deleted within seconds.
+        ClickHouse deletes the old files within seconds.
 
         Raises:
-            StoreUnavailableError: ClickHouse failed, or is not ready within `ERASING_SECONDS`; it goes on with it.
+            StoreUnavailableError: ClickHouse failed, or did not finish within `ERASING_SECONDS`; it continues the work.
         """
         gone = set(positions)
         began = False
@@ -139,7 +139,7 @@ class ClickHouseArchive(Archive):
     def _erase_some(
         self, owner: Scope, gone: set[int], rewritten: Mapping[int, dict[str, Any]], chunk: Sequence[int]
     ) -> bool:
-        """Write the new words, and have everything older deleted; False if there is nothing to do."""
+        """Write the new payloads and delete all older versions; False if there is nothing to do."""
         chosen = {**parts_of(owner.owner), "positions": chunk}
         found = self._query(
             f"SELECT {SELECTED} {_FROM} WHERE {_OWNER} AND position IN {{positions:Array(Int64)}}", chosen
@@ -209,7 +209,7 @@ SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory 
 
 
 def parts_of(scope: Scope) -> dict[str, Any]:
-    """The columns that say whose an event is, empty where there is nothing, with the owner's number."""
+    """The columns that identify an event's owner, empty if absent, with the owner's number."""
     parts = {name: getattr(scope, name) or "" for name in ("tenant", "user", "agent", "space")}
     return {"owner": _owner(scope.owner), **parts, "session": scope.session or ""}
 
@@ -231,7 +231,7 @@ def row_of(event: Event, version: int) -> list[Any]:
 
 
 def version_and_event(row: Sequence[Any]) -> tuple[int, Event]:
-    """What stands in a row of `SELECTED`."""
+    """The version and the event in a row of `SELECTED`."""
     position, version, tenant, user, agent, space, session, event_id, kind, micros, payload, sources, author = row
     event = Event(
         position=position,
@@ -247,13 +247,13 @@ def version_and_event(row: Sequence[Any]) -> tuple[int, Event]:
 
 
 def to_json(value: Any) -> str:
-    """As it is stored."""
+    """JSON as it is stored."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 @lru_cache(maxsize=4096)
 def _owner(owner: Scope) -> int:
-    """A number that brings an owner's events together on disk; the parts themselves tell owners apart."""
+    """A number that groups an owner's events on disk; the other columns tell owners apart."""
     parts = json.dumps([owner.tenant, owner.user, owner.agent, owner.space])
     return int.from_bytes(hashlib.blake2b(parts.encode(), digest_size=8).digest())
 

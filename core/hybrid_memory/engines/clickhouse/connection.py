@@ -1,4 +1,4 @@
-"""Where a ClickHouse is, read from a URL, and one client for it: of a server, or of the engine in this process."""
+"""Parses a ClickHouse URL and provides a client for the server or the embedded engine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Row: TypeAlias = Sequence[Any]
 Result = TypeVar("Result")
 
 _INSERTING = {"async_insert": 0, "max_partitions_per_insert_block": 0}
-"""Written on return, and a batch may span more than a hundred months."""
+"""Inserts are durable on return, and may span more than a hundred months."""
 
 
 class Connection:
@@ -48,7 +48,7 @@ class Connection:
         self._call("change", lambda client: client.command(sql, parameters=dict(parameters)))
 
     def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
-        """Insert these rows at once; on disk on return."""
+        """Insert these rows immediately; on disk on return."""
         self._call(
             "write to",
             lambda client: client.insert(table, rows, column_names=list(columns), settings=_INSERTING),
@@ -77,7 +77,7 @@ class Connection:
         )
 
     def _ping(self) -> None:
-        """Ask a server for a sign of life."""
+        """Check that the server responds."""
         options = self._address.options
         if "host" in options:
             kind = HTTPSConnection if options["secure"] else HTTPConnection
@@ -137,7 +137,7 @@ CONNECT_SECONDS = 2
 CALL_SECONDS = 10
 PROBE_SECONDS = 0.5
 TABLE = "memory_archive"
-"""The table where the URL names none."""
+"""The table if the URL names none."""
 
 _PORTS = {"clickhouse": 8123, "clickhouse+tls": 8443}
 _TABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
@@ -146,7 +146,7 @@ _FORMS = "use clickhouse://[user:password@]host[:8123]/database?table=name, clic
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What `clickhouse_connect.get_client` is to be given, the table, and the place as error messages say it."""
+    """Arguments for `clickhouse_connect.get_client`, the table, and the location as error messages show it."""
 
     table: str
     place: str
@@ -154,7 +154,7 @@ class Address:
 
     @property
     def secrets(self) -> list[str]:
-        """What no message is to have."""
+        """Strings that no message may contain."""
         user = self.options.get("username", "")
         return [self.options.get("password", ""), "" if user == "default" else user]
 

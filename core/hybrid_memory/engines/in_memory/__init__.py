@@ -1,4 +1,4 @@
-"""Log, archive and index in plain Python and NumPy: the store of ``memory://``, and the oracle for every engine."""
+"""Log, archive and index in plain Python and NumPy: the store of ``memory://``, and the oracle of the tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["InMemoryArchive", "InMemoryEngine", "InMemoryIndex", "InMemoryLog"]
 
 
 class InMemoryEngine(Engine):
-    """``memory://``: lives as long as the process."""
+    """``memory://``: exists as long as the process."""
 
     def log(self) -> EventLog:
         return InMemoryLog() if self.url == "memory://" else super().log()

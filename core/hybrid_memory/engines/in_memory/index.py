@@ -1,4 +1,4 @@
-"""L2 that scores every record of the scope, one by one."""
+"""L2 by brute force: scores every record of the scope."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _State:
 
 
 class InMemoryIndex(SemanticIndex):
-    """A semantic index that scores every record of the scope, one by one."""
+    """A semantic index that scores every record of the scope."""
 
     ranked_records: ClassVar[int | None] = None
 

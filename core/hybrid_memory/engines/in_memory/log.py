@@ -1,4 +1,4 @@
-"""L3 in lists, and its archive in a dict: the oracles of the others."""
+"""L3 in lists and its archive in a dict; test oracles for other engines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _AS_IT_IS: Mapping[int, dict[str, Any]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class _Dropped:
-    """What is kept of an event that an archive has."""
+    """What remains of an event that was moved to an archive."""
 
     position: int
     kind: EventKind
@@ -33,7 +33,7 @@ class _Dropped:
 
 
 class InMemoryLog(EventLog):
-    """An event log that lives as long as the process."""
+    """An event log that exists as long as the process."""
 
     def __init__(self) -> None:
         self._owners: dict[Scope, dict[EventKind, list[Event]]] = {}
@@ -145,7 +145,7 @@ class InMemoryLog(EventLog):
     def _keep(
         self, owner: Scope, mine: dict[EventKind, list[Event]], dropped: dict[tuple[Scope, str], _Dropped]
     ) -> None:
-        """Make these the owner's events, and these what is known of events that were dropped."""
+        """Replace the owner's events, and what is known of dropped ones."""
         left = {(event.scope, event.id): event for events in mine.values() for event in events}
         others = {key: event for key, event in self._by_id.items() if key[0].owner != owner.owner}
         self._owners[owner.owner] = mine
@@ -194,7 +194,7 @@ class InMemoryLog(EventLog):
             self._owners, self._by_id, self._dropped, self._positions = {}, {}, {}, set()
 
     def _between(self, scope: Scope, wanted: Selection) -> Iterable[Event]:
-        """The owner's events of the wanted kinds and positions, in the order in which they are wanted."""
+        """The owner's events of the requested kinds and positions, in the requested order."""
         by_kind = self._owners.get(scope.owner, {})
         parts = []
         for kind in set(wanted.kinds or by_kind):
@@ -234,7 +234,7 @@ def _copied(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 class InMemoryArchive(Archive):
-    """An archive that lives as long as the process."""
+    """An archive that exists as long as the process."""
 
     def __init__(self) -> None:
         self._owners: dict[Scope, dict[int, Event]] = {}

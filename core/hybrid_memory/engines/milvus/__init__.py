@@ -1,6 +1,6 @@
-"""Milvus as L2: a server, or Milvus Lite inside the process.
+"""Milvus as L2: a server, or Milvus Lite in this process.
 
-`MilvusIndex` keeps an index in a handful of collections that share a prefix. Milvus has no transactions: see there what
+`MilvusIndex` stores an index in a few collections with a common prefix. Milvus has no transactions; the class says what
 a crash or a second writer may leave behind.
 """
 

@@ -1,4 +1,4 @@
-"""The collections of one index: how they are made, and how their rows are read and written."""
+"""The collections of one index: how they are created, read and written."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from hybrid_memory.runtime.tasks import ENGINE_SECONDS
 
 RECORDS, VECTORS, PENDING, TERMS, STATE = "records", "vectors", "pending", "terms", "state"
 WINDOW = 16_384
-"""Rows that a server hands out per query at most."""
+"""The most rows that a server returns per query."""
 
 VECTOR_PAGE = 4_000
 WRITTEN = 500
 FLUSHED = 2_000
-"""Rows that Milvus Lite holds in memory at most; it takes 70 us to look at each of them there."""
+"""The most rows that Milvus Lite keeps in memory, where it takes 70 us to examine each."""
 
 LEAST_FLUSHED = 256
 ASKED = 1_000
 FLAT = [0.0, 0.0]
-"""Every collection needs a vector; this is that of rows without one."""
+"""The vector of rows without one, as every collection needs a vector."""
 
 _TEXT = {"max_length": 65_535}
 Field: TypeAlias = tuple[str, DataType, dict[str, Any]]
@@ -37,12 +37,12 @@ class Catalog:
     """The collections ``prefix_records``, ``_vectors``, ``_pending``, ``_terms`` and ``_state``.
 
     Args:
-        address: where they are, and the prefix.
-        index: type of the vectors' index, and its parameters.
+        address: the server or folder, and the prefix.
+        index: type and parameters of the vector index.
         engine_timeout: see `Connection`.
 
     Attributes:
-        lite: whether it is Milvus Lite, which is slow, row by row, until rows are flushed into segments.
+        lite: whether it is Milvus Lite, which is slow until rows are flushed into segments.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Catalog:
     def select(
         self, name: str, expression: str, fields: Sequence[str], *, limit: int | None = None, page: int | None = None
     ) -> list[Row]:
-        """Rows that the filter lets through, by primary key, as many as the limit allows."""
+        """Rows that match the filter, by primary key, up to the limit."""
         rows: list[Row] = []
         condition = expression
         while limit is None or len(rows) < limit:
@@ -88,7 +88,7 @@ class Catalog:
         return rows
 
     def nearest(self, vector: Floats, expression: str, limit: int, *, nprobe: int) -> list[Row]:
-        """Rows with the highest inner product, as ``id``, ``distance`` and the fields of the filter."""
+        """Rows with the highest inner product, as ``id``, ``distance`` and the filter's fields."""
         name, _ = self._index
         params = {"IVF_FLAT": {"nprobe": nprobe}, "HNSW": {"ef": max(limit, 64)}}.get(name, {})
         return self._search(
@@ -102,7 +102,7 @@ class Catalog:
         )
 
     def matching(self, text: str, expression: str, limit: int) -> list[Row]:
-        """Rows with the highest BM25 by the server's own statistics, with ``terms`` and the place in the log."""
+        """Rows with the highest BM25 by the server's own statistics, with ``terms`` and log position."""
         return self._search(
             RECORDS,
             [text],
@@ -127,13 +127,13 @@ class Catalog:
             self._connection.call("delete", self._named(name), filter=f"id in {_literal(ids[start : start + ASKED])}")
 
     def flush(self, name: str, least: int) -> None:
-        """Have the server put what it holds in memory into indexed segments, if that is so many rows of ours."""
+        """Make the server flush rows from memory into indexed segments, if enough of them are ours."""
         if self._unflushed[name] >= least:
             self._unflushed[name] = 0
             self._connection.call("flush", self._named(name))
 
     def compact(self, name: str) -> None:
-        """Have the server merge what it holds of a collection, if there is such a collection."""
+        """Make the server compact a collection, if it exists."""
         if self._connection.call("has_collection", self._named(name)):
             self.flush(name, 0)
             self._connection.call("compact", self._named(name))
@@ -157,7 +157,7 @@ class Catalog:
         self._connection.run(make)
 
     def drop_all(self) -> None:
-        """Remove the collections; those without vectors are made again."""
+        """Drop the collections; those without vectors are created again."""
         self.make_anew(VECTORS, RECORDS, PENDING, TERMS, STATE)
 
     def make_anew(self, *names: str) -> None:

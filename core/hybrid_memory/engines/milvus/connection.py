@@ -1,4 +1,4 @@
-"""Where a Milvus is, read from a URL, and one client for all threads, that comes back when the server does."""
+"""Parses a Milvus URL and provides one client for all threads that reconnects after a server restart."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ T = TypeVar("T")
 
 CONNECT_SECONDS = 2.0
 CALL_SECONDS = 8.0
-"""The client repeats a call that finds no server until this is over."""
+"""For this long, the client retries a call that cannot reach the server."""
 
 PROBE_SECONDS = 0.5
 
 _READING = ("query", "search")
 _QUIET_SECONDS = 1.0
 _CONNECTING = 2
-"""The code of an error of the client that finds no server; codes of gRPC are no numbers."""
+"""The code of the client's error for an unreachable server; gRPC codes are not numbers."""
 
 _LOST = ("not loaded", "not been loaded", "not exist", "not found", "can't find collection")
 
 
 class Connection:
-    """The client of one address, made at the first call.
+    """The client for one address, created at the first call.
 
     Args:
-        address: where.
-        engine_timeout: seconds that reading may take where somebody waits; see `OrchestrationConfig.engine_timeout`.
-        restore: called with the client where the server says that a collection is missing or not loaded, as after a
-            restart; the call is repeated then.
+        address: the server or folder.
+        engine_timeout: seconds that a read may take while a caller waits; see `OrchestrationConfig.engine_timeout`.
+        restore: called with the client if the server reports a missing or unloaded collection, as after a restart; the
+            call is then repeated.
     """
 
     def __init__(
@@ -62,10 +62,10 @@ class Connection:
         self._breaker = Breaker()
 
     def call(self, verb: str, *args: Any, **named: Any) -> Any:
-        """What the client's method of this name returns.
+        """The result of the client method with this name.
 
         Raises:
-            StoreUnavailableError: there is no answer, or an error.
+            StoreUnavailableError: the server does not answer, or answers with an error.
             MemoryClosedError: after `close`.
         """
         self.check_open()
@@ -80,7 +80,7 @@ class Connection:
         return StoreUnavailableError(f"Milvus at {self._address} is not asked, as it did not answer lately: {failure}")
 
     def _ping(self) -> None:
-        """Ask for a sign of life; where TLS is spoken, the call itself is the probe."""
+        """Check that the server responds; with TLS, the call itself is the check."""
         if self._address.uri.startswith("http://"):
             with grpc.insecure_channel(self._address.uri.removeprefix("http://")) as channel:
                 grpc.channel_ready_future(channel).result(timeout=PROBE_SECONDS)
@@ -135,7 +135,7 @@ class Connection:
             return self._client
 
     def _knock(self) -> None:
-        """Find out in no time that the server is down: the client itself would go on trying."""
+        """Fail fast if the server is down; the client itself would keep retrying."""
         try:
             socket.create_connection((self._address.host, self._address.port), CONNECT_SECONDS).close()
         except OSError as error:
@@ -171,11 +171,11 @@ class Connection:
             raise self._failed(verb, error) from error
 
     def _seconds(self, verb: str) -> float:
-        """How long this is waited for."""
+        """The timeout of this call."""
         return min(self._engine_timeout, CALL_SECONDS) if verb in _READING and hurried() else CALL_SECONDS
 
     def _forget(self) -> None:
-        """Begin with a new client next time: one that has lost its server may not find it again."""
+        """Create a new client next time: one that lost its server may not find it again."""
         with self._lock:
             client, self._client = self._client, None
         if client is not None:
@@ -197,7 +197,7 @@ class Connection:
 
 
 def _answered(error: BaseException | None) -> bool:
-    """Whether the server itself said so."""
+    """Whether the error is an answer from the server."""
     return isinstance(error, MilvusException) and isinstance(error.code, int) and error.code != _CONNECTING
 
 
@@ -206,7 +206,7 @@ _folders_lock = threading.Lock()
 
 
 def _enter(folder: str) -> None:
-    """Note that one more connection of this process uses the folder: they share one engine."""
+    """Count one more connection of this process to the folder; they share one engine."""
     path = Path(folder).absolute()
     with _folders_lock:
         _folders[path] += 1
@@ -214,7 +214,7 @@ def _enter(folder: str) -> None:
 
 
 def _leave(folder: str) -> None:
-    """Stop the engine of the folder after its last connection, and so unlock the folder."""
+    """After the last connection to the folder, stop its engine and so unlock the folder."""
     from milvus_lite.server_manager import server_manager_instance  # noqa: PLC0415 - a server needs none
 
     with _folders_lock:
@@ -231,7 +231,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A server's host and port, or, without a host, the folder of Milvus Lite; and the prefix of the collections."""
+    """Host and port of a server, or the folder of Milvus Lite; and the prefix of the collections."""
 
     uri: str
     host: str = ""
@@ -243,10 +243,10 @@ class Address:
 
     @classmethod
     def read(cls, url: str) -> Address:
-        """The address behind a URL; ``milvus:///folder.db`` is relative, ``milvus:////folder.db`` absolute.
+        """The address in a URL; ``milvus:///folder.db`` is relative, ``milvus:////folder.db`` absolute.
 
         Raises:
-            InvalidConfigError: it is no such URL.
+            InvalidConfigError: it is not a Milvus URL.
         """
         shown = shown_url(url)
         try:

@@ -1,4 +1,4 @@
-"""L2 in Milvus: records, vectors and words in collections of a server, or of Milvus Lite in this process."""
+"""L2 in Milvus: records, vectors and terms in collections of a server, or of Milvus Lite in this process."""
 
 from __future__ import annotations
 
@@ -47,26 +47,26 @@ WHOLE = [*NARROWING, *PLACE, "doc"]
 
 
 class MilvusIndex(SemanticIndex):
-    """The semantic index in a Milvus.
+    """The semantic index in Milvus.
 
-    Milvus has no transactions, so what belongs together is written in an order in which the next call repairs what a
-    crash left half done: records first, the applied position last. Two things may stay behind: uses that are counted
-    twice, and counts of terms that are off by one batch, until `train`. Two processes that write at once may lose
-    counts of terms too; then scores differ a little, and nothing is lost. Nor can it compare and change a position at
-    once: of two processes that set an index right, after its log was set back, the slower one may drop what is new in
-    the moment between the two; it sets the position back last, so that the next search indexes that again.
+    Milvus has no transactions. Writes are ordered so that the next call repairs what a crash left half done: records
+    first, the applied position last. Two things may remain: uses counted twice, and term counts that are off by one
+    batch until `train`. Two processes that write at the same time may also lose term counts; scores then differ
+    slightly, and no data is lost. Nor can Milvus compare and change a position atomically: if two processes repair an
+    index after its log was restored, the slower one may drop records written in between. It moves the position back
+    last, so that the next search indexes them again.
 
     Args:
-        url: ``milvus://[user:password@]host[:19530][/database][?prefix=name]``, ``milvus+tls://`` likewise, or
+        url: ``milvus://[user:password@]host[:19530][/database][?prefix=name]``, ``milvus+tls://`` for TLS, or
             ``milvus:///folder.db`` for Milvus Lite in this process (relative; with four slashes absolute).
-        index_type: of the vectors: IVF_FLAT, HNSW, or FLAT, which is exact.
-        nlist: inverted lists of an IVF_FLAT; nprobe: how many of them a search over all of an owner
-            looks into, one in eight by default.
-        engine_timeout: seconds that reading may take where somebody waits; see `OrchestrationConfig.engine_timeout`.
+        index_type: the vector index: IVF_FLAT, HNSW, or FLAT, which is exact.
+        nlist: the number of inverted lists of an IVF_FLAT index; nprobe: how many of them an unfiltered search of an
+            owner probes, by default one in eight.
+        engine_timeout: seconds that a read may take while a caller waits; see `OrchestrationConfig.engine_timeout`.
 
     Raises:
-        InvalidConfigError: the URL or a parameter is wrong.
-        StoreUnavailableError: there is no such server.
+        InvalidConfigError: the URL or a parameter is invalid.
+        StoreUnavailableError: the server does not answer.
     """
 
     ranked_records: ClassVar[int | None] = None
@@ -170,7 +170,7 @@ class MilvusIndex(SemanticIndex):
                 self._catalog.remove(PENDING, [row["id"] for row in rows])
 
     def train(self, owner: Scope) -> None:
-        """Have the server index what is new, and count anew what a crash left wrong."""
+        """Make the server index new data, and recount terms whose counts a crash left wrong."""
         with self._writing:
             self._terms.repair(owner_key(owner))
             self._vectors.repair(owner_key(owner))
@@ -218,7 +218,7 @@ class MilvusIndex(SemanticIndex):
             return self._remove(ids)
 
     def scrub(self) -> None:
-        """Have the server merge its segments without what was deleted; when old ones go is the server's affair."""
+        """Make the server rewrite its segments without deleted rows; it decides when to remove the old ones."""
         for name in (RECORDS, TERMS, VECTORS):
             self._catalog.compact(name)
 
@@ -230,10 +230,10 @@ class MilvusIndex(SemanticIndex):
         return IndexSize(records=records, vectors=records - pending, pending=pending)
 
     def _matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
-        """By BM25.
+        """Search by BM25.
 
-        The server chooses the candidates by its own statistics, four times as many as asked for; what ranks them are
-        the owner's. Of a text with more than 65,000 bytes of terms only the first are found.
+        The server picks candidates by its own statistics, four times as many as requested; they are then ranked by the
+        owner's statistics. Of a text with more than 65,000 bytes of terms, only the first terms can be found.
         """
         counts, records, length = self._counts(owner_key(where.scope), terms)
         narrowing, limit = Narrowing.of(where), max(4 * k, k + 100)
@@ -248,7 +248,7 @@ class MilvusIndex(SemanticIndex):
         return Matches.best({}, 0)
 
     def _counts(self, owner: str, terms: Sequence[str]) -> tuple[dict[str, int], int, int]:
-        """As `TermCounts.of`; they are made here in a store of a version that kept none of each owner."""
+        """Like `TermCounts.of`; creates the counts in stores of versions that kept none per owner."""
         found = self._terms.of(owner, terms)
         if not found[1]:
             with self._writing:
@@ -256,7 +256,7 @@ class MilvusIndex(SemanticIndex):
         return found
 
     def _remove(self, ids: Collection[int], owner: str | None = None) -> int:
-        """Remove records, or only those of this owner; returns how many there were."""
+        """Remove records, optionally only this owner's; returns how many there were."""
         fields = ["id", "owner", "session", "segment", "ordinal", "terms"]
         self._catalog.check_open()
         rows = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids)), fields)
@@ -271,7 +271,7 @@ class MilvusIndex(SemanticIndex):
         return len(gone)
 
     def _label(self, owner: str, origins: Mapping[int, Origin]) -> None:
-        """Give records of the owner other origins; vectors have the label too, to be searched by it."""
+        """Change the origins of the owner's records, and the same labels on their vectors."""
         stored = self._catalog.fetch(RECORDS, list(origins), [*WHOLE, "terms"])
         rows = [with_origin(row, origins[row["id"]]) for row in stored if row["owner"] == owner]
         self._vectors.label(rows)

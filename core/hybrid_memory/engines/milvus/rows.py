@@ -1,7 +1,7 @@
-"""Records as rows of a collection, and `Where` as a filter.
+"""Records as rows of a collection, and `Where` as a filter expression.
 
-Names of owners, sessions and categories, and pairs of metadata, are stored as digests: no text of a caller ever stands
-in a filter, and none is too long for a field.
+Names of owners, sessions and categories, and metadata pairs, are stored as digests: no caller's text ever occurs in a
+filter, and none is too long for a field.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ from hybrid_memory.scope import Scope
 Row: TypeAlias = dict[str, Any]
 
 PIECE_CHARS = 16_000
-"""A VARCHAR holds 65,535 bytes; longer texts are stored in pieces."""
+"""Characters per piece of a stored text: a VARCHAR holds 65,535 bytes."""
 
 TERMS_BYTES = 65_000
 NEVER = -(2**62)
 NARROWING = ["id", "owner", "session", "kind", "category", "at", "turn", "metadata"]
-"""The fields that `Narrowing.holds` looks at."""
+"""The fields used by `Narrowing.holds`."""
 
 PLACE = ["segment", "ordinal", "length", "importance", "uses", "last_used"]
 STRETCHES = 100
 POSITIONS = 2_000
-"""So many hidden stretches and single positions fit into a filter; where there are more, we filter what comes back."""
+"""The most hidden stretches and single positions in a filter; with more, results are filtered afterwards."""
 
 _COLUMNS = ("id", "at", "kind", "segment", "ordinal", "importance", "uses", "last_used", "turn")
 
 
 @lru_cache(maxsize=65_536)
 def digest(*parts: str | None) -> str:
-    """32 characters that stand for these names."""
+    """A digest of these names, 32 characters long."""
     return blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
 
 
 def owner_key(scope: Scope) -> str:
-    """What stands for the owner, in the partition key."""
+    """The owner's partition key."""
     return digest("owner", scope.tenant, scope.user, scope.agent, scope.space)
 
 
 def pieces(text: str) -> list[str]:
-    """The text, cut so that each piece fits into a VARCHAR."""
+    """The text, split into pieces that fit into a VARCHAR."""
     return [text[start : start + PIECE_CHARS] for start in range(0, max(len(text), 1), PIECE_CHARS)]
 
 
@@ -82,7 +82,7 @@ def to_record(row: Row) -> Record:
 
 
 def with_origin(row: Row, origin: Origin) -> Row:
-    """The same row, with the record's origin in place of what it had."""
+    """The same row with this origin."""
     rest = json.loads("".join(row["doc"])) | {"origin": origin.value}
     record = to_record({**row, "doc": [json.dumps(rest)]})
     labels = [*_pairs(record.metadata), *_origin(record)]
@@ -91,13 +91,13 @@ def with_origin(row: Row, origin: Origin) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """What a search may return.
+    """The filter of a search.
 
     Attributes:
-        expression: the filter.
-        whole: whether the filter says all; else what was found must be filtered with ``visible``.
+        expression: the filter expression.
+        whole: whether the expression covers all conditions; otherwise results must be filtered with ``visible``.
         plain: whether it only names the owner.
-        visible: whether a turn is in no hidden stretch.
+        visible: whether a turn is outside all hidden stretches.
         holds: whether a row with the fields `NARROWING` may be returned.
     """
 
@@ -197,7 +197,7 @@ def _pairs(metadata: Mapping[str, Any]) -> list[str]:
 
 
 def _pair(key: str, value: Any) -> str:
-    """What stands for one pair; as JSON, so that 1, 1.0, true and "1" are four values."""
+    """The digest of a metadata pair; based on JSON, so that 1, 1.0, true and "1" are four values."""
     return digest("metadata", key, json.dumps(value))
 
 

@@ -1,4 +1,4 @@
-"""What is kept by name because no query of Milvus answers it in time: positions, tails, neighbours, counts of terms."""
+"""Documents for values that Milvus cannot query quickly: positions, tails, neighbours, term counts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EMBEDDER = "embedder"
 
 
 class StateTable:
-    """Documents that are read and replaced by name, several in one call."""
+    """Documents read and replaced by name, several per call."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
@@ -29,7 +29,7 @@ class StateTable:
         return {row["id"]: json.loads("".join(row["value"])) for row in rows}
 
     def put(self, values: Mapping[str, Any]) -> None:
-        """Replace these; None removes one."""
+        """Replace these documents; None removes one."""
         self._catalog.write(
             STATE,
             [
@@ -42,62 +42,62 @@ class StateTable:
 
 
 def applied_of(owner: str) -> str:
-    """Where the owner's applied position stands."""
+    """The name of the document with the owner's applied position."""
     return f"applied:{owner}"
 
 
 def anchor_of(owner: str) -> str:
-    """Where the anchor of the owner's applied position stands."""
+    """The name of the document with the anchor of the owner's applied position."""
     return f"anchor:{owner}"
 
 
 def newest_of(owner: str) -> str:
-    """Where the latest instant of the owner's records stands, in microseconds."""
+    """The name of the document with the latest time of the owner's records, in microseconds."""
     return f"newest:{owner}"
 
 
 def sum_of(owner: str) -> str:
-    """Where the sum of the owner's vectors stands."""
+    """The name of the document with the sum of the owner's vectors."""
     return f"sum:{owner}"
 
 
 def place_of(segment: int, ordinal: int) -> str:
-    """Where the ids of the records with this segment and ordinal stand."""
+    """The name of the document with the ids of records at this segment and ordinal."""
     return f"place:{segment}:{ordinal}"
 
 
 def tail_of(owner: str, session: str) -> str:
-    """Where the id of the last turn of a session stands, given as its digest."""
+    """The name of the document with the id of a session's last turn; the session is given as a digest."""
     return f"tail:{owner}:{session}"
 
 
 TOTAL_OF_ALL = "total"
-"""Where a version before 0.10 counted over all owners."""
+"""The name under which versions before 0.10 counted over all owners."""
 
 SPELT_CHARS = 64
 
 
 class TermCounts:
-    """Of each owner, kept with the writes; `repair` counts anew where a crash left them wrong."""
+    """Term counts of each owner, updated with every write; `repair` recounts them after a crash."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
     def of(self, owner: str, terms: Sequence[str]) -> tuple[dict[str, int], int, int]:
-        """How many of the owner's records have each of these terms that one has, how many there are, their length."""
+        """For each of these terms, how many of the owner's records have it; their number and total length."""
         names = {_name_of(owner, term): term for term in terms}
         rows = self._stored([total_of(owner), *names])
         whole = rows.pop(total_of(owner), {"count": 0, "length": 0})
         return {names[name]: row["count"] for name, row in rows.items()}, whole["count"], whole["length"]
 
     def change(self, added: Sequence[Row], removed: Sequence[Row]) -> None:
-        """Count the terms of these records in, and of others out again."""
+        """Add the terms of some records to the counts, and subtract those of others."""
         for owner in {row["owner"] for row in (*added, *removed)}:
             mine, gone = ([row["terms"] for row in rows if row["owner"] == owner] for rows in (added, removed))
             self._change(owner, mine, gone)
 
     def repair(self, owner: str) -> bool:
-        """Count everything anew if the counts are not of as many records as there are; whether that was so."""
+        """Recount everything if the counts do not match the number of records; returns whether they did not."""
         total, mine = total_of(owner), f'owner == "{owner}"'
         if self._stored([total]).get(total, {"count": 0})["count"] == self._catalog.count(RECORDS, mine):
             return False
@@ -107,13 +107,13 @@ class TermCounts:
         return True
 
     def near(self, owner: str, term: str) -> list[str]:
-        """The owner's terms that begin and end about as far apart as this one."""
+        """The owner's terms with the same first letter and a similar length."""
         first, last = len(term) - allowed_edits(term), len(term) + allowed_edits(term)
         expression = f"chars >= {first} and chars <= {last} and term like '{owner}:{term[0]}%'"
         return [row["term"].partition(":")[2] for row in self._catalog.select(TERMS, expression, ["id", "term"])]
 
     def drop_older(self) -> None:
-        """Drop counts over all owners, as versions before 0.10 kept them."""
+        """Drop the counts over all owners that versions before 0.10 kept."""
         if self._stored([TOTAL_OF_ALL]):
             self._catalog.make_anew(TERMS)
 
@@ -142,7 +142,7 @@ class TermCounts:
 
 
 def total_of(owner: str) -> str:
-    """Where the number of the owner's records and their length stand."""
+    """The name of the document with the number of the owner's records and their total length."""
     return f"total:{owner}"
 
 
@@ -151,7 +151,7 @@ def _name_of(owner: str, term: str) -> str:
 
 
 def _counted(texts: Iterable[str]) -> tuple[Counter[str], int, int]:
-    """How many texts have each term, how many texts there are, and their length, one more each than its terms."""
+    """How many texts have each term, how many texts there are, and their total length (terms plus one for each)."""
     counts: Counter[str] = Counter()
     total = length = 0
     for text in texts:
@@ -173,7 +173,7 @@ COLUMNS = ["id", "segment", "ordinal", "length", "at", "importance", "uses", "la
 
 
 class Neighbours:
-    """Ids of records by segment and ordinal, of last turns by session, and the newest instant of each owner."""
+    """Record ids by segment and ordinal, last turns by session, and the newest time of each owner."""
 
     def __init__(self, catalog: Catalog, state: StateTable) -> None:
         self._catalog = catalog
@@ -191,7 +191,7 @@ class Neighbours:
         return RecordColumns.of([[0 if row[name] == NEVER else row[name] for name in COLUMNS] for row in rows])
 
     def latest(self, where: Where, k: int) -> list[int]:
-        """The ids of the k records with the latest instants, newest first, from ever larger windows."""
+        """The ids of the k newest records, newest first, from increasingly large time windows."""
         narrowing, name = Narrowing.of(where), newest_of(owner_key(where.scope))
         upper = self._state.get([name]).get(name)
         if upper is not None and where.until is not None:

@@ -1,4 +1,4 @@
-"""The vectors of the records, and the sum of each owner's."""
+"""The vectors of records, and the sum of each owner's vectors."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.port import Matches
 
 FILTERED = 256
-"""Rows that a search fetches at least where they must be filtered."""
+"""The fewest rows that a search fetches if they must be filtered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probing:
-    """How many of the inverted lists a search looks into: of the plain ones of an owner, and of narrowed ones.
+    """How many inverted lists a search probes: without a filter, and with one.
 
-    A narrowed search looks into all lists, as those nearest to the query may hold nothing that is allowed. So does one
-    that found too few.
+    A filtered search probes all lists, as the nearest ones may contain no allowed record. So does a search that found
+    too few.
 
     Attributes:
         exact: whether such a search misses nothing.
@@ -39,7 +39,7 @@ class Probing:
 
 
 class VectorTable:
-    """The collection of the vectors; there is none before the first vector."""
+    """The collection of vectors, created with the first vector."""
 
     def __init__(self, catalog: Catalog, state: StateTable, probing: Probing) -> None:
         self._catalog = catalog
@@ -51,7 +51,7 @@ class VectorTable:
         return (stored[EMBEDDER][0], stored[EMBEDDER][1]) if stored else None
 
     def prepare(self, embedder: tuple[str, int]) -> None:
-        """Make room for the vectors of this embedder; errors as in `IndexEngine.put_vectors`."""
+        """Create the collection for this embedder; errors as in `IndexEngine.put_vectors`."""
         stored = self.embedder()
         if stored is None:
             # The name comes last: where it is missing, a collection that a crash left is made again.
@@ -71,7 +71,7 @@ class VectorTable:
         return {bytes.fromhex(row["key"]): _vector(row) for row in vectors}
 
     def put(self, rows: Sequence[Row], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]) -> None:
-        """Store the vectors of these records, which have none yet; the rows are theirs."""
+        """Store the vectors of these records, given their rows, which have none yet."""
         present = {row["id"] for row in self._catalog.fetch(VECTORS, [row["id"] for row in rows], ["id"])}
         stored = [
             {
@@ -88,7 +88,7 @@ class VectorTable:
             self.repair(owner)
 
     def label(self, rows: Sequence[Row]) -> None:
-        """Let the vectors of these records, where they have one, be found by what their rows say now."""
+        """Copy the labels of these rows to their vectors, if they have one."""
         if not rows or self.embedder() is None:
             return
         labels = {row["id"]: list(row["metadata"]) for row in rows}
@@ -108,7 +108,7 @@ class VectorTable:
         return {row["id"]: _vector(row) for row in rows if row["owner"] == owner}
 
     def repair(self, owner: str) -> None:
-        """Sum the owner's vectors anew if the sum is not of as many as there are."""
+        """Recompute the sum of the owner's vectors if it does not match their number."""
         if self.embedder() is None:
             return
         expression = f'owner == "{owner}"'
@@ -138,7 +138,7 @@ class VectorTable:
         return self._compared(vector, narrowing, k)
 
     def _compared(self, vector: Floats, narrowing: Narrowing, k: int) -> Matches:
-        """The same by looking at each: there are few, or an approximate index has missed some."""
+        """The same by brute force: there are few, or an approximate index missed some."""
         rows = self._catalog.select(VECTORS, narrowing.expression, ["id", "turn", "vector"], page=VECTOR_PAGE)
         rows = [row for row in rows if narrowing.visible(row["turn"])]
         return Matches.best({row["id"]: float(_vector(row) @ vector) for row in rows}, k)
@@ -159,7 +159,7 @@ def _vector(row: Row) -> Floats:
 
 
 def _summed(rows: Sequence[Row], before: dict[str, Any] | None, sign: int) -> dict[str, Any] | None:
-    """The sum of these vectors and those before; None of no vectors."""
+    """The previous sum plus these vectors; None if there are none."""
     count = (before["count"] if before else 0) + sign * len(rows)
     if count < 1:
         return None
@@ -170,7 +170,7 @@ def _summed(rows: Sequence[Row], before: dict[str, Any] | None, sign: int) -> di
 
 
 def unpacked(document: dict[str, Any] | None) -> tuple[int, npt.NDArray[np.float64] | None]:
-    """How many vectors were summed, and their sum."""
+    """The number of summed vectors, and their sum."""
     if not document or not document["count"]:
         return 0, None
     return document["count"], np.frombuffer(base64.b64decode(document["sum"]), dtype=np.float64)

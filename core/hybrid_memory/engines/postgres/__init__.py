@@ -1,4 +1,4 @@
-"""Log and index in one Postgres database, in one transaction each; the index needs the extension pgvector."""
+"""Log and index in one Postgres database, written in one transaction each; the index needs the pgvector extension."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["PostgresConnection", "PostgresEngine", "PostgresIndex", "PostgresLog
 
 
 EXACT_LIMIT = 20_000
-"""Vectors of one owner that are searched exactly at most: 10,000 of 384 numbers take the server 8 ms."""
+"""The most vectors of one owner that are searched exactly: 10,000 of width 384 take the server 8 ms."""
 
 
 class PostgresEngine(Engine):
-    """``postgresql://user:password@host:5432/database?schema=hybrid_memory``; log and index share a pool."""
+    """``postgresql://user:password@host:5432/database?schema=hybrid_memory``; log and index share a connection pool."""
 
     def __init__(self, url: str, config: MemoryConfig, key: str | bytes | None = None) -> None:
         super().__init__(url, config, key)

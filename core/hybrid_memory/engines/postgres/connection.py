@@ -1,4 +1,4 @@
-"""A Postgres database behind one URL: a pool of connections, transactions, and its failures as our errors."""
+"""A Postgres database behind one URL: connection pool, transactions, and database failures as the library's errors."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from hybrid_memory.urls import ENCODE, cleaned, shown_url
 PROBE_SECONDS = 2
 CALL_SECONDS = 60
 GRACE_SECONDS = 0.3
-"""So much longer than a statement may take its answer is waited for: the server itself ends it, if it can."""
+"""Seconds to wait for an answer beyond the statement's timeout, as the server itself ends it if it can."""
 
 MAX_CONNECTIONS = 16
-"""Of one process where the URL names no ``pool``; a thread uses one at a time."""
+"""The most connections of one process if the URL has no ``pool``; a thread uses one at a time."""
 
 REWRITTEN_BYTES = 64_000_000
-"""Tables together so large are written anew when something was erased; that takes a second, and nobody can read."""
+"""Tables up to this total size are rewritten after an erasure; that takes a second, during which nobody can read."""
 
 ATTEMPTS = 5
-"""Of a transaction that another one was in the way of."""
+"""How often to try a transaction that conflicts with others."""
 
 EVERYBODY = 0
-"""In place of an owner's number: the rows of all owners."""
+"""Instead of an owner's number: the rows of all owners."""
 
 _SCHEMES = ("postgresql", "postgres")
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,40}")
@@ -51,26 +51,26 @@ _log = logging.getLogger(__name__)
 
 
 class PostgresConnection:
-    """A pool of connections to a database, shared by the log and the index; any thread may use it.
+    """A pool of connections to a database, shared by log and index; usable from any thread.
 
     Args:
-        url: as libpq has it, ``postgresql://[user:password@]host[:port][,host...]/database``, with the options
-            ``schema`` (of our tables, ``hybrid_memory`` where none is given), ``pool`` (connections at most) and
-            ``notify`` (``on``: appends notify the channel that is named like the schema of the owner's number; that
-            lets the server commit one at a time) beside libpq's own, such as ``sslmode`` and ``target_session_attrs``.
-        suffix: of the schema's name.
-        engine_timeout: seconds that reading may take where somebody waits; see `OrchestrationConfig.engine_timeout`.
-        power_safe: whether a commit waits for the disk; without it the last moments before a crash of the server are
-            lost, though never a part of a transaction.
-        read_only: nothing is written, so that a replica will do.
+        url: a libpq URL, ``postgresql://[user:password@]host[:port][,host...]/database``. Besides libpq's options, such
+            as ``sslmode`` and ``target_session_attrs``, it takes ``schema`` (of the library's tables; default
+            ``hybrid_memory``), ``pool`` (the most connections) and ``notify`` (``on``: an append notifies the channel
+            named like the schema, with the owner's number; the server then commits one at a time).
+        suffix: appended to the schema's name.
+        engine_timeout: seconds that a read may take while a caller waits; see `OrchestrationConfig.engine_timeout`.
+        power_safe: whether a commit waits for the disk. Without it, a server crash loses the last moments, but never a
+            part of a transaction.
+        read_only: nothing is written, so that a replica is sufficient.
 
     Attributes:
-        schema: of the tables.
-        address: host and port, as errors name them.
+        schema: the schema of the tables.
+        address: host and port, as shown in errors.
 
     Raises:
         InvalidConfigError: the URL is malformed.
-        StoreUnavailableError: the server does not answer, or refuses, or has no pgvector.
+        StoreUnavailableError: the server does not answer, refuses, or has no pgvector.
         StoreVersionError: a newer version of this library wrote the store.
     """
 
@@ -96,11 +96,11 @@ class PostgresConnection:
         self._tried("connect to", self._check_schema)
 
     def query(self, statement: str, values: Sequence[Any] = (), *, owner: int = EVERYBODY) -> list[Row]:
-        """The rows of one statement that sees this owner's rows alone; one round trip."""
+        """The rows of one statement that sees only this owner's rows; one round trip."""
         return self.queries([(statement, values)], owner=owner)[0]
 
     def queries(self, statements: Sequence[tuple[str, Sequence[Any]]], *, owner: int = EVERYBODY) -> list[list[Row]]:
-        """The rows of each statement, of one state of the database, in one round trip."""
+        """The rows of each statement, from one snapshot of the database, in one round trip."""
 
         def read(connection: PatientConnection, _: int) -> list[list[Row]]:
             # Without a BEGIN all that goes in one pipeline is one transaction, in which the settings hold.
@@ -114,9 +114,9 @@ class PostgresConnection:
         return self.attempt(read)
 
     def write(self, work: Callable[[PatientConnection, int], T], *, owner: int = EVERYBODY) -> T:
-        """What the work returns, done in one transaction: committed when it returns, rolled back when it raises.
+        """Run the work in one transaction and return its result; an exception rolls back.
 
-        It is done again as `attempt` has it.
+        It may be repeated, see `attempt`.
         """
 
         def whole(connection: PatientConnection, tried: int) -> T:
@@ -127,7 +127,7 @@ class PostgresConnection:
         return self.attempt(whole)
 
     def patiently(self, statement: str) -> None:
-        """Run a statement that may take minutes and that no transaction may hold, such as VACUUM."""
+        """Run a statement such as VACUUM, which may take minutes and cannot run in a transaction."""
 
         def run(connection: PatientConnection, _: int) -> None:
             connection.patience = None
@@ -140,9 +140,9 @@ class PostgresConnection:
         self.attempt(run)
 
     def scrub(self, *tables: str) -> None:
-        """Take what was deleted out of these tables' files.
+        """Remove deleted data from the files of these tables.
 
-        Those of large tables are not written anew, as nobody could use them for minutes: there its room becomes free.
+        Large tables are not rewritten, as that would lock them for minutes: their space is only marked as free.
         """
         named = ", ".join(tables)
         sizes = "SELECT sum(pg_total_relation_size(named::regclass)) FROM unnest(%s::text[]) named"
@@ -153,8 +153,8 @@ class PostgresConnection:
         if self._whole:
             self._whole = False
             _log.warning(
-                "%s of the store %s on Postgres are too large to be written anew each time: what was erased may be "
-                "read in free room of their files until something takes it; VACUUM FULL destroys it",
+                "%s of the store %s on Postgres are too large to be rewritten each time: erased data may stay readable "
+                "in free space of their files until it is overwritten; VACUUM FULL destroys it",
                 *(named, self.schema),
             )
 
@@ -170,7 +170,7 @@ class PostgresConnection:
         return known
 
     def owner_id_for_writing(self, scope: Scope) -> int:
-        """The number of the scope's owner, given out if it is new."""
+        """The number of the scope's owner; assigns one if it is new."""
         known = self.owner_id(scope)
         if known is None:
             names = 'INSERT INTO owners(tenant, "user", agent, space) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING'
@@ -189,17 +189,17 @@ class PostgresConnection:
         self._pool.close()
 
     def _milliseconds(self) -> int:
-        """What a statement may take."""
+        """The timeout of a statement."""
         return int(self._seconds() * 1000)
 
     def _seconds(self) -> float:
         return self._timeouts[not hurried()]
 
     def attempt(self, run: Callable[[PatientConnection, int], T]) -> T:
-        """What it returns, given a connection and how often it was tried before.
+        """Call the work with a connection and the number of earlier attempts; return its result.
 
-        Where the connection was lost, or another transaction was in the way, it is done again; a commit may have
-        reached the server though its answer was lost.
+        Repeats the work if the connection was lost or another transaction interfered. A commit may have reached the
+        server even though its answer was lost.
         """
         self.check_open()
 
@@ -241,12 +241,12 @@ class PostgresConnection:
         return StoreUnavailableError(f"Postgres at {self.address} is not asked, as it did not answer lately: {failure}")
 
     def _ping(self) -> None:
-        """Ask for a sign of life, on a connection of its own."""
+        """Check on a separate connection that the server responds."""
         with self._fresh(PROBE_SECONDS) as connection:
             connection.execute("SELECT 1")
 
     def _fresh(self, seconds: int) -> PatientConnection:
-        """A connection that may take so long to be made, and to answer."""
+        """A new connection with this timeout for connecting and for answers."""
         connection = PatientConnection.connect(self._address.conninfo, autocommit=True, connect_timeout=seconds)
         connection.patience = seconds
         return connection
@@ -306,7 +306,7 @@ class PostgresConnection:
             )
 
     def _warn(self, connection: Connection[Row]) -> None:
-        """Say in the log what of the server's settings may lose what was acknowledged, or show it to others."""
+        """Log a warning about server settings that may lose acknowledged data or expose it to others."""
         rows = connection.execute(
             "SELECT current_setting('fsync'), rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
         ).fetchall()
@@ -315,8 +315,8 @@ class PostgresConnection:
                 _log.warning("Postgres at %s runs with fsync = off: a crash may lose everything", self.address)
             if above:
                 _log.warning(
-                    "the role at Postgres at %s is above row-level security: our own conditions alone keep owners "
-                    "apart; give the library a role of its own that is no superuser",
+                    "the role at Postgres at %s bypasses row-level security: only the conditions of each query keep "
+                    "owners apart; give the library a role that is not a superuser",
                     self.address,
                 )
 
@@ -328,13 +328,13 @@ _TIMEOUT = f"SET statement_timeout = {CALL_SECONDS * 1000}"
 
 
 def owner_key(scope: Scope) -> tuple[str, str, str, str]:
-    """Tenant, user, agent and space; empty where there is none."""
+    """Tenant, user, agent and space; empty if absent."""
     return (scope.tenant or "", scope.user or "", scope.agent or "", scope.space or "")
 
 
 @lru_cache(maxsize=4096)
 def owner_scope(tenant: str, user: str, agent: str, space: str, session: str = "") -> Scope:
-    """The scope behind the stored strings."""
+    """The scope in the stored strings."""
     return Scope(tenant or None, user or None, agent or None, session or None, space or None)
 
 
@@ -343,7 +343,7 @@ def _seen_owner(owner: int) -> str:
 
 
 def _sql(statement: str) -> sql.SQL:
-    """A statement that is put together from constants of this package; every value is a parameter."""
+    """A statement composed of constants of this package; every value is a parameter."""
     return sql.SQL(statement)
 
 
@@ -372,7 +372,7 @@ def _need_pgvector(connection: Connection[Row]) -> None:
 
 
 def _version(connection: Connection[Row], schema: str) -> int:
-    """Of the schema there; 0 if there is none."""
+    """The version of the stored schema; 0 if there is none."""
     if connection.execute("SELECT to_regclass(%s)", [f'"{schema}".store']).fetchall()[0][0] is None:
         return 0
     row = connection.execute(sql.SQL("SELECT version FROM {}.store").format(sql.Identifier(schema))).fetchone()

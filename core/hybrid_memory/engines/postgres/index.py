@@ -1,4 +1,4 @@
-"""L2 in Postgres: records, BM25 over postings of our own terms, and vectors with pgvector."""
+"""L2 in Postgres: records, BM25 over the library's own postings, and vectors with pgvector."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ _WIDTH = "SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterat
 
 
 class PostgresIndex(SemanticIndex):
-    """The semantic index of a schema.
+    """The semantic index in a schema.
 
     Args:
-        connection: to the database; closed with the index.
-        exact_limit: vectors of one owner that are searched exactly; of more, `train` makes an HNSW index of the
-            owner's own. None searches exactly always.
+        connection: the connection to the database; closed with the index.
+        exact_limit: up to this many vectors of one owner are searched exactly; for more, `train` builds an HNSW index
+            for the owner. None always searches exactly.
     """
 
     def __init__(self, connection: PostgresConnection, *, exact_limit: int | None = None) -> None:
@@ -284,7 +284,7 @@ class PostgresIndex(SemanticIndex):
         return searching(search, number, ranked=ranked, approximate=approximate)
 
     def _read(self, asked: Sequence[Statement], number: int, searches: Sequence[Search]) -> list[list[Row]]:
-        """The rows of each statement; in one round trip."""
+        """The rows of each statement, in one round trip."""
         wide = [looked_at(each.k) for each in searches if isinstance(each.query, np.ndarray)]
         settings: list[tuple[str, Sequence[Any]]] = []
         if wide and self._approximate.has(number):
@@ -294,7 +294,7 @@ class PostgresIndex(SemanticIndex):
 
 
 def _of_owner(connection: Connection[Row], number: int, ids: Collection[int]) -> list[int]:
-    """Those of the records that the owner has."""
+    """Those of the records that belong to the owner."""
     chosen = "SELECT id FROM records WHERE owner + 0 = %s AND id = ANY(%s)"
     return [number for (number,) in connection.execute(chosen, [number, list(ids)]).fetchall()]
 
@@ -360,7 +360,7 @@ def _put(
 
 
 def _add(connection: Connection[Row], owner: int, vectors: Sequence[Floats], sign: int = 1) -> None:
-    """Add vectors to the owner's sum, or take them away."""
+    """Add vectors to the owner's sum, or subtract them."""
     ((total,),) = connection.execute("SELECT total FROM indexed WHERE owner = %s FOR UPDATE", [owner]).fetchall()
     added = np.sum(np.stack(vectors), axis=0, dtype=np.float64) * sign
     total = added if not total else sum_of(total) + added

@@ -22,7 +22,7 @@ from hybrid_memory.scope import Scope
 _COLUMNS = "position, id, session, kind, at, payload, sources, author"
 _APPEND = f"SELECT * FROM append({', '.join(['%s'] * 5)}, %s, %s, %s, %s::bigint[], %s, %s, %s, %s::bigint[])"
 ERASED_BEYOND = "HM001"
-"""What `append` raises; a code of our own."""
+"""The error code raised by `append`; defined by this library."""
 
 _SIZE = """
 SELECT (SELECT count(*) FROM owners),
@@ -37,13 +37,13 @@ SELECT (SELECT count(*) FROM owners),
 
 
 class PostgresLog(EventLog):
-    """The event log of a schema.
+    """The event log in a schema.
 
-    Whoever appends locks the row of the owner first: the positions of an owner become visible in their order, so that
-    nobody who follows them misses one.
+    An append first locks the owner's row, so that an owner's positions become visible in order, and a reader that
+    follows the log misses none.
 
     Args:
-        connection: to the database; closed with the log.
+        connection: the connection to the database; closed with the log.
     """
 
     def __init__(self, connection: PostgresConnection) -> None:
@@ -140,9 +140,9 @@ class PostgresLog(EventLog):
             self._db.write(restored, owner=number)
 
     def scrub(self) -> None:
-        """Let the server take what was destroyed out of its tables.
+        """Make the server remove erased data from its tables.
 
-        What it keeps besides, its write-ahead log and its backups, is the server's own to clear.
+        Its write-ahead log and backups are the server's own responsibility.
         """
         self._db.scrub("events", "dropped")
 
@@ -220,7 +220,7 @@ _HEAD = (
 def _appended(
     connection: Connection[Row], owner: Scope, drafts: Sequence[Draft], seen: int | None, again: bool
 ) -> list[Appended]:
-    """Append them inside this transaction; ``again`` if they may be there, as the answer to an attempt was lost."""
+    """Append the drafts inside this transaction; ``again`` if a lost answer may have hidden an earlier success."""
     first = _first_places(drafts)
     alone = [drafts[place] for place in first]
     columns = [
@@ -274,7 +274,7 @@ def _delete(connection: Connection[Row], owner: int, positions: Sequence[int]) -
 
 
 def _first_places(drafts: Sequence[Draft]) -> list[int]:
-    """Where each id stands first; of the same id another event is a conflict."""
+    """The first position of each id; a different event with the same id is a conflict."""
     first: dict[tuple[str, str], int] = {}
     for place, draft in enumerate(drafts):
         there = first.setdefault((draft.session or "", draft.id), place)
@@ -309,13 +309,13 @@ def _known(connection: Connection[Row], owner: int, draft: Draft) -> Appended | 
 
 
 def _locked(connection: Connection[Row], owner: int) -> int:
-    """The owner's last position, with the owner's row locked: nobody appends until this transaction ends."""
+    """The owner's last position; locks the owner's row against appends until this transaction ends."""
     rows = connection.execute("SELECT head FROM owners WHERE id = %s FOR NO KEY UPDATE", [owner]).fetchall()
     return int(rows[0][0]) if rows else 0
 
 
 def _move_on(connection: Connection[Row], position: int) -> None:
-    """Have positions be given out beyond this one."""
+    """Make later positions start after this one."""
     beyond = "SELECT setval('positions', %s) FROM positions WHERE last_value < %s"
     ((last,),) = connection.execute("SELECT last_value FROM positions").fetchall()
     if last < position:
@@ -339,7 +339,7 @@ def _rewrite(connection: Connection[Row], owner: int, rewritten: Mapping[int, di
 
 
 def _conditions(wanted: Selection) -> tuple[list[str], list[Any]]:
-    """The wanted events, as conditions with their values; without ids."""
+    """SQL conditions for the requested events, with their values; without ids."""
     bounds: tuple[tuple[str, Any], ...] = (
         ("position > %s", wanted.after or None),
         ("position <= %s", wanted.upto),

@@ -1,4 +1,4 @@
-"""Connections that threads share, and that are given up when there is no answer in time."""
+"""A connection pool for threads that gives up connections whose server does not answer in time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from psycopg.abc import PQGen
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 POOL_SECONDS = 10
-"""How long a thread waits for a connection that another one has."""
+"""Seconds that a thread waits for a connection used by another."""
 
 CONNECT_SECONDS = 3
 
@@ -22,20 +22,20 @@ RV = TypeVar("RV")
 
 
 class NoAnswerError(OperationalError):
-    """The server did not answer in time, and may have done its work or not."""
+    """The server did not answer in time; it may have done the work or not."""
 
 
 class PatientConnection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection that is closed when the server does not answer in time.
+    """A connection that closes itself when the server does not answer in time.
 
     Attributes:
-        patience: seconds that an answer may take; None waits for ever.
+        patience: seconds to wait for an answer; None waits forever.
     """
 
     patience: float | None = None
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
-        """What psycopg does with every request: wait for its answer."""
+        """Wait for the answer; psycopg calls this for every request."""
         try:
             return super().wait(gen, interval, self.patience if timeout is None else timeout)
         except errors._WaitTimeout as error:  # noqa: SLF001 - psycopg raises it where it is given a time
@@ -44,14 +44,14 @@ class PatientConnection(psycopg.Connection[tuple[Any, ...]]):
 
 
 class Pool:
-    """psycopg's pool, made anew after a connection was lost, as soon as the server answers.
+    """psycopg's pool, recreated after a lost connection as soon as the server answers.
 
-    It connects in threads of its own, again and again with pauses: whoever waited for these would not be told that the
-    server is away.
+    psycopg's pool reconnects in its own threads with increasing pauses; waiting for these would not report that the
+    server is unreachable.
 
     Args:
-        conninfo: of the database.
-        most: connections at the same time.
+        conninfo: the database.
+        most: the most connections at the same time.
         configure: prepares a new connection.
         ping: raises if the server does not answer.
     """
@@ -83,11 +83,11 @@ class Pool:
 
     @contextmanager
     def connection(self) -> Iterator[PatientConnection]:
-        """One that nobody else has meanwhile.
+        """A connection for exclusive use.
 
         Raises:
-            PoolTimeout: others have them all for too long.
-            OperationalError: there is no connection to the server.
+            PoolTimeout: all connections were in use for too long.
+            OperationalError: the server cannot be reached.
         """
         pool = self._opened()
         try:
@@ -103,7 +103,7 @@ class Pool:
             raise
 
     def close(self) -> None:
-        """Close all of them; those that are in use when they come back."""
+        """Close all connections; those in use are closed when they are returned."""
         self._closed = True
         self._give_up(self._pool)
 

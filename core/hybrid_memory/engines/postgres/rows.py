@@ -1,4 +1,4 @@
-"""Records as rows, terms as numbers, and `Where` as SQL."""
+"""Records as rows, terms as numbers, and `Where` as SQL conditions."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def to_record(row: Row) -> Record:
 
 @lru_cache(maxsize=1 << 17)
 def term_number(term: str) -> int:
-    """Stands for a term in postings, where text would take three times the room; 64 bits."""
+    """A 64-bit number for a term in postings, where text would take three times the space."""
     return int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8).digest(), "big", signed=True)
 
 
 def pairs(metadata: Mapping[str, Any]) -> list[int]:
-    """A number for each key with its value, types kept apart; without values that have parts."""
+    """A number for each metadata pair, distinguishing types; lists and objects are left out."""
     return [
         term_number(f"{key}\n{json.dumps(value)}")
         for key, value in metadata.items()
@@ -64,7 +64,7 @@ def pairs(metadata: Mapping[str, Any]) -> list[int]:
 
 
 def conditions(where: Where) -> tuple[list[str], list[Any]]:
-    """What is asked of ``records r`` beyond the owner, with the values."""
+    """SQL conditions on ``records r`` other than the owner, with their values."""
     asked: list[tuple[str, Any]] = []
     if where.scope.session is not None:
         asked.append(("r.session = %s", where.scope.session))

@@ -1,19 +1,20 @@
 """The schema of a store, as numbered migrations: applied in order, never edited after a release.
 
-Empty strings stand for absent parts of a scope, because UNIQUE treats NULLs as different. Instants are microseconds
-since 1970. All text is compared by its bytes.
+Empty strings stand for missing parts of a scope, because UNIQUE treats NULLs as different. Times are microseconds since
+1970. Text is compared bytewise.
 
-Plans are kept from when a table was empty, and all its indexes seemed as good. So indexes begin with what only their
-own queries name (the session), and a query that must take another index says ``owner + 0`` or ``session || ''``.
+Cached query plans date from when a table was empty and all its indexes looked equally good. So each index begins with a
+column that only its own queries use (the session), and a query that must use another index says ``owner + 0`` or
+``session || ''``.
 
-Row-level security stands beside the scope in each query: a transaction names the owner whose rows it sees in the
-setting ``hybrid_memory.owner``, ``*`` for all of them; without the setting there are no rows.
+Row-level security complements the scope in each query: a transaction names the owner whose rows it sees in the setting
+``hybrid_memory.owner``, or ``*`` for all; without the setting it sees no rows.
 """
 
 from __future__ import annotations
 
 OWNED = ("events", "dropped", "indexed", "records", "postings", "term_counts", "vectors")
-"""Tables whose rows belong to an owner."""
+"""Tables with rows that belong to an owner."""
 
 MIGRATIONS: tuple[str, ...] = (
     # 1: log, index, vectors.
@@ -132,9 +133,9 @@ POLICY = """
     CREATE POLICY one_owner ON {table}
         USING (CASE (SELECT seen_owner()) WHEN -1 THEN true ELSE owner = (SELECT seen_owner()) END)
 """
-"""For each table with rows of owners; the setting is read once a query.
+"""The policy of each table with owners' rows; the setting is read once per query.
 
-As a CASE it is a mere test of rows: as a comparison it would mislead the planner, which takes it for a rare condition.
+The CASE makes it a plain test of rows: as a comparison, the planner would consider it a rare condition.
 """
 
 APPEND = """
@@ -200,8 +201,8 @@ BEGIN
 END
 $body$
 """
-"""Appends under a lock of the owner's row, so that whoever follows an owner by position misses nothing.
+"""Appends events while the owner's row is locked, so that a reader that follows positions misses none.
 
-Where an id is taken, other than by an event that is ``_known``, nothing is written, and those that took them come back.
-Without ``|| ''`` a plan that was made while the table was small looks through all events of the session.
+If an id is taken by an event other than a ``_known`` one, it writes nothing and returns the events with these ids.
+Without ``|| ''``, a plan made while the table was small would scan all events of the session.
 """

@@ -1,4 +1,4 @@
-"""What an index is asked, as SQL: searches, the places that they found, and all of it in one statement."""
+"""SQL for the index: searches, the columns of their matches, and both in one statement."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from hybrid_memory.index.record import Where
 from hybrid_memory.index.semantic import RANKED_TERMS
 
 LOOKED_AT = 8
-"""Of an approximate index, so many times k are looked at and scored exactly."""
+"""From an approximate index, this many times k candidates are fetched and scored exactly."""
 
 LEAST_LOOKED_AT = 100
 
 MOST_LOOKED_AT = 1_000
-"""``hnsw.ef_search`` allows no more."""
+"""The maximum of ``hnsw.ef_search``."""
 
 _LATEST = "SELECT r.id, 0::float8 AS score FROM records r WHERE {where} ORDER BY r.at DESC, r.id DESC LIMIT %s"
 _EXACT = """
@@ -36,7 +36,7 @@ SELECT s.record AS id, -(s.vector <#> %s) AS score FROM (
     ORDER BY v.vector::halfvec({dim}) <#> %s::halfvec({dim}) LIMIT %s
 ) s ORDER BY score DESC, s.record LIMIT %s
 """
-"""The owner's number stands in the text: the index is one of this number."""
+"""The owner's number is a part of the text, as each owner has a separate index."""
 
 _MATCHING = f"""
 SELECT p.record AS id, sum(w.idf * p.count * {BM25_K1 + 1}
@@ -58,11 +58,11 @@ FROM (
 ) p {{join}}
 GROUP BY p.record ORDER BY 2 DESC, p.record LIMIT %s
 """
-"""BM25 as `hybrid_memory.index.bm25` has it, over the rarest terms as `SemanticIndex.matching` has it.
+"""BM25 as in `hybrid_memory.index.bm25`, over the rarest terms as in `SemanticIndex.matching`.
 
-``OFFSET 0`` keeps the planner from other joins: these plans walk the indexes whatever it knows of the tables. They are
-kept from when a table was empty and all its indexes seemed as good; ``owner + 0``, here and elsewhere, is no condition
-of an index, so that it has to take the one of ids.
+``OFFSET 0`` prevents other joins: these plans use the indexes whatever the statistics. Cached plans date from when a
+table was empty and all its indexes looked equally good; ``owner + 0``, here and elsewhere, matches no index, so that
+the planner must use the one on ids.
 """
 
 _PLACES = """
@@ -90,12 +90,12 @@ class Statement:
 
 
 def searching(search: Search, owner: int, *, ranked: int | None, approximate: bool) -> Statement:
-    """A statement that answers ids and scores, best first.
+    """A statement that returns ids and scores, best first.
 
     Args:
-        search: what is asked.
-        owner: the number of the owner.
-        ranked: how many matches of terms are ranked at most; None for all.
+        search: the search.
+        owner: the owner's number.
+        ranked: the most term matches to rank; None for all.
         approximate: whether the owner has an approximate index.
     """
     query, k = search.query, search.k
@@ -115,12 +115,12 @@ def searching(search: Search, owner: int, *, ranked: int | None, approximate: bo
 
 
 def looked_at(k: int) -> int:
-    """How many an approximate index is asked for where k are wanted."""
+    """How many candidates to request from an approximate index to get k."""
     return min(max(k * LOOKED_AT, LEAST_LOOKED_AT), MOST_LOOKED_AT)
 
 
 def places(found: Statement, where: Where, owner: int, radius: int, vector: Floats | None = None) -> Statement:
-    """A statement that answers the columns of what was found and of what stands around it; see `_PLACE`."""
+    """A statement that returns the columns of matches and their neighbours; see `_PLACE`."""
     parts, values = conditions(where)
     similarity, near = ("NULL::float8", []) if vector is None else (_SIMILARITY, [vector, owner])
     text = _PLACES.format(found=found.text, similarity=similarity, where=" AND ".join(["true", *parts]))
@@ -128,9 +128,9 @@ def places(found: Statement, where: Where, owner: int, radius: int, vector: Floa
 
 
 def exploring(searches: Sequence[Statement], around: Statement, terms: Sequence[str], owner: int) -> Statement:
-    """All of it in one row: two lists for each search, nine for the places, two for the counts of terms.
+    """A statement that returns everything in one row: two lists per search, nine for the places, two for term counts.
 
-    The places are those of ``around``, which reads the searches as ``s0``, ``s1`` and so on.
+    The places are those of ``around``, which refers to the searches as ``s0``, ``s1`` and so on.
     """
     named = [f"s{number} AS MATERIALIZED ({each.text})" for number, each in enumerate(searches)]
     lists = [f"(SELECT array_agg(id) AS ids, array_agg(score) AS scores FROM s{n}) l{n}" for n in range(len(searches))]
@@ -147,12 +147,12 @@ def exploring(searches: Sequence[Statement], around: Statement, terms: Sequence[
 
 
 def union_of(searches: int) -> Statement:
-    """The ids of all searches, as `exploring` names them."""
+    """The ids found by all searches, as `exploring` names them."""
     return Statement(" UNION ".join(f"SELECT id FROM s{number}" for number in range(searches)), [])
 
 
 def explored(row: Row, searches: int) -> Explored:
-    """What `exploring` answered."""
+    """The result of a statement made by `exploring`."""
     lists = [each or [] for each in row]
     matches = [_matches(lists[2 * n], lists[2 * n + 1]) for n in range(searches)]
     columns = lists[2 * searches : -2]
@@ -162,7 +162,7 @@ def explored(row: Row, searches: int) -> Explored:
 
 
 def found_in(rows: Sequence[Row]) -> Matches:
-    """What `searching` answered."""
+    """The result of a statement made by `searching`."""
     return _matches([row[0] for row in rows], [row[1] for row in rows])
 
 

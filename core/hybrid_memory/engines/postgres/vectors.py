@@ -1,4 +1,4 @@
-"""Vectors with pgvector: as they are kept, and the HNSW indexes of owners who have many."""
+"""Vectors with pgvector: their storage, and HNSW indexes for owners with many."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from hybrid_memory.engines.postgres.connection import PostgresConnection
 _log = logging.getLogger(__name__)
 
 HALF_WIDTH = 4_000
-"""Numbers of a vector that an index over half-precision takes."""
+"""The maximum width of vectors in a half-precision index."""
 
 MOST_INDEXES = 100
-"""Of owners with many vectors: each one is looked at by the planner of every query, and by every write."""
+"""The most owners with an index: the planner of every query considers each one, and every write too."""
 
 RECHECK_SECONDS = 30
-"""How long an owner without an index is taken to have none: another process may make it."""
+"""For this long, an owner without an index is assumed to have none, although another process may build it."""
 
 
 class Approximate:
-    """The HNSW indexes of a schema, one for each owner who has more vectors than are searched exactly.
+    """The HNSW indexes of a schema, one for each owner with too many vectors to search exactly.
 
-    They hold vectors in half precision; what they find is scored exactly. One index for all owners would look at the
-    others' vectors first and find too few.
+    They hold half-precision vectors; their results are rescored exactly. A single index for all owners would visit the
+    vectors of others first and find too few.
 
     Args:
-        connection: to the database.
-        exact_limit: vectors of one owner that are searched exactly; None searches exactly always.
+        connection: the connection to the database.
+        exact_limit: up to this many vectors of one owner are searched exactly; None always searches exactly.
     """
 
     def __init__(self, connection: PostgresConnection, exact_limit: int | None) -> None:
@@ -41,14 +41,14 @@ class Approximate:
         self._known: dict[int, tuple[bool, float]] = {}
 
     def build(self, owner: int) -> None:
-        """Make the owner's index if there are vectors enough and none is there; may take minutes."""
+        """Build the owner's index if there are enough vectors and no index yet; may take minutes."""
         if self._limit is None or self.has(owner):
             return
         ((count, dim, indexes),) = self._db.query(_COUNTS, [owner])
         if count <= self._limit or dim > HALF_WIDTH:
             return
         if indexes >= MOST_INDEXES:
-            _log.info("%s owners have an index of their vectors: another one is searched exactly", indexes)
+            _log.info("%s owners have a vector index already: another one is searched exactly", indexes)
             return
         self._db.patiently(
             f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {_name(owner)} ON vectors "
@@ -57,7 +57,7 @@ class Approximate:
         self._known.pop(owner, None)
 
     def forget(self, *, everything: bool) -> None:
-        """Look anew which indexes there are; drop them if everything is to go."""
+        """Forget which indexes exist and look again; drop them if everything is removed."""
         self._known.clear()
         if everything:
             for (name,) in self._db.query(_NAMES):
@@ -91,10 +91,10 @@ def _name(owner: int) -> str:
 
 
 def sum_of(stored: bytes) -> npt.NDArray[np.float64]:
-    """The sum of an owner's vectors as it is kept: 8 bytes a number."""
+    """The stored sum of an owner's vectors: 8 bytes per number."""
     return np.frombuffer(stored, dtype=np.float64)
 
 
 def to_array(stored: Vector) -> Floats:
-    """A vector as the server answers it."""
+    """A vector in the server's format as an array."""
     return np.asarray(stored.to_numpy(), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Log and index on a Redis server: the log needs Redis 7 or later, the index its Query Engine."""
+"""Log and index on a Redis server: the log needs Redis 7 or later, the index also the Query Engine."""
 
 from __future__ import annotations
 

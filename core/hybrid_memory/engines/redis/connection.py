@@ -1,4 +1,4 @@
-"""A server or a cluster, behind one URL: calls, scripts, and its failures as our errors."""
+"""A Redis server or cluster behind one URL: calls, scripts, and server failures as the library's errors."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ CONNECT_SECONDS = 2
 CALL_SECONDS = 10
 PROBE_SECONDS = 0.5
 MAX_CONNECTIONS = 1_000
-"""Of one process; a thread uses one at a time."""
+"""The most connections of one process; a thread uses one at a time."""
 
 READ_BYTES = 262_144
-"""Taken from a socket at once: vectors come in hundreds of kilobytes."""
+"""Bytes read from a socket at once: vectors arrive in hundreds of kilobytes."""
 
 LAYOUT = 1
-"""Of the keys; a store that was written with a higher one is refused."""
+"""The version of the key layout; stores with a higher one are rejected."""
 
 _SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster")
 _COMMAND = re.compile(r"^Command # \d+ \(.*\) of pipeline caused error: ", re.DOTALL)
@@ -56,20 +56,20 @@ class _Address:
 
 
 class RedisConnection:
-    """A Redis server, shared by the log and the index; any thread may use it.
+    """A Redis server, shared by log and index; usable from any thread.
 
-    A call that loses its connection is made once more, on a new one: every script of ours knows its own work again, so
-    that a lost answer does no harm, and a server that was restarted is found without opening the store anew.
+    If a call loses its connection, it is repeated once on a new one. Every script recognizes its own earlier work, so
+    that a lost answer does no harm and a restarted server is found without reopening the store.
 
     Args:
-        engine_timeout: seconds that reading may take where somebody waits; see `OrchestrationConfig.engine_timeout`.
-        url: ``redis://[user:password@]host[:port][/database][?prefix=name]``; ``rediss://`` for TLS, with ``+cluster``
-            for any node of a cluster. All keys begin with the prefix, ``hybrid-memory`` where none is given: letters,
-            digits, dots, dashes and underscores.
+        engine_timeout: seconds that a read may take while a caller waits; see `OrchestrationConfig.engine_timeout`.
+        url: ``redis://[user:password@]host[:port][/database][?prefix=name]``; ``rediss://`` for TLS; append
+            ``+cluster`` to the scheme for any node of a cluster. All keys start with the prefix, by default
+            ``hybrid-memory``; it consists of letters, digits, dots, dashes and underscores.
 
     Attributes:
-        prefix: of all keys.
-        address: host and port, as errors name them.
+        prefix: the prefix of all keys.
+        address: host and port, as shown in errors.
         connects: how many connections were made so far; changes when the server was restarted.
 
     Raises:
@@ -100,11 +100,11 @@ class RedisConnection:
             raise
 
     def call(self, *command: Value) -> Any:
-        """What the server answers to one command, as bytes, numbers and lists."""
+        """The answer to one command, as bytes, numbers and lists."""
         return self._attempted("use", lambda: self._reader().execute_command(*command))
 
     def calls(self, commands: Sequence[Sequence[Value]]) -> list[Any]:
-        """What it answers to several, sent together where one server has all keys; not one transaction."""
+        """The answers to several commands, sent together if one server has all keys; not a transaction."""
         if self._cluster:
             return [self.call(*command) for command in commands]
 
@@ -117,7 +117,7 @@ class RedisConnection:
         return self._attempted("use", run) if commands else []
 
     def script(self, script: Script, keys: Sequence[str], values: Sequence[Value] = ()) -> Any:
-        """What a script answers; atomic. All its keys lie in one slot."""
+        """The result of a script, which runs atomically. All its keys are in one slot."""
 
         def run() -> Any:
             client = self._reader() if script.reads else self._client
@@ -129,7 +129,7 @@ class RedisConnection:
         return self._attempted("use", run)
 
     def on_servers(self, command: Callable[[Any], Result]) -> list[Result]:
-        """What a command gives on each server that holds a part of the store; it takes a client of that server."""
+        """The results of a command on each server of the store; it is called with a client for that server."""
 
         def run() -> list[Result]:
             if not self._cluster:
@@ -148,7 +148,7 @@ class RedisConnection:
         self._hurried.close()
 
     def _reader(self) -> Any:
-        """The client for what may be given up soon, where somebody waits."""
+        """The client with the short timeout, for reads while a caller waits."""
         return self._hurried if hurried() else self._client
 
     def _attempted(self, verb: str, run: Callable[[], Result], *, retry: bool = True) -> Result:
@@ -166,7 +166,7 @@ class RedisConnection:
         return StoreUnavailableError(f"Redis at {self.address} is not asked, as it did not answer lately: {failure}")
 
     def _ping(self) -> None:
-        """Ask for a sign of life, on a connection of its own."""
+        """Check on a separate connection that the server responds."""
         settings = {**self._settings, "socket_connect_timeout": PROBE_SECONDS, "socket_timeout": PROBE_SECONDS}
         with Redis(retry=Retry(NoBackoff(), 0), **settings) as client:
             client.ping()
@@ -225,7 +225,7 @@ class RedisConnection:
 
 
 class Script:
-    """A Lua script, and the name by which a server knows it once it has run it; whether it only reads."""
+    """A Lua script, the hash by which a server knows it after the first run, and whether it only reads."""
 
     def __init__(self, *parts: str, reads: bool = False) -> None:
         self.reads = reads
@@ -234,7 +234,7 @@ class Script:
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, without the command, which may have names and words in it."""
+    """What went wrong, without the command, which may contain names and text."""
     return _COMMAND.sub("", str(error))
 
 
@@ -270,7 +270,7 @@ def _shown(url: str) -> str:
 
 
 SCRUB_SECONDS = 600
-"""How long writing the files of a server anew may take."""
+"""Seconds that a server may take to rewrite its files."""
 
 _PAUSE_SECONDS = 0.02
 
@@ -278,7 +278,7 @@ _log = logging.getLogger(__name__)
 
 
 def scrub(connection: RedisConnection) -> None:
-    """Have every server write its files anew, and wait for it.
+    """Make every server rewrite its files, and wait for it.
 
     Raises:
         StoreUnavailableError: a server could not.
@@ -287,26 +287,26 @@ def scrub(connection: RedisConnection) -> None:
 
 
 def warn_of_losses(connection: RedisConnection) -> None:
-    """Say in the log what of the server's settings may lose what was acknowledged."""
+    """Log a warning about server settings that may lose acknowledged data."""
     for answer in connection.on_servers(lambda server: server.info("persistence")):
         if not answer.get("aof_enabled"):
-            _log.warning("Redis at %s keeps no append-only file: a crash loses events", connection.address)
+            _log.warning("Redis at %s has no append-only file: a crash loses events", connection.address)
     warn_of_eviction(connection, "events")
 
 
 def warn_of_eviction(connection: RedisConnection, what: str) -> None:
-    """Say in the log that the server may throw away what it was given."""
+    """Log a warning if the server may evict data."""
     for answer in connection.on_servers(lambda server: server.info("memory")):
         policy = str(answer.get("maxmemory_policy", "noeviction"))
         if policy != "noeviction":
             _log.warning(
-                "Redis at %s evicts keys when its memory is full (maxmemory-policy %s): %s may go; set noeviction",
+                "Redis at %s evicts keys when its memory is full (maxmemory-policy %s): %s may be lost; set noeviction",
                 *(connection.address, policy, what),
             )
 
 
 def size_bytes(connection: RedisConnection) -> int:
-    """Of the append-only files, or of the memory where there are none."""
+    """The size of the append-only files, or of the used memory without them."""
     answer = connection.on_servers(lambda server: server.info("all"))
     return sum(int(one.get("aof_current_size", 0) or one["used_memory"]) for one in answer)
 

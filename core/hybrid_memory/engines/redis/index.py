@@ -1,4 +1,4 @@
-"""L2 on the Query Engine of Redis: records as hashes, one search index over all owners."""
+"""L2 on the Redis Query Engine: records as hashes, one search index over all owners."""
 
 from __future__ import annotations
 
@@ -76,21 +76,20 @@ from hybrid_memory.text.tokenize import allowed_edits
 _LATEST_ROOM = 4
 _TEXT_ANSWERS = 4
 _SEEN = 65_536
-"""Records whose owner is remembered, to find them by id at once; a record that is not there is looked up."""
+"""How many records' owners are cached, to find them by id immediately; others are looked up."""
 
 
 class RedisIndex(SemanticIndex):
-    """The semantic index of a server that has the Query Engine.
+    """The semantic index on a server with the Query Engine.
 
-    Vectors are kept with their records, and one that is known is found by its content hash among them: what no record
-    needs any more is gone.
+    Vectors are stored with their records and shared by content hash: a vector that no record needs any more is gone.
 
     Args:
-        connection: to the server; closed with the index.
-        algorithm: how vectors are searched: ``flat`` is exact, ``hnsw`` approximate and faster from about 100,000 on.
+        connection: the connection to the server; closed with the index.
+        algorithm: the vector search: ``flat`` is exact, ``hnsw`` is approximate and faster from about 100,000 vectors.
 
     Raises:
-        InvalidConfigError: the algorithm is unknown, or the URL names another database than 0.
+        InvalidConfigError: the algorithm is unknown, or the URL names a database other than 0.
         StoreUnavailableError: the server has no Query Engine.
     """
 
@@ -185,7 +184,7 @@ class RedisIndex(SemanticIndex):
         vector: Floats | None = None,
         wanted: Sequence[str] = (),
     ) -> Explored:
-        """In four trips: counts of terms, the searches, what stands around, and the columns with the vectors."""
+        """Four round trips: term counts, searches, neighbours, and columns with vectors."""
         texts = [search.query for search in searches if not (search.query is None or _is_vector(search.query))]
         counts = self.terms(where.scope, list(dict.fromkeys([*wanted, *(term for text in texts for term in text)])))
         matches = self._searched([self._with_rarest(search, counts) for search in searches])
@@ -255,7 +254,7 @@ class RedisIndex(SemanticIndex):
         self._connection.close()
 
     def _searched(self, searches: Sequence[Search]) -> list[Matches]:
-        """What each finds, of words all that are given."""
+        """The matches of each search; a text search uses all given terms."""
         while True:
             commands = [self._commands(search) for search in searches]
             answers = iter(self._engine.answers([command for some in commands for command in some]))
@@ -283,7 +282,7 @@ class RedisIndex(SemanticIndex):
         ]
 
     def _matches(self, search: Search, answer: Sequence[Any]) -> Matches:
-        """The server finds the records, and of one term alone in very many records ranks them first; we score them."""
+        """Matches found by the server (ranked by it only for a single very frequent term) and scored by the library."""
         if search.query is None:
             ids = np.array(self._latest(search.where, search.k), dtype=np.int64)
             return Matches(ids, np.zeros(len(ids), dtype=np.float32))
@@ -301,7 +300,7 @@ class RedisIndex(SemanticIndex):
         return replace(search, query=self._chosen({term: counts[term] for term in query if term in counts}))
 
     def _places(self, seeds: Ids, where: Where, radius: int) -> tuple[RecordColumns, list[bytes | None]]:
-        """Columns of these records and of those around them, and the vector of each."""
+        """The columns of these records and their neighbours, and the vector of each."""
         tag = owner_tag(where.scope)
         ids = sorted(map(int, self._run(AROUND, tag, [radius, listed(seeds.tolist())]).split()))
         stored = {number: row for number, row in zip(ids, self._hashes(tag, ids, LINE), strict=True) if row[2]}
@@ -316,7 +315,7 @@ class RedisIndex(SemanticIndex):
         return places, [row[-1] for row, fits in zip(stored.values(), allowed.tolist(), strict=True) if fits]
 
     def _fetched(self, owners: Mapping[int, str]) -> dict[int, Record]:
-        """Those of these records that are under the tag of their owner."""
+        """Those of these records that carry their owner's tag."""
         commands = [("HMGET", self._keys.record(tag, number), *FIELDS) for number, tag in owners.items()]
         answers = zip(owners, self._connection.calls(commands), strict=True)
         return {number: to_record(fields) for number, fields in answers if fields[0] is not None}
@@ -326,7 +325,7 @@ class RedisIndex(SemanticIndex):
         return {number: _vector(row) for number, (row,) in rows if row is not None}
 
     def _hashes(self, tag: str, ids: Sequence[int], fields: Sequence[str]) -> list[list[Any]]:
-        """These fields of each record, and last its vector; None where there is none."""
+        """These fields of each record, with its vector last; None for missing records."""
         while ids:
             width = self._width
             commands: list[tuple[Value, ...]] = [("GET", self._keys.embedder)]
@@ -373,7 +372,7 @@ class RedisIndex(SemanticIndex):
         return keys
 
     def _by_owner(self, ids: Iterable[int]) -> dict[str, list[int]]:
-        """The records by the tags of their owners, without those that nobody has."""
+        """The records grouped by owner tag; records without an owner are left out."""
         self._connection.check_open()
         keys = self._by_key(ids)
         answer = self._connection.calls([("HMGET", key, *numbers) for key, numbers in keys.items()])
@@ -385,7 +384,7 @@ class RedisIndex(SemanticIndex):
         return owners
 
     def _anew(self, owner: Scope, origins: Mapping[int, Origin]) -> list[Record]:
-        """The owner's records with these origins in place of their own."""
+        """The owner's records with these origins."""
         records = self.get(list(origins))
         return [replace(one, origin=origins[one.id]) for one in records if one.scope.owner == owner.owner]
 
@@ -404,7 +403,7 @@ class RedisIndex(SemanticIndex):
 
 
 def _counts(terms: Sequence[str], scores: Sequence[bytes | None]) -> dict[str, int]:
-    """How many records have each term, by its score among the owner's words."""
+    """How many records have each term, decoded from its score in the owner's word set."""
     return {term: int(float(score)) % WORD_STEP for term, score in zip(terms, scores, strict=True) if score}
 
 

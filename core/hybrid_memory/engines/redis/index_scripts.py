@@ -1,18 +1,18 @@
-"""What happens to one owner's records inside the server: each script is atomic, and touches one slot.
+"""Scripts for one owner's records: each runs atomically on the server and touches one slot.
 
-Each record is a hash, which the Query Engine follows. Beside the records, under the root, which is the first key of
-every script; the second one is where the names of the records begin:
+Each record is a hash, which the Query Engine indexes. The first key of every script is the root of the keys below, the
+second one the prefix of record names:
 
-- ``state``: a hash: the applied position, its anchor, and the call that moved it; how many records there are, their
-  words in all, and how many have a vector; the sum of the vectors as doubles; and whether all have postings.
-- ``places``: a sorted set of record ids by segment and ordinal, so that neighbours stand side by side.
-- ``pending``: of those that wait for a vector, by id. ``times``: of all by time. ``turns:<session>``: by id.
-- ``words``: a sorted set of the owner's words, by ``characters * 2**32 + records that have it``: words of one length
-  stand side by side, to be looked through for spellings.
-- ``word:<word>``: its postings: of each record that has it the id as a double, how often, and the length of the text,
-  one more than its words, 16 bytes in all. ``unposted``: ids of records of before version 0.10 that wait for theirs.
+- ``state``: a hash with the applied position, its anchor, and the call that moved it; the number of records, their
+  total words, and how many have a vector; the sum of the vectors as doubles; and whether all have postings.
+- ``places``: a sorted set of record ids by segment and ordinal, so that neighbours are adjacent.
+- ``pending``: records without a vector, by id. ``times``: all by time. ``turns:<session>``: by id.
+- ``words``: a sorted set of the owner's words, by ``characters * 2**32 + records that have it``, so that words of one
+  length are adjacent when searching for spellings.
+- ``word:<word>``: its postings, 16 bytes for each record: the id as a double, the number of occurrences, and the length
+  of the text (its words plus one). ``unposted``: ids of records from before version 0.10 without postings yet.
 
-Where a script takes hundreds of ids, they come as one text, which is quicker to send than as many values.
+A script that takes hundreds of ids gets them as one text, which is quicker to send than as many values.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from hybrid_memory.engines.redis.connection import Script
 
 WORD_STEP = 2**32
 POSTED = 500
-"""Records of an older store that get their postings at once."""
+"""How many records of an older store get their postings per call."""
 
 PLACE_STEP = 2**20
-"""Turns that a segment may have, so that places differ: a million without a pause."""
+"""The most turns in a segment, so that places differ: a million without a pause."""
 
 COMMON = r"""
 local root, record = KEYS[1], KEYS[2]

@@ -1,6 +1,6 @@
-"""How a store is laid out: names of keys, and events and records as they stand under them.
+"""The layout of a store: key names, and the stored form of events and records.
 
-Everything of one owner carries one hash tag, so that it lies in one slot of a cluster.
+All keys of one owner carry the same hash tag, so that they are in one slot of a cluster.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from hybrid_memory.log.port import Draft
 from hybrid_memory.scope import Scope
 
 NONE = "-"
-"""Stands for a session or category that is not there; no digest looks like it."""
+"""Represents a missing session or category; no digest looks like it."""
 
 
 def digest(text: str) -> str:
-    """24 hexadecimal digits that stand for any text: names in queries and keys need no escaping then."""
+    """A digest of 24 hexadecimal digits, so that names in queries and keys need no escaping."""
     return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
 @lru_cache(maxsize=65536)
 def digest_or_none(text: str | None) -> str:
-    """The same, or `NONE`."""
+    """The digest of a text, or `NONE`."""
     return NONE if text is None else digest(text)
 
 
 @lru_cache(maxsize=65536)
 def owner_tag(scope: Scope) -> str:
-    """32 hexadecimal digits that stand for the scope's owner."""
+    """A digest of the scope's owner, 32 hexadecimal digits."""
     return hashlib.blake2b(owner_json(scope).encode(), digest_size=16).hexdigest()
 
 
 def owner_json(scope: Scope) -> str:
-    """The owner, as `owner_of` reads it."""
+    """The owner as JSON for `owner_of`."""
     return json.dumps(_owner_parts(scope))
 
 
@@ -58,7 +58,7 @@ def owner_of(text: str | bytes) -> Scope:
 
 
 class Keys:
-    """The keys of a store: tag to owner, the last position given out, the embedder, ..."""
+    """The keys of a store: owners by tag, the last assigned position, the embedder, ..."""
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
@@ -78,12 +78,12 @@ class Keys:
         return f"{self.records}{{{tag}}}:{number}"
 
     def owners_of_records(self, number: int) -> str:
-        """Where the tags of the owners of this record and of some thousand others stand, by their ids."""
+        """The key with the owner tags of this record and some thousand others, by id."""
         return f"{self.prefix}:owner-of:{number >> 12}"
 
 
 def to_values(written: Draft | Event) -> list[Value]:
-    """What the scripts take: fixed or position, session, id, kind, time, digest, a line of JSON, and the payload."""
+    """Arguments for the scripts: fixed or position, session, id, kind, time, digest, a line of JSON, payload."""
     first, session = (
         (int(written.fixed_id), written.session)
         if isinstance(written, Draft)
@@ -119,18 +119,18 @@ def to_event(owner: Scope, position: bytes, stored: bytes) -> Event:
 
 
 def payload_digest(payload: dict[str, Any]) -> str:
-    """The same for payloads that are equal as JSON values, whatever the order of their keys."""
+    """A digest that is the same for payloads with equal JSON values, whatever the order of their keys."""
     text = json.dumps(_plain(payload), sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def to_json(value: Any) -> str:
-    """JSON without blanks, and so without line breaks."""
+    """Compact JSON without whitespace or line breaks."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _plain(value: Any) -> Any:
-    """With one form for numbers that Python holds equal: 1, 1.0 and true."""
+    """The value with one form for numbers that Python treats as equal: 1, 1.0 and true."""
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
@@ -141,21 +141,21 @@ def _plain(value: Any) -> Any:
 
 
 FIELDS = ("data", "uses", "last")
-"""What `to_record` reads."""
+"""The fields read by `to_record`."""
 
 LINE = ("uses", "last", "row", "line")
 OLDER_LINE = ("at", "turn", "kind", "category", "session", "meta")
-"""What `columns_of` reads; records of before version 0.10 have the parts of ``line`` only."""
+"""The fields read by `columns_of`; records from before version 0.10 only have the parts of ``line``."""
 
 _DATA = (
     *("text", "at", "sources", "segment", "ordinal", "kind", "speaker", "category", "importance"),
     *("valid_from", "valid_to", "metadata", "turn", "author", "origin"),
 )
-"""What ``data`` holds after id, owner and session, in this order."""
+"""The order of the values in ``data`` after id, owner and session."""
 
 
 def to_entry(owner: str, entry: Entry) -> str:
-    """The record as the scripts take it, with the fields of its hash; the owner as its tag."""
+    """The record as arguments for the scripts, with the fields of its hash; the owner as its tag."""
     record, values = entry.record, plain(entry.record)
     scope, at = record.scope, values["at"]
     words = " ".join(map(encode, entry.terms.split()))
@@ -192,7 +192,7 @@ def to_entry(owner: str, entry: Entry) -> str:
 
 
 def labels_of(record: Record) -> tuple[str, str, str]:
-    """The fields of a record's hash that tell its origin: ``meta``, ``data``, and the ``line`` of its columns."""
+    """The hash fields of a record that depend on its origin: ``meta``, ``data``, and ``line`` for its columns."""
     scope, values = record.scope, plain(record)
     meta = ",".join([*pairs(record.metadata), *_origin(record)]) or NONE
     labels = (values["kind"], digest_or_none(record.category), digest_or_none(scope.session), meta)
@@ -201,7 +201,7 @@ def labels_of(record: Record) -> tuple[str, str, str]:
 
 
 def to_record(fields: Sequence[bytes | None]) -> Record:
-    """The record of `FIELDS`."""
+    """The record in the fields `FIELDS`."""
     data, uses, last = fields
     number, (tenant, user, agent, space), session, *rest = json.loads(data or b"")
     values = dict(zip(_DATA, rest, strict=False))  # records that were stored before have no origin
@@ -210,14 +210,14 @@ def to_record(fields: Sequence[bytes | None]) -> Record:
 
 
 def pairs(metadata: Mapping[str, Any]) -> list[str]:
-    """A digest of each key with its value, types kept apart; without values that have parts."""
+    """A digest for each metadata pair, distinguishing types; lists and objects are left out."""
     return [
         digest(f"{key}\n{json.dumps(value)}") for key, value in metadata.items() if not isinstance(value, (dict, list))
     ]
 
 
 def origin_label(origin: str) -> str:
-    """What stands for an origin beside the pairs; no key has a NUL."""
+    """The label of an origin among the pairs; it contains a NUL, which no key does."""
     return digest(f"\0origin {origin}")
 
 
@@ -226,15 +226,15 @@ def _origin(record: Record) -> list[str]:
 
 
 def encode(term: str) -> str:
-    """A word that the text index takes whole: it would cut others at marks, and does not know every alphabet."""
+    """The term in a form that the text index does not split; it splits at punctuation and does not know all scripts."""
     return f"t{term}" if term.isascii() and term.isalnum() else f"x{term.encode().hex()}"
 
 
 def decode(word: str) -> str:
-    """The term of a word."""
+    """The term behind an encoded word."""
     return word[1:] if word[0] == "t" else bytes.fromhex(word[1:]).decode()
 
 
 def listed(ids: Sequence[object]) -> str:
-    """Ids in one text."""
+    """Ids joined into one text."""
     return " ".join(map(str, ids))

@@ -37,25 +37,25 @@ from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState,
 from hybrid_memory.scope import Scope
 
 PAGE = 5_000
-"""Events that one answer of the server holds; meanwhile it serves nobody else, for some 10 ms."""
+"""Events per answer of the server, which serves nobody else in the meantime, for about 10 ms."""
 
 ATTEMPTS = 1_000
-"""How often others may be faster at appending for the same owner."""
+"""How often to retry an append if others for the same owner are faster."""
 
 _LOCKS = 64
 
 
 class RedisLog(EventLog):
-    """The event log of a server.
+    """The event log on a server.
 
-    As durable as the server's settings: with ``appendfsync always`` an acknowledged event survives a power cut, with
+    Durability depends on the server: with ``appendfsync always`` acknowledged events survive a power failure, with
     ``everysec`` the last second may be lost.
 
-    A position is reserved from one counter for all owners, and the events are appended under their owner only if it
-    lies beyond the owner's last one, else a new one is reserved: whoever follows an owner by position misses nothing.
+    A position is reserved from a counter for all owners. The events are appended only if it is greater than the owner's
+    last position; otherwise a new one is reserved. So a reader that follows an owner's log misses nothing.
 
     Args:
-        connection: to the server; closed with the log.
+        connection: the connection to the server; closed with the log.
     """
 
     def __init__(self, connection: RedisConnection) -> None:
@@ -173,11 +173,11 @@ class RedisLog(EventLog):
         raise StoreUnavailableError(f"{ATTEMPTS} writes for {owner} collided with others: write less at once")
 
     def _told(self, owner: Scope, drafts: Sequence[Draft], base: int, write: Callable[[], Any]) -> Any:
-        """What a script answers that writes; where its answer is lost, the events themselves tell what it was.
+        """The result of a writing script; if its answer is lost, it is determined from the stored events.
 
         Raises:
             StoreUnavailableError: nothing was written.
-            OutcomeUnknownError: that cannot be told, as the server may still have the call before it.
+            OutcomeUnknownError: the result is unknown, as the server may still execute the call.
         """
         try:
             return write()
@@ -197,7 +197,7 @@ class RedisLog(EventLog):
             raise
 
     def _reserved(self, owner: Scope, size: int, beyond: int) -> int:
-        """A position, after which so many are ours, and that lies not before the other one."""
+        """A position that starts a reserved range of this size, not before the given one."""
         known = ("HSETNX", self._keys.owners, owner_tag(owner), owner_json(owner))
         _, last = self._connection.calls([known, ("INCRBY", self._keys.position, size)])
         if last - size < beyond:  # the counter was restored from a backup
@@ -207,7 +207,7 @@ class RedisLog(EventLog):
     def _pages(
         self, scope: Scope, between: tuple[int, int | None], limit: int | None, rest: Sequence[Value]
     ) -> list[Event] | None:
-        """Events page by page, in the order asked for; None if some were erased meanwhile."""
+        """Events page by page, in the requested order; None if some were erased in the meantime."""
         (after, upto), newest = between, rest[2] == 1
         events: list[Event] = []
         before = None
@@ -229,7 +229,7 @@ class RedisLog(EventLog):
         return events
 
     def _events(self, scope: Scope, found: Sequence[Any]) -> list[Event]:
-        """The events of an answer: positions and what stands there."""
+        """The events in an answer of positions and values."""
         pairs = list(zip(found[::2], found[1::2], strict=True))
         if gone := [position.decode() for position, stored in pairs if stored is None]:
             raise StoreError(

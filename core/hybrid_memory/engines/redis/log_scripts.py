@@ -1,17 +1,16 @@
-"""What happens to one owner's events inside the server: each script is atomic, and touches one slot.
+"""Scripts for one owner's events: each runs atomically on the server and touches one slot.
 
-Under the root, the first key of every script:
+The first key of every script is the root of these keys:
 
 - ``events``: a hash, position to event: a line with kind, session and time, a line of JSON, and the payload.
-- ``kind:<kind>`` and ``kind:<kind>:<session>``: sorted sets of positions; a range by position, from either end, is
-  read without looking at events of other kinds or sessions. A stream would have no such ranges by kind and session,
-  and what stands in it cannot be rewritten.
+- ``kind:<kind>`` and ``kind:<kind>:<session>``: sorted sets of positions, so that a range from either end can be read
+  without touching events of other kinds or sessions. A stream has no such ranges, and its entries cannot be rewritten.
 - ``at``: a sorted set of positions by time.
-- ``ids``: a hash, ``<session>:<id>`` to position, kind and digest of the payload. ``names``: a sorted set of digest of
-  the id and session, which tells in which sessions an id occurs.
+- ``ids``: a hash, ``<session>:<id>`` to position, kind and digest of the payload. ``names``: a sorted set of id digests
+  with sessions, to find the sessions in which an id occurs.
 - ``kinds``: a set. ``sessions``: a hash, how many ids each session has.
-- ``dropped``: a hash of what an archive has, position to kind, session and id.
-- ``head``: the last position ever given; ``last``: the last one that is there; ``erasures``: how many there were.
+- ``dropped``: a hash of archived events, position to kind, session and id.
+- ``head``: the last position ever assigned; ``last``: the last existing one; ``erasures``: the number of erasures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The Query Engine of a server: one search index over the records of all owners, and what is asked of it."""
+"""The search index over the records of all owners in the server's Query Engine, and its queries."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _SCHEMA: tuple[Value, ...] = (
 )
 
 INDEXING_SECONDS = CALL_SECONDS
-"""How long a search waits for a server that indexes what it has read from its files."""
+"""Seconds that a search waits for a server to index its loaded files."""
 
 _PAUSE_SECONDS = 0.02
 
 
 class QueryEngine:
-    """The search index of a store; made if it is missing."""
+    """The search index of a store, created if missing."""
 
     def __init__(self, connection: RedisConnection, algorithm: Algorithm) -> None:
         if algorithm not in ("flat", "hnsw"):
@@ -69,7 +69,7 @@ class QueryEngine:
         return field_of(dim)
 
     def near(self, vector: Floats, condition: str, k: int) -> list[Value] | None:
-        """The command that finds the records nearest to a vector; None where no record has a vector of its width."""
+        """The command that finds the records nearest to a vector; None if no record has a vector of this width."""
         self._ready()
         space = self._space(len(vector))
         if space not in self._spaces:
@@ -84,12 +84,12 @@ class QueryEngine:
         )
 
     def having(self, words: Sequence[str], condition: str, k: int) -> list[Value]:
-        """The command that finds records with any of these words, by the server's own BM25."""
+        """The command that finds records with any of these words by the server's BM25."""
         options = ("NOCONTENT", "VERBATIM", "SCORER", "BM25STD", "LIMIT", 0, k)
         return self._asked(f"{condition} @words:({'|'.join(words)})", *options)
 
     def answers(self, commands: Sequence[Sequence[Value]]) -> list[Any]:
-        """What commands answer, searches among them."""
+        """The answers to commands that may include searches."""
         found: list[Any] = self._whole(lambda: self._connection.calls(commands))
         return found
 
@@ -109,7 +109,7 @@ class QueryEngine:
         return answer[1:]
 
     def _whole(self, run: Callable[[], Any]) -> Any:
-        """What a search answers on a server that has indexed everything."""
+        """The answer to a search after the server has indexed everything."""
         while True:
             self._ready()
             before = self._connection.connects
@@ -126,7 +126,7 @@ class QueryEngine:
         return f"{self._algorithm}{dim}"
 
     def _ready(self) -> None:
-        """Wait until the server has indexed what it read from its files, if it may have been restarted."""
+        """Wait until the server has indexed its loaded data, if it may have been restarted."""
         if self._seen == self._connection.connects:
             self._connection.check_open()
             return
@@ -168,7 +168,7 @@ class QueryEngine:
 
 
 def field_of(dim: int) -> str:
-    """The field of a record that takes vectors of this width; another after a rebuild with another embedder."""
+    """The record field for vectors of this width; it differs after a rebuild with another embedder."""
     return f"v{dim}"
 
 
@@ -177,7 +177,7 @@ def _number(key: bytes) -> int:
 
 
 _EXACT = 2**53
-"""Numbers of the Query Engine are doubles."""
+"""The largest exact number: the Query Engine uses doubles."""
 
 _NUMBERS = ("id", "uses", "last_used", "segment", "ordinal", "length", "importance", "at", "turn")
 _COLUMNS = ("id", "segment", "ordinal", "length", "at", "importance", "uses", "last_used")
@@ -185,7 +185,7 @@ _LABELS = 4
 
 
 def condition(where: Where) -> str:
-    """The query that finds what may be found; every name in it is a digest, so that nothing needs escaping."""
+    """The query for a condition; all names in it are digests, so that nothing needs escaping."""
     parts = [f"@owner:{{{owner_tag(where.scope)}}}"]
     if where.scope.session is not None:
         parts.append(f"@session:{{{digest_or_none(where.scope.session)}}}")
@@ -222,7 +222,7 @@ _POSTING = np.dtype([("id", "<f8"), ("count", "<u4"), ("length", "<u4")])
 
 
 def occurrences_in(postings: Sequence[bytes | None], ids: Sequence[int]) -> Occurrences:
-    """Where these records have the words, by number, of the postings."""
+    """The occurrences of the words in these records, from the postings; words are numbered."""
     blobs = [np.frombuffer(blob or b"", dtype=_POSTING) for blob in postings]
     rows = np.concatenate([np.empty(0, dtype=_POSTING), *blobs])
     kept = np.isin(rows["id"], np.array(ids, dtype=np.float64))
@@ -232,21 +232,21 @@ def occurrences_in(postings: Sequence[bytes | None], ids: Sequence[int]) -> Occu
 
 
 def numbers_of(keys: Sequence[bytes]) -> list[int]:
-    """The ids of records, by their keys."""
+    """The record ids in these keys."""
     return [_number(key) for key in keys]
 
 
 def nearest_of(answer: Sequence[Any], k: int) -> Matches:
-    """What the command of `QueryEngine.near` found."""
+    """The matches of a command made by `QueryEngine.near`."""
     pairs = zip(answer[1::2], answer[2::2], strict=True)
     return Matches.best({_number(key): 1 - float(fields[1]) for key, fields in pairs}, k)
 
 
 def columns_of(lines: Sequence[bytes], where: Where) -> tuple[RecordColumns, npt.NDArray[np.bool_]]:
-    """The columns of records by id, as far as the condition allows them, and which of the lines it does.
+    """The columns of the records that the condition allows, by id, and which of the lines those are.
 
     Args:
-        lines: of records of the owner: id, uses, last use, segment, ordinal, length, importance, time, turn, kind,
+        lines: lines of the owner's records: id, uses, last use, segment, ordinal, length, importance, time, turn, kind,
             category, session, metadata.
         where: the condition.
     """

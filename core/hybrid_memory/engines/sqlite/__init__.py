@@ -80,10 +80,10 @@ class SqliteEngine(Engine):
 
 
 LEAST_FREE_BYTES = 100_000_000
-"""On the disk."""
+"""The least free disk space before a warning."""
 
 LARGE_WAL = 256_000_000
-"""Bytes of a write-ahead log that no process should need."""
+"""The size of a write-ahead log that no process should need, in bytes."""
 
 LEFTOVERS = {
     "records without words": "SELECT count(*) FROM records WHERE id NOT IN (SELECT record FROM words)",
@@ -98,11 +98,11 @@ LEFTOVERS = {
         "SELECT count(*) FROM records WHERE id NOT IN (SELECT record FROM vectors UNION SELECT record FROM pending)"
     ),
 }
-"""Rows that belong to nothing, and how they are counted."""
+"""Kinds of orphaned rows, with the query that counts them."""
 
 
 def check_file(path: Path, key: Key | None = None) -> Iterator[Finding]:
-    """Schema, damaged pages, rows of the index that belong to nothing, and the disk; changes nothing."""
+    """Check the schema, damaged pages, orphaned index rows, and the disk; changes nothing."""
     driver = Driver(path, key)
     try:
         with closing(driver.connect()) as connection:
@@ -142,7 +142,7 @@ def _disk(path: Path) -> Finding:
     wal = journal.stat().st_size if journal.exists() else 0
     state = f"{_size(path.stat().st_size)}, write-ahead log {_size(wal)}, {_size(usage.free)} free on the disk"
     if usage.free < max(LEAST_FREE_BYTES, path.stat().st_size // 10):
-        return Finding("disk", "wrong", state, "make room: a full disk refuses every write")
+        return Finding("disk", "wrong", state, "free some space: a full disk refuses every write")
     if wal > LARGE_WAL:
         return Finding("disk", "note", state, "a process keeps an old read open; closing it lets the log shrink")
     return Finding("disk", "ok", state)

@@ -1,4 +1,4 @@
-"""What of the owners' records is kept in memory: vectors and columns, as much as a setting allows."""
+"""In-memory caches of the owners' vectors and columns, within a memory limit."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from hybrid_memory.index.record import Where
 CACHE_BYTES = 512 << 20
 
 LARGE = 20_000
-"""Records of an owner from which on columns are read where they are asked for: 1 ms, and 3 us a record to keep them."""
+"""The columns of an owner with more records are read on demand: 1 ms, where caching them takes 3 us per record."""
 
 GROWN = 16
-"""Vectors are quantized again when there is one new one to so many."""
+"""Vectors are quantized again when one in this many is new."""
 
 RETRAINED = 4
-"""Their lists are made anew when there are so many times as many."""
+"""Lists are learned again when the number of vectors has grown by this factor."""
 
 
 @dataclass(slots=True, eq=False)
 class _Kept:
-    """Of one owner."""
+    """The caches of one owner."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)
     records: RecordCache | None = None
@@ -42,18 +42,18 @@ class _Kept:
     nbytes: int = 0
 
     def weigh(self) -> int:
-        """Bytes that it has become larger by."""
+        """By how many bytes it has grown since last asked."""
         before = self.nbytes
         self.nbytes = sum(one.nbytes for one in (self.records, self.vectors) if one is not None)
         return self.nbytes - before
 
 
 class OwnerCaches:
-    """The vectors and columns of the owners used last.
+    """The cached vectors and columns of the most recently used owners.
 
     Args:
         exact_limit: see `SqliteIndex`.
-        most_bytes: what all of it may take together; one owner may take more while no other is kept.
+        most_bytes: the memory limit for all owners together; a single owner may exceed it while no other is cached.
     """
 
     def __init__(self, database: Database, *, exact_limit: int, most_bytes: int = CACHE_BYTES) -> None:
@@ -69,7 +69,7 @@ class OwnerCaches:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that are taken."""
+        """Bytes of memory in use."""
         return self._nbytes
 
     def records(self, owner: int) -> RecordCache:
@@ -124,7 +124,7 @@ class OwnerCaches:
         return cache
 
     def train(self, owner: int) -> None:
-        """Quantize the owner's vectors where there are many new ones, and save them beside the file."""
+        """Quantize the owner's vectors if there are many new ones, and save them next to the store file."""
         ((count,),) = self._db.query("SELECT count(*) FROM vectors WHERE owner = ?", (owner,))
         if count <= self._exact_limit:
             return
@@ -142,7 +142,7 @@ class OwnerCaches:
                     kept.vectors = self._cache(owner, state, made)
 
     def remove_files(self) -> None:
-        """Remove what is saved, inside the transaction that deletes everything; see `VectorFiles.remove`."""
+        """Remove the saved files, inside the transaction that deletes everything; see `VectorFiles.remove`."""
         self._files.remove()
 
     def close(self) -> None:
@@ -172,7 +172,7 @@ class OwnerCaches:
         return cache
 
     def _known(self, owner: int, kept: _Kept, state: State) -> QuantizedVectors | None:
-        """What is quantized in lists of this state of the store, in memory or in the file."""
+        """The quantized vectors for this state of the store, from memory or the file."""
         with kept.lock:
             cache = kept.vectors
         same = cache is not None and (cache.token, cache.revision) == (state.token, state.revision)
@@ -180,12 +180,12 @@ class OwnerCaches:
         return known if known is not None and known.trained_at else self._files.opened(owner, state)
 
     def _outgrown(self, known: QuantizedVectors, count: int) -> bool:
-        """Whether many of so many vectors are new, or most of the others are gone."""
+        """Whether many of this many vectors are new, or most of the others were deleted."""
         left = len(known) - int(np.count_nonzero(known.gone))
         return count - left > max(self._exact_limit, len(known)) // GROWN or 2 * left < len(known)
 
     def _many(self, owner: int, cache: VectorCache, state: State) -> bool:
-        """Whether so many vectors are new that they would take too much memory as they are."""
+        """Whether there are too many new vectors to keep them unquantized in memory."""
         most = 2 * self._exact_limit
         if state.upto - cache.upto <= most:
             return False

@@ -1,4 +1,4 @@
-"""One SQLite file: opening, migrating, one writer, and a read connection for every thread."""
+"""One SQLite file: opening, migrations, a single writer, and a read connection for every thread."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from hybrid_memory.log.port import Key
 from hybrid_memory.scope import Scope
 
 OPENING_SECONDS = 1
-"""How long opening waits for others in order to scrub: the next scrub can do it too."""
+"""Seconds that opening waits for other processes before it leaves scrubbing to the next scrub."""
 
 OPENINGS = 3
-"""Of a new file that others are making at the same time."""
+"""How often to try opening a new file that others create at the same time."""
 
 SMALLEST_BYTES = 512
-"""Of a database; SQLite takes a file of fewer for an empty one, and would overwrite it."""
+"""The least size of a database; SQLite would consider a smaller file empty and overwrite it."""
 
 TOLD_RECORDS = 100_000
-"""From so many on a migration tells how far it is: they take seconds."""
+"""A migration of at least this many records, which takes seconds, reports its progress."""
 
 MAPPED_BYTES = 1 << 30
-"""Of the file that readers map: where many owners take turns, a search reads 40 pages that no connection has yet."""
+"""How much of the file readers map: if many owners take turns, a search reads 40 pages that are not cached yet."""
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Reader:
-    """A thread's connection; it goes with the thread."""
+    """A thread's connection, closed with the thread."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -66,23 +66,23 @@ class _Reader:
 
 
 class Database:
-    """A store file, shared by the log and the index.
+    """A store file, shared by log and index.
 
-    Every thread reads on a connection of its own; writes go through one connection and one lock, so that threads
-    queue here and only processes compete for SQLite's lock.
+    Every thread reads on its own connection. Writes go through one connection and one lock, so that threads queue here
+    and only processes compete for SQLite's lock.
 
     Args:
-        path: of the file; created if missing.
-        power_safe: fsync at every commit, so that an acknowledged write survives a power cut; without it it survives
-            a crash of the process only.
-        key: encrypts the whole file: a passphrase, a key of 32 bytes, or what returns one of them, called here.
-        read_only: nothing will be written, so that a file is enough that cannot be.
+        path: the file, created if missing.
+        power_safe: fsync at every commit, so that acknowledged writes survive a power failure; without it they survive
+            only a crash of the process.
+        key: encrypts the whole file: a passphrase, a key of 32 bytes, or a function that returns one of them.
+        read_only: nothing is written, so that a read-only file is sufficient.
 
     Raises:
         StoreUnavailableError: the path cannot be opened or written, or is not a store.
         StoreVersionError: a newer version of this library wrote it.
-        WrongKeyError: the file has another key or none, or it has one and none was given.
-        InvalidConfigError: the key is empty, or bytes of another length.
+        WrongKeyError: the key is wrong, missing, or given for a file without one.
+        InvalidConfigError: the key is empty, or has the wrong number of bytes.
         MissingDependencyError: a key was given, and SQLCipher is not installed.
     """
 
@@ -135,7 +135,7 @@ class Database:
         return self._tried()
 
     def _finish_rekeying(self) -> bool:
-        """Whether the file had the other key of a change that was not finished; now it has ours."""
+        """Whether the file still had the other key of an unfinished change; it now has ours."""
         secret = self._driver.secret
         self._notes.release()
         other = None if secret is None else self._notes.other(secret)
@@ -170,7 +170,7 @@ class Database:
         return connection
 
     def _check_ours(self, connection: sqlite3.Connection) -> None:
-        """Refuse a foreign or newer file before anything is written to it."""
+        """Reject a foreign or newer file before writing anything to it."""
         # Tables first: another process may be making the store, and gives it both mark and tables in one transaction.
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         (application,) = connection.execute("PRAGMA application_id").fetchone()
@@ -215,10 +215,10 @@ class Database:
 
     def _told(self, done: int, total: int) -> None:
         if total > TOLD_RECORDS:
-            _log.warning("bringing the text index of %s up to this version: %d of %d records", self.path, done, total)
+            _log.warning("upgrading the text index of %s: %d of %d records", self.path, done, total)
 
     def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """What the work returns, done in one transaction: committed when it returns, rolled back when it raises."""
+        """Run the work in one transaction and return its result; an exception rolls back."""
         with self._lock:
             self._check_open()
             self._refresh()
@@ -228,7 +228,7 @@ class Database:
                 raise self._driver.failure("write", error) from error
 
     def add_function(self, name: str, function: Callable[[str, str], bool]) -> None:
-        """Let SELECTs call a pure function of two texts; before the first `query`."""
+        """Register a pure function of two texts for SELECTs; before the first `query`."""
         self._functions[name] = function
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -274,7 +274,7 @@ class Database:
         return known
 
     def owner_id_for_writing(self, connection: sqlite3.Connection, scope: Scope) -> int:
-        """The number of the scope's owner, given out inside this transaction if it is new."""
+        """The number of the scope's owner; assigns one inside this transaction if it is new."""
         known = self.owner_id(scope)
         if known is not None:
             return known
@@ -284,11 +284,11 @@ class Database:
         return int(row[0])  # not remembered here: the transaction may still roll back
 
     def clean_before_scrubbing(self, clean: Callable[[], None]) -> None:
-        """Let `scrub` call this first, which cleans what stands beside the file."""
+        """Register a function for `scrub` to call first; it cleans the files next to the store."""
         self._cleaners.append(clean)
 
     def scrub(self) -> None:
-        """Leave nothing of what was destroyed in the file and its write-ahead log; see `EventLog.scrub`."""
+        """Remove all erased data from the file and its write-ahead log; see `EventLog.scrub`."""
         self._check_open()
         for clean in self._cleaners:
             clean()
@@ -312,28 +312,28 @@ class Database:
         return connection
 
     def _finish_scrub(self) -> None:
-        """What a process that was killed did not come to do; not if others keep us from it for long."""
+        """Do the scrubbing that a killed process left undone, unless other processes block it for long."""
         self._patience = OPENING_SECONDS
         try:
             self.scrub()
         except StoreError as error:
-            _log.warning("%s; it is tried again when the store is opened next", error)
+            _log.warning("%s; this is retried when the store is next opened", error)
         self._patience = None
 
     def prepare_rekey(self, key: Key) -> None:
-        """From now on either key opens the file, whatever happens, until `settle_rekey`.
+        """Make sure that either key opens the file, whatever happens, until `settle_rekey`.
 
         Raises:
-            InvalidConfigError: the file is not encrypted, or the key is none.
+            InvalidConfigError: the file is not encrypted, or the key is invalid.
             StoreUnavailableError: another process is changing the key.
         """
         self._notes.write(self._secret(), secret_of(key))
 
     def rekey(self, key: Key) -> None:
-        """Encrypt the file with another key, all of it or, after a crash, nothing; other processes must open it anew.
+        """Encrypt the file with another key: all of it or, after a crash, nothing. Other processes must reopen it.
 
         Raises:
-            InvalidConfigError: the file is not encrypted, or the key is none.
+            InvalidConfigError: the file is not encrypted, or the key is invalid.
             StoreUnavailableError: another process is writing.
         """
         self._secret()
@@ -347,7 +347,7 @@ class Database:
         return self._driver.secret
 
     def settle_rekey(self, key: Key) -> None:
-        """Have this key as the only one that opens the file, once every file of the store has it."""
+        """Make this key the only one that opens the file, once every file of the store has it."""
         if not self._notes.ours and not self._notes.left():
             return
         if self._driver.secret != secret_of(key):
@@ -356,7 +356,7 @@ class Database:
         self._notes.remove()
 
     def _alone(self, readers: Sequence[_Reader], work: Callable[[], T]) -> T:
-        """What the work returns, done while none of these reads."""
+        """The result of the work, done while none of these connections reads."""
         if not readers:
             return work()
         with readers[0].lock:
@@ -370,7 +370,7 @@ class Database:
             self._reopen()
 
     def _reopen(self) -> None:
-        """Connections that know the key. Nobody reads or writes meanwhile."""
+        """Replace the connections by ones with the new key. Nobody reads or writes in the meantime."""
         before, self._writer = self._writer, self._opened()
         before.close()
         for reader in list(self._readers):
@@ -378,10 +378,10 @@ class Database:
             old.close()
         self._stale = False
         if not truncate_journal(self._writer):
-            _log.warning("%s has its new key; what is older stays in it until other processes close it", self.path)
+            _log.warning("%s has its new key; older data stays in it until other processes close it", self.path)
 
     def _refresh(self) -> None:
-        """Reopen what an interrupt of `rekey` left with a former key."""
+        """Reopen connections that an interrupted `rekey` left with a former key."""
         if self._stale:
             with self._lock, self._registry:
                 self._check_open()

@@ -1,4 +1,4 @@
-"""How the file is opened: in plain by Python's own SQLite, or encrypted by SQLCipher."""
+"""Opens the file: unencrypted with Python's own SQLite, or encrypted with SQLCipher."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from hybrid_memory.log.port import Key
 
 RAW_BYTES = 32
 KDF_ROUNDS = 256_000
-"""Of PBKDF2-HMAC-SHA512: what SQLCipher 4 does with a passphrase, so that its own shell opens the file too."""
+"""Rounds of PBKDF2-HMAC-SHA512, as in SQLCipher 4, so that its own shell can open the file."""
 
 BUSY_SECONDS = 60
-"""How long a connection waits for another one's lock before it gives up."""
+"""Seconds that a connection waits for another one's lock."""
 
 _PLAIN_HEADER = b"SQLite format 3\x00"
 _PAGE_BYTES = 4096
 
 
 class Driver:
-    """Opens connections to one file, and tells its errors as ours.
+    """Opens connections to one file, and translates its errors.
 
-    A passphrase is turned into a key once, not by SQLCipher at every connection: that takes 0.2 s.
+    The key is derived from a passphrase once, not by SQLCipher at every connection, as that takes 0.2 s.
 
     Args:
-        path: of the file.
-        key: of an encrypted file; None for a plain one.
+        path: the file.
+        key: the key of an encrypted file; None for an unencrypted one.
 
     Attributes:
-        error: the class that every error of a connection has.
-        secret: the passphrase or the bytes; None for a plain file.
+        error: the base class of every connection's errors.
+        secret: the passphrase or the bytes; None for an unencrypted file.
 
     Raises:
-        InvalidConfigError: the key is empty, or bytes of another length.
+        InvalidConfigError: the key is empty, or has the wrong number of bytes.
         MissingDependencyError: SQLCipher is not installed.
     """
 
@@ -62,7 +62,7 @@ class Driver:
         return self._uri != ""
 
     def freeze(self) -> None:
-        """Only read from now on, and make no file beside it: for a folder that cannot be written."""
+        """Only read from now on, and create no files next to it, for folders that cannot be written."""
         wal = self.path.with_name(f"{self.path.name}-wal")
         alone = not (wal.exists() and wal.stat().st_size)  # else what stands there is read too, if SQLite can
         self._uri = f"{self.path.resolve().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
@@ -72,7 +72,7 @@ class Driver:
         return self.secret is not None
 
     def renew(self) -> bool:
-        """Make the key for the salt in the file, or for a new one if it is empty; False if the salt is as before."""
+        """Derive the key for the file's salt, or a new salt if it is empty; False if the salt is unchanged."""
         if self.secret is None:
             return False
         before, self._salt = self._salt, self._salt_of_file()
@@ -105,7 +105,7 @@ class Driver:
         return connection
 
     def _salt_of_file(self) -> bytes:
-        """Asked of SQLCipher: whoever opens and closes the file by itself drops the locks of all its connections."""
+        """The salt, read by SQLCipher: opening and closing the file directly would drop its locks."""
         connection = self._connection()
         try:
             connection.execute(f"PRAGMA key = \"x'{bytes(RAW_BYTES).hex()}'\"")
@@ -114,11 +114,11 @@ class Driver:
             connection.close()
 
     def wait(self, connection: sqlite3.Connection, seconds: float | None = None) -> None:
-        """Let the connection wait so long for the locks of others, instead of `BUSY_SECONDS`."""
+        """Make the connection wait this long for locks of others, instead of `BUSY_SECONDS`."""
         connection.execute(f"PRAGMA busy_timeout = {int(1000 * (BUSY_SECONDS if seconds is None else seconds))}")
 
     def use_wal(self, connection: sqlite3.Connection) -> None:
-        """Switch to the write-ahead log; SQLite does not wait by itself when another process is just doing the same."""
+        """Switch to the write-ahead log; retries, as SQLite does not wait if another process is doing the same."""
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:
@@ -131,7 +131,7 @@ class Driver:
                 return
 
     def rekey(self, key: Key) -> None:
-        """Encrypt the file anew, in one transaction; connections from before are of no use then."""
+        """Re-encrypt the file in one transaction; existing connections become unusable."""
         secret = secret_of(key)
         stretched = _stretched(secret, self._salt)
         connection = self.connect()  # of its own: one whose rekeying fails would write with both keys from then on

@@ -1,4 +1,4 @@
-"""L2 in SQLite: records, BM25 over postings, and the durable copy of the vectors that FAISS searches."""
+"""L2 in SQLite: records, BM25 over postings, and durable vectors that FAISS searches in memory."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from hybrid_memory.scope import Scope
 
 
 class SqliteIndex(SemanticIndex):
-    """The semantic index of a store file.
+    """The semantic index in a store file.
 
     Args:
         database: the file.
-        exact_limit: vectors of one owner that are searched exactly; beyond, they are quantized and mapped from a folder
-            beside the file.
-        cache_bytes: memory for the vectors and columns of the owners used last.
+        exact_limit: up to this many vectors of one owner are searched exactly; more are quantized and mapped from a
+            folder next to the file.
+        cache_bytes: memory for the vectors and columns of the most recently used owners.
     """
 
     def __init__(self, database: Database, *, exact_limit: int = EXACT_LIMIT, cache_bytes: int = CACHE_BYTES) -> None:
@@ -76,7 +76,7 @@ class SqliteIndex(SemanticIndex):
         )
 
     def previous(self, owner: Scope, records: Sequence[Record]) -> dict[int, Record]:
-        """The turns before these records in their segments; without the caches, which a writer may never need."""
+        """The previous turns of these records in their segments; avoids the caches, which a writer may never need."""
         rows = self._db.query(
             "SELECT r.id, p.id FROM records r "
             "JOIN records p ON p.segment = r.segment AND p.ordinal = r.ordinal - 1 AND p.kind = 'turn' "
@@ -284,7 +284,7 @@ class SqliteIndex(SemanticIndex):
         return visible if having is None else np.intersect1d(visible, having, assume_unique=True)
 
     def _having(self, number: int, where: Where) -> Ids | None:
-        """The ids of the records with the metadata; None if none is asked for."""
+        """The ids of the records with the metadata; None if there is no such condition."""
         parts, values = holding(where)
         if not parts:
             return None
@@ -295,7 +295,7 @@ class SqliteIndex(SemanticIndex):
 
 
 def _of_owner(connection: sqlite3.Connection, number: int, ids: Collection[int]) -> list[int]:
-    """Those of the records that the owner has."""
+    """Those of the records that belong to the owner."""
     asked = (number, json.dumps(list(ids)))
     rows = connection.execute(
         "SELECT id FROM records WHERE owner = ? AND id IN (SELECT value FROM json_each(?))", asked

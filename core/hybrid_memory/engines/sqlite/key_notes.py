@@ -1,4 +1,4 @@
-"""What opens a file with either key while its key is being changed."""
+"""Key notes: they let either key open a store while its key is being changed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hybrid_memory.errors import StoreUnavailableError
 
 
 class KeyNotes:
-    """Two small encrypted files beside a store's: each is opened by one of two keys, and holds the other one.
+    """Two small encrypted files next to a store's: each opens with one of two keys, and contains the other.
 
-    They are there from before the first of several files gets its new key until the last one has it. Whichever of both
-    keys opens the store after a crash, it becomes that of all its files. Whoever changes the key keeps them locked.
+    They exist from before the first of several files gets its new key until the last one has it. After a crash, the key
+    that opens the store becomes the key of all its files. The process that changes the key keeps them locked.
 
     Attributes:
-        ours: whether they were written here.
+        ours: whether this object wrote them.
     """
 
     def __init__(self, path: Path) -> None:
@@ -27,10 +27,10 @@ class KeyNotes:
         self.ours = False
 
     def write(self, old: str | bytes, new: str | bytes) -> None:
-        """Write them, both on disk on return, and keep them locked.
+        """Write both notes, durable on return, and keep them locked.
 
         Raises:
-            StoreUnavailableError: they cannot be written, or are there already.
+            StoreUnavailableError: they cannot be written, or already exist.
         """
         for file in self._files:
             if file.exists() and file.stat().st_size:
@@ -74,13 +74,13 @@ class KeyNotes:
         return None
 
     def release(self) -> None:
-        """Let others finish the change."""
+        """Unlock them, so that others can finish the change."""
         while self._held:
             with suppress(sqlite3.Error):
                 self._held.pop().close()
 
     def remove(self) -> None:
-        """Overwrite and delete them: whoever knows one key must not find the other."""
+        """Overwrite and delete them: knowing one key must not reveal the other."""
         for file in self._files:
             if file.exists():
                 size = file.stat().st_size
@@ -94,7 +94,7 @@ class KeyNotes:
         self.ours = False
 
     def left(self) -> bool:
-        """Whether they are there, and nobody is using them."""
+        """Whether they exist and nobody uses them."""
         return any(file.exists() for file in self._files) and not self._held and not self._locked()
 
     def _locked(self) -> bool:

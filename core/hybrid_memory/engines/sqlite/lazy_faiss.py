@@ -1,4 +1,4 @@
-"""FAISS, imported when something of it is first used: verbs that only read the log need not wait for it."""
+"""FAISS, imported on first use, so that calls that only read the log do not wait for the import."""
 
 from __future__ import annotations
 

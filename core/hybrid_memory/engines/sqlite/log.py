@@ -24,7 +24,7 @@ _COLUMNS = (
 
 
 class SqliteLog(EventLog):
-    """The event log of a store file."""
+    """The event log in a store file."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -184,7 +184,7 @@ class SqliteLog(EventLog):
 
 
 def _conditions(wanted: Selection) -> tuple[list[str], list[Any], str]:
-    """The wanted events of ``events e``, as conditions with their values, and what orders them by position."""
+    """SQL conditions on ``events e`` for the requested events, with their values, and the order by position."""
     bounds = (
         (
             "e.position > ?",
@@ -209,13 +209,13 @@ def _conditions(wanted: Selection) -> tuple[list[str], list[Any], str]:
 
 
 def _last(connection: sqlite3.Connection, owner: int, which: str = "TRUE") -> int:
-    """The last position of an owner's events; 0 of none."""
+    """The last position of an owner's events; 0 if there are none."""
     (last,) = connection.execute(f"SELECT max(position) FROM events WHERE owner = ? AND {which}", (owner,)).fetchone()
     return last or 0
 
 
 def _delete(connection: sqlite3.Connection, owner: int, positions: Sequence[int]) -> None:
-    """Destroy events of an owner, here and what is known of them where an archive has them."""
+    """Destroy events of an owner, including what is known of archived ones."""
     for table in ("events", "dropped"):
         connection.execute(
             f"DELETE FROM {table} WHERE owner = ? AND position IN (SELECT value FROM json_each(?))",
@@ -246,7 +246,7 @@ def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> App
 
 
 def _known(connection: sqlite3.Connection, key: tuple[Any, ...], kind: str, payload: str) -> tuple[int, bool]:
-    """Where the event with this id stands or stood, and whether it says the same."""
+    """The current or former position of the event with this id, and whether its payload is the same."""
     where = "WHERE owner = ? AND session = ? AND id = ?"
     row = connection.execute(f"SELECT position, kind, payload FROM events {where}", key).fetchone()
     if row is not None:

@@ -1,8 +1,4 @@
-"""The text index of a store file: postings in blocks of one owner each, which no other owner's words make longer.
-
-What is new becomes a block of its own. Of every `FAN` blocks of one size one larger block is made, so that an owner has
-few of them, and a record is moved a few times only.
-"""
+"""The text index of a store file: postings in blocks of one owner each, whose size no other owner affects."""
 
 from __future__ import annotations
 
@@ -22,20 +18,20 @@ from hybrid_memory.index.port import Matches
 from hybrid_memory.text.tokenize import allowed_edits
 
 FAN = 8
-"""Blocks of one level that become one of the next; a search looks into at most so many of each level."""
+"""How many blocks of one level are merged into one of the next; a search reads at most this many per level."""
 
 LARGEST = 32_768
-"""Records of a block that is not merged any more: to make one takes 0.2 s."""
+"""Records in a block that is not merged any further: making one takes 0.2 s."""
 
 BLANK = ""
-"""The term of a record without any."""
+"""The term of a record without terms."""
 
 _POSTING = np.dtype([("low", "<u4"), ("high", "<u2"), ("length", "<u2"), ("count", "<u2")])
-"""Id of the record, how many terms it has and one more, and how often it has this one."""
+"""Record id, number of its terms plus one, and number of occurrences of this term."""
 
 _MOST = (1 << 16) - 1
 _SPREAD = 16
-"""Times as many ids as postings that may lie between the first and the last one, to add up scores in one array."""
+"""Scores are summed in one array if the range of ids is at most this many times the number of postings."""
 
 _INTO = "INSERT INTO postings(owner, block, term, data) VALUES (?, ?, ?, ?)"
 _OF_TERMS = (
@@ -47,7 +43,7 @@ Select = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
 
 
 def add(connection: sqlite3.Connection, owner: int, entries: Sequence[tuple[int, str]]) -> None:
-    """Index the terms of records that are not in it: id, and the terms separated by spaces."""
+    """Index the terms of new records, given as id and terms separated by spaces."""
     if not entries:
         return
     connection.executemany("INSERT INTO words(record, terms) VALUES (?, ?)", entries)
@@ -64,7 +60,7 @@ def add(connection: sqlite3.Connection, owner: int, entries: Sequence[tuple[int,
 
 
 def remove(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
-    """Let go of records, which must still be there themselves."""
+    """Remove records from the index; call it while the records themselves still exist."""
     rows = connection.execute(
         "SELECT r.owner, w.record, w.terms FROM words w JOIN records r ON r.id = w.record "
         "WHERE w.record IN (SELECT value FROM json_each(?))",
@@ -85,7 +81,7 @@ def remove(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
 
 
 def remove_all(connection: sqlite3.Connection) -> None:
-    """Leave nothing."""
+    """Empty the index."""
     for table in ("postings", "posting_blocks", "words"):
         connection.execute(f"DELETE FROM {table}")
 
@@ -101,7 +97,7 @@ def counts(select: Select, owner: int | None, terms: Sequence[str]) -> dict[str,
 
 
 def near(select: Select, owner: int | None, term: str) -> dict[str, int]:
-    """How many have each term with this first letter and about this length."""
+    """How many of the owner's records have each term with this first letter and a similar length."""
     edits = allowed_edits(term)
     return dict(
         select(
@@ -114,7 +110,7 @@ def near(select: Select, owner: int | None, term: str) -> dict[str, int]:
 
 
 def scored(select: Select, owner: int, terms: Sequence[str]) -> tuple[Ids, Array]:
-    """The owner's records that have any of the terms, by id, and the BM25 of each."""
+    """The owner's records that have any of the terms, by id, with the BM25 of each."""
     ((records, length),) = select("SELECT total(records), total(length) FROM posting_blocks WHERE owner = ?", (owner,))
     parts: dict[str, list[bytes]] = {term: [] for term in terms}
     for term, data in select(f"SELECT w.value, p.data {_OF_TERMS}", (json.dumps(list(parts)), owner)):
@@ -132,7 +128,7 @@ def scored(select: Select, owner: int, terms: Sequence[str]) -> tuple[Ids, Array
 
 
 def best(ids: Ids, scores: Array, k: int) -> Matches:
-    """The k with the highest scores; of equal ones the lower id first."""
+    """The k records with the highest scores; of equal scores the lower id comes first."""
     if 0 < k < len(ids):
         kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
         ids, scores = ids[kept], scores[kept]
@@ -141,7 +137,7 @@ def best(ids: Ids, scores: Array, k: int) -> Matches:
 
 
 def rebuild(connection: sqlite3.Connection, told: Callable[[int, int], None]) -> None:
-    """Index what the FTS5 table of older versions holds, and drop that; tells how far it is."""
+    """Index the contents of the FTS5 table of older versions and drop it; reports progress."""
     (total,) = connection.execute("SELECT count(*) FROM terms_content").fetchone()
     done = 0
     owners = connection.execute("SELECT DISTINCT owner FROM records").fetchall()
@@ -160,7 +156,7 @@ def rebuild(connection: sqlite3.Connection, told: Callable[[int, int], None]) ->
 
 
 def _inverted(ids: Ids, lengths: Ids, words: Sequence[Sequence[str]]) -> dict[str, bytes]:
-    """The postings of each term, terms in order."""
+    """The postings of each term, sorted by term."""
     flat = list(chain.from_iterable(words))
     terms = sorted(set(flat))
     places = dict(zip(terms, range(len(terms)), strict=True))
@@ -185,7 +181,7 @@ def _write(connection: sqlite3.Connection, owner: int, block: tuple[int, ...], p
 
 
 def _merged(connection: sqlite3.Connection, owner: int, level: int) -> bool:
-    """Whether there were enough blocks of this level, and they are one block of the next now."""
+    """Merge the blocks of this level into one of the next if there are enough; returns whether there were."""
     blocks = connection.execute(
         "SELECT block, records, length, first, last FROM posting_blocks WHERE owner = ? AND level = ?", (owner, level)
     ).fetchall()
@@ -207,7 +203,7 @@ def _merged(connection: sqlite3.Connection, owner: int, level: int) -> bool:
 
 
 def _remove_from(connection: sqlite3.Connection, owner: int, block: int, gone: Mapping[int, Sequence[str]]) -> None:
-    """Remove those of the records from a block that stand in it."""
+    """Remove these records from a block, if it has them."""
     numbers = np.fromiter(gone, dtype=np.int64, count=len(gone))
     terms = json.dumps(sorted({term for words in gone.values() for term in words}))
     rows = connection.execute(
@@ -238,7 +234,7 @@ def _ids(postings: npt.NDArray[np.void]) -> Ids:
 
 
 def _added_up(ids: Ids, scores: Array) -> tuple[Ids, Array]:
-    """Each id once, and the sum of its scores."""
+    """Each id once, with the sum of its scores."""
     first = int(ids.min())
     if int(ids.max()) - first < _SPREAD * len(ids):
         sums: Array = np.bincount(ids - first, weights=scores).astype(np.float64)

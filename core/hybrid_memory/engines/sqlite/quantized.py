@@ -1,4 +1,4 @@
-"""Many vectors of one owner, a byte a dimension: lists around centroids, in one block that a file can be mapped as."""
+"""Many vectors of one owner, one byte per dimension: lists around centroids, in a block that can be memory-mapped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.sqlite import lazy_faiss as faiss
 
 PROBED_SHARE = 8
-"""A search looks at one in so many vectors: of real turns it found 96 in 100 of the ten nearest, half as many 92."""
+"""A search examines one in this many vectors: on real turns it found 96 % of the ten nearest; half as many, 92 %."""
 
 DECODED_AT_ONCE = 10_000
 
@@ -26,12 +26,12 @@ TOKEN_BYTES = 16
 Block = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
 Part = tuple[Ids, Floats, Ids | None]
-"""Ids, vectors, and the lists that they are in already, if that is known."""
+"""Ids, vectors, and their lists if already known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How many there are of what: from this follows where everything is in the block."""
+    """The sizes of the block's parts, which determine their offsets."""
 
     dim: int
     lists: int
@@ -60,18 +60,18 @@ class Shape:
 
 
 class QuantizedVectors:
-    """Vectors in lists, each in the list of its nearest centroid. A row is the place of one among all.
+    """Vectors in lists, each in the list of its nearest centroid. A row is an index into all of them.
 
     Args:
-        block: all of it, which may be mapped from a file; see `Shape`.
+        block: the whole block, possibly memory-mapped; see `Shape`.
 
     Attributes:
-        ids: of the records, by row.
-        gone: the rows whose vectors were overwritten, as other processes may see them too.
-        total: the sum of the vectors that are not gone.
+        ids: record ids by row.
+        gone: the rows with overwritten vectors; other processes see them too.
+        total: the sum of the vectors that were not overwritten.
 
     Raises:
-        ValueError: the block is none.
+        ValueError: it is not a valid block.
     """
 
     head: Ids
@@ -109,7 +109,7 @@ class QuantizedVectors:
 
     @property
     def revision(self) -> int:
-        """Of the store, as are the last vector (``upto``) and the last change (``seen``) that are in here."""
+        """The store's revision, like the last included vector (``upto``) and change (``seen``)."""
         return int(self.head[4])
 
     @property
@@ -122,37 +122,37 @@ class QuantizedVectors:
 
     @property
     def trained_at(self) -> int:
-        """How many vectors there were when the centroids were made; 0 if there is one list of all."""
+        """The number of vectors when the centroids were made; 0 if there is a single list."""
         return int(self.head[7])
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that only this process has: none of what is mapped."""
+        """Bytes of private memory; mapped memory does not count."""
         return 0 if isinstance(self._block, np.memmap) else self._block.nbytes
 
     def mark(self, revision: int, upto: int, seen: int, token: bytes) -> None:
-        """Note what of the store is in here."""
+        """Record which state of the store is included."""
         self.head[4:7] = revision, upto, seen
         self.token[:] = np.frombuffer(token, dtype=np.uint8)
 
     def flush(self) -> None:
-        """Make what was changed durable, where it is mapped from a file."""
+        """Make changes durable, if it is mapped from a file."""
         if isinstance(self._block, np.memmap):
             self._block.flush()
 
     def rows(self, ids: Ids) -> Ids:
-        """The rows of those ids that are here, overwritten or not."""
+        """The rows of these ids, overwritten or not; unknown ids are left out."""
         at = np.minimum(np.searchsorted(self.ordered, ids), len(self) - 1)
         found: Ids = self.places[at[self.ordered[at] == ids]]
         return found
 
     def vectors(self, rows: Ids) -> Floats:
-        """About what they are."""
+        """The approximate vectors of these rows."""
         vectors: Floats = self._quantizer.decode(np.ascontiguousarray(self.codes[rows]))
         return vectors
 
     def residue(self) -> npt.NDArray[np.float64]:
-        """What the bytes leave out of the total."""
+        """The part of the total that quantization loses."""
         left = np.flatnonzero(~self.gone)
         blocks = (left[start : start + DECODED_AT_ONCE] for start in range(0, len(left), DECODED_AT_ONCE))
         total: npt.NDArray[np.float64] = self.total - sum(
@@ -169,7 +169,7 @@ class QuantizedVectors:
             self.codes[rows] = 0
 
     def nearest(self, query: Floats, k: int, wanted: Mask | None) -> Ids:
-        """Rows of about the k nearest, from some of the lists; only of the wanted ones, if a mask is given."""
+        """About the k nearest rows, from some of the lists; only of the wanted ones, if a mask is given."""
         bits = None if wanted is None else np.packbits(wanted, bitorder="little")
         selector = None if bits is None else faiss.IDSelectorBitmap(bits)
         chosen = np.argsort(-(self.centroids @ query))
@@ -182,7 +182,7 @@ class QuantizedVectors:
         return best.rows()
 
     def nearest_of(self, query: Floats, k: int, rows: Ids) -> Ids:
-        """The k nearest of these rows, all of which are looked at."""
+        """The k nearest of these rows, by brute force."""
         if not len(rows):
             return rows
         best = _Best(self._quantizer, query, min(k, len(rows)), None)
@@ -190,7 +190,7 @@ class QuantizedVectors:
         return best.rows()
 
     def parts(self, gone: Mask) -> Iterator[Part]:
-        """All but what is gone, with the lists that they are in."""
+        """All vectors that were not overwritten, with their lists."""
         lists = np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
         left = np.flatnonzero(~gone)
         for start in range(0, len(left), DECODED_AT_ONCE):
@@ -199,7 +199,7 @@ class QuantizedVectors:
 
 
 class _Best:
-    """The nearest rows of what was scanned, by FAISS."""
+    """Collects the nearest rows of a FAISS scan."""
 
     def __init__(self, quantizer: Any, query: Floats, k: int, selector: Any) -> None:
         self._query, self._selector = np.ascontiguousarray(query, dtype=np.float32), selector  # FAISS keeps addresses
@@ -219,18 +219,18 @@ class _Best:
 
 
 def opened(path: Path, *, writable: bool = False) -> QuantizedVectors:
-    """The vectors of a file, mapped.
+    """The vectors in a file, memory-mapped.
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it holds no vectors, or a part of them.
+        ValueError: it contains no vectors, or only a part of them.
     """
     with path.open("r+b" if writable else "rb") as file:
         return QuantizedVectors(np.memmap(file, dtype=np.uint8, mode="r+" if writable else "r"))
 
 
 def file_block(path: Path, size: int) -> Block:
-    """An empty block mapped from a new file; raises `OSError` where the disk has no room for it."""
+    """An empty block mapped from a new file; raises `OSError` if the disk is full."""
     path.parent.mkdir(exist_ok=True)
     with path.open("w+b") as file:
         if hasattr(os, "posix_fallocate"):  # else writing to a full disk would end the process

@@ -1,4 +1,4 @@
-"""Quantized vectors are made: lists are learned from a sample, and every vector is put into one."""
+"""Creates quantized vectors: learns lists from a sample, and assigns every vector to one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hybrid_memory.engines.sqlite import lazy_faiss as faiss
 from hybrid_memory.engines.sqlite.quantized import MAGIC, Block, Part, QuantizedVectors, Shape
 
 TRAINED_ON = 32
-"""Vectors for each centroid; twice as many, in ten rounds, took three times as long and found 1 in 100 more."""
+"""Vectors per centroid; twice as many, in ten rounds, took three times as long and found 1 % more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """Where the lists are, and what a dimension spans; ``trained_at`` as in `QuantizedVectors`."""
+    """The centroids of the lists and the range of each dimension; ``trained_at`` as in `QuantizedVectors`."""
 
     centroids: Floats
     span: Floats
@@ -30,7 +30,7 @@ class Grouping:
 
     @classmethod
     def learned(cls, sample: Floats, count: int, lists: int) -> Grouping:
-        """From a sample of so many vectors."""
+        """The grouping learned from a sample of this many vectors."""
         dim = sample.shape[1]
         quantizer = faiss.ScalarQuantizer(dim, faiss.ScalarQuantizer.QT_8bit)
         quantizer.train(sample)
@@ -49,7 +49,7 @@ class Grouping:
         return cls(means.centroids, span, count)
 
     def lists(self, vectors: Floats) -> Ids:
-        """The list of each."""
+        """The list of each vector."""
         if len(self.centroids) == 1:
             return np.zeros(len(vectors), dtype=np.int64)
         index = faiss.IndexFlatIP(vectors.shape[1])
@@ -59,19 +59,19 @@ class Grouping:
 
 
 def lists_for(count: int) -> int:
-    """How many lists so many vectors are worth."""
+    """The number of lists for this many vectors."""
     return max(1, int(2 * math.sqrt(count)))
 
 
 def sample_size(count: int) -> int:
-    """Of how many of so many vectors the lists are learned."""
+    """How many of this many vectors to sample for learning the lists."""
     return min(count, TRAINED_ON * lists_for(count))
 
 
 def quantized(
     grouping: Grouping, parts: Callable[[], Iterator[Part]], new_block: Callable[[int], Block]
 ) -> QuantizedVectors | None:
-    """All vectors of these parts, None if there are none. They are read twice: what is missing then is gone."""
+    """All vectors of these parts, None if there are none. Parts are read twice; vectors missing then were deleted."""
     every, members = [], []
     for ids, vectors, lists in parts():
         every.append(ids)
@@ -94,7 +94,7 @@ def quantized(
 
 
 def _empty(grouping: Grouping, ids: Ids, lists: Ids, new_block: Callable[[int], Block]) -> QuantizedVectors:
-    """Places for these, by list, with nothing in them."""
+    """Empty space for these vectors, by list."""
     shape = Shape(grouping.centroids.shape[1], len(grouping.centroids), len(ids))
     block = new_block(shape.size)
     block[:64].view(np.int64)[:] = MAGIC, shape.dim, shape.lists, shape.rows, 0, 0, 0, grouping.trained_at

@@ -1,4 +1,4 @@
-"""The columns of an owner's records in memory, a copy that follows the file, and what a ranking reads of them."""
+"""In-memory columns of an owner's records that follow the file, and reads of them for rankings."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from hybrid_memory.log.visible import joined
 Table = npt.NDArray[np.float64]
 
 READ_AT_ONCE = 20_000
-"""Rows, so that a million of them never stand in memory as objects."""
+"""Rows read at once, so that there are never a million row objects in memory."""
 
 _COLUMNS = "id, segment, ordinal, length, at, importance, uses, last_used, turn, kind, category, origin, session"
 _WIDTH = 13
 _LABELS = 4
-"""The last columns are texts, which stand as numbers."""
+"""The last columns are texts, stored as numbers."""
 _USES, _LAST_USED = 6, 7
 
 
 class RecordCache:
-    """The columns of one owner's records, by id; a copy of the file that is brought up to it at every use."""
+    """The columns of one owner's records, by id; a copy of the file, updated at every use."""
 
     def __init__(self, database: Database, owner: int) -> None:
         self._db = database
@@ -48,7 +48,7 @@ class RecordCache:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that it takes."""
+        """Bytes of memory in use."""
         return self._table.nbytes + self._ids.nbytes + self._keys.nbytes + self._order.nbytes
 
     def around(self, ids: Ids, radius: int, where: Where, allowed: Ids | None) -> RecordColumns:
@@ -71,7 +71,7 @@ class RecordCache:
         return RecordColumns.of(np.nan_to_num(chosen[:, :8]))
 
     def visible(self, where: Where) -> Ids:
-        """The ids that `Where` leaves, but for its metadata."""
+        """The ids that `Where` allows, ignoring its metadata."""
         with self._lock:
             table, every = self._table, self._ids
         left: Ids = every[self._visible(table, where)]
@@ -99,7 +99,7 @@ class RecordCache:
         return visible
 
     def catch_up(self, revision: int, seen: int) -> None:
-        """Bring it up to the file: what was changed since the last change, and what is new; all at another revision."""
+        """Update the copy with changes and new records; reload all of it if the revision differs."""
         with self._lock:
             if revision != self._revision:
                 self._put(np.empty((0, _WIDTH)))
@@ -114,7 +114,7 @@ class RecordCache:
             self._catch_up_uses()
 
     def _changed(self, table: Table) -> Table:
-        """Without the rows that were deleted, and with those that came between the others."""
+        """The columns without deleted rows, and with rows inserted in between."""
         changes = "SELECT record FROM changes WHERE owner = ? AND seq > ?"
         rows = self._db.query(changes, (self._owner, self._seen))
         changed = np.unique(np.array(rows, dtype=np.int64))
@@ -143,7 +143,7 @@ class RecordCache:
         self._keys = unsorted[self._order]
 
     def _catch_up_uses(self) -> None:
-        """Bring over what was used since the last time; of the same instant again, as it may have been used twice."""
+        """Update uses since the last time, including those at the same instant, which may have changed twice."""
         if not len(self):
             return
         rows = self._db.query(
@@ -169,7 +169,7 @@ def _key(segments: npt.NDArray[np.float64], ordinals: npt.NDArray[np.float64]) -
 
 
 def stored_columns(database: Database, owner: int, ids: Ids, radius: int, where: Where) -> RecordColumns:
-    """What `RecordCache.around` has, from the file."""
+    """The result of `RecordCache.around`, read from the file."""
     parts, values = conditions(where)
     rows = database.query(
         "SELECT DISTINCT r.id, r.segment, r.ordinal, r.length, r.at, r.importance, r.uses, ifnull(r.last_used, 0) "

@@ -1,4 +1,4 @@
-"""Records as rows, and `Where` as SQL."""
+"""Records as rows, and `Where` as SQL conditions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def to_record(row: tuple[Any, ...]) -> Record:
 
 
 def origin_of(space: str, payload: str) -> str:
-    """The origin of a message that was indexed before records had one, for the migration to them."""
+    """The origin of a message indexed before records had one; for the migration."""
     message = json.loads(payload)
     if "origin" in message:
         return str(message["origin"])
@@ -63,7 +63,7 @@ def origin_of(space: str, payload: str) -> str:
 
 
 def event_mark(event_id: str, at: int) -> str:
-    """What tells this event from any other, for the migration to anchors; the instant in microseconds."""
+    """The mark of an event, for the migration to anchors; the time in microseconds."""
     return mark_of(event_id, from_micros(at))
 
 
@@ -79,7 +79,7 @@ def json_holds(metadata: str, wanted: str) -> bool:
 
 
 def narrowing(where: Where) -> tuple[list[str], list[Any]]:
-    """What a record's own columns decide: conditions on ``records r`` beyond the owner, with their values."""
+    """SQL conditions on the columns of ``records r`` other than the owner, with their values."""
     parts: list[str] = []
     values: list[Any] = []
     if where.scope.session is not None:
@@ -100,7 +100,7 @@ def narrowing(where: Where) -> tuple[list[str], list[Any]]:
 
 
 def holding(where: Where) -> tuple[list[str], list[Any]]:
-    """What the metadata of ``records r`` must have: conditions with their values."""
+    """SQL conditions on the metadata of ``records r``, with their values."""
     parts: list[str] = []
     values: list[Any] = []
     for key, value in where.metadata.items():
@@ -117,7 +117,7 @@ def holding(where: Where) -> tuple[list[str], list[Any]]:
 
 
 def conditions(where: Where) -> tuple[list[str], list[Any]]:
-    """The conditions of `narrowing`, and what `Where.hidden` and `Where.fresh` ask, with their values."""
+    """The conditions of `narrowing`, and those for `Where.hidden` and `Where.fresh`, with their values."""
     parts, values = narrowing(where)
     if hidden := joined(where.hidden):
         condition, positions = _outside(hidden)
@@ -130,7 +130,7 @@ def conditions(where: Where) -> tuple[list[str], list[Any]]:
 
 
 def _outside(stretches: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
-    """Whether a turn lies in none of these, as a binary search in SQL."""
+    """SQL for whether a turn is in none of these stretches, as a binary search."""
     if not stretches:
         return "1", []
     middle = len(stretches) // 2
@@ -142,24 +142,24 @@ def _outside(stretches: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
 
 
 def owner_key(scope: Scope) -> tuple[str, str, str, str]:
-    """Tenant, user, agent and space; empty where there is none."""
+    """Tenant, user, agent and space; empty if absent."""
     return (scope.tenant or "", scope.user or "", scope.agent or "", scope.space or "")
 
 
 @lru_cache(maxsize=4096)
 def owner_scope(tenant: str, user: str, agent: str, space: str, session: str = "") -> Scope:
-    """The scope behind the stored strings."""
+    """The scope in the stored strings."""
     return Scope(tenant or None, user or None, agent or None, session or None, space or None)
 
 
 MOST_CHANGES = 20_000
-"""Of an owner that are noted one by one."""
+"""The most changed records of an owner that are noted individually."""
 
 _ALL = ("changes", "vector_files", "vectors", "pending", "embeddings", "records", "index_state", "embedder")
 
 
 def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[int, list[int]]:
-    """Delete records with their terms and vectors; returns how many there were, and of which owners."""
+    """Delete records with their terms and vectors; returns how many there were, and their owners."""
     listed = (json.dumps(list(ids)),)
     chosen = "IN (SELECT value FROM json_each(?))"
     if not connection.execute(f"SELECT 1 FROM records WHERE id {chosen} LIMIT 1", listed).fetchall():
@@ -182,7 +182,7 @@ def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[
 
 
 def delete_all(connection: sqlite3.Connection) -> int:
-    """Delete everything that was derived from the log; returns how many records there were."""
+    """Delete everything derived from the log; returns how many records there were."""
     gone = int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
     postings.remove_all(connection)
     for table in _ALL:
@@ -193,11 +193,11 @@ def delete_all(connection: sqlite3.Connection) -> int:
 
 
 REVISION = "(SELECT r.number + ifnull((SELECT number FROM owner_revisions WHERE owner = ?), 0) FROM revision r)"
-"""Of an owner's records: another one when more of them changed than are noted, or all that there are were deleted."""
+"""The revision of an owner's records: it changes if more were changed than can be noted, or all were deleted."""
 
 
 def note_changes(connection: sqlite3.Connection, owner: int, ids: Collection[int]) -> None:
-    """Let what is kept in memory of these records of the owner be made anew; that of all, if there are too many."""
+    """Note changed records, so that caches reload them; if there are too many, they reload the owner."""
     listed = json.dumps(list(ids))
     connection.execute(
         "INSERT INTO changes(owner, record) SELECT owner, id FROM records "
@@ -213,5 +213,5 @@ def note_changes(connection: sqlite3.Connection, owner: int, ids: Collection[int
 
 
 def mark_unscrubbed(connection: sqlite3.Connection) -> None:
-    """Note in this transaction that it destroys something, so that a crash does not leave it unscrubbed for ever."""
+    """Note in this transaction that data is being destroyed, so that it is scrubbed even after a crash."""
     connection.execute("UPDATE erasures SET begun = begun + 1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 APPLICATION_ID = 0x48414D31
-"""Marks the file as ours ("HAM1"), so that another program's database is not taken for a memory."""
+"""Identifies the file ("HAM1"), so that another program's database is not taken for a memory."""
 
 MIGRATIONS: tuple[str, ...] = (
     # 1: log, index, vectors. Empty strings stand for absent scope parts, because UNIQUE treats NULLs as different.
@@ -166,4 +166,4 @@ MIGRATIONS: tuple[str, ...] = (
 )
 
 POSTINGS = 10
-"""The migration whose tables code fills."""
+"""The migration whose tables are filled by code."""

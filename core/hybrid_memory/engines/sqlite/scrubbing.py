@@ -1,8 +1,8 @@
-"""Nothing of what was destroyed stays in the file: cleaned page by page, in short steps beside readers and writers.
+"""Removes all traces of destroyed data from the file, page by page, in short steps alongside readers and writers.
 
-`PRAGMA secure_delete` overwrites what is deleted and pages that become free. Not so the copies that SQLite leaves
-behind when it moves entries between pages: they stand between the entries of a page, where nothing refers to them; and
-the write-ahead log has all until it is emptied.
+`PRAGMA secure_delete` overwrites deleted data and freed pages, but not the copies that SQLite leaves behind when it
+moves entries between pages: these remain in unused space between entries. And the write-ahead log keeps everything
+until it is emptied.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from contextlib import closing
 from pathlib import Path
 
 CLEANED_PAGES = 1_000
-"""Pages that are cleaned while writers wait."""
+"""Pages cleaned at a time while writers wait."""
 
 READ_BYTES = 1 << 20
 
 MOST_PAGES = 1 << 24
-"""From here on the first byte of a page no longer tells what it is."""
+"""Beyond this number of pages, a page's first byte no longer shows its type."""
 
 LOCK_BYTE = 1 << 30
-"""SQLite locks bytes from here on, and stores nothing in their page."""
+"""The offset of SQLite's lock bytes; it stores nothing in their page."""
 
 BUSY_ATTEMPTS = 100
 
 SMALLEST_BLOCK = 4
-"""Bytes at least of a free block, which begins with where the next one is and how long it is itself."""
+"""The least size of a free block, which begins with the offset of the next one and its own size."""
 
 _HEADERS = {2: 12, 5: 12, 10: 8, 13: 8}
-"""Size of the header of a page of entries, by its first byte."""
+"""The header size of a page of entries, by its first byte."""
 
 Connect = Callable[[], sqlite3.Connection]
 
@@ -42,9 +42,10 @@ class Scrubber:
     """Cleans one store file.
 
     Args:
-        path: of the file.
+        path: the file.
         connect: opens a connection that may write.
-        encrypted: then the pages cannot be cleaned from outside, and the file is written anew as a whole.
+        encrypted: whether the file is encrypted; then the pages cannot be cleaned from outside, and the whole file is
+            rewritten.
     """
 
     def __init__(self, path: Path, connect: Connect, *, encrypted: bool) -> None:
@@ -55,7 +56,7 @@ class Scrubber:
         _FILES.use(self, path)
 
     def scrub(self) -> bool:
-        """Clean it, if anything was destroyed since the last time; False if a reader is in the way."""
+        """Clean the file if anything was destroyed since the last time; False if a reader prevents it."""
         with self._lock, closing(self._connect()) as connection:
             while True:
                 begun, scrubbed = connection.execute("SELECT begun, scrubbed FROM erasures").fetchone()
@@ -66,7 +67,7 @@ class Scrubber:
                 connection.execute("UPDATE erasures SET scrubbed = max(scrubbed, ?)", (begun,))
 
     def close(self) -> None:
-        """Let go of the file; after all connections to it."""
+        """Close the file; call it after closing all connections to it."""
         _FILES.leave(self)
 
     def _clean(self, connection: sqlite3.Connection) -> bool:
@@ -86,7 +87,7 @@ class Scrubber:
         return not pages or truncate_journal(connection)
 
     def _clean_pages(self, connection: sqlite3.Connection, file: PageFile, pages: Sequence[int]) -> bool:
-        """Clean these pages while nobody writes, and let every other connection read them anew."""
+        """Clean these pages while nobody writes, and make every other connection reread them."""
         journal = self._path.with_name(f"{self._path.name}-wal")
         for _ in range(BUSY_ATTEMPTS):
             if not truncate_journal(connection):
@@ -106,8 +107,8 @@ class PageFile:
     """The pages of a database file, as https://www.sqlite.org/fileformat.html describes them.
 
     Args:
-        descriptor: of the file.
-        size: of a page, in bytes; reserved: at the end of each page; count: of the pages.
+        descriptor: the open file.
+        size: bytes per page; reserved: bytes at the end of each page; count: the number of pages.
     """
 
     def __init__(self, descriptor: int, size: int, reserved: int, count: int) -> None:
@@ -118,7 +119,7 @@ class PageFile:
 
     @classmethod
     def of(cls, descriptor: int) -> PageFile | None:
-        """The file; None if its pages cannot be told apart."""
+        """The pages of the file; None if its layout is not recognized."""
         header = os.pread(descriptor, 100, 0)
         size = int.from_bytes(header[16:18])
         size = 65536 if size == 1 else size
@@ -127,7 +128,7 @@ class PageFile:
         return None if moves or count >= MOST_PAGES else cls(descriptor, size, header[20], count)
 
     def soiled(self) -> Iterator[int]:
-        """Numbers of pages, from 0, that hold something in places where nothing is."""
+        """Numbers of the pages, from 0, with data in unused space."""
         many = max(1, READ_BYTES // self._size)
         for first in range(0, self._count, many):
             block = os.pread(self._descriptor, many * self._size, first * self._size)
@@ -138,7 +139,7 @@ class PageFile:
                     yield first + row
 
     def clean(self, number: int) -> None:
-        """Overwrite what is in such places."""
+        """Overwrite the unused space of these pages."""
         page = os.pread(self._descriptor, self._size, number * self._size)
         for begin, end in self._holes(number, page):
             if page.count(0, begin, end) != end - begin:
@@ -149,7 +150,7 @@ class PageFile:
         os.fsync(self._descriptor)
 
     def _holes(self, number: int, page: bytes) -> list[tuple[int, int]]:
-        """Where a page of entries holds none: before the first one, and in free blocks behind their four bytes."""
+        """The unused space of a page: before the first entry, and in free blocks after their first four bytes."""
         at = 100 if number == 0 else 0
         width = _HEADERS.get(page[at]) if number * self._size != LOCK_BYTE else None
         if width is None:
@@ -170,10 +171,10 @@ class PageFile:
 
 
 class _OpenFiles:
-    """One descriptor of each file that is open here.
+    """One file descriptor for each store file that is open in this process.
 
-    On POSIX whoever closes a file drops the locks that all of the process has on it, those of SQLite too: so it is
-    closed when no store of this process uses it any more.
+    On POSIX, closing a file drops all locks that the process has on it, including SQLite's. So a descriptor is closed
+    only when no store of this process uses the file any more.
     """
 
     def __init__(self) -> None:
@@ -208,7 +209,7 @@ _FILES = _OpenFiles()
 
 
 def truncate_journal(connection: sqlite3.Connection) -> bool:
-    """Move the write-ahead log into the file and empty it; False if a reader of an older state is in the way."""
+    """Move the write-ahead log into the file and empty it; False if a reader of an older state prevents it."""
     (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
     deadline = time.monotonic() + milliseconds / 1000
     while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:

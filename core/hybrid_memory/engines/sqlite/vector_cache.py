@@ -1,4 +1,4 @@
-"""Vector search in memory: new vectors of one owner exact, by FAISS, and beside them many that are quantized."""
+"""In-memory vector search for one owner: recent vectors exactly with FAISS, the rest quantized."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from hybrid_memory.engines.sqlite.quantized import Mask, QuantizedVectors
 from hybrid_memory.index.port import Matches
 
 EXACT_LIMIT = 50_000
-"""Vectors of one owner that are searched one by one; see docs/decisions/0004 for the measurement."""
+"""The most vectors of one owner that are searched one by one; see docs/decisions/0004 for measurements."""
 
 RESCORED = 2
-"""Times as many as were asked for are found among quantized vectors, and scored by what the store has of them."""
+"""This many times the requested number of quantized vectors are found, and rescored with the stored ones."""
 
 Stored = Callable[[Ids], tuple[Ids, Floats]]
-"""Those of some ids that have a vector in the store, and the vectors."""
+"""Those of some ids that have a vector in the store, with the vectors."""
 
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """One query is not worth two threads: on a busy machine their waiting made it 20 times slower."""
+    """Limit FAISS to one thread: for a single query, waiting for a second made it 20 times slower on a busy machine."""
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)  # of this thread only
     try:
@@ -37,19 +37,19 @@ def _one_thread() -> Iterator[None]:
 
 
 class VectorCache:
-    """Vectors with the ids of their records; a copy that can always be made again.
+    """Vectors with the ids of their records; a copy that can always be rebuilt.
 
-    FAISS may crash when one thread adds while another searches, so every method takes the cache's lock.
+    FAISS may crash if one thread adds while another searches, so every method takes the cache's lock.
 
     Args:
-        dim: width of the vectors.
-        stored: reads vectors of the owner from the store.
-        quantized: the vectors that the cache begins with.
-        exact_limit: so many of the quantized ones are looked at one by one where a search allows no more.
+        dim: the width of the vectors.
+        stored: reads the owner's vectors from the store.
+        quantized: the vectors to start with.
+        exact_limit: if a search allows at most this many of the quantized vectors, they are compared one by one.
 
     Attributes:
-        revision, upto, seen: what of the durable copy is in the cache: revision, last vector, last change.
-        token: of the file with the owner's quantized vectors, as of when it was looked for.
+        revision, upto, seen: the state of the store that is cached: revision, last vector, last change.
+        token: the token of the owner's quantized file, as of when it was last looked up.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class VectorCache:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that it takes; mapped files do not count."""
+        """Bytes of memory in use; mapped files do not count."""
         own = 0 if self.quantized is None else self.quantized.nbytes
         return own + self.gone.nbytes + self.recent * (4 * self.dim + 16)
 
@@ -97,7 +97,7 @@ class VectorCache:
             self._rows_by_id = np.argsort(self._ids, kind="stable")
 
     def remove(self, ids: Ids) -> None:
-        """Let go of these, as far as they are here; one that is named twice goes once."""
+        """Remove these vectors, if present; duplicate ids count once."""
         ids = np.unique(ids)
         with self.lock:
             if len(rows := self._rows(ids)):
@@ -127,7 +127,7 @@ class VectorCache:
 
     @property
     def total(self) -> npt.NDArray[np.float64]:
-        """The sum of all vectors; of quantized ones about."""
+        """The sum of all vectors; approximate for quantized ones."""
         with self.lock:
             total = self._sum.copy()
             if self.quantized is not None:
@@ -136,7 +136,7 @@ class VectorCache:
             return total
 
     def rows(self, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """The vectors of these ids, zeros where one is not in the cache, and which are; shapes (n, dim) and (n,)."""
+        """The vectors of these ids (zeros for those not in the cache), and which are; shapes (n, dim) and (n,)."""
         vectors, present = np.zeros((len(ids), self.dim), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
         with self.lock:
             if self.recent and len(ids):

@@ -1,4 +1,4 @@
-"""Quantized vectors of an owner in a file beside the store, made from it and known to it by a token."""
+"""An owner's quantized vectors in a file next to the store; a token ties the file to the store's state."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from hybrid_memory.engines.sqlite.vector_cache import VectorCache
 from hybrid_memory.errors import MemoryClosedError, StoreError, StoreUnavailableError
 
 READ_AT_ONCE = 10_000
-"""Vectors that are read from the store in one step."""
+"""Vectors read from the store in one step."""
 
 SUFFIX = ".vectors"
 
@@ -39,7 +39,7 @@ STALE = (
     "SELECT 0, c.record, NULL FROM changes c WHERE c.owner = ? AND c.seq > ? "
     "AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record = c.record AND v.seq <= ?)"
 )
-"""Records whose vectors up to the last are no longer those of the store, since a change."""
+"""Records whose included vectors differ from the store's since a given change."""
 
 _NEW = (
     "SELECT * FROM (SELECT v.seq, v.record, e.vector FROM vectors v JOIN embeddings e ON e.id = v.embedding "
@@ -53,13 +53,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far an owner's records are in the store.
+    """The state of an owner's records in the store.
 
     Attributes:
-        revision: another one when all that is kept of them must be made anew.
-        dim: width of the vectors; 0 if there are none yet.
-        upto, seen: number of the last vector, and of the last change.
-        token: of the file with the owner's quantized vectors; empty if there is none.
+        revision: changes when all cached copies must be rebuilt.
+        dim: the width of the vectors; 0 if there are none yet.
+        upto, seen: the number of the last vector, and of the last change.
+        token: the token of the file with the owner's quantized vectors; empty if there is none.
     """
 
     revision: int
@@ -70,7 +70,7 @@ class State:
 
 
 class VectorFiles:
-    """The files of the owners with many vectors; none beside an encrypted store, which they would give away."""
+    """The files of owners with many vectors; none for an encrypted store, as they are not encrypted."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -79,7 +79,7 @@ class VectorFiles:
             try:
                 self.clean()
             except StoreError as error:
-                _log.warning("%s; it is tried again when the store is opened next", error)
+                _log.warning("%s; this is retried when the store is next opened", error)
 
     def state(self, owner: int) -> State:
         ((revision, dim, upto, seen, token),) = self._db.query(
@@ -91,7 +91,7 @@ class VectorFiles:
         return State(revision, dim or 0, upto or 0, seen or 0, token or b"")
 
     def opened(self, owner: int, state: State) -> QuantizedVectors | None:
-        """The saved vectors; None if there are none, or the file is damaged or not of this store as it is."""
+        """The saved vectors; None without any, or if the file is damaged or of another state of the store."""
         if not state.token or self._db.encrypted:
             return None
         path = self._file(owner)
@@ -100,7 +100,7 @@ class VectorFiles:
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
-            _log.warning("the vectors in %s are damaged (%s): they are made again from the store", path, error)
+            _log.warning("the vectors in %s are damaged (%s): they are rebuilt from the store", path, error)
             return None
         same = (found.token.tobytes(), found.dim, found.revision) == (state.token, state.dim, state.revision)
         return found if same else None
@@ -108,9 +108,10 @@ class VectorFiles:
     def made(
         self, owner: int, state: State, known: QuantizedVectors | None, count: int, *, retrained: bool
     ) -> QuantizedVectors | None:
-        """All vectors of the owner, saved where that may be; None if all of them were deleted meanwhile.
+        """All vectors of the owner, saved if possible; None if all of them were deleted in the meantime.
 
-        Of ``count`` vectors some may be known already, and are not read again; ``retrained``: the lists are made anew.
+        Of ``count`` vectors some may be known already and are not read again; ``retrained``: the lists are learned
+        again.
         """
         sources = self._parts(owner, state, known, keep_lists=not retrained)
         if retrained or known is None:
@@ -139,7 +140,7 @@ class VectorFiles:
         return make(memory_block)
 
     def gathered(self, owner: int, state: State) -> QuantizedVectors | None:
-        """All vectors of the owner in one list in memory, which takes a tenth of the time."""
+        """All vectors of the owner in a single in-memory list, which takes a tenth of the time."""
         parts = self._parts(owner, state, None, keep_lists=True)
         first = next(parts(), None)
         made = None if first is None else quantized(Grouping.learned(first[1], len(first[1]), 1), parts, memory_block)
@@ -148,7 +149,7 @@ class VectorFiles:
         return made
 
     def catch_up(self, owner: int, cache: VectorCache, state: State) -> None:
-        """Bring a cache up to the store."""
+        """Update a cache to the store's state."""
         # One statement, and so one state of the store. What it takes of a later one than was asked for does no harm:
         # a change that comes again finds the vector that came after it.
         rows = self._db.query(
@@ -165,7 +166,7 @@ class VectorFiles:
             cache.upto, cache.seen = max(cache.upto, state.upto), state.seen
 
     def stored(self, owner: int, dim: int, ids: Ids) -> tuple[Ids, Floats]:
-        """Those of these records of the owner that have a vector, and the vectors."""
+        """Those of these records that belong to the owner and have a vector, with the vectors."""
         rows = self._db.query(
             "SELECT v.seq, v.record, e.vector FROM json_each(?) j CROSS JOIN vectors v ON v.record = j.value "
             "JOIN embeddings e ON e.id = v.embedding WHERE +v.owner = ?",
@@ -174,7 +175,7 @@ class VectorFiles:
         return np.array([row[1] for row in rows], dtype=np.int64), _rows(rows, dim)
 
     def clean(self) -> None:
-        """Overwrite what was deleted from the store in the files, and remove those that are not of this store.
+        """Overwrite deleted vectors in the files, and remove files that do not belong to this store.
 
         Raises:
             StoreUnavailableError: a file cannot be changed.
@@ -211,7 +212,7 @@ class VectorFiles:
                 file.unlink(missing_ok=True)
 
     def _cleaned(self, connection: sqlite3.Connection, owner: int, token: bytes, seen: int) -> bool:
-        """Whether the file is left, with nothing in it that the store has no more."""
+        """Whether the file remains, without anything that the store no longer has."""
         (last,) = connection.execute("SELECT ifnull(max(seq), 0) FROM changes WHERE owner = ?", (owner,)).fetchone()
         (revision,) = connection.execute(f"SELECT {REVISION}", (owner,)).fetchone()
         try:
@@ -244,7 +245,7 @@ class VectorFiles:
     def _adopted(
         self, owner: int, made: QuantizedVectors, temporary: Path, connection: sqlite3.Connection
     ) -> QuantizedVectors | None:
-        """The file in its place, without what was deleted since it was begun: nobody deletes meanwhile."""
+        """Move the file into place, without what was deleted since it was started; nobody deletes in the meantime."""
         if connection.execute(f"SELECT {REVISION}", (owner,)).fetchone() != (made.revision,):
             return None
         _forget_stale(connection, owner, made)
@@ -279,13 +280,13 @@ class VectorFiles:
 
 
 def _forget_stale(connection: sqlite3.Connection, owner: int, file: QuantizedVectors) -> None:
-    """Overwrite what the store no longer has."""
+    """Overwrite vectors that the store no longer has."""
     stale = [record for _, record, _ in connection.execute(STALE, (owner, file.seen, file.upto)).fetchall()]
     file.erase(file.rows(np.array(stale, dtype=np.int64)))
 
 
 def _note(connection: sqlite3.Connection, owner: int, file: QuantizedVectors, seen: int) -> None:
-    """Give the file a new token: a store that is set back to an older state does not know it."""
+    """Give the file a new token, which a store restored to an older state does not know."""
     token = os.urandom(TOKEN_BYTES)
     file.mark(file.revision, file.upto, seen, token)
     file.flush()
@@ -297,6 +298,6 @@ def _rows(rows: Sequence[tuple[int, int, bytes]], dim: int) -> Floats:
 
 
 def _sample(parts: Callable[[], Iterator[Part]], count: int) -> Floats:
-    """Some of so many vectors, from all over."""
+    """A sample of this many vectors, from all parts."""
     step = max(1, count // sample_size(count))
     return np.concatenate([vectors[::step] for _, vectors, _ in parts()] or [np.empty((0, 0), dtype=np.float32)])

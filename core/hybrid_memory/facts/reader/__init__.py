@@ -1,1 +1,1 @@
-"""reader."""
+"""Extraction of claims with a language model."""

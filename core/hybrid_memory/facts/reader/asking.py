@@ -1,4 +1,4 @@
-"""What a language model is asked about turns: the facts that they state, and which findings of others are wrong."""
+"""The prompt for extracting facts from turns with a language model, and for rejecting wrong findings of others."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from hybrid_memory.text.tokenize import cjk_share, terms
 from hybrid_memory.text.tokens import estimate_tokens
 
 SPAN_TOKENS = 3000
-"""Of turns in one question."""
+"""Tokens of turns in one question."""
 
 TURN_CHARS = 1200
 CONTEXT_CHARS = 240
-"""A longer turn is excerpted, and one that is only context much more so."""
+"""Longer turns are shown as excerpts, and turns that are only context as shorter ones."""
 
 CONTEXT_TURNS = 4
 MAX_READ_CHARS = 20_000
 MAX_FINDINGS = 40
 SENTENCE_CHARS = 60
-"""Of a finding whose value is a sentence of the turn."""
+"""The most characters of a finding whose value is a whole sentence."""
 
 MAX_FACTS = 24
 CHINESE = 0.5
-"""The share of Chinese in the turns from which on they are asked about in Chinese."""
+"""The question is in Chinese if at least this share of the turns is."""
 
 STANCES = (Stance.HOLDS, Stance.ENDED, Stance.DONE, Stance.DROPPED)
 
@@ -49,15 +49,15 @@ _FACT: dict[str, Any] = {
     },
     "required": ["value", "attribute", "subject", "turn", "stance"],
 }
-"""The value comes first: small models that begin with a turn or an attribute go through all of them one by one."""
+"""The value comes first: small models that begin with a turn or an attribute enumerate all of them."""
 
 Field = tuple[str, str, str]
-"""A field of a profile: its name, its type in words, which begin with "list" where it holds several, what it means."""
+"""A profile field: name, type in words (which begin with "list" if it holds several), and description."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A turn as the model sees it: who makes its claims, None where it makes none, and its words in one line."""
+    """A turn as the model sees it: the subject of its claims (None if it makes none), and its words on one line."""
 
     event: Event
     subject: str | None
@@ -66,9 +66,9 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about a span of turns, with those before it, what others found in it, and fields of the profile.
+    """A question about a span of turns, with those before it, what others found in it, and the profile's fields.
 
-    Turns that make claims, and findings, are numbered from 1; fields come beside the attributes that everybody has.
+    Turns that make claims, and findings, are numbered from 1; fields are listed in addition to the general attributes.
     """
 
     before: tuple[Shown, ...]
@@ -83,7 +83,7 @@ class Question:
 
 
 def spans(turns: Sequence[Event]) -> Iterator[list[Event]]:
-    """The turns in runs that one question has room for, each as long as it can be."""
+    """The turns split into runs that fit into one question, each as long as possible."""
     run: list[Event] = []
     room = SPAN_TOKENS
     for turn in turns:
@@ -100,7 +100,7 @@ def spans(turns: Sequence[Event]) -> Iterator[list[Event]]:
 def question(
     turns: Sequence[Event], before: Sequence[Event], findings: Sequence[Claim], fields: Sequence[Field] = ()
 ) -> Question:
-    """What to ask about these turns; what tools and systems wrote is left out."""
+    """The question about these turns, without tool and system messages."""
     found: dict[int, list[str]] = {}
     for claim in findings:
         found.setdefault(claim.source, []).append(claim.value)
@@ -115,7 +115,7 @@ def question(
 
 
 def schema(asked: Question) -> dict[str, Any]:
-    """What a language model fills: the facts, and the numbers of the findings that are wrong, where there are some."""
+    """The JSON schema of the answer: facts, and the numbers of wrong findings, if there are findings."""
     fields: dict[str, Any] = {"facts": {"type": "array", "maxItems": MAX_FACTS, "items": _FACT}}
     if asked.findings:
         fields["wrong"] = {"type": "array", "items": {"type": "integer"}}
@@ -123,7 +123,7 @@ def schema(asked: Question) -> dict[str, Any]:
 
 
 def prompt(asked: Question) -> list[Message]:
-    """The task and the attributes, an example with its answer, then the turns."""
+    """The task and the attributes, an example with its answer, and the turns."""
     wording = _CHINESE if cjk_share(" ".join(turn.words for turn in asked.numbered)) > CHINESE else _ENGLISH
     own = "".join(f"\n- {name} ({kind}): {about}" for name, kind, about in asked.fields)
     parts = [
@@ -245,16 +245,16 @@ _NAMES = frozenset(ATTRIBUTES).union(UserProfile.model_fields, *(known.aliases f
 _CUES = frozenset(
     term for known in ATTRIBUTES.values() for term in terms(f"{known.english} {known.chinese}") if len(term) > 1
 )
-"""What a long turn is excerpted for, beside what was found in it."""
+"""Words to include in excerpts of long turns, in addition to findings."""
 
 
 def uncut(claim: Claim) -> bool:
-    """Whether the model is to tell the value of a sentence; what harms stays in the words of the user."""
+    """Whether the model should name the value of a sentence; harmful things stay in the user's words."""
     return claim.verbatim and claim.attribute not in SAFETY
 
 
 def _shown(turn: Event, found: Sequence[str], max_chars: int) -> Shown:
-    """The turn without the name in front; the assistant makes no claims unless it has a name: it is then a person."""
+    """The turn without a leading name; an assistant makes claims only if it has a name, and so is a person."""
     message = turn.message
     name, words = voice(message.text.strip()[:MAX_READ_CHARS])
     subject = message.name or name or (USER if message.role is Role.USER else None)
@@ -263,7 +263,7 @@ def _shown(turn: Event, found: Sequence[str], max_chars: int) -> Shown:
 
 
 def _transcript(turns: Sequence[Shown], wording: _Wording) -> Iterator[str]:
-    """A line a turn; the day stands where it is another than before."""
+    """One line per turn, with the date when it changes."""
     number, day = 0, None
     for turn in turns:
         today = turn.event.at.date()

@@ -1,4 +1,4 @@
-"""A language model that reads claims from turns, beside what else reads them."""
+"""Extracts claims with a language model, in addition to other extractors."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from hybrid_memory.models.port import LanguageModel
 
 
 class ModelExtractor:
-    """A `FactExtractor` that asks a language model what others did not find, and which of their findings are wrong.
+    """A `FactExtractor` that asks a language model what others missed, and which of their findings are wrong.
 
-    One call for as many turns as a question has room for. A model may read a turn otherwise beside other turns, so its
-    claims, unlike those of others, depend on how turns are cut into calls. ``fields`` are those of the profile.
+    One call for as many turns as fit into a question. A model may interpret a turn differently among other turns, so
+    its claims, unlike those of others, depend on how turns are batched. ``fields`` are those of the profile.
     """
 
     def __init__(self, model: LanguageModel, fields: Sequence[Field] = ()) -> None:
@@ -32,9 +32,9 @@ class ModelExtractor:
         self._fields = tuple(fields)
 
     def extract(self, turns: Sequence[Event], before: Sequence[Event], known: Sequence[Claim] = ()) -> list[Claim]:
-        """What the turns have the words for of what the model says; no call where nobody speaks.
+        """The model's claims that the turns' words support; no call if nobody speaks.
 
-        ``known`` is what others read from these turns.
+        ``known`` are the findings of others for these turns.
         """
         claims: list[Claim] = []
         earlier = list(before)
@@ -58,7 +58,7 @@ class ModelExtractor:
 
 CONFIDENCE = 0.6
 MISCOUNTED = 2
-"""By how many turns a model may be wrong about where something stands."""
+"""By how many turns a model's turn number may be off."""
 
 MAX_PER_TURN = 8
 MAX_ITEMS = 200
@@ -77,14 +77,14 @@ _SPOKEN = {
     "居住地": "home", "过敏原": "allergy", "任务": "todo", "提醒": "todo", "预约": "appointment",
     **{word: known for word, (known, _) in KIN.items()}, **{name: name for name in ATTRIBUTES},
 }  # fmt: skip
-"""What models call the attributes."""
+"""Names that models use for the attributes."""
 
 
 def read(answer: Any, asked: Question, by: str) -> list[Claim]:
-    """The claims in a model's answer, by position; what a turn does not have the words for is left out.
+    """The claims in a model's answer, by position; those that the turn's words do not support are dropped.
 
-    A finding that is called wrong gives a claim that says so; a fact that only repeats a finding gives none, unless it
-    tells the value of one that is `uncut`. Raises ValueError where nothing in the answer looks like facts.
+    A finding marked as wrong gives a claim that says so. A fact that only repeats a finding gives none, unless it names
+    the value of an `uncut` one. Raises ValueError if nothing in the answer looks like facts.
     """
     facts = list(islice(_facts(answer), MAX_ITEMS))
     wrong = _wrong(answer, len(asked.findings))
@@ -112,12 +112,12 @@ def read(answer: Any, asked: Question, by: str) -> list[Claim]:
 
 
 def _says(new: Claim, old: Claim) -> bool:
-    """Whether a claim says what a finding of its turn says, or a part or more of it."""
+    """Whether a claim says the same as a finding of its turn, or a part of it, or more."""
     return _alike(new, old) and new.attribute == old.attribute and overlap(new.value, old.value) == 1
 
 
 def _renames(new: Claim, old: Claim) -> bool:
-    """Whether a claim says the value of a finding under some attribute: others know better under which."""
+    """Whether a claim has a finding's value under another attribute: the finding's attribute is more reliable."""
     return _alike(new, old) and normalised(new.value) == normalised(old.value)
 
 
@@ -126,7 +126,7 @@ def _alike(new: Claim, old: Claim) -> bool:
 
 
 def _facts(answer: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """Whatever in the answer has an attribute and a value, however deep models put it."""
+    """Everything in the answer with an attribute and a value, however deeply nested."""
     if depth > MAX_DEPTH:
         return
     if isinstance(answer, Mapping):
@@ -141,14 +141,14 @@ def _facts(answer: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
 
 
 def _parts(answer: Any, name: str) -> Iterator[Any]:
-    """What stands under the name in the answer, or one level down: some models repeat the schema around it."""
+    """The value under this name in the answer, or one level down: some models repeat the schema around it."""
     for holder in (answer, *answer.values()) if isinstance(answer, Mapping) else ():
         if isinstance(holder, Mapping) and name in holder:
             yield holder[name]
 
 
 def _wrong(answer: Any, count: int) -> frozenset[int]:
-    """The numbers of the findings that are called wrong; none if there is one without a finding: they count turns."""
+    """The numbers of findings marked as wrong; none if one does not exist, as the model then counted turns."""
     given = [item for part in _parts(answer, "wrong") for item in (part if isinstance(part, list) else [part])]
     numbers = frozenset(number for item in given if (number := _whole(item)) is not None)
     return numbers if max(numbers, default=0) <= count else frozenset()
@@ -159,7 +159,7 @@ def _says_none(answer: Any) -> bool:
 
 
 def _whole(value: Any) -> int | None:
-    """A number, also where it is written as one: 2, 2.0, "2", "[2]", "turn 2"."""
+    """The number, in any notation: 2, 2.0, "2", "[2]", "turn 2"."""
     if isinstance(value, str) and (found := re.fullmatch(r"\D{0,8}(\d{1,9})\D{0,3}", value)):
         return int(found[1])
     number = type(value) in {int, float} and 0 < value < 10**9 and value == int(value)
@@ -192,7 +192,7 @@ def _line(turn: Shown) -> str:
 
 
 def _claims(fact: Mapping[str, Any], grounds: Mapping[int, Ground], lists: Mapping[str, bool], by: str) -> list[Claim]:
-    """What one fact of the answer claims: nothing, if any part of it is no use."""
+    """The claims of one fact in the answer; none if any part of it is unusable."""
     number = 1 if len(grounds) == 1 and fact.get("turn") is None else _whole(fact.get("turn"))
     about = _attribute(fact["attribute"], lists)
     stance = next((stance for stance in STANCES if stance.value == fact.get("stance", Stance.HOLDS.value)), None)
@@ -223,7 +223,7 @@ def _claims(fact: Mapping[str, Any], grounds: Mapping[int, Ground], lists: Mappi
 
 
 def _near(number: int, grounds: Mapping[int, Ground], subject: Any) -> list[Ground]:
-    """The turn with this number, then those around it in which the same person speaks: small models miscount turns."""
+    """The turn with this number, then nearby turns of the same speaker: small models miscount turns."""
     cited = grounds[number]
     named = [ground for ground in grounds.values() if isinstance(subject, str) and subject == ground.speaker]
     speaker = named[0].speaker if named else cited.speaker
@@ -233,7 +233,7 @@ def _near(number: int, grounds: Mapping[int, Ground], subject: Any) -> list[Grou
 
 
 def _attribute(given: str, lists: Mapping[str, bool]) -> str:
-    """The name in the table or of a field, else the given one in snake case; empty if it is no name."""
+    """The name in the table or of a field, otherwise the given name in snake case; empty if it is not a name."""
     text = " ".join(unicodedata.normalize("NFKC", given).split())
     if text in lists:
         return text

@@ -1,4 +1,4 @@
-"""What a turn has the words for: of what a language model says of it, only that counts."""
+"""Grounding: a language model's claims count only if the turn's words support them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, 
 
 MAX_VALUE_CHARS = 120
 MAX_NAME_CHARS = 40
-"""Of a subject or an attribute."""
+"""The longest subject or attribute."""
 
 SUPPORTED = 0.7
-"""Share of a value's terms that its turn must have."""
+"""Share of a value's terms that its turn must contain."""
 
 KIN = {**ENGLISH_KIN, **CHINESE_KIN}
-"""A noun for a person as it is said: the attribute of its owner, and the noun that names the person in a subject."""
+"""A noun for a person as written: the attribute of the related person, and the noun used in a subject."""
 
 MARKS = " \t\r\n\"'“”‘’「」『』《》()（）.,;:!?，。；：！？、*_`"
 NOTHING = (
@@ -35,7 +35,7 @@ NOTHING = (
         未知""".split()
     )
 )
-"""What names nobody and no value."""
+"""Words that name no person and no value."""
 
 _FIRST = re.compile(
     r"^(?:(?:an?|the|some|any|my|our)\s+(?=\S)|我的|我们的|一[个名位只家](?=.)|这[个位](?=.))", re.IGNORECASE
@@ -46,7 +46,7 @@ _LABELS = {
     )
     for name, known in ATTRIBUTES.items()
 }
-"""What a value says of its attribute: "allergic to peanuts" is an allergy to peanuts."""
+"""Words in a value that only repeat its attribute: "allergic to peanuts" is an allergy to peanuts."""
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
@@ -66,7 +66,7 @@ _SHAPES = {
         "email": "@",
     }.items()
 }
-"""What a value of the attribute must have: small models put anything anywhere."""
+"""The required form of an attribute's values: small models put anything anywhere."""
 
 _TIMED = re.compile(
     r"\d|[一二两三四五六七八九十][点号日月年周天]|[今明昨后前去][天年晚早]|[上下本这]个?[周月]|周[一二三四五六日末]|星期|年初|年底"
@@ -95,7 +95,7 @@ _TASTE = re.compile(
     r"|喜|(?<!可)爱|迷|偏|宁|倾向|讨厌|烦|恨|厌|嫌|怕|避免|受不了|不了|不想|从不|绝不|只|总|最|热衷|享受|欣赏|感兴趣|控",
     re.IGNORECASE,
 )
-"""Of which one must stand in the turn, so that a thing mentioned is not taken for a thing liked."""
+"""Words of which the turn must have one, so that a thing mentioned is not taken for a thing liked."""
 
 _CALLED = {
     name: frozenset([name, *more, *(word for word, (attribute, _) in KIN.items() if attribute == name)])
@@ -115,22 +115,22 @@ _CALLED = {
         "pet": ("bird", "fish", "宠物", "狗", "猫", "鸟", "鱼", "兔", "龟", "鼠", "鹦鹉"),
     }.items()
 }
-"""By attribute: words of which one must occur."""
+"""For each attribute, words of which one must occur."""
 
 _NAMED = r"(?:\b(?:name|called?|named|i['’]m|i am|this is|me)\b|叫|名字?|我是|[昵姓]称?)(?: is|['’]s|是|为)?\W{0,3}"
 _NAMES = frozenset(("name", "nickname"))
 _OTHERS = re.compile(r"['’]s\s|的")
-"""In the value of a relation it names somebody else's: "Tom's mother" is no mother of who says so."""
+"""In the value of a relation, a sign of another person: "Tom's mother" is not the speaker's mother."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A turn that claims are checked against.
+    """A turn against which claims are checked.
 
     Attributes:
-        speaker: the subject of what is in the first person.
-        words: those of the turn that assert or request something.
-        context: all turns up to its end, with the names of the speakers, in lower case.
+        speaker: the subject of the first person.
+        words: the turn's words that assert or request something.
+        context: all turns up to its end, with the speakers' names, in lower case.
     """
 
     position: int
@@ -140,7 +140,7 @@ class Ground:
     context: str
 
     def subject(self, given: Any) -> str:
-        """Whom a fact is about, if the turns name them; empty for pronouns and strangers."""
+        """The subject of a fact, if the turns name it; empty for pronouns and people not mentioned."""
         text = " ".join(given.split()).strip(MARKS) if isinstance(given, str) else ""
         plain = text.casefold()
         if len(text) > MAX_NAME_CHARS:
@@ -154,7 +154,7 @@ class Ground:
         return text if plain not in NOTHING and terms(text) and occurs(plain, self.context) else ""
 
     def _person(self, owner: str | None, noun_phrase: str) -> str:
-        """Somebody by what they are to somebody, or by the name behind that."""
+        """Someone described by a relation ("Tom's boss"), or by the name in it."""
         first, _, name = noun_phrase.partition(" ")
         if first.casefold() in KIN and name:
             return self.subject(name)
@@ -165,13 +165,13 @@ class Ground:
         return f"{whose}'s {noun}" if whose and noun else ""
 
     def speaks_of(self, attribute: str) -> bool:
-        """Whether such persons were spoken of, or a taste expressed; always, where the attribute is neither."""
+        """Whether the turns mention such people, or express a taste; True if the attribute concerns neither."""
         if attribute in _TASTES:
             return _TASTE.search(self.words) is not None
         return attribute not in _CALLED or any(occurs(word, self.context) for word in _CALLED[attribute])
 
     def value(self, given: str, attribute: str) -> str:
-        """The value as the turn writes it, without marks and articles; empty if the turn has no words for it."""
+        """The value as the turn writes it, without punctuation and articles; empty if the turn does not contain it."""
         value = " ".join(given.split()).strip(MARKS)
         value = _FIRST.sub("", _LABELS[attribute].sub("", value) if attribute in _LABELS else value).strip(MARKS)
         if not value or len(value) > MAX_VALUE_CHARS or not self._fits(value, attribute):
@@ -197,7 +197,7 @@ class Ground:
         return attribute not in _SHAPES or _SHAPES[attribute].search(value) is not None
 
     def instant(self, given: Any) -> datetime | None:
-        """A date or time in ISO format, by default in the zone of the turn; None if it or the turn names no time."""
+        """A date or time in ISO format, by default in the turn's time zone; None if it or the turn names no time."""
         if not isinstance(given, str) or not _TIMED.search(self.words):
             return None
         try:
@@ -208,7 +208,7 @@ class Ground:
 
 
 def asserted(words: str) -> str:
-    """The words without what only asks: who asks whether somebody likes jazz does not say so."""
+    """The words without mere questions: asking whether someone likes jazz does not state it."""
     kept = []
     for sentence in sentences(words):
         if not _ASKS.search(sentence) or _REQUESTS.search(sentence):
@@ -220,7 +220,7 @@ def asserted(words: str) -> str:
 
 
 def occurs(word: str, text: str) -> bool:
-    """Whether a text has the word or its plural, as a whole where words are parted; both in lower case."""
+    """Whether a text contains the word or its plural, as a whole word where spaces separate words; both lower case."""
     if word not in text or not word.isascii():
         return word in text
     return re.search(rf"(?<!{_LETTER}){re.escape(word)}(?:e?s|ren)?(?!{_LETTER})", text) is not None

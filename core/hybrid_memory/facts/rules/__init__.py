@@ -1,1 +1,1 @@
-"""Claims read by rules: a table for each language, and the reading of a turn by them."""
+"""Claims extracted by rules: a table for each language, and the code that applies it."""

@@ -1,4 +1,4 @@
-"""The rules of all languages as one extractor, made when the first turn is read: the tables take a while to compile."""
+"""The rules of all languages as one extractor, compiled with the first turn, as that takes a while."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def _extractor() -> RuleExtractor:
 
 
 class BilingualRules:
-    """Reads claims from English and Chinese turns by rules; see `RuleExtractor`."""
+    """Extracts claims from English and Chinese turns by rules; see `RuleExtractor`."""
 
     name = RuleExtractor.name
 
     def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
-        """What these turns claim."""
+        """The claims of these turns."""
         return _extractor().extract(turns, before)
 
     def placed(self, turns: Sequence[Event], before: Sequence[Event]) -> list[tuple[Claim, str]]:
-        """The same, each with its sentence."""
+        """The claims, each with its sentence."""
         return _extractor().placed(turns, before)

@@ -1,4 +1,4 @@
-"""From the match of a rule to its claims: whom it is about, which values, when."""
+"""From a rule's match to its claims: subject, values, and time."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _YEAR = re.compile(r"\d{4}|年|\b(?:last|ago)\b")
 
 @dataclass(slots=True)
 class Passage:
-    """Words that rules are tried on, where they stand, and which of them are values already.
+    """Text to which rules are applied, and which parts of it are already values.
 
     Attributes:
-        text: a clause, or a sentence; sentence: the one that it belongs to.
+        text: a clause, or a sentence; sentence: the sentence it belongs to.
         told: what the turn said before.
         read: what was read from the whole sentence.
-        taken: where values stand, as (start, end) in the text.
+        taken: the places of values, as (start, end) in the text.
     """
 
     text: str
@@ -43,7 +43,7 @@ class Passage:
     taken: list[tuple[int, int]] = field(default_factory=list)
 
     def free(self, start: int, end: int) -> bool:
-        """Whether no value was read there."""
+        """Whether no value was read at this place."""
         words = self.text[start:end]
         return all(end <= first or last <= start for first, last in self.taken) and not any(
             words in claim.value or claim.value in words for claim in self.read
@@ -85,14 +85,14 @@ def claims_of(language: Language, rule: Rule, found: re.Match[str], turn: Turn, 
 
 
 def _group(found: re.Match[str]) -> str | int:
-    """The group that holds the value."""
+    """The pattern's group with the value."""
     return next((name for name in ("value", "other") if found.groupdict().get(name) is not None), 0)
 
 
 def _said(
     language: Language, rule: Rule, found: re.Match[str], time: TimeSpan | None, *, contrasting: bool
 ) -> Iterator[tuple[str, Stance]]:
-    """The words of each value, and what is said of it."""
+    """The words of each value, and the stance on it."""
     groups, group = found.groupdict(), _group(found)
     words = found[group] if time is None else _without(found[group], found.start(group), time)
     if contrasting and rule.stance is Stance.HOLDS and language.contrast is not None:
@@ -107,9 +107,9 @@ def _said(
 
 
 def _time(when: When, found: re.Match[str], passage: Passage, now: datetime) -> TimeSpan | None:
-    """The time that counts: the one in the group ``time``, or else the first behind the start of the match.
+    """The relevant time: the one in the group ``time``, or else the first after the start of the match.
 
-    Only a time that something is due may stand anywhere in the sentence, and only what is over has begun or ended.
+    Only a due time may be anywhere in the sentence, and only past times are beginnings or ends.
     """
     if when is When.IGNORED:
         return None
@@ -133,12 +133,12 @@ def _time(when: When, found: re.Match[str], passage: Passage, now: datetime) -> 
 
 @lru_cache(maxsize=256)
 def _times(text: str, now: datetime) -> tuple[TimeSpan, ...]:
-    """The times of a passage, which many rules ask for."""
+    """The times in a passage, cached for many rules."""
     return tuple(find_times(text, now))
 
 
 def _ahead(span: TimeSpan, now: datetime) -> TimeSpan:
-    """The time that something is due: a day of the year without its year, long past, is that of the next one."""
+    """The due time: a date without a year that is long past means next year's."""
     if now - span.since < LONG_AGO or _YEAR.search(span.text):
         return span
     try:
@@ -149,7 +149,7 @@ def _ahead(span: TimeSpan, now: datetime) -> TimeSpan:
 
 
 def _dated(claim: Claim, when: When, time: TimeSpan | None) -> Claim:
-    """The claim with its time; what began then ended what was before."""
+    """The claim with its time; a beginning ends what held before."""
     if time is None:
         return claim
     at = time.since.astimezone(UTC)
@@ -159,7 +159,7 @@ def _dated(claim: Claim, when: When, time: TimeSpan | None) -> Claim:
 
 
 def _without(words: str, start: int, time: TimeSpan) -> str:
-    """The words, which begin at ``start`` of the passage, without the time in them and the word that leads to it."""
+    """The words, which begin at ``start`` of the passage, without the time in them and its preposition."""
     first, last = time.start - start, time.end - start
     if last <= 0 or first >= len(words):
         return words

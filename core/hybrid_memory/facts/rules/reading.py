@@ -1,4 +1,4 @@
-"""The reading of turns by the rule tables of the languages that they are in."""
+"""Applies the rule tables to turns, by the language of their sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hybrid_memory.log.event import Event
 from hybrid_memory.text.sentences import sentences
 
 LOOKBACK = 8
-"""How many turns before a turn may matter for what it claims."""
+"""How many earlier turns may affect a turn's claims."""
 
 MAX_SENTENCE_CHARS = 600
 
@@ -35,10 +35,10 @@ class _Table:
 
 
 class RuleExtractor:
-    """Reads claims by rules: no model, and the same claims every time; a `FactExtractor`.
+    """Extracts claims by rules, without a model and always the same; a `FactExtractor`.
 
     Args:
-        languages: whose rules; a sentence is read by every language whose script it has.
+        languages: the rule tables; a sentence is read by every language whose script it contains.
     """
 
     name = "rules"
@@ -47,11 +47,11 @@ class RuleExtractor:
         self._tables = [_Table(language) for language in languages]
 
     def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
-        """What these turns claim; of ``before`` the last `LOOKBACK` turns of each session matter."""
+        """The claims of these turns; of ``before``, the last `LOOKBACK` turns of each session matter."""
         return [claim for claim, _ in self.placed(turns, before)]
 
     def placed(self, turns: Sequence[Event], before: Sequence[Event]) -> list[tuple[Claim, str]]:
-        """The same, each with its sentence."""
+        """The claims, each with its sentence."""
         said: dict[str | None, list[Turn]] = {}
         for event in before:
             if (turn := turn_of(event)) is not None:
@@ -67,7 +67,7 @@ class RuleExtractor:
         return claims
 
     def _read(self, turn: Turn, earlier: Sequence[Turn], *, correct: bool = True) -> list[tuple[Claim, str]]:
-        """The claims of one turn, each once: the one that is surer, where two rules agree."""
+        """The claims of one turn, each once, with the highest confidence if several rules agree."""
         if not turn.owner:
             return []
         best: dict[tuple[str, str, str, Stance], tuple[Claim, str]] = {}
@@ -111,7 +111,7 @@ class RuleExtractor:
     def _corrected(
         self, pattern: re.Pattern[str], turn: Turn, earlier: Sequence[Turn], passage: Passage
     ) -> Iterator[Claim]:
-        """What was said shortly before with a wrong value, taken back and said with the right one."""
+        """The corrections of earlier claims with a wrong value: their withdrawal, and the right value."""
         found = pattern.search(passage.text)
         if found is None:
             return
@@ -135,7 +135,7 @@ def _by_rules(rules: Sequence[Rule], language: Language, turn: Turn, passage: Pa
 
 
 def _answers(table: _Table, turn: Turn, sentence: str, asked: str) -> Iterator[Claim]:
-    """What a short answer to the question before says."""
+    """The claims of a short answer to the question before it."""
     passage = Passage(sentence, sentence, "")
     for rule in table.answers:
         question = rule.after.search(asked) if rule.after is not None else None

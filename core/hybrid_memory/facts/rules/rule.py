@@ -1,4 +1,4 @@
-"""What a rule is, and what the rules of one language need to be read by."""
+"""The form of a rule, and what the rules of one language need to be applied."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from functools import cached_property
 from hybrid_memory.facts.fact import Stance
 
 Values = Callable[[str], Sequence[str]]
-"""The values in the words that a rule found; none if they are no values of this kind."""
+"""The values in the words that a rule matched; none if they are not of this kind."""
 
 OWNER = "{owner}"
-"""Stands for the subject of the speaker in what `Language.person` returns."""
+"""Placeholder for the speaker as subject in the result of `Language.person`."""
 
 
 class When(StrEnum):
-    """What a time in the sentence says of the claim, if it says anything; the value is then left without it.
+    """The meaning of a time in the sentence, which is then removed from the value.
 
-    With ``APPOINTED`` it says when it is due, and without a time nothing is claimed.
+    With ``APPOINTED`` it is the due time, and without a time nothing is claimed.
     """
 
     IGNORED = "ignored"
@@ -32,7 +32,7 @@ class When(StrEnum):
 
 @dataclass(frozen=True)
 class Pattern:
-    """A regular expression that is compiled when it is first asked: all rules at once would take seconds."""
+    """A regular expression compiled on first use: compiling all rules at once would take seconds."""
 
     text: str
     flags: int = 0
@@ -42,34 +42,35 @@ class Pattern:
         return re.compile(self.text, self.flags)
 
     def search(self, text: str) -> re.Match[str] | None:
-        """The first place where it is found."""
+        """The first match."""
         return self._compiled.search(text)
 
     def match(self, text: str) -> re.Match[str] | None:
-        """What it finds at the beginning."""
+        """The match at the beginning."""
         return self._compiled.match(text)
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        """All places where it is found."""
+        """All matches."""
         return self._compiled.finditer(text)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern over one clause, and what is claimed where it is found.
+    """A pattern for one clause, and the claim it makes.
 
-    Named groups of the pattern: ``value`` or ``other``, what is claimed; ``who``, whom it is about (else the speaker);
-    ``old``, a value that held until now; ``wrong``, one that never held; ``time``, where its time stands.
-    Of the rules of a table an earlier one goes first: the words of its value are not read by a later one.
+    Named groups of the pattern: ``value`` or ``other``, the claimed value; ``who``, the subject (by default the
+    speaker); ``old``, a value that held until now; ``wrong``, one that never held; ``time``, the place of its time.
+    Earlier rules of a table take precedence: later ones do not read the words of their values.
 
     Attributes:
-        name: kept with the claim.
-        attribute: or how to tell it from the match, or from that of ``after``; where it is empty nothing is claimed.
-        values: reads the groups ``value``, ``old`` and ``wrong``; a rule without the first reads the match.
+        name: stored with the claim.
+        attribute: its name, or a function of the match, or of that of ``after``; if it is empty, nothing is claimed.
+        values: reads the groups ``value``, ``old`` and ``wrong``; without ``value``, the whole match.
         single: for attributes that are not in the table: whether they hold one value at a time.
-        guard: what else the match must fulfil.
-        sentence: the pattern is for a whole sentence, as it was said, if it asserts anything; such rules go first.
-        after: what the end of the turn before must hold; the pattern is then matched with the first sentence as it is.
+        guard: a further condition on the match.
+        sentence: whether the pattern is for a whole sentence, as written, if it asserts anything; such rules come
+            first.
+        after: a pattern for the end of the previous turn; the rule then reads the first sentence as it is.
     """
 
     name: str
@@ -90,13 +91,13 @@ class Language:
     """The rules of one language.
 
     Attributes:
-        script: found in every sentence that may be of this language.
-        clauses: what a sentence asserts, cut into clauses: what is asked, supposed or quoted is left out.
-        person: whom the words of a group ``who`` mean, given what the turn said before (for he and she): a subject,
-            with `OWNER` in the place of the speaker (``"{owner}'s wife"``); empty if they name nobody.
-        correction: finds, in a clause, a ``value`` that was meant in place of a ``wrong`` one said shortly before.
-        contrast: finds, in the words of a value, the ``value`` and the ``wrong`` one that it is set against.
-        handover: found in a sentence behind which the turn holds a text to be worked on, which asserts nothing.
+        script: matches every sentence that may be in this language.
+        clauses: splits a sentence's assertions into clauses, without questions, assumptions and quotations.
+        person: the subject that the words of a group ``who`` refer to, given what the turn said before (for pronouns),
+            with `OWNER` in place of the speaker (``"{owner}'s wife"``); empty if nobody.
+        correction: finds, in a clause, a ``value`` that replaces a ``wrong`` one said shortly before.
+        contrast: finds, in the words of a value, the ``value`` and the ``wrong`` one contrasted with it.
+        handover: matches a sentence after which the turn contains a text to work on, which asserts nothing.
     """
 
     name: str
@@ -110,5 +111,5 @@ class Language:
 
 
 def always(value: str) -> Values:
-    """The same value, whatever the words are."""
+    """A reader that returns this value for any words."""
     return lambda _words: (value,)

@@ -1,4 +1,4 @@
-"""Whose words a turn holds, and what it was asked."""
+"""The speaker of a turn, and the question it answers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _QUOTES = str.maketrans("’‘“”", "''\"\"")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Somebody's words.
+    """A person's words.
 
     Attributes:
         owner: the subject of what they say about themselves; empty if they can say nothing about themselves.
-        speaker: tells speakers apart.
-        words: without the name in front, with plain quotation marks.
+        speaker: distinguishes speakers.
+        words: without a leading name, with plain quotation marks.
     """
 
     owner: str
@@ -37,13 +37,13 @@ class Turn:
 
     @property
     def question(self) -> str:
-        """The end of the turn, if something may be asked there."""
+        """The end of the turn, if it may contain a question."""
         end = self.words[-_ASKED_CHARS:]
         return end if _ASKS.search(end) else ""
 
 
 def turn_of(event: Event) -> Turn | None:
-    """The words of an event and whose they are; nothing for what nobody says."""
+    """The words of an event with their speaker; None if nobody speaks."""
     if event.kind is not EventKind.MESSAGE:
         return None
     message = event.message

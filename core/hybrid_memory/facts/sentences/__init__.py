@@ -1,1 +1,1 @@
-"""Sentences judged by meaning: whether they state something lasting of the speaker, and what."""
+"""Sentences judged by meaning: whether they state a lasting fact about the speaker, and which."""

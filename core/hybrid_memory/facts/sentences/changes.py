@@ -1,4 +1,4 @@
-"""What a sentence does to earlier facts: which it ends, completes, replaces or corrects."""
+"""The effect of a sentence on earlier facts: which it ends, completes, replaces or corrects."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from hybrid_memory.facts.standing import SAME_TASK
 from hybrid_memory.facts.values import normalised, overlap
 
 LOOKED_AT = 20
-"""Facts that a sentence is compared with, the newest."""
+"""How many facts, the newest, a sentence is compared with."""
 
 AIMED = 0.4
-"""How likely a sentence that something is over must be about a fact."""
+"""The least probability that a sentence about an end refers to a fact."""
 
 CHANGED = 0.8
-"""How likely a sentence that says something else must change it."""
+"""The least probability that another sentence changes a fact."""
 
 TELLING = 0.6
-"""How likely one must change something that is hardly a claim by itself."""
+"""The same for a sentence that is hardly a claim by itself."""
 
 _FIRST = RELATIONS.index(REPLACED)
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What was claimed before, and stands."""
+    """An earlier claim that is still current."""
 
     subject: str
     attribute: str
@@ -41,12 +41,12 @@ class Earlier:
 
     @property
     def words(self) -> str:
-        """It as a sentence."""
+        """The claim as a sentence."""
         return self.value if self.verbatim else f"{attribute(self.attribute).english}: {self.value}"
 
 
 def standing(facts: Iterable[Fact | Claim]) -> list[Earlier]:
-    """What stands of facts, and of claims that are not written yet."""
+    """Current claims from facts, and from claims that are not written yet."""
     return [
         Earlier(one.subject, one.attribute, one.value, _turn(one), one.verbatim)
         for one in facts
@@ -59,7 +59,7 @@ def _turn(one: Fact | Claim) -> int:
 
 
 def candidates(claim: Claim, earlier: Sequence[Earlier]) -> list[Earlier]:
-    """What a claim may change, newest first."""
+    """The earlier claims that a claim may change, newest first."""
     kin = related(claim.attribute)
     near = (
         one
@@ -70,20 +70,20 @@ def candidates(claim: Claim, earlier: Sequence[Earlier]) -> list[Earlier]:
 
 
 def telling(shares: Floats) -> bool:
-    """Whether a sentence changes any of those that it was compared with."""
+    """Whether a sentence changes any of the earlier claims it was compared with."""
     return bool(shares[:, _FIRST:].sum(axis=1).max(initial=0.0) >= TELLING)
 
 
 def changed(claim: Claim, chosen: Sequence[Earlier], shares: Floats) -> Iterator[Claim]:
-    """The claim, and what it ends.
+    """The claim, and the claims that end others.
 
-    A claim that something is over is about the fact whose words it has, else about the one that it most likely
-    changes. One that something holds ends those that it surely changes.
+    A claim that something has ended is about the fact that shares its words, or else the one it most likely changes. A
+    claim that something holds ends those that it certainly changes.
 
     Args:
-        claim: of a sentence.
+        claim: the claim of a sentence.
         chosen: see `candidates`.
-        shares: of each, what the sentence does to it: probabilities in the order of `RELATIONS`, of shape (n, 7).
+        shares: for each, what the sentence does to it: probabilities in the order of `RELATIONS`, of shape (n, 7).
     """
     likely = shares[:, _FIRST:].sum(axis=1)
     if claim.stance is Stance.HOLDS:
@@ -106,7 +106,7 @@ def changed(claim: Claim, chosen: Sequence[Earlier], shares: Floats) -> Iterator
 
 
 def _over(claim: Claim, earlier: Earlier, shares: Floats) -> Claim:
-    """The claim that an earlier fact is over, in the way that is likeliest."""
+    """The claim that an earlier fact has ended, in the most likely way."""
     relation = RELATIONS[_FIRST + int(np.argmax(shares[_FIRST:]))]
     known = attribute(earlier.attribute)
     stance = Stance.ENDED if relation == REPLACED else Stance(relation)

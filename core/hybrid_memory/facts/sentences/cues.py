@@ -1,4 +1,4 @@
-"""What the wording of a sentence shows that its vector hardly does: marks, and a few words of English and Chinese."""
+"""Features of a sentence's wording that its vector hardly shows: punctuation, and a few English and Chinese words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.text.patterns import lazy
 
 LONG_CHARS = 100
-"""A length that counts as 1; up to three times as much counts."""
+"""A length that counts as 1; capped at three times as much."""
 
 CUES = tuple(
     lazy(cue, re.IGNORECASE)
@@ -39,7 +39,7 @@ CUES = tuple(
 
 
 def cues(texts: Sequence[str], answers: Sequence[bool]) -> Floats:
-    """One row a text of 0 and 1, then its length in hundreds of characters, and whether it answers something."""
+    """One row per text: binary features, the length in hundreds of characters, and whether it answers something."""
     rows = [
         [*(float(cue.search(text) is not None) for cue in CUES), min(len(text) / LONG_CHARS, 3.0), float(answer)]
         for text, answer in zip(texts, answers, strict=True)

@@ -1,18 +1,18 @@
-"""The value of a claim: cut from the sentence where its shape tells where it stands, else the sentence itself."""
+"""Extracts the value of a claim from its sentence, if the form shows where it is; otherwise the whole sentence."""
 
 from __future__ import annotations
 
 import re
 
 MAX_CHARS = 240
-"""Of a sentence that is a value."""
+"""The longest sentence used as a value."""
 
 _SHAPES = {
     "email": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
     "phone": re.compile(r"\+?\d[\d\s()./-]{5,18}\d"),
     "age": re.compile(r"(?<![\d.,:])\d{1,3}(?![\d.,:]\d|\d|%)"),
 }
-"""Of attributes whose values look like nothing else in a sentence."""
+"""Patterns of attributes whose values look like nothing else in a sentence."""
 
 _LEADING = (
     r"well|oh|ah|yeah|yes|yep|no|nope|hey|hi|hello|so|and|but|also|btw|by the way|actually|honestly|to be honest|tbh"
@@ -24,7 +24,7 @@ _LEAD = re.compile(rf"^(?:[\s,.\-–—•*]+|(?:{_LEADING})\b[\s,.!:]*|(?:{_CHI
 
 
 def cut(sentence: str, attribute: str) -> tuple[str, bool]:
-    """The value, and whether it is the sentence itself, without what leads to it."""
+    """The value, and whether it is the whole sentence, without introductory words."""
     shape = _SHAPES.get(attribute)
     found = shape.search(sentence) if shape is not None else None
     if found is not None:

@@ -1,8 +1,8 @@
-"""Labelled sentences, from which the judgement of sentences is learned.
+"""Labelled sentences for training the sentence judge.
 
-A line is ``LABEL<TAB>TEXT`` or ``LABEL<TAB>BEFORE<TAB>TEXT``, with what was said before. A label holds claims,
-``attribute=value`` or ``attribute!stance=value``, joined by semicolons, those about somebody else as
-``user's sister/home=Rome``; or it begins with ``-kind``, which is why nothing of it is so of the speaker.
+A line is ``LABEL<TAB>TEXT`` or ``LABEL<TAB>BEFORE<TAB>TEXT``, with what was said before. A label has claims,
+``attribute=value`` or ``attribute!stance=value``, joined by semicolons; those about others look like
+``user's sister/home=Rome``. Or it begins with ``-kind``, the reason why it claims nothing about the speaker.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ KINDS = (
     CLAIMS, "question", "quote", "fiction", "hypothetical", "other", "sarcasm", "translate", "momentary", "chat",
     "general", "negated",
 )  # fmt: skip
-"""What a sentence is: one that claims something of its speaker, or why it does not."""
+"""The kind of a sentence: a claim about its speaker, or why it is not."""
 
 LEARNED = tuple(ATTRIBUTES)
-"""The attributes that are told apart."""
+"""The attributes that the judge distinguishes."""
 
 MARKS = (*LEARNED, *Stance)
 
@@ -32,7 +32,7 @@ SHIPPED = Path(__file__).with_name("examples")
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a sentence claims: of whom, what, and how it stands."""
+    """A claim of a sentence: subject, attribute with value, and stance."""
 
     subject: str
     attribute: str
@@ -42,7 +42,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A sentence with its label; kind is one of `KINDS`."""
+    """A labelled sentence; kind is one of `KINDS`."""
 
     text: str
     before: str
@@ -52,12 +52,12 @@ class Example:
 
     @property
     def own(self) -> list[Told]:
-        """What it claims of its speaker."""
+        """The claims about its speaker."""
         return [told for told in self.told if told.subject == USER]
 
 
 def examples(folder: Path = SHIPPED) -> Iterator[Example]:
-    """Those of all files of a folder, in the order of their names, which begin with the language."""
+    """The examples in all files of a folder, in the order of their names, which begin with the language."""
     for file in sorted(folder.glob("*.tsv")):
         for line in file.read_text(encoding="utf-8").splitlines():
             if line:
@@ -65,7 +65,7 @@ def examples(folder: Path = SHIPPED) -> Iterator[Example]:
 
 
 def parsed(line: str, language: str = "") -> Example:
-    """The example of a line; raises ValueError for a label that means nothing."""
+    """The example in a line; raises ValueError for an invalid label."""
     label, *before, text = line.split("\t")
     kind, told = CLAIMS, []
     for part in label.split("; "):

@@ -1,4 +1,4 @@
-"""A judge for any embedder's vectors, fitted to a choice of the labelled sentences."""
+"""Fits a judge to any embedder's vectors, with a selection of the labelled sentences."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ from hybrid_memory.facts.sentences.network import Lessons, Network, softmax
 from hybrid_memory.models.port import Embedder
 
 CHOSEN = 4_000
-"""Examples that a judge is fitted to."""
+"""The number of examples for fitting a judge."""
 
 CLAIMING = 0.6
-"""Of them those that claim something: what they claim has more to be learned of than why others do not."""
+"""The share of claims among them, from which there is more to learn than from other sentences."""
 
 BATCH = 128
 PROBES = 3
-"""Batches after which it shows whether the vectors tell anything."""
+"""Number of batches after which to check whether the vectors are informative."""
 
 TELLING = 0.68
-"""How often, at least, a claim must be more likely one than what is none, by what few examples teach: with models of
-meaning it is .77 (multilingual-e5-small, a universal sentence encoder), with hashed words .57."""
+"""How often, at least, a claim must score higher than a non-claim after a few examples: .77 for models of meaning
+(multilingual-e5-small, a universal sentence encoder), .57 for hashed words.
+"""
 
 LEAST_DIM = 64
-"""Width of vectors from which on they may mean something."""
+"""The least width of vectors that may be informative."""
 
 FOLDS = 3
 
@@ -42,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 def fitted_judge(embedder: Embedder, known: Iterable[Example], progress: Progress | None = None) -> Judge | None:
-    """The judge of an embedder; None where its vectors do not tell. Takes as long as to embed 4,000 sentences.
+    """The judge for an embedder; None if its vectors are not informative. Takes as long as embedding 4,000 sentences.
 
     Raises:
         ModelError: the embedder failed.
@@ -57,11 +58,11 @@ def fitted_judge(embedder: Embedder, known: Iterable[Example], progress: Progres
         if number > 1 and rows.shape[1] != vectors.shape[1]:
             raise ModelError(f"embedder {embedder.name!r} returned vectors of different widths")
         vectors = np.concatenate([vectors, rows]) if number > 1 else rows
-        _log.info("embedder %r learns to judge sentences: %d of %d examples", embedder.name, len(vectors), len(told))
+        _log.info("fitting a sentence judge to embedder %r: %d of %d examples", embedder.name, len(vectors), len(told))
         if progress is not None:
             progress(len(vectors), len(told))
         if number == min(PROBES, len(batches)) and (likely := telling(vectors, claims[: len(vectors)])) < TELLING:
-            _log.info("embedder %r cannot judge sentences (%.2f): rules alone read facts", embedder.name, likely)
+            _log.info("embedder %r cannot judge sentences (%.2f): rules alone extract facts", embedder.name, likely)
             return None
     if not batches:
         return None
@@ -78,7 +79,7 @@ def _odds(claims: Sequence[bool] | npt.NDArray[np.bool_]) -> float:
 
 
 def embedded(embedder: Embedder, texts: Sequence[str]) -> Floats:
-    """The rows of texts; raises `ModelError`, whatever the embedder fails with."""
+    """The vectors of texts; any failure of the embedder raises `ModelError`."""
     try:
         return embedder.embed_documents(texts)
     except ModelError:
@@ -88,10 +89,10 @@ def embedded(embedder: Embedder, texts: Sequence[str]) -> Floats:
 
 
 def chosen(known: Iterable[Example], count: int = CHOSEN) -> list[Example]:
-    """At most so many, always the same, in an order that says nothing.
+    """At most this many examples, always the same, in pseudorandom order.
 
-    Of each language there are as many as the root of what is known of it, and within it about as many of each kind and
-    attribute.
+    The number for each language grows with the square root of its total; within a language, kinds and attributes are
+    balanced.
     """
     languages = _grouped(sorted(known, key=_order), lambda one: one.language)
     total = sum(len(of) ** 0.5 for of in languages)
@@ -115,13 +116,13 @@ def _grouped(told: Iterable[Example], by: Callable[[Example], str]) -> list[list
 
 
 def _in_turn(told: Iterable[Example]) -> list[Example]:
-    """One of each kind, or of each attribute that is claimed first, then the next one of each."""
+    """One example of each kind, or of each first claimed attribute, then the next one of each."""
     groups = _grouped(told, lambda one: one.own[0].attribute if one.kind == CLAIMS else one.kind)
     return [one for one in chain.from_iterable(zip_longest(*groups)) if one is not None]
 
 
 def telling(vectors: Floats, claims: npt.NDArray[np.bool_]) -> float:
-    """How often a claim has a higher score than what is none, by ridge regressions each on all sentences but one."""
+    """How often a claim scores higher than a non-claim, by leave-one-out ridge regression."""
     if claims.all() or not claims.any():
         return 0.0
     rows = np.asarray(vectors - vectors.mean(axis=0), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The judgement of sentences: whether they claim something of their speaker, which attributes, and how it stands."""
+"""The sentence judge: whether sentences make claims about their speaker, with which attributes and stance."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from hybrid_memory.facts.sentences.examples import KINDS, MARKS, Example
 from hybrid_memory.facts.sentences.network import Lessons, Network, fitted, sigmoid, softmax
 
 SHORT_CHARS = 80
-"""What is longer is understood without what was said before."""
+"""Longer sentences are understood without what was said before."""
 
 BEFORE_CHARS = 120
-"""Of what was said before a short sentence, the end."""
+"""How much of the end of the previous text is used with a short sentence."""
 
 SPREAD = 15.0
-"""What differences of unit vectors are multiplied with, so that they are as large as cues."""
+"""The factor that brings differences of unit vectors to the scale of cues."""
 
 STEPS, SMALL = 25, 1e-6
-"""Of Newton's method, and a ridge that keeps it from running away where all is right."""
+"""Steps of Newton's method, and a ridge that prevents divergence if everything is separable."""
 
 SHIPPED = Path(__file__).with_name("judge.npz")
 """Made by benchmarks/sentences."""
@@ -31,12 +31,12 @@ SHIPPED = Path(__file__).with_name("judge.npz")
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What sentences are, a row each.
+    """The judgements on sentences, one row each.
 
     Attributes:
         kinds: probabilities in the order of `KINDS`, of shape (n, 12).
-        marks: probabilities in the order of `MARKS`, where something is claimed.
-        claims: the calibrated probability that something is claimed of the speaker, of shape (n,).
+        marks: probabilities in the order of `MARKS`, given that something is claimed.
+        claims: the calibrated probability that something is claimed about the speaker, of shape (n,).
     """
 
     kinds: Floats
@@ -50,7 +50,7 @@ class Judge:
 
     Attributes:
         embedder: its name.
-        network: from vector and cues to kinds and marks.
+        network: maps vector and cues to kinds and marks.
         slope, bias: of the calibration, ``1 / (1 + exp(-(slope * logit + bias)))``.
     """
 
@@ -60,26 +60,26 @@ class Judge:
     bias: float
 
     def __call__(self, texts: Sequence[str], before: Sequence[str], vectors: Floats) -> Judged:
-        """The sentences, what was said before each, and the vectors of what `asked` says of them."""
+        """Judge the sentences, given what was said before each, and the vectors of their texts from `asked`."""
         outputs = self.network(inputs(texts, before, vectors))
         kinds = softmax(outputs[:, : len(KINDS)])
         told = self.slope * logit(kinds[:, 0]) + self.bias
         return Judged(kinds, sigmoid(outputs[:, len(KINDS) :]), 0.5 * (1 + np.tanh(0.5 * told)))
 
     def save(self, file: Path, **more: Floats) -> None:
-        """Write it, and other arrays."""
+        """Save the judge, with further arrays."""
         self.network.save(file, embedder=self.embedder, calibration=[self.slope, self.bias], **more)
 
     @classmethod
     def load(cls, file: Path) -> Judge:
-        """The one that `save` wrote."""
+        """Load a saved judge."""
         network, more = Network.load(file)
         slope, bias = more["calibration"].tolist()
         return cls(str(more["embedder"]), network, slope, bias)
 
 
 def asked(text: str, before: str) -> str:
-    """What is embedded of a sentence: a short one with what was said before, which it may answer."""
+    """The text to embed for a sentence: a short one together with what it may answer."""
     return f"{before[-BEFORE_CHARS:]} / {text}" if before and len(text) <= SHORT_CHARS else text
 
 
@@ -89,7 +89,7 @@ def inputs(texts: Sequence[str], before: Sequence[str], vectors: Floats) -> Floa
 
 
 def lessons(told: Sequence[Example], vectors: Floats) -> Lessons:
-    """What examples teach, by the vectors of what `asked` says of them."""
+    """Training data from examples, given the vectors of their texts from `asked`."""
     marks = np.zeros((len(told), len(MARKS)), dtype=np.float32)
     for row, example in enumerate(told):
         for one in example.own:
@@ -99,7 +99,7 @@ def lessons(told: Sequence[Example], vectors: Floats) -> Lessons:
 
 
 def learned(taught: Lessons, *, seeds: Sequence[int] = (0,)) -> Network:
-    """The network of these lessons."""
+    """The network fitted to these lessons."""
     scale = np.ones(taught.inputs.shape[1], dtype=np.float32)
     scale[: -len(cues([""], [False])[0])] = SPREAD
     return fitted(taught, len(KINDS), scale, seeds=seeds)

@@ -1,4 +1,4 @@
-"""Which judge an embedder has: the shipped one, or one that is fitted to it once and kept in the cache folder."""
+"""The judge of each embedder: a shipped one, or one fitted once and kept in the cache folder."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from hybrid_memory.facts.sentences.judge import Judge
 from hybrid_memory.models.port import Embedder
 
 EXAMPLES = SHIPPED
-"""What judges are fitted to."""
+"""The examples for fitting judges."""
 
 BLIND = "hashing-"
-"""How the names of embedders begin that are known to be blind to meaning."""
+"""Prefixes of names of embedders known not to capture meaning."""
 
 PROOF = ("I moved to Lisbon last year.", "Could you make it shorter?", "我对花生过敏。")
-"""Sentences whose vectors tell a model from another one of the same name."""
+"""Sentences whose vectors distinguish a model from another one with the same name."""
 
 ALIKE = 0.98
-"""Their least cosine, by the same model."""
+"""Their least cosine for the same model."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Kept:
-    """A judge, and the vectors that `PROOF` had where it was fitted."""
+    """A judge, and the vectors of `PROOF` from when it was fitted."""
 
     judge: Judge
     proof: Floats
@@ -63,14 +63,14 @@ _made: defaultdict[str, list[_Kept]] = defaultdict(list)
 
 
 def judge_of(embedder: Embedder) -> Judge | None:
-    """The judge of an embedder's vectors; None where there is none, or none yet: see `fit`."""
+    """The judge for an embedder's vectors; None if there is none, or none yet: see `fit`."""
     if embedder.name == _shipped().embedder:
         return _shipped()
     return _decided[embedder] if _is_decided(embedder) else None
 
 
 def awaited(embedder: Embedder) -> bool:
-    """Whether a judge is still to be fitted to it; not where that failed."""
+    """Whether a judge must still be fitted for it; False if that failed."""
     return embedder not in _failed and not _is_decided(embedder)
 
 
@@ -80,9 +80,9 @@ def being_fitted(embedder: Embedder) -> bool:
 
 
 def fit(embedder: Embedder, progress: Progress | None = None) -> None:
-    """Let the embedder have a judge, if it can have one; this takes minutes with a slow one.
+    """Fit a judge to the embedder, if possible; takes minutes with a slow one.
 
-    Where the embedder fails it has none until this is called again and does not fail.
+    If the embedder fails, it has no judge until a later call succeeds.
     """
     if _is_decided(embedder):
         return
@@ -94,7 +94,7 @@ def fit(embedder: Embedder, progress: Progress | None = None) -> None:
             _failed.discard(embedder)
         except ModelError as error:
             _failed.add(embedder)
-            _log.warning("%s; rules alone read facts until %r learns to judge sentences", error, embedder.name)
+            _log.warning("%s; rules alone extract facts until %r has a sentence judge", error, embedder.name)
 
 
 def _fit(embedder: Embedder, progress: Progress | None) -> None:
@@ -108,7 +108,7 @@ def _fit(embedder: Embedder, progress: Progress | None) -> None:
 
 
 def _is_decided(embedder: Embedder) -> bool:
-    """Whether its judge is known, or that it has none; one that was kept is taken up."""
+    """Whether it is known which judge it has, if any; loads a cached one."""
     if embedder.name == _shipped().embedder or embedder in _decided:
         return True
     if embedder.name.startswith(BLIND) or not EXAMPLES.is_dir():
@@ -121,7 +121,7 @@ def _is_decided(embedder: Embedder) -> bool:
 
 
 def _found(embedder: Embedder) -> _Kept | None:
-    """What was kept for this model, by this process or an earlier one; it is asked only if there is something."""
+    """The cached result for this model, from this process or an earlier one; calls the model only if there is one."""
     prefix = _prefix(embedder.name)
     made, files = _made[prefix], _files(prefix)
     if not made and not files:
@@ -143,7 +143,7 @@ def _shipped() -> Judge:
 
 @lru_cache
 def _prefix(name: str) -> str:
-    """Of files with judges for embedders of this name: the shipped judge changes with the code that reads them."""
+    """The prefix of judge files for embedders with this name; it changes with the shipped judge and code version."""
     digest = hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=16)
     for file in (SHIPPED_JUDGE, *sorted(EXAMPLES.glob("*.tsv"))):
         digest.update(hashlib.blake2b(file.read_bytes()).digest())
@@ -151,7 +151,7 @@ def _prefix(name: str) -> str:
 
 
 def cache_folder() -> Path:
-    """The user's folder for what can be made anew; raises RuntimeError for a user without a home."""
+    """The user's cache folder; raises RuntimeError for a user without a home."""
     if os.name == "nt":
         base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     else:
@@ -172,7 +172,7 @@ def _loaded(files: Sequence[Path], embedder: str) -> Iterator[_Kept]:
             kept = _Kept(Judge.load(file), _proof(file))
             _check(kept, embedder)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, another one can be fitted
-            _log.warning("%s is no judge of sentences (%s): it is made anew", file, error)
+            _log.warning("%s is not a valid sentence judge (%s): it is fitted again", file, error)
             with suppress(OSError):
                 file.unlink()
         else:
@@ -185,7 +185,7 @@ def _proof(file: Path) -> Floats:
 
 
 def _check(kept: _Kept, embedder: str) -> None:
-    """Raise ValueError for a judge that this code does not understand."""
+    """Raise ValueError for a judge in a format unknown to this code."""
     judge, wide = kept.judge, kept.proof.shape[1] + cues([""], [False]).shape[1]
     outputs = judge.network(np.zeros((1, wide), dtype=np.float32))
     if judge.embedder != embedder or outputs.shape != (1, len(KINDS) + len(MARKS)):
@@ -195,7 +195,7 @@ def _check(kept: _Kept, embedder: str) -> None:
 
 
 def _save(judge: Judge, proof: Floats, prefix: str) -> None:
-    """Keep it for other processes; a reader never sees half of it."""
+    """Save it for other processes, atomically."""
     name = f"{prefix}-{hashlib.blake2b(proof.tobytes(), digest_size=8).hexdigest()}.npz"
     try:
         folder = cache_folder()
@@ -207,4 +207,4 @@ def _save(judge: Judge, proof: Floats, prefix: str) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except (OSError, RuntimeError) as error:
-        _log.warning("the judge of sentences cannot be kept (%s): the next process fits it again", error)
+        _log.warning("the sentence judge cannot be saved (%s): the next process fits it again", error)

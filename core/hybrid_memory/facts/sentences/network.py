@@ -1,4 +1,4 @@
-"""A network of one hidden layer that judges sentences: what it computes, and how it is fitted."""
+"""A neural network with one hidden layer that judges sentences: inference and training."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ BATCH = 64
 RATE = 2e-3
 DECAY = 1e-2
 DROPPED = 0.5
-"""Of the hidden units, and half as many of the inputs, that are left out of each step."""
+"""The dropout rate of hidden units; half of it for inputs."""
 
 MARKS_WEIGHT = 10.0
-"""What all marks of a sentence weigh beside its kind."""
+"""The weight of all marks of a sentence relative to its kind."""
 
 _FAST, _SLOW, _SMALL = 0.9, 0.999, 1e-8
-"""Of Adam (Kingma and Ba 2015)."""
+"""Parameters of Adam (Kingma and Ba 2015)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """``relu((x - mean) * scale @ w1 + b1) @ w2 + b2``, the mean over several that were fitted from other beginnings.
+    """``relu((x - mean) * scale @ w1 + b1) @ w2 + b2``, averaged over several fitted from different initial weights.
 
     Attributes:
-        mean: of the inputs, of shape (inputs,); scale: what they are multiplied with.
+        mean: of the inputs, of shape (inputs,); scale: the factors that the inputs are multiplied by.
         layers: w1, b1, w2 and b2 of each.
     """
 
@@ -45,7 +45,7 @@ class Network:
         return np.asarray(np.mean(outputs, axis=0), dtype=np.float32)
 
     def save(self, file: Path, **more: Any) -> None:
-        """Write it, and other arrays; numbers in half precision."""
+        """Save the network with further arrays, in half precision."""
         layers = {f"{row}.{name}": part for row, layer in enumerate(self.layers) for name, part in enumerate(layer)}
         arrays = {"mean": self.mean, "scale": self.scale} | layers | more
         halves = {name: _halved(np.asarray(array)) for name, array in arrays.items()}
@@ -53,7 +53,7 @@ class Network:
 
     @classmethod
     def load(cls, file: Path) -> tuple[Network, dict[str, Any]]:
-        """The one that `save` wrote, and the other arrays."""
+        """Load a saved network and the further arrays."""
         with file.open("rb") as content, np.load(content, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         mean = arrays.pop("mean").astype(np.float32)
@@ -71,7 +71,7 @@ def _halved(array: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large a network is, and how often it sees each lesson."""
+    """The size of a network, and the number of training epochs."""
 
     hidden: int = 384
     epochs: int = 40
@@ -82,12 +82,12 @@ USUAL = Size()
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """What is to be learned, a row each.
+    """Training data, one row each.
 
     Attributes:
         inputs: of shape (n, inputs).
-        kinds: which one of the first outputs it is, of shape (n,).
-        marks: which of the other outputs it has, of shape (n, marks); they count where the kind is 0.
+        kinds: the index among the first outputs, of shape (n,).
+        marks: which of the other outputs apply, of shape (n, marks); they count if the kind is 0.
     """
 
     inputs: Floats
@@ -96,10 +96,10 @@ class Lessons:
 
 
 def fitted(lessons: Lessons, kinds: int, scale: Floats, *, size: Size = USUAL, seeds: Sequence[int] = (0,)) -> Network:
-    """A network whose first outputs tell the kind by a softmax, and the others each a mark by a sigmoid.
+    """A network whose first outputs predict the kind by a softmax, and each of the others a mark by a sigmoid.
 
-    Of the kinds the first is told from all others twice: it is what matters. By Adam with decoupled decay, with a rate
-    that falls to 0 as a cosine.
+    The first kind against all others has an extra loss term, as it matters most. Trained by Adam with decoupled weight
+    decay and a cosine learning rate schedule.
     """
     mean = lessons.inputs.mean(axis=0)
     rows = np.asarray((lessons.inputs - mean) * scale, dtype=np.float32)
@@ -137,7 +137,7 @@ def _batches(count: int, epochs: int, chance: np.random.Generator) -> Iterator[n
 
 
 def _slopes(weights: Sequence[Floats], part: Lessons, kinds: int, chance: np.random.Generator) -> list[Floats]:
-    """Of the loss by each weight: half the entropy of all kinds, that of the first one alone, and that of the marks."""
+    """The gradient of the loss: half the entropy of all kinds, that of the first one alone, and that of the marks."""
     w1, _, w2, _ = weights
     rows, kind, marks = part.inputs, part.kinds, part.marks
     kept = chance.random(rows.shape, dtype=np.float32) >= DROPPED / 2
@@ -163,7 +163,7 @@ def _slopes(weights: Sequence[Floats], part: Lessons, kinds: int, chance: np.ran
 
 
 def softmax(outputs: Floats) -> Floats:
-    """Shares along the last axis."""
+    """The softmax along the last axis."""
     raised = np.exp(outputs - outputs.max(axis=-1, keepdims=True))
     return np.asarray(raised / raised.sum(axis=-1, keepdims=True), dtype=np.float32)
 

@@ -1,4 +1,4 @@
-"""What a later sentence does to what an earlier one told: learned from pairs of sentences."""
+"""The effect of a later sentence on an earlier claim, learned from pairs of sentences."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ RELATIONS = (
     REPLACED,
     *(stance.value for stance in (Stance.ENDED, Stance.DONE, Stance.DROPPED, Stance.WRONG)),
 )
-"""It is about something else, says the same, tells a newer value, or that it is over, done, given up, or was wrong."""
+"""Unrelated, the same, a newer value, ended, done, given up, or wrong."""
 
 EMBEDDER = LocalEmbedder.name
-"""Whose vectors the shipped network knows."""
+"""The embedder of the shipped network."""
 
 SHIPPED = Path(__file__).with_name("pairs.npz")
 EXAMPLES = Path(__file__).with_name("examples") / "changes"
@@ -37,14 +37,14 @@ EXAMPLES = Path(__file__).with_name("examples") / "changes"
 SIZE = Size(hidden=128, epochs=25)
 
 NEAR = 0.8
-"""A usual cosine of two sentences of one person."""
+"""A typical cosine of two sentences by one person."""
 
 _SMALL = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What was told first, of which attribute, and what was said later."""
+    """An earlier sentence, its attribute, and a later sentence."""
 
     relation: str
     attribute: str
@@ -53,20 +53,20 @@ class Pair:
 
 
 def pairs(folder: Path = EXAMPLES) -> Iterator[Pair]:
-    """Those of the files of a folder: ``RELATION<TAB>ATTRIBUTE<TAB>EARLIER<TAB>LATER``."""
+    """The pairs in the files of a folder: ``RELATION<TAB>ATTRIBUTE<TAB>EARLIER<TAB>LATER``."""
     for file in sorted(folder.glob("*.tsv")):
         for line in file.read_text(encoding="utf-8").splitlines():
             yield Pair(*line.split("\t"))
 
 
 def pair_inputs(judge: Judge, given: Sequence[Pair], earlier: Floats, later: Floats) -> Floats:
-    """What the network is given: the difference of the vectors, and what the judge says of the later sentence.
+    """The inputs of the network: the difference of the vectors, and the judgement on the later sentence.
 
     Args:
-        judge: of these vectors.
-        given: the pairs; their relation is not looked at.
-        earlier: their vectors, of shape (n, dim).
-        later: the same.
+        judge: the judge for these vectors.
+        given: the pairs; their relation is ignored.
+        earlier: vectors of the earlier sentences, of shape (n, dim).
+        later: vectors of the later sentences.
     """
     nothing = [""] * len(given)
     judged = judge([pair.later for pair in given], nothing, later)
@@ -98,7 +98,7 @@ def related(network: Network, rows: Floats) -> Floats:
 
 
 def learned(rows: Floats, relations: npt.NDArray[np.int64], *, seeds: Sequence[int] = (0,)) -> Network:
-    """The network of these inputs and the places of their relations in `RELATIONS`."""
+    """The network fitted to these inputs and indexes into `RELATIONS`."""
     taught = Lessons(rows, relations, np.zeros((len(rows), 0), dtype=np.float32))
     scale = np.ones(rows.shape[1], dtype=np.float32)
     return fitted(taught, len(RELATIONS), scale, size=SIZE, seeds=seeds)
@@ -106,5 +106,5 @@ def learned(rows: Floats, relations: npt.NDArray[np.int64], *, seeds: Sequence[i
 
 @lru_cache(maxsize=1)
 def shipped() -> Network:
-    """The network of the local embedder's vectors."""
+    """The network for the local embedder's vectors."""
     return Network.load(SHIPPED)[0]

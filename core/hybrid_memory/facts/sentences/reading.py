@@ -1,4 +1,4 @@
-"""What turns claim, by the meaning of their sentences: judged by vectors, with values that rules cut where they can."""
+"""Extracts claims by the meaning of sentences: judged by vectors, with values extracted by rules if possible."""
 
 from __future__ import annotations
 
@@ -21,38 +21,39 @@ from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.speech import says_nothing
 
 SURE = 0.65
-"""How likely it must be that a sentence claims something."""
+"""The least probability of a claim."""
 
 SURE_OF_SAFETY = 0.5
-"""The same of what harms where it is not known."""
+"""The same for something harmful if unknown."""
 
 DOUBTFUL = 0.3
-"""How likely it must be where it changes something that is known."""
+"""The same for a claim that changes a known fact."""
 
 VETO = 0.25
-"""What rules find in a sentence that is less likely to claim anything is left out."""
+"""Findings of rules are dropped if their sentence is less likely a claim than this."""
 
 MARKED = 0.5
-"""How likely an attribute or a stance must be, where the sentence claims something."""
+"""The least probability of an attribute or a stance, given a claim."""
 
 HOLDING = 0.3
-"""The same of the stance that something holds, beside another."""
+"""The same for the stance that something holds, in addition to another."""
 
 REPLACING = 0.3
-"""The same of an attribute that holds one value, which takes the place of another."""
+"""The same for an attribute with a single value, which would replace another."""
 
 ATTRIBUTES_PER_SENTENCE = 2
 
 SAFETY = frozenset(("allergy", "medicine", "condition", "accessibility", "avoids"))
 
 MAX_SENTENCES = 60
-"""Of a turn; a longer one is a text rather than words of its speaker."""
+"""Of a turn; a longer one is a document rather than its speaker's words."""
 
 MAX_SENTENCE_CHARS = 500
 
 GIVEN = 0.5
-"""How likely a sentence must give a text to work on, or begin a story, so that the rest of its turn says nothing of the
-speaker."""
+"""The least probability that a sentence introduces a text to work on, or a story, so that the rest of its turn says
+nothing about the speaker.
+"""
 
 _TO_DO = (
     "translate|proofread|rewrite|paraphrase|rephrase|summari[sz]e|correct|edit|polish|shorten|fix the|improve|continue"
@@ -60,34 +61,34 @@ _TO_DO = (
 )
 _ZH_TO_DO = "翻译|翻成|校对|润色|改写|缩写|续写|改成|概括"
 JUDGED = "sentences "
-"""How the ``by`` of a claim begins that was judged."""
+"""The prefix of ``by`` in judged claims."""
 
 _WORK = re.compile(
     rf"^(?:(?:please|can you|could you|hey),? )*(?:{_TO_DO})\b.{{0,60}}[:,]"
     rf"|^(?:请|帮我|麻烦)*(?:把.{{0,20}})?(?:{_ZH_TO_DO}).{{0,20}}[:：，,]",
     re.IGNORECASE,
 )
-"""Begins a sentence that holds the text to work on."""
+"""The beginning of a sentence that contains the text to work on."""
 
 _BARE = re.compile(
     r"(?:(?:no|nope|nah|none|nothing|yes|yep|yeah|sure|u+m+|u+h+|h+m+|oh|well|okay|ok|right|really|what|huh|wow|so|and|but|thanks"
     r"|没有?|有的?|是的?|不是?|嗯+|呃|额|哦|啊|对|好的?|什么)[\s.,!?…。，！？]*)+$",
     re.IGNORECASE,
 )
-"""Answers that hold no value."""
+"""Answers without a value."""
 
 _LETTERS = re.compile(r"[^\W\d_]{2}|[\u3040-\u30ff\u3400-\u9fff]")
 
 
 class SentenceReader(BilingualRules):
-    """Reads claims by the meaning of sentences, and by rules alone where there are no vectors to judge by."""
+    """Extracts claims by the meaning of sentences, or by rules alone if there are no vectors to judge."""
 
     name = "sentences"
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A sentence of a turn, and what somebody else said before, where it may answer that."""
+    """A sentence of a turn, and what another speaker said before, if it may be an answer."""
 
     turn: Turn
     text: str
@@ -95,12 +96,12 @@ class Said:
 
     @property
     def asked(self) -> str:
-        """What is embedded."""
+        """The text to embed."""
         return asked(self.text, self.before)
 
 
 def said_in(turns: Sequence[Event], before: Sequence[Event]) -> list[Said]:
-    """The sentences of those who can say something of themselves; the turns are of one session, in order."""
+    """The sentences of speakers who can make claims about themselves; the turns are of one session, in order."""
     said: list[Said] = []
     earlier = next((turn for event in reversed(before) if (turn := turn_of(event)) is not None), None)
     for event in turns:
@@ -128,13 +129,13 @@ def _sentences(turn: Turn, before: str) -> Iterator[Said]:
 def claims_in(
     said: Sequence[Said], vectors: Floats, judge: Judge, read: Sequence[tuple[Claim, str]]
 ) -> list[tuple[Claim, int]]:
-    """What the sentences claim, each with the row of its sentence.
+    """The claims of the sentences, each with the row of its sentence.
 
     Args:
         said: the sentences.
-        vectors: of what they ask, of shape (n, dim).
-        judge: of these vectors.
-        read: what rules found, with the sentence.
+        vectors: of their `asked` texts, of shape (n, dim).
+        judge: the judge for these vectors.
+        read: claims found by rules, with their sentences.
     """
     judged = judge([one.text for one in said], [one.before for one in said], vectors)
     found: dict[tuple[int, str], list[Claim]] = {}
@@ -172,7 +173,7 @@ def _of_sentence(one: Said, row: int, judged: Judged, read: Sequence[Claim], by:
 
 
 def sure_enough(claim: Claim) -> bool:
-    """Whether a claim counts by itself; others do where they change something that is known."""
+    """Whether a claim counts by itself; others count if they change a known fact."""
     least = SURE_OF_SAFETY if claim.attribute in SAFETY else SURE
     return not claim.by.startswith(JUDGED) or claim.confidence >= least
 
@@ -187,7 +188,7 @@ def _attributes(marks: dict[str, float]) -> list[str]:
 
 
 def _judged(one: Said, name: str, marks: dict[str, float], sure: float, by: str) -> Iterator[Claim]:
-    """What is claimed of one attribute: that something is over, that something holds, or both."""
+    """The claims about one attribute: that something has ended, that something holds, or both."""
     known = attribute(name)
     value, verbatim = cut(one.text, name)
     least = {Stance.HOLDS: HOLDING}
@@ -210,6 +211,6 @@ def _judged(one: Said, name: str, marks: dict[str, float], sure: float, by: str)
 
 
 def _due(one: Said) -> datetime | None:
-    """The first time ahead that a sentence names."""
+    """The first future time that a sentence names."""
     times = (span.since for span in find_times(one.text, one.turn.at))
     return next((at for at in times if at > one.turn.at), None)

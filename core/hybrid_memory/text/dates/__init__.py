@@ -1,4 +1,4 @@
-"""The times that a text names, in English and Chinese, as ranges of instants."""
+"""Times named in English and Chinese texts, as ranges of instants."""
 
 from hybrid_memory.text.dates.finding import find_times
 

@@ -1,4 +1,4 @@
-"""Ranges of the calendar around a moment, half-open, in wall time, and what the rules of a language consist of."""
+"""Calendar ranges around a moment, half-open, in wall time, and the elements of a language's rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 _HALVES = {"hour": (30, "minute"), "day": (12, "hour"), "month": (15, "day"), "year": (6, "month"), "week": (3, "day")}
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _FEW = (2, 5)
-"""What "a few" and 几 stand for."""
+"""The range of "a few" and 几."""
 
 PARTS = {
     "small hours": (0, 6),
@@ -27,13 +27,13 @@ PARTS = {
     "evening": (18, 24),
     "night": (18, 30),
 }
-"""Hours after midnight."""
+"""Parts of the day, in hours after midnight."""
 
 
 class Which(StrEnum):
-    """Which one is meant of those that come again and again.
+    """Which one of a recurring unit is meant.
 
-    Next begins after now, last is over, coming is not over yet, latest has begun; this is the current year's.
+    Next begins after now, last is over, coming is not over yet, latest has begun, this is the current year's.
     """
 
     NEXT = auto()
@@ -44,7 +44,7 @@ class Which(StrEnum):
 
 
 def floor(at: datetime, unit: str) -> datetime:
-    """The begin of the calendar unit that holds the instant; weeks begin on Monday, weekends on Saturday."""
+    """The start of the calendar unit that contains the instant; weeks begin on Monday, weekends on Saturday."""
     at = at.replace(second=0, microsecond=0)
     if unit == "minute":
         return at
@@ -62,7 +62,7 @@ def floor(at: datetime, unit: str) -> datetime:
 
 
 def shift(at: datetime, unit: str, count: int) -> datetime:
-    """So many units later; the last day of a month where it has no such day."""
+    """The time this many units later; the last day of a month that has no such day."""
     if unit in _STEPS:
         return at + count * _STEPS[unit]
     months = at.year * 12 + at.month - 1 + count * _MONTHS[unit]
@@ -75,19 +75,19 @@ def _next_month(first: datetime) -> datetime:
 
 
 def day_of(year: int, month: int, day: int) -> Range:
-    """That day; a ValueError where there is none."""
+    """The range of that day; raises ValueError if it does not exist."""
     begin = datetime(year, month, day)  # noqa: DTZ001 - wall time
     return begin, begin + DAY
 
 
 def month_of(year: int, month: int) -> Range:
-    """That month."""
+    """The range of that month."""
     begin = datetime(year, month, 1)  # noqa: DTZ001 - wall time
     return begin, shift(begin, "month", 1)
 
 
 def year_of(year: int) -> Range:
-    """That year."""
+    """The range of that year."""
     return month_of(year, 1)[0], month_of(year + 1, 1)[0]
 
 
@@ -99,27 +99,30 @@ def season_of(year: int, season: str) -> Range:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When a text was written, in wall time, and whether the words around an expression tell of the past."""
+    """When a text was written, in wall time, and whether the words around an expression are about the past."""
 
     now: datetime
     past: bool = False
 
     def unit(self, unit: str, steps: int = 0) -> Range:
-        """The calendar unit that lies so many units after the current one."""
+        """The calendar unit this many units after the current one."""
         begin = shift(floor(self.now, unit), unit, steps)
         return begin, begin + 2 * DAY if unit == "weekend" else shift(begin, unit, 1)
 
     def day(self, steps: int) -> Range:
-        """The day so many days after today."""
+        """The day this many days after today."""
         return self.unit("day", steps)
 
     def weekday(self, day: int, week: int) -> Range:
-        """A day of the ISO week so many weeks after this one; Monday is 0."""
+        """A day of the ISO week this many weeks after the current one; Monday is 0."""
         begin = self.unit("week", week)[0] + day * DAY
         return begin, begin + DAY
 
     def away(self, count: float | None, unit: str) -> Range:
-        """So many units ahead (one day) or, if negative, back (the whole unit); None is a few; hours count from now."""
+        """This many units ahead (one day) or, if negative, back (the whole unit); None is a few.
+
+        Hours count from now.
+        """
         if count is None:
             return shift(floor(self.now, unit), unit, _FEW[0]), shift(floor(self.now, unit), unit, _FEW[1] + 1)
         steps, unit = _whole(count, unit)
@@ -132,25 +135,25 @@ class Moment:
         return begin, begin + DAY
 
     def back(self, count: float | None, unit: str) -> Found:
-        """So many units ago; None is a few."""
+        """This many units ago; None is a few."""
         if count is None:
             begin = floor(self.now, unit)
             return Found(Kind.RANGE, (shift(begin, unit, -_FEW[1]), shift(begin, unit, 1 - _FEW[0])))
         return Found(Kind.DAY if unit == "day" else Kind.RANGE, self.away(-count, unit))
 
     def ahead(self, count: float | None, unit: str) -> Found:
-        """In so many units; None is a few."""
+        """In this many units; None is a few."""
         below_day = unit in {"minute", "hour"}
         return Found(Kind.RANGE if count is None or below_day else Kind.DAY, self.away(count, unit))
 
     def stretch(self, count: float | None, unit: str) -> Range:
-        """From now on for so many units, or back if negative; None is a few."""
+        """From now on for this many units, or back if negative; None is a few."""
         steps, unit = _whole(_FEW[1] if count is None else count, unit)
         end = shift(self.now, unit, steps)
         return (self.now, end) if steps > 0 else (end, self.now)
 
     def pick(self, which: Which, of: Callable[[int], Range]) -> Range | None:
-        """That one of ``of(steps)``, where 0 is the one of the current year, month or week."""
+        """The requested one of ``of(steps)``, where 0 is the one of the current year, month or week."""
         if which is Which.THIS:
             return of(-1) if of(-1)[1] > self.now else of(0)
         if which in {Which.NEXT, Which.COMING}:
@@ -162,12 +165,12 @@ class Moment:
 
     @property
     def near(self) -> Which:
-        """The one that is meant where nothing but the words around tells: the latest, or else the coming one."""
+        """The range meant if only the context decides: the latest, or else the coming one."""
         return Which.LATEST if self.past else Which.COMING
 
 
 def _each(of: Callable[[int], Range], steps: Iterable[int]) -> Iterator[Range]:
-    """Those that there are; leap days can be eight years apart."""
+    """The ranges that exist; leap days can be eight years apart."""
     for step in steps:
         try:
             yield of(step)
@@ -176,7 +179,7 @@ def _each(of: Callable[[int], Range], steps: Iterable[int]) -> Iterator[Range]:
 
 
 def _whole(count: float, unit: str) -> tuple[int, str]:
-    """A half is counted in a smaller unit."""
+    """The duration in whole units; halves are converted to a smaller unit."""
     if count == int(count):
         return int(count), unit
     size, smaller = _HALVES[unit]
@@ -184,7 +187,7 @@ def _whole(count: float, unit: str) -> tuple[int, str]:
 
 
 def third(whole: Range, number: int) -> Range:
-    """The first, second or third part, in whole days where it has three."""
+    """The first, second or third part, in whole days if it has three."""
     begin, end = whole
     days = (end - begin) // DAY
     cuts = [begin + days * each // 3 * DAY for each in range(4)]
@@ -192,7 +195,7 @@ def third(whole: Range, number: int) -> Range:
 
 
 class Kind(StrEnum):
-    """What a part of a time expression names; parts of a day go together, and so do a range and a third of it."""
+    """What a part of a time expression names; parts of a day combine, and so do a range and a third of it."""
 
     RANGE = auto()
     THIRD = auto()
@@ -204,13 +207,13 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a rule finds.
+    """The match of a rule.
 
     Attributes:
-        range: of a range, a day or a weekday; of a third, what it is a third of when it stands alone.
+        range: for a range, a day or a weekday; for a third alone, what it is a third of.
         part: a part of the day, in hours after midnight; third: 0, 1 or 2.
-        hour, minute: as written; ``afternoon`` is None where that was not.
-        weak: counts only beside another part.
+        hour, minute: as written; ``afternoon`` is None if not stated.
+        weak: whether it only counts next to another part.
     """
 
     kind: Kind
@@ -224,12 +227,12 @@ class Found:
 
 
 Reading: TypeAlias = Callable[[re.Match[str], Moment], Found | None]
-"""None where the words name no time after all; a ValueError or OverflowError where the calendar has no such day."""
+"""None if the words name no time after all; raises ValueError or OverflowError for impossible dates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Words and how they are read; a text with the pattern has one of the cues, in lower case with 0 for digits."""
+    """A pattern and how to read it; any match contains one of the cues, in lower case with 0 for digits."""
 
     cues: tuple[str, ...]
     pattern: re.Pattern[str]
@@ -241,10 +244,10 @@ class Language:
     """The rules of a language.
 
     Attributes:
-        link: what may stand between two parts of one expression; to: between the ends of a range.
-        since: what stands before an expression that reaches until now; onward: what stands behind such a one.
-        reaches: whether these words before and behind an expression, either of them empty, are such.
-        past, future: words that tell when a sentence plays; the future is stronger.
+        link: what may come between two parts of one expression; to: between the ends of a range.
+        since: what precedes an expression that extends until now; onward: what follows one.
+        reaches: whether these words before and after an expression, either possibly empty, extend it until now.
+        past, future: words that show the tense of a sentence; the future takes precedence.
     """
 
     rules: tuple[Rule, ...]
@@ -258,7 +261,7 @@ class Language:
 
 
 def clock(hour: int, minute: int | None, *, afternoon: bool | None = None, weak: bool = False) -> Found | None:
-    """A clock time as said; None where no clock shows it."""
+    """A clock time as written; None if it is not a valid time."""
     if hour > 24 or (minute or 0) > 59 or (afternoon is not None and not 0 < hour <= 12):  # noqa: PLR2004 - clock faces
         return None
     return Found(Kind.CLOCK, hour=hour, minute=minute, afternoon=afternoon, weak=weak)
@@ -266,7 +269,7 @@ def clock(hour: int, minute: int | None, *, afternoon: bool | None = None, weak:
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """A time expression and the instants that it names, ``since <= instant < until``, in the asker's time zone."""
+    """A time expression and the instants it names, ``since <= instant < until``, in the asker's time zone."""
 
     start: int
     end: int

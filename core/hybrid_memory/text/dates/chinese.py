@@ -1,4 +1,4 @@
-"""Time expressions of Chinese."""
+"""Chinese time expressions."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _ahead(match: re.Match[str], moment: Moment) -> Found:
 
 
 def _days(match: re.Match[str], moment: Moment) -> Found | None:
-    """A few days ago, or those up to now."""
+    """A few days ago, or the last few days."""
     if match["before"]:
         return moment.back(None, "day")
     return Found(Kind.RANGE, moment.stretch(-5, "day")) if moment.past else None

@@ -1,4 +1,4 @@
-"""Time expressions of English, and dates in figures."""
+"""English time expressions, and numeric dates."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _year_first(match: re.Match[str], _: Moment) -> Found:
 
 
 def _year_last(match: re.Match[str], _: Moment) -> Found:
-    """The month comes first unless that cannot be."""
+    """The month comes first unless that is impossible."""
     month, day = int(match["one"]), int(match["two"])
     if month > 12:  # noqa: PLR2004 - months
         month, day = day, month
@@ -212,7 +212,7 @@ def _hour_clock(match: re.Match[str], _: Moment) -> Found | None:
 
 
 def _figures_clock(match: re.Match[str], _: Moment) -> Found | None:
-    """A single figure may as well be a score or a verse; a nought in front tells that hours count to 24."""
+    """A clock time in digits; a single digit may also be a score or a verse, a leading zero means a 24-hour clock."""
     hour = int(match["hour"])
     early = match["hour"][0] == "0" and hour > 0
     return clock(hour, int(match["minute"]), afternoon=False if early else None, weak=not match["led"] and hour < 10)  # noqa: PLR2004

@@ -1,4 +1,4 @@
-"""Finds time expressions: rules of both languages find parts, and parts that stand together make one expression."""
+"""Finds time expressions: rules of both languages find parts, and adjacent parts form one expression."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hybrid_memory.text.dates.english import ENGLISH
 LANGUAGES = (CHINESE, ENGLISH)
 
 _WINDOW = 80
-"""How far the words may be that tell whether a sentence is about the past, in characters."""
+"""How far to look for words that show the tense of a sentence, in characters."""
 
 _DIGIT = re.compile(r"\d")
 _STOP = re.compile(r"[.!?](?=\s|$)|[。！？；;\n]")
@@ -73,7 +73,7 @@ def find_times(text: str, now: datetime) -> list[TimeSpan]:
 
 
 def _pieces(text: str, wall: datetime) -> list[_Piece]:
-    """What the rules find, the longest of those that begin first."""
+    """The matches of the rules; of overlapping ones the first, then the longest."""
     found: list[_Piece] = []
     shape = _DIGIT.sub("0", text.lower())
     for language in LANGUAGES:
@@ -104,7 +104,7 @@ def _past(text: str, start: int, end: int, language: Language) -> bool:
 
 
 def _groups(text: str, pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
-    """Pieces that stand together and name one time."""
+    """Adjacent pieces that name one time together."""
     group: list[_Piece] = []
     for piece in pieces:
         if group and not _belongs(text, group, piece):
@@ -126,7 +126,7 @@ def _belongs(text: str, group: Sequence[_Piece], piece: _Piece) -> bool:
 
 
 def _name(group: Sequence[_Piece], wall: datetime) -> _Named | None:
-    """The range that these pieces name together; None if it takes more than they say."""
+    """The range that these pieces name together; None if they do not determine one."""
     found = {piece.found.kind: piece.found for piece in group}
     try:
         if Kind.CLOCK in found:
@@ -184,7 +184,7 @@ def _at_clock(found: dict[Kind, Found], wall: datetime, *, past: bool) -> Range:
 
 
 def _hour(clock: Found, part: tuple[int, int] | None) -> int:
-    """Hours after midnight; in the evening and at night the small hours are those of the next day."""
+    """Hours after midnight; small hours "in the evening" or "at night" belong to the next day."""
     hour = clock.hour
     if clock.afternoon is not None:
         hour = hour % _NOON + _NOON * clock.afternoon
@@ -200,7 +200,7 @@ def _hour(clock: Found, part: tuple[int, int] | None) -> int:
 
 
 def _joined(text: str, named: Sequence[_Named]) -> Iterator[_Named]:
-    """Two that are the ends of one range become one; what is weak needs that."""
+    """Joins two expressions that are the ends of a range; weak ones need that."""
     pending: _Named | None = None
     for each in named:
         if pending is not None and pending.range[0] < each.range[0]:
@@ -216,7 +216,7 @@ def _joined(text: str, named: Sequence[_Named]) -> Iterator[_Named]:
 
 
 def _reaching(text: str, named: Iterator[_Named], wall: datetime) -> Iterator[_Named]:
-    """Those with a "since" before or behind them reach until now."""
+    """Extends expressions with a "since" until now."""
     for each in named:
         start, end = _since(text, each)
         if (start, end) != (each.start, each.end) and each.range[0] < wall:
@@ -235,7 +235,7 @@ def _since(text: str, named: _Named) -> tuple[int, int]:
 
 
 def _placed(wall: Range, zone: tzinfo | None) -> tuple[datetime, datetime]:
-    """The instants of a range of wall time; one that a change of the clocks leaves out lasts as long after it."""
+    """The instants of a range of wall time; a time skipped by a clock change maps to that long after it."""
     since, until = (each.replace(tzinfo=zone).astimezone(UTC) for each in wall)
     if until <= since:
         until = since + (wall[1] - wall[0])

@@ -1,4 +1,4 @@
-"""The rules of Chinese, and how they are read."""
+"""The rules for Chinese, and how to apply them."""
 
 from __future__ import annotations
 

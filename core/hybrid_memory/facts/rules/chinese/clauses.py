@@ -1,4 +1,4 @@
-"""What a Chinese sentence asserts, cut into clauses that have their subject, and whom it is about."""
+"""Splits the assertions of a Chinese sentence into clauses with a subject, and resolves whom they are about."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KINSMAN = rf"(?:我们?(?:家|的)?|咱)(?:的|那个?|这个?)?(?:一个|一位
 OF_KIN = rf"{KINSMAN}(?:{NAME}(?=[的是在也今名叫喜爱有]))?"
 WHO = rf"(?P<who>{OF_KIN}(?:[他她]们?)?|{either(word for word in KIN if len(word) > 1)}|{NAME}|[他她])"
 SUBJECT = rf"(?:{WHO}|{ME})"
-"""The speaker, or in the group ``who`` somebody else."""
+"""The speaker or, in the group ``who``, another person."""
 
 _SPACE = lazy(r"(?<=[\u4e00-\u9fff，。])\s+(?=\S)|(?<=\S)\s+(?=[\u4e00-\u9fff，。])")
 _QUOTED = lazy(r"\"[^\"]*[我你您咱][^\"]*\"|[「『][^」』]*[我你您咱][^」』]*[」』]")
@@ -92,10 +92,10 @@ _NAMED = lazy(
 
 
 def clauses(sentence: str) -> list[str]:
-    """The clauses of a sentence that its speaker asserts, without what leads to them.
+    """The clauses that a sentence's speaker asserts, without introductory words.
 
-    What is asked, supposed, hoped, heard or quoted is left out. A clause without a subject gets that of the one before.
-    "不是甲，是乙" becomes "是乙，不是甲".
+    Questions, assumptions, hopes, hearsay and quotations are left out. A clause without a subject takes that of the
+    previous one. "不是甲，是乙" becomes "是乙，不是甲".
     """
     found = _WHOLE.match(sentence)
     text = found[1] if found else _QUOTED.sub("…", sentence)
@@ -107,7 +107,7 @@ def clauses(sentence: str) -> list[str]:
 
 
 def person(words: str, told: str) -> str:
-    """Whom the words mean, given what the turn said before."""
+    """The person that the words refer to, given what the turn said before."""
     words = words.strip()
     if words in {"他", "她"}:
         mentions = [found for found in _NAMED.finditer(told) if found["noun"]]
@@ -122,7 +122,7 @@ def _of_owner(found: re.Match[str]) -> str:
 
 
 def _asserted(parts: Sequence[str]) -> Iterator[str]:
-    """Those that are no question and no supposition, each with its subject; he and she are named as relatives."""
+    """The clauses that are neither questions nor assumptions, each with its subject; pronouns become relatives."""
     last = relative = ""
     skip = False
     for number, part in enumerate(parts):
@@ -147,7 +147,7 @@ def _asserted(parts: Sequence[str]) -> Iterator[str]:
 
 
 def _carried(clause: str, last: str, *, first: bool) -> tuple[str, str]:
-    """A clause without a subject with that of the one before, and whose the next one is."""
+    """A clause with the previous subject if it has none, and the subject for the next one."""
     if last and _OWN.match(clause):
         return f"{last}的{clause}", last
     if last and _ELLIPTIC.match(clause):
@@ -158,14 +158,14 @@ def _carried(clause: str, last: str, *, first: bool) -> tuple[str, str]:
 
 
 def _means(pronoun: str, mentioned: str) -> bool:
-    """Whether he or she may be that relative."""
+    """Whether the pronoun may refer to that relative."""
     found = _KIN.search(mentioned)
     noun = KIN[found[0]][1] if found else ""
     return noun not in (MALE if pronoun == "她" else FEMALE)
 
 
 def _cut(text: str) -> Iterator[str]:
-    """The parts between marks; a mark is no cut where what follows belongs to what stands before."""
+    """The parts between punctuation marks, not split where the next part belongs to the one before."""
     start = 0
     for cut in _CUT.finditer(text):
         headed = cut[0][:1] in {"：", ":"} and cut.start() - start <= _HEAD_CHARS

@@ -1,4 +1,4 @@
-"""Chinese words by what they stand for: persons around somebody, work, places, languages, health, animals, events."""
+"""Chinese words by meaning: relatives, work, places, languages, health, animals, events."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KIN: dict[str, tuple[str, str]] = {
     for noun, _, words in [entry.partition("=")]
     for word in words.split(",")
 }  # fmt: skip
-"""A noun as it is said: the attribute of its owner, and the noun that names the person in a subject."""
+"""A noun as written: the attribute of the related person, and the noun used in a subject."""
 
 MALE = frozenset(noun for _, noun in KIN.values() if any(word in noun for word in (
     "husband", "boyfriend", "fiancé", "father", "son", "brother", "uncle", "male cousin", "nephew",

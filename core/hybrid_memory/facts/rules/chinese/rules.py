@@ -1,4 +1,4 @@
-"""The rules of Chinese."""
+"""The rules for Chinese."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ def rule(name: str, attribute: str | Callable[[re.Match[str]], str], pattern: st
 
 
 def _lasting(found: re.Match[str]) -> bool:
-    """Whether the taste is a lasting one: not of today, and not of the listener."""
+    """Whether the taste is a lasting one: not just today's, and not the listener's."""
     before = found.string[: found.start("value")]
     return not (_TODAY.search(found["value"]) or re.search(r"今天|今晚|昨天|昨晚|刚才|这次", before))
 
 
 def _meant(found: re.Match[str]) -> bool:
-    """Whether it is so, and is not merely wished, denied or supposed."""
+    """Whether it is a fact, not a wish, a denial or an assumption."""
     return _NOT_MEANT.search(found[0]) is None
 
 
@@ -97,14 +97,14 @@ def _relation(found: re.Match[str]) -> str:
 
 
 def favourite(kind: str) -> str:
-    """The attribute for a favourite of a kind; the name that English rules give it too, where it is a common one."""
+    """The attribute for a favourite of a kind; for common ones the same name as in English rules."""
     if kind in KINDS:
         return FAVOURITES[0] + KINDS[kind]
     return "likes" if kind in {"", "事", "事情", "东西", "人", "地方"} else FAVOURITES[1] + kind
 
 
 def _task(words: str) -> tuple[str, ...]:
-    """What is to be done."""
+    """The task."""
     words = re.sub(
         r"^(?:一下|要|得|去(?=[买取交寄接拿办看参])|记得|别忘了|先|再|还|在|于|之?前|以前|请|帮我|给我|我)+",
         "",
@@ -118,7 +118,7 @@ def _task(words: str) -> tuple[str, ...]:
 
 
 def _done(words: str) -> tuple[str, ...]:
-    """What was done, as it was to be done: 机票订好, 把机票订好 and 订好机票 are all 订机票."""
+    """What was done, worded as the task: 机票订好, 把机票订好 and 订好机票 are all 订机票."""
     words = re.sub(r"^(?:我们?的?|把|终于|已经)+|了$", "", words)
     when = r"(?:给|都|全部|全|已经|终于|刚刚?|昨天|今天|今早|也)*"
     found = re.fullmatch(rf"(?P<verb>{_DONE}){_ENDING}?了?(?P<object>(?!{_ENDING}$|很多|几|多少|了).{{2,}})", words)
@@ -133,7 +133,7 @@ def _event(words: str) -> tuple[str, ...]:
 
 
 def _exact(found: re.Match[str]) -> bool:
-    """Whether the value is a name, a figure or a code, and no remark."""
+    """Whether the value is a name, a number or a code, not a remark."""
     value = tidy(found["value"])
     remark = re.match(
         r"什么|因为|[不很太真非特我你他她它这那好最更没在要会能被对从比越有还都已坏]|.*(?:不错|挺好|的时候)", value
@@ -336,7 +336,7 @@ _VALUE = r"(?P<value>[^，,。！!？?]+?)"
 
 
 def _answer(name: str, attribute: Any, question: str, answer: str, values: Values, **more: Any) -> Rule:
-    """A rule for a short answer: the question before tells what it is about."""
+    """A rule for a short answer, whose meaning depends on the question before it."""
     lead = (
         r"^(?:(?:嗯+|哦|啊|呃|好的?|是的?|有的?|对|其实|目前|现在|我|我的|就|大概|最|叫|住在?|在|来自|老家在?|是)"
         r"[，,！!\s]*)*"

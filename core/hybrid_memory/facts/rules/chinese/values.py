@@ -1,4 +1,4 @@
-"""Chinese values: what is kept of the words that a rule found, and what is none of their kind."""
+"""Chinese values: normalises the words that a rule matched, and rejects those of the wrong kind."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ _WHEN = r"(?:[月号日年周]|星期.|[春夏秋冬]天|年底|月底|周末|�
 
 
 def tidy(words: str) -> str:
-    """The words without marks around them and without what hangs on behind."""
+    """The words without surrounding punctuation and trailing particles."""
     words = _LAST.sub("", _END.sub("", words.strip()))
     for mark in "\"'":
         words = words.replace(mark, "") if words.count(mark) == 1 else words
@@ -95,7 +95,7 @@ def tidy(words: str) -> str:
 
 
 def phrase(words: str) -> tuple[str, ...]:
-    """A noun or a verb phrase, without a classifier in front; a single character is one too where it is a thing: 猫."""
+    """A noun or verb phrase without a leading classifier; also a single character that names a thing: 猫."""
     words = _FIRST.sub("", tidy(words))
     if re.fullmatch(r"[猫狗鱼茶酒肉雪海雨辣书花蛇鸟马糖鸡甜烟]", words):
         return (words,)
@@ -103,13 +103,13 @@ def phrase(words: str) -> tuple[str, ...]:
 
 
 def whole(words: str) -> tuple[str, ...]:
-    """A phrase as it was said."""
+    """A phrase, unchanged."""
     words = tidy(words)
     return (words,) if 1 < len(words) <= MAX_CHARS and not _ONLY_NOTHING.fullmatch(words) else ()
 
 
 def things(words: str) -> tuple[str, ...]:
-    """Phrases; a list of short ones is taken apart. What only this conversation knows (那个故事) is none."""
+    """Phrases; a list of short ones is split. References known only in this conversation (那个故事) are rejected."""
     if _CONTEXT.match(words):
         return ()
     if words.startswith("《"):
@@ -122,7 +122,7 @@ def things(words: str) -> tuple[str, ...]:
 
 
 def stated_name(words: str) -> tuple[str, ...]:
-    """A name where one must stand."""
+    """A name in a position where one must be."""
     words = words.strip(" \"'，,：:")
     latin = re.match(r"[A-Za-z][A-Za-z'.-]*(?: [A-Z][A-Za-z'.-]*){0,2}", words)
     if latin is not None or _NO_NAME.match(words):
@@ -139,12 +139,12 @@ def name(words: str) -> tuple[str, ...]:
 
 
 def names(words: str) -> tuple[str, ...]:
-    """The names of a list."""
+    """The names in a list."""
     return tuple(value for part in re.split(r"[、，,和跟与]", words) for value in stated_name(part))
 
 
 def place(words: str) -> tuple[str, ...]:
-    """A place with a name that is known, or ends like one."""
+    """A place with a known name or ending."""
     words = re.split(
         r"[，,。；;！!]|(?:已经|有|(?<!成)都|和|跟|工作|上班|读书|上学|生活|长大|这边|那边|的时候|住|之后|以后|呢|了|啊|吧|呀|的(?!地))",
         words.strip(" ，,\"'"),
@@ -158,7 +158,7 @@ def place(words: str) -> tuple[str, ...]:
 
 
 def where(words: str) -> tuple[str, ...]:
-    """A place where a place must stand, so that its name need not be known."""
+    """A place in a position where one must be, so that its name need not be known."""
     words = _AWHILE.sub("", re.sub(r"^(?:在|到|去|来|于|了|是)+|(?:这边|那边)?的?$", "", tidy(words)))
     odd = re.search(
         rf"[了吧吗呢过着会要想很太不没]|一起|时候|^(?:{_NO_PLACE.pattern}|{_NOTHING.pattern})|{_WHEN}", words
@@ -167,7 +167,7 @@ def where(words: str) -> tuple[str, ...]:
 
 
 def organisation(words: str) -> tuple[str, ...]:
-    """Whom somebody works for; a mere place is nobody."""
+    """An employer; a mere place is rejected."""
     words = re.split(r"[，,。；;！!]", words.strip(" \"'"))[0]
     words = re.sub(r"^(?:了|是|叫|在|于)+|(?:里面?|内|呢|啊|吧|呀|那边|这边|那里|了)+$", "", words)
     words = re.sub(r"^(?:一家|一个|一所|这家|某家)", "", words)
@@ -183,7 +183,7 @@ def organisation(words: str) -> tuple[str, ...]:
 
 
 def profession(words: str) -> tuple[str, ...]:
-    """What somebody is by profession, if it is one."""
+    """A profession, if it is one."""
     words = _FIRST.sub("", re.split(r"[，,。；;！!、]|(?<=[员师生家手])(?:和|兼)", words.strip())[0])
     words = re.sub(r"(?:行业的?|的?工作的?|的)$", "", tidy(words))
     words = re.sub(r"^(?:一?[名个位]|当|做|干)+", "", words)
@@ -195,7 +195,7 @@ def profession(words: str) -> tuple[str, ...]:
 
 
 def work(words: str) -> tuple[str, ...]:
-    """What somebody works as where that must stand: 销售, 设计."""
+    """A kind of work in a position where one must be: 销售, 设计."""
     if found := profession(words):
         return found
     words = re.sub(r"(?:这一?行业?的?|行业的?|的?工作的?|的)$", "", tidy(words))
@@ -204,19 +204,19 @@ def work(words: str) -> tuple[str, ...]:
 
 
 def technologies(words: str) -> tuple[str, ...]:
-    """The techniques that are named; a single letter is one only where something says so."""
+    """The technologies named; a single letter counts only with an indication."""
     apart = re.sub(r"([\u4e00-\u9fff])", r" \1 ", words)
     found = dict.fromkeys(found[0].strip() for found in TECHNOLOGY.finditer(apart))
     return tuple(name for name in found if name[1:] or f"{name}语言" in words)
 
 
 def languages(words: str) -> tuple[str, ...]:
-    """The languages that are named."""
+    """The languages named."""
     return tuple(dict.fromkeys(re.findall(either(LANGUAGES), words)))
 
 
 def ailment(words: str) -> tuple[str, ...]:
-    """What troubles somebody's health."""
+    """A health problem."""
     return tuple(re.findall(AILMENTS, words))
 
 

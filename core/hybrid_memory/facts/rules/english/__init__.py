@@ -1,4 +1,4 @@
-"""The rules of English, and how they are read."""
+"""The rules for English, and how to apply them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an English sentence asserts, cut into clauses, and whom it is about."""
+"""Splits the assertions of an English sentence into clauses, and resolves whom they are about."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ _VOCATIVE = lazy(r"(?:hey |hi |hello |oh |well |okay |thanks |sorry )?[A-Z][a-z]
 
 
 def clauses(sentence: str) -> list[str]:
-    """The clauses of a sentence that its speaker asserts, without what leads to them ("well,", "to be honest").
+    """The clauses that a sentence's speaker asserts, without introductory words ("well,", "to be honest").
 
-    What is asked, supposed, dreamt, or quoted from somebody else is left out.
+    Questions, assumptions, dreams and quotations of others are left out.
     """
     whole = _WHOLE.match(sentence)
     text = whole[1] if whole else _QUOTED.sub("…", sentence)
@@ -131,7 +131,7 @@ _NOBODY = frozenset(
 
 
 def person(words: str, told: str) -> str:
-    """Whom the words mean, given what the turn said before."""
+    """The person that the words refer to, given what the turn said before."""
     words = words.strip(" ,")
     if words.lower() in {"he", "she"}:
         return _spoken_of(told, MALE if words.lower() == "she" else FEMALE)
@@ -152,7 +152,7 @@ def _of_owner(found: re.Match[str]) -> str:
 
 
 def _spoken_of(told: str, others: frozenset[str]) -> str:
-    """The last person that was spoken of, unless one of the other nouns named them."""
+    """The last person mentioned, unless one of the other nouns refers to them."""
     mentions = list(_KINSMAN.finditer(told))
     if not mentions or KIN[mentions[-1]["noun"].lower()][1] in others:
         return ""

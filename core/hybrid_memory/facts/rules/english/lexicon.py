@@ -1,4 +1,4 @@
-"""English words by what they stand for: persons around somebody, work, health, techniques."""
+"""English words by meaning: relatives, work, health, technologies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KIN: dict[str, tuple[str, str]] = {
     for entry in nouns.split()
     for word, noun in [(entry.split("=")[0], entry.split("=")[-1])]
 }
-"""A noun as it is said: the attribute of its owner, and the noun that names the person in a subject."""
+"""A noun as written: the attribute of the related person, and the noun used in a subject."""
 
 MALE = frozenset(
     """husband boyfriend fiancé father son brother stepbrother half-brother grandfather grandson uncle nephew
@@ -58,7 +58,7 @@ OCCUPATION = lazy(
     r"entrepreneur|founder|freelancer|creator|masseu(?:r|se)|ceo|cto|cfo))(?: of .*)?",
     re.IGNORECASE,
 )
-"""What somebody is by profession; what anybody can call themselves in passing is left out."""
+"""Professions, except those that anyone may call themselves in passing."""
 
 TECHNOLOGY = lazy(
     r"(?<![\w.])(?:(?:python|java|javascript|typescript|rust|golang|kotlin|swift|scala|ruby|php|perl|haskell|elixir|"

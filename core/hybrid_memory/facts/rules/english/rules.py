@@ -1,4 +1,4 @@
-"""The rules of English."""
+"""The rules for English."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ ACTS = {
     "cancelled": "cancel", "picked up": "pick up", "dropped off": "drop off", "finished": "finish",
     "completed": "complete", "reviewed": "review", "arranged": "arrange",
 }  # fmt: skip
-"""What is done, and how it was said when it was still to be done."""
+"""Verbs in the past, with the infinitives used for tasks."""
 
 _ACT = (
     rf"(?:{either(set(ACTS.values()))}|phone|email|take|bring|get|make|go to|meet|find|look for|reply|contact|check|"
@@ -111,18 +111,18 @@ _AFFIX = r"(?P<affix>start|begin|prefix|end|finish|suffix)(?:s|ing|es|ed)?"
 
 
 def rule(name: str, attribute: str | Callable[[re.Match[str]], str], pattern: str, values: Values, **more: Any) -> Rule:
-    """A rule of English, whose pattern takes capitals and small letters alike."""
+    """A rule for English, with a case-insensitive pattern."""
     return Rule(f"en: {name}", attribute, Pattern(pattern, re.IGNORECASE), values, **more)
 
 
 def task(words: str) -> tuple[str, ...]:
-    """What is to be done: a verb with its object."""
+    """The task: a verb with its object."""
     value = tidy(re.sub(r"^(?:(?:to|remember to|also|still|really|just)\s+)+", "", words.strip(), flags=re.IGNORECASE))
     return (value,) if " " in value and not _VAGUE.fullmatch(value.partition(" ")[2]) else ()
 
 
 def _done(words: str) -> tuple[str, ...]:
-    """What was done, as it was to be done: "booked the dentist" is "book the dentist"."""
+    """What was done, worded as the task: "booked the dentist" is "book the dentist"."""
     form = next(form for form in sorted(ACTS, key=len, reverse=True) if words.lower().startswith(f"{form} "))
     verb = ACTS[form]
     what = tidy(words[len(form) + 1 :])
@@ -137,19 +137,19 @@ def _event(words: str) -> tuple[str, ...]:
 
 
 def _relation(found: re.Match[str]) -> str:
-    """The attribute of somebody whose relative is named."""
+    """The attribute of a person whose relative is named."""
     noun = found["kin"].lower()
     return _PLURAL[noun] if noun in _PLURAL else KIN[noun][0]
 
 
 def singular(words: str) -> str:
-    """The noun without the ending of the plural."""
+    """The noun without its plural ending."""
     words = words.lower()
     return f"{words[:-3]}y" if words.endswith("ies") else re.sub(r"(?<=ss|ch|sh)es$|(?<![sui])s$", "", words)
 
 
 def favourite(kind: str) -> str:
-    """The attribute for a favourite of a kind, in the singular; without a kind it is just liked."""
+    """The attribute for a favourite of a kind, in the singular; without a kind, a like."""
     words = re.split(r"\b(?:of|to|for|in|from|at)\b", kind.lower())[0].replace("colour", "color").split()
     if not words or words[-1] in {"thing", "things", "part", "person", "one", "ones"}:
         return "likes"
@@ -175,7 +175,7 @@ def _about(found: re.Match[str]) -> str:
 
 
 def _own(found: re.Match[str]) -> str:
-    """The noun phrase of "my X is Y" in snake case; empty where Y is a remark."""
+    """The noun phrase of "my X is Y" in snake case; empty if Y is a remark."""
     value, words = (
         tidy(found["value"]),
         (found["about"] or found["the"]).lower().replace("'s", "").replace("-", " ").split(),
@@ -189,7 +189,7 @@ def _own(found: re.Match[str]) -> str:
 
 
 def _grown(found: re.Match[str]) -> bool:
-    """A number is an age only where it can be one of somebody who writes."""
+    """Whether a number can be the age of a person who writes."""
     age = found["value"] or found["other"]
     return not age.isdecimal() or _YOUNGEST <= int(age) <= _OLDEST
 
@@ -200,7 +200,7 @@ _NO_NAME = re.compile(
     r"(?:ese|ish|ican|alian|ussian|erman|ndian|orean|rench|utch|reek|wiss|zech|adian|ilian|wegian|atholic|uslim|indu|"
     r"uddhist|theist|hristian)$"
 )
-"""Ends of what somebody is by nation or faith."""
+"""Endings of nationalities and religions."""
 _HEADS = (
     r"(?:password|passcode|pin|code|number|budget|deadline|salary|rent|size|username|handle|email|e-mail|address|phone|"
     r"zip code|postcode|licen[cs]e plate|blood type|time zone|iban|id|seat|gate|flight|room|version|branch|port|url|"
@@ -439,7 +439,7 @@ _TOLD = (
 def _answer(
     name: str, attribute: str | Callable[[re.Match[str]], str], question: str, answer: str, values: Values, **more: Any
 ) -> Rule:
-    """A rule for a short answer: the question before tells what it is about."""
+    """A rule for a short answer, whose meaning depends on the question before it."""
     asked = Pattern(rf"\b(?:{question})[^?.!]{{0,30}}\?\W*$", re.IGNORECASE)
     return rule(f"answer, {name}", attribute, f"{_LEAD}{_TOLD}{answer}", values, after=asked, **more)
 

@@ -1,4 +1,4 @@
-"""English values: what is kept of the words that a rule found, and what is none of their kind."""
+"""English values: normalises the words that a rule matched, and rejects those of the wrong kind."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ _AFTER_ROLE = lazy(
 
 
 def tidy(words: str) -> str:
-    """The words without marks around them and without what hangs on behind, at most 120 characters."""
+    """The words without surrounding punctuation and trailing words, at most 120 characters."""
     words = _END.sub("", " ".join(words.split()))
     if len(words) > MAX_CHARS:
         words = words[: MAX_CHARS + 1].rpartition(" ")[0]
@@ -111,7 +111,7 @@ def tidy(words: str) -> str:
 
 
 def phrase(words: str) -> tuple[str, ...]:
-    """A noun or a verb phrase, without an article."""
+    """A noun or verb phrase without an article."""
     if _NOTHING.match(words.strip(" ,'\"")):
         return ()
     words = _FIRST.sub("", tidy(words))
@@ -119,13 +119,13 @@ def phrase(words: str) -> tuple[str, ...]:
 
 
 def whole(words: str) -> tuple[str, ...]:
-    """The words as they are, with what they begin with."""
+    """The words unchanged, including how they begin."""
     words = tidy(words)
     return (words,) if len(words) >= _SHORTEST else ()
 
 
 def things(words: str) -> tuple[str, ...]:
-    """Phrases; a list of short ones is taken apart. What only this conversation knows ("the dress") is none."""
+    """Phrases; a list of short ones is split. References known only in this conversation ("the dress") are rejected."""
     words = words.strip(" ,")
     if _NOTHING.match(words) or _CONTEXT.match(words):
         return ()
@@ -139,7 +139,7 @@ def things(words: str) -> tuple[str, ...]:
 
 
 def name(words: str) -> tuple[str, ...]:
-    """Somebody's name at the beginning of the words, in capitals."""
+    """A person's name at the beginning of the words, capitalised."""
     found = _NAMES.match(words.strip(" ,'\"*"))
     parts = found[0].removesuffix("'s").split() if found else []
     while parts and parts[-1].lower() in _NO_NAME:
@@ -148,7 +148,7 @@ def name(words: str) -> tuple[str, ...]:
 
 
 def stated_name(words: str) -> tuple[str, ...]:
-    """A name where one must stand: also in small letters."""
+    """A name in a position where one must be, also in lower case."""
     if found := name(words):
         return found
     words = tidy(words)
@@ -158,12 +158,12 @@ def stated_name(words: str) -> tuple[str, ...]:
 
 
 def names(words: str) -> tuple[str, ...]:
-    """The names of a list."""
+    """The names in a list."""
     return tuple(value for part in _BETWEEN.split(words) for value in name(part))
 
 
 def languages(words: str) -> tuple[str, ...]:
-    """The languages of a list, in capitals."""
+    """The languages in a list, capitalised."""
     return tuple(found[0] for found in re.finditer(r"\b(?!I\b)[A-Z][a-z]+\b", tidy(words)))
 
 
@@ -179,7 +179,7 @@ def pets(words: str) -> tuple[str, ...]:
 
 
 def place(words: str) -> tuple[str, ...]:
-    """A place with a name; where the words are all in small letters also without capitals."""
+    """A named place; if all the words are in lower case, also without capitals."""
     words = words.strip(" ,'\"")
     found = _PLACE.search(words)
     if found is not None:
@@ -189,7 +189,7 @@ def place(words: str) -> tuple[str, ...]:
 
 
 def organisation(words: str) -> tuple[str, ...]:
-    """Whom somebody works for or where they study: a name, or "a bank"."""
+    """An employer or school: a name, or "a bank"."""
     words = words.strip(" ,'\"")
     named = _ORGANISATION_NAME.match(words)
     if named is not None and named[0].split()[0].lower() not in _NO_NAME - {"a", "an", "the"}:
@@ -199,23 +199,23 @@ def organisation(words: str) -> tuple[str, ...]:
 
 
 def profession(words: str) -> tuple[str, ...]:
-    """What somebody is by profession, if it is one."""
+    """A profession, if it is one."""
     found = phrase(_AFTER_ROLE.split(tidy(words))[0])
     return found if found and OCCUPATION.fullmatch(found[0]) else ()
 
 
 def role(words: str) -> tuple[str, ...]:
-    """What somebody works as: any noun phrase of a few words."""
+    """A job: any noun phrase of a few words."""
     found = phrase(_AFTER_ROLE.split(tidy(words))[0])
     return found if found and len(found[0].split()) <= _ROLE_WORDS else ()
 
 
 def technologies(words: str) -> tuple[str, ...]:
-    """The techniques that are named."""
+    """The technologies named."""
     return tuple(dict.fromkeys(found[0].strip() for found in TECHNOLOGY.finditer(words)))
 
 
 def ailment(words: str) -> tuple[str, ...]:
-    """What troubles somebody's health, where the words are about that."""
+    """A health problem, if the words are about one."""
     found = AILMENTS.search(" ".join(tidy(words).split()[:_WORDS_BEFORE_AILMENT]))
     return phrase(words) if found and not re.search(r"\w(?:ed|ard|one)\b|\bto\b", words[: found.start()]) else ()
