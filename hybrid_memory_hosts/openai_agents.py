@@ -46,7 +46,7 @@ class HybridSession:
     @checked
     def __init__(self, memory: ScopedMemory, *, session_settings: SessionSettings | None = None) -> None:
         if memory.scope.session is None:
-            raise InvalidScopeError("which conversation? give memory.scoped(user=..., session=...)")
+            raise InvalidScopeError("no session given: give memory.scoped(user=..., session=...)")
         self.memory = memory
         self.session_id = memory.scope.session
         self.session_settings = session_settings

@@ -46,7 +46,7 @@ class HybridMessageHistory:
     @checked
     def __init__(self, memory: ScopedMemory) -> None:
         if memory.scope.session is None:
-            raise InvalidScopeError("which conversation? give memory.scoped(user=..., session=...)")
+            raise InvalidScopeError("no session given: give memory.scoped(user=..., session=...)")
         self.memory = memory
 
     async def _messages(self, run: Runner, /, limit: int | None = None) -> list[ModelMessage]:

@@ -241,7 +241,7 @@ class TestAnAgent:
             with pytest.raises(StoreUnavailableError):  # the history is all that there is of the conversation
                 HybridMessageHistory(whose("alice")).messages()
         assert "continues without memory" in caplog.text
-        assert "are not kept: the disk is gone" in caplog.text
+        assert "were not stored: the disk is gone" in caplog.text
         assert "cannot be reached" in model.answered
 
     async def test_what_is_no_memory_is_said(self) -> None:
