@@ -12,12 +12,13 @@ async def shown_without(
     memory: ScopedMemory, chosen: Callable[[list[Message]], Sequence[Message]]
 ) -> Sequence[Message]:
     """Hide the chosen messages of the session and return them."""
+    # Read first, so that what others write between the two reads is never taken for hidden.
+    before = {message.id for message in await memory.ahistory()}
     said = await memory.aconversation()
     gone = chosen(without_notices(said))
     if not gone:
         return gone
     hidden = {message.id for message in gone}
-    before = {message.id for message in await memory.ahistory()}
     kept = [str(message.id) for message in said if message.id not in hidden]
     while True:
         await memory.areset(keep=kept)
