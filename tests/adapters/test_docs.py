@@ -17,7 +17,7 @@ from hybrid_memory.adapters import close_all
 from hybrid_memory.models.embedders import HashingEmbedder
 
 DOCS = Path(__file__).parents[2] / "docs"
-BLOCKS = {"langchain.md": 7, "langchain-migration.md": 7, "llamaindex.md": 7, "llamaindex-migration.md": 6}
+BLOCKS = {"langchain.md": 6, "langchain-migration.md": 7, "llamaindex.md": 6, "llamaindex-migration.md": 6}
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
