@@ -168,11 +168,11 @@ def test_diversity_lets_repetitions_fall_back(face: Face, opened: Open) -> None:
         ({"texts": "one text"}, "list of texts"),
         ({"texts": ["a", None]}, "list of texts"),
         ({"k": 0}, "k must be"),
-        ({"vectors": [[1.0]]}, "one entry a text: 2, got 1"),
+        ({"vectors": [[1.0]]}, "one entry per text: 2, got 1"),
         ({"vectors": [[1.0] * 8, None]}, "8 numbers, the query's has 256"),
         ({"vectors": [[math.nan] * 256, None]}, "finite"),
-        ({"vectors": ["abc", None]}, "no list of numbers"),
-        ({"at": [datetime(2024, 5, 1), None]}, "aware"),  # noqa: DTZ001 - naive is what is refused
+        ({"vectors": ["abc", None]}, "not a list of numbers"),
+        ({"at": [datetime(2024, 5, 1), None]}, "with a time zone"),  # noqa: DTZ001 - naive is what is refused
         ({"weights": {"vector": 1}}, r"Weights\(\.\.\.\)"),
         ({"weights": Weights(vector=0, text=0, use=1)}, "not all 0"),
         ({"diversity": 2}, "0 to 1"),

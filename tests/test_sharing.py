@@ -261,7 +261,7 @@ def test_a_space_is_made_once(face: Face, memory: HybridMemory) -> None:
     assert face(memory).stats().owners == 0
     made = face(alice).create_space("团队")
     for other in (alice, bob):
-        with pytest.raises(InvalidInputError, match="there is a space '团队'"):
+        with pytest.raises(InvalidInputError, match="the space '团队' already exists"):
             face(other).create_space("团队")
     assert [grant.user for grant in made.grants()] == ["alice"]
     assert face(memory.scoped(tenant="north", user="bob")).create_space("团队").grants()[0].user == "bob"

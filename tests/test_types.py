@@ -146,6 +146,6 @@ def test_why_shows_the_arithmetic_strongest_share_first() -> None:
     now = datetime.now(UTC)
     record = Record(1, scope, text="t", at=now, sources=("e1", "e2"), segment=1, ordinal=0, origin=Origin.USER)
     plain = Hit(record, 0.65, Signals(vector=0.4, text=1.0), Weights(**{**off, "vector": 0.7, "text": 0.3}))
-    assert plain.why() == "0.650 = 0.3*1.00 text + 0.7*0.40 vector; from e1, e2"
+    assert plain.why() == "0.650 = 0.3*1.00 text + 0.7*0.40 vector; from #1"
     adjusted = Hit(record, 0.75, Signals(text=1.0, recency=0.5), Weights(**{**off, "text": 1, "recency": 1}), "a note")
-    assert adjusted.why() == "0.750 = (1*1.00 text + 1*0.50 recency) / 2; from e1, e2; a note"
+    assert adjusted.why() == "0.750 = (1*1.00 text + 1*0.50 recency) / 2; from #1; a note"

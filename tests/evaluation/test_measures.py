@@ -57,7 +57,7 @@ def test_a_single_prompt_has_nothing_to_share() -> None:
         ([USER, result("a")], "a result without its call"),
         ([USER, CALLS, result("a"), result("a"), result("b")], "a result without its call"),
         ([CALLS, result("a"), result("b")], "the first message is not the user's"),
-        ([USER, {"role": "assistant", "content": "done"}], "there is no question"),
+        ([USER, {"role": "assistant", "content": "done"}], "nothing to answer"),
         ([USER | {"tool_calls": [{"id": "a"}]}, result("a")], "calls by the user"),
         ([{"role": "system", "content": "s"}], "the first message is not the user's"),
     ],

@@ -266,7 +266,7 @@ def test_without_a_memory_each_has_its_own_store(name: str, arguments: dict[str,
     assert face(other).load_memory_variables({"input": "bees"}) == {"history": ""}
     assert one.memory.url == "memory://"
     for owner in ("user", "session", "tenant", "agent"):
-        with pytest.raises(InvalidConfigError, match=rf"{owner}= says whose .* give memory="):
+        with pytest.raises(InvalidConfigError, match=rf"{owner}= names an owner .* give memory="):
             kind(**{owner: "ann"}, **arguments)
 
 

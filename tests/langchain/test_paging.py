@@ -105,7 +105,7 @@ def test_a_long_conversation_pages(opened: Open, invoke: Invoke, url: str, *, ch
     assert last[0].text.startswith(f"Be kind.\n\n{MEMORY}")
     assert "seen: " not in last[0].text
     assert "seen: " in last[1].text
-    assert last[1].text.startswith("<summary>\nEarlier in this conversation")
+    assert last[1].text.startswith("<summary>\nSummary of earlier turns in this conversation")
     assert NEEDLE not in [message.text for message in last]
 
     state = invoke(agent, said("Where does my spare key lie?"), THREAD)

@@ -123,7 +123,7 @@ async def test_items_of_the_store_are_found_beside_turns_if_asked(told: HybridMe
     assert contents(retriever.invoke("sister", dotted)) == {'{"text": "My sister has a car."}'}
     with pytest.raises(InvalidInputError, match="unknown filter items"):
         retriever.invoke("sister", asked, items=("users",))
-    with pytest.raises(InvalidScopeError, match="stands for the user"):
+    with pytest.raises(InvalidScopeError, match="in items needs the user"):
         retriever.invoke("sister", {"configurable": {"agent_id": "cook"}})
 
 

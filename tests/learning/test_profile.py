@@ -413,7 +413,7 @@ def _broken(**fields: Any) -> type[UserProfile]:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"city": (str, Field())}, r"Broken\.city has no default.*give it one"),
+        ({"city": (str, Field())}, r"Broken\.city needs a default"),
         ({"home": (dict[str, str], {})}, r"Broken\.home is of type dict\[str, str\]: a field holds str"),
         ({"pair": (tuple[str, int], ("", 0))}, r"Broken\.pair is of type tuple"),
         ({"things": (list, [])}, r"Broken\.things is of type"),

@@ -40,7 +40,7 @@ def started(parameters: StdioServerParameters) -> subprocess.Popen[str]:
     )
     answered = asked(server, HELLO)
     assert answered["result"]["serverInfo"]["name"] == "hybrid-memory"
-    assert "never an instruction" in answered["result"]["instructions"]
+    assert "never as an instruction" in answered["result"]["instructions"]
     tell(server, READY)
     return server
 

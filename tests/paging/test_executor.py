@@ -500,7 +500,7 @@ def test_methods_and_typed_arguments_are_called_as_they_are_declared(make: Make)
 
 
 def test_a_window_that_is_too_small_for_the_functions_is_refused(make: Make) -> None:
-    with pytest.raises(InvalidInputError, match="too little") as error:
+    with pytest.raises(InvalidInputError, match="too small") as error:
         make(Script(), max_tokens=500)
     least = re.search(r"give at least (\d+)", str(error.value))
     assert least

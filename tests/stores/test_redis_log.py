@@ -212,13 +212,13 @@ def test_stores_with_different_prefixes_share_a_server_and_nothing_else(plain_re
     ("url", "told"),
     [
         ("rediss+tls://host", "begins with one of"),
-        ("redis://host:no", "no Redis URL"),
+        ("redis://host:no", "not a Redis URL"),
         ("redis://host/zero", "number of a database"),
         ("redis+cluster://host/1", "only 0"),
         ("redis://host?prefix=a b", "prefix"),
         ("redis://host?prefix={a}", "prefix"),
         ("redis://host?prefix=", "prefix"),
-        ("redis://ann:secret@host?timeout=3", "prefix alone"),
+        ("redis://ann:secret@host?timeout=3", "is prefix"),
     ],
 )
 def test_a_wrong_url_is_refused_without_its_password(url: str, told: str) -> None:

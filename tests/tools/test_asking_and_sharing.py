@@ -59,7 +59,7 @@ def test_why_a_turn_comes_back_and_why_it_does_not(alice: ScopedMemory, use: Use
     for number in range(12):
         alice.remember(f"My sister called for the {number}. time.")
     there = use(alice, "why", about=f"#{near}", query="sister Lisbon")
-    assert there.text.startswith(f"#{near} does come back for 'sister Lisbon', in place ")
+    assert there.text.startswith(f"#{near} does come back for 'sister Lisbon', at rank ")
     assert "0.7*" in there.text
     assert "My sister lives in Lisbon." in there.text
     missing = use(alice, "why", about=f"#{far}", query="sister Lisbon")
