@@ -44,7 +44,7 @@ def test_recall_returns_only_the_words_of_whom_it_is_asked_for(opened: Open, fac
     assert face(anna).recall("boat", origins=["operator"]) == []
     (reason,) = face(anna).why_not("boat", "#4", origins=["user"]).steps
     assert "its origin is" in reason
-    assert reason.endswith("web")
+    assert "origin is web" in reason
 
 
 @pytest.mark.parametrize("wrong", [["stranger"], "user", "", 7, [None], [b"user"]])
