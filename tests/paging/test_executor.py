@@ -155,7 +155,10 @@ def test_an_unknown_function_is_answered_with_those_that_there_are(face: Face, m
         (call("core_memory_append", label="human", content=5), "content"),
         (call("core_memory_append", label=["human"], content="x"), "label"),
         (call("core_memory_append", label="nobody", content="x"), "'human'"),
-        (call("core_memory_replace", label="human", old_content="Bob", new_content="Bo"), "does not occur in the block"),
+        (
+            call("core_memory_replace", label="human", old_content="Bob", new_content="Bo"),
+            "does not occur in the block",
+        ),
         (call("core_memory_append", label="human", content="x" * 2001), "2001 of 2000 characters"),
         (call("conversation_search", query="boat", page="first"), "page"),
         (call("conversation_search", query="boat", page=-1), "page"),
