@@ -131,7 +131,7 @@ class SessionBound(Bound):
     Attributes:
         session: the conversation.
         token_limit: the budget of a prompt; by default as configured for the memory, or ``model_limit``, or 30,000.
-        model_limit: the tokens that the model has room for, see `room_of`.
+        model_limit: the tokens that fit the model's window, see `room_of`.
     """
 
     session: str | None = None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +14,12 @@ ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "docs" / "style.md"
 CODE = re.compile(r"^(?P<fence>`{3,}).*?^(?P=fence)$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 
-# To be added once these texts are edited: README.md, CHANGELOG.md, notebooks/*.ipynb, docstrings and errors.
-PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md") if page != GUIDE)
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if page != GUIDE),
+]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+PACKAGES = ("core/hybrid_memory", "langchain_hybrid_memory", "llamaindex_hybrid_memory", "hybrid_memory_hosts")
 
 
 def banned() -> list[str]:
@@ -33,6 +40,32 @@ def found(text: str) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_a_page_says_nothing_that_the_style_guide_bans(page: Path) -> None:
     assert found(page.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.stem)
+def test_the_prose_of_a_notebook_says_nothing_of_it_either(notebook: Path) -> None:
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    prose = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    assert prose
+    assert not [one for text in prose for one in found(text)]
+
+
+def said(tree: ast.Module) -> Iterator[str]:
+    """The docstrings of a module, and the texts of the errors that it raises."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield ast.get_docstring(node) or ""
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            texts = (part.value for part in ast.walk(node.exc) if isinstance(part, ast.Constant))
+            yield from (text for text in texts if isinstance(text, str))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_docstrings_and_errors_say_nothing_of_it_either(package: str) -> None:
+    modules = sorted((ROOT / package).rglob("*.py"))
+    assert modules
+    texts = ((path.name, text) for path in modules for text in said(ast.parse(path.read_text(encoding="utf-8"))))
+    assert not [(name, one) for name, text in texts for one in found(text)]
 
 
 def test_a_banned_phrase_is_noticed_and_code_is_not() -> None:

@@ -64,7 +64,7 @@ class Condensed:
     """The result of shortening texts.
 
     Attributes:
-        texts: one for each text given, in the same order; empty if nothing of it fits.
+        texts: one for each text given, in the same order; empty if no part of it fits.
         before, after: tokens of each.
         how: the method; empty if everything fitted unchanged.
         note: anything unusual, such as a model that failed.

@@ -33,7 +33,7 @@ TOLD = 3
 
 
 async def why_not(run: Runner, services: Services, request: Request, scope: Scope, what: Any) -> Explanation:
-    """The turn's rank for this query and what it lacks, or why no path of the recall found it.
+    """The turn's rank for this query and its weak signals, or why no path of the recall found it.
 
     Raises:
         InvalidInputError: this owner has no turn there.

@@ -144,7 +144,7 @@ class Runtime:
             self.scheduler.debounced(("read", owner), timedelta(0), work)
 
     def after_recall(self) -> None:
-        """Something was found: let its uses be noted by and by."""
+        """Something was found: count its uses in the background."""
         if not self._counting and self._services.config.orchestration.background:
             self._counting = True
             self._again(USES_EVERY, note_all_uses)

@@ -79,7 +79,7 @@ def show(text: str, *, style: str = "", indent: int = 0, err: bool = False) -> N
 def show_rows(
     rows: Iterable[Sequence[str]], *, heads: Sequence[str] = (), right: Sequence[int] = (), styles: Sequence[str] = ()
 ) -> None:
-    """Print a table without lines; the last column is as wide as there is room.
+    """Print a table without lines; the last column takes the remaining width.
 
     Args:
         rows: the cells.

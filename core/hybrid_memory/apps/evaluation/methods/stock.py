@@ -94,7 +94,7 @@ class Writer:
 
     Args:
         setting: the setting of the replay.
-        room: the tokens of the conversation, of which the stand-in may use a share.
+        ``room``: the tokens of the conversation, of which the stand-in may use a share.
     """
 
     def __init__(self, setting: Setting, room: int) -> None:
