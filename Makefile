@@ -144,7 +144,7 @@ $(OLDEST_HOSTS_STAMP): $(STAMP)
 
 test-full: test-oldest $(FULL_STAMP)
 	@echo "== the tests with real models: pytest tests/full"
-	@$(FULL)/bin/python -m pytest -q $(SPREAD) --dist load --maxschedchunk 1 --timeout 1200 -o faulthandler_timeout=1300 --durations=5 tests/full $(ARGS)
+	@$(FULL)/bin/python -m pytest -q $(SPREAD) --dist load --maxschedchunk 1 --timeout 1200 -o faulthandler_timeout=1300 --durations=5 tests/full tests/models/test_by_name.py $(ARGS)
 
 # An environment of its own: with PyTorch installed the checks and the other tests would see other packages.
 # It takes the Python of the other, which may still be installed meanwhile.
