@@ -50,6 +50,7 @@ help:
 	@echo "make dist       wheels and sdist in dist/, tried in clean environments with each extra alone (20 minutes)"
 	@echo "make bench      how to measure retrieval, compression, learning       (DATA=folder measures them)"
 	@echo "make setup      make the environment in $(VENV); the targets above do it when they need it"
+	@echo "make setup-browser  Chromium from Debian for the tests in a browser"
 	@echo "make clean      remove the environments, caches and reports; make clean-models: what was downloaded for test-full"
 
 setup: $(STAMP)

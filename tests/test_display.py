@@ -228,12 +228,12 @@ def test_a_hit_that_stands_before_a_better_one_says_why() -> None:
     for hits in found.values():
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
         for hit in hits:
-            assert ("before better ones" in hit.why()) == (hit.own is not None and hit.own < hit.score)
+            assert ("above higher scores" in hit.why()) == (hit.own is not None and hit.own < hit.score)
     now, mill = found.values()
     assert "the old barn" in now[0].record.text
-    assert any("before better ones" in hit.why() for hit in now)
+    assert any("above higher scores" in hit.why() for hit in now)
     assert "the mill" in mill[0].record.text
-    assert not any("before better ones" in hit.why() for hit in mill)
+    assert not any("above higher scores" in hit.why() for hit in mill)
 
 
 KILLED = """

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
+from mcp import StdioServerParameters
 from typer.testing import CliRunner
 
 import hybrid_memory.apps.mcp
@@ -71,7 +75,7 @@ def test_a_token_that_was_made_is_told_on_stderr(settings: Path, calls: list[Any
 
 @pytest.mark.parametrize(
     ("options", "problem"),
-    [("", "no owner given"), ("--session s1", "no owner given"), ("--tenant t --space s", "spaces need a user")],
+    [("", "add --user NAME"), ("--session s1", "add --user NAME"), ("--tenant t --space s", "spaces need a user")],
 )
 def test_a_wrong_binding_makes_no_store(settings: Path, calls: list[Any], options: str, problem: str) -> None:
     error = run(str(settings), *options.split()).exception
@@ -79,6 +83,20 @@ def test_a_wrong_binding_makes_no_store(settings: Path, calls: list[Any], option
     assert problem in str(error)
     assert not calls
     assert not settings.with_name("memory.db").exists()
+
+
+def test_in_a_terminal_it_says_what_it_waits_for(command: Callable[..., StdioServerParameters]) -> None:
+    terminal, keyboard = os.openpty()
+    host = command("--user", "alice")
+    with subprocess.Popen(  # noqa: S603
+        [host.command, *host.args], stdin=keyboard, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stderr is not None
+        assert "waiting for an MCP host" in server.stderr.readline()
+        server.terminate()
+        server.communicate(timeout=30)
+    os.close(terminal)
+    os.close(keyboard)
 
 
 def test_help_shows_an_example() -> None:

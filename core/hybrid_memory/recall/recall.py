@@ -231,7 +231,7 @@ def _confidence(query: str, plan: Plan, measured: Measured, scores: Array, near:
     return certainty.confidence(share, scores, asked_for)
 
 
-FIRST = "its place before better ones, as the newest of much the same or for variety"
+FIRST = "its rank above higher scores, as the newest of similar turns or for variety"
 
 
 def _supported(turn: Hit, fact: Hit) -> Hit:

@@ -150,6 +150,6 @@ def _next(store: str | None) -> None:
         (f'hybrid-memory search {name} "half marathon" --why', "how a score comes about"),
         (f"hybrid-memory why {name} profession", "where a value comes from"),
         (f"hybrid-memory chat {name}", "ask it, or with --model a language model that remembers"),
-        ("hybrid-memory import mine.db conversations.json -u me", "your own chats"),
+        ("hybrid-memory import mine.db conversations.json -u me", "your own chats, such as ChatGPT's export"),
     ]
     show_rows(steps, styles=("cyan",))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import webbrowser
 from dataclasses import astuple
 from typing import Annotated
@@ -20,6 +21,7 @@ from hybrid_memory.apps.cli.stores import (
     open_store,
     with_owner,
 )
+from hybrid_memory.errors import InvalidInputError
 
 TOKEN = "HYBRID_MEMORY_MCP_TOKEN"  # noqa: S105 - the name of a variable
 """The environment variable with the token that clients must show over HTTP: on the command line others would see it."""
@@ -78,12 +80,15 @@ def mcp(
     """
     from hybrid_memory.apps.mcp import Binding, serve_http, serve_stdio  # noqa: PLC0415
 
+    _check_owner(named=not (tenant is None and user is None and agent is None), spaces=space, someone=user or agent)
     binding = Binding(tenant=tenant, user=user, agent=agent, session=session, spaces=tuple(space or ()))
     given = os.environ.get(TOKEN) or None
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a host that stops it lets it close the store
     try:
         with open_store(store, create=True) as memory:
             if http is None:
+                if sys.stdin.isatty():
+                    typer.echo("waiting for an MCP host, which starts this command itself; stop with Ctrl-C", err=True)
                 serve_stdio(memory, binding)
             else:
                 serve_http(
@@ -92,6 +97,16 @@ def mcp(
                 )  # fmt: skip
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+def _check_owner(*, named: bool, spaces: list[str] | None, someone: str | None) -> None:
+    """Name the options here: the errors of `Binding` name the arguments of Python."""
+    if not named:
+        raise InvalidInputError(
+            "no owner given: add --user NAME, --agent NAME or --tenant NAME (a session alone is not enough)"
+        )
+    if spaces and not someone:
+        raise InvalidInputError("spaces need a user or an agent: add --user NAME or --agent NAME")
 
 
 def _print_url(url: str, _: str) -> None:

@@ -222,7 +222,9 @@ def settings(store: str, *, create: bool = False) -> MemoryConfig:
         config = MemoryConfig(url=f"{_FILE}{Path(store).expanduser().absolute()}")
     path = store_file(config)
     if path is not None and not path.exists() and not create:
-        raise InvalidInputError(f"{path}: no such store; create one with: hybrid-memory import {store} FILE")
+        raise InvalidInputError(
+            f"{path}: no such store; create one with: hybrid-memory import {store} FILE, or hybrid-memory demo {store}"
+        )
     return config
 
 
