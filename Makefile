@@ -23,6 +23,9 @@ MAKEFLAGS += --no-print-directory
 # A process that dies is replaced once: its test would be tried again and again.
 SPREAD := --numprocesses auto --dist loadfile --max-worker-restart 1 $(addprefix -p no:,anyio codspeed langsmith_plugin socket syrupy)
 
+# Every notebook, the site and the inspector in a browser, servers that are killed, attacks, growing logs, the benchmarks.
+LONG := tests/long tests/engines/long tests/inspector/long
+
 # Where processes share the cores, the threads of FAISS only wait for one another.
 test test-oldest test-full: export OMP_NUM_THREADS := 1
 
@@ -43,7 +46,8 @@ help:
 	@echo "make demo       a long chat goes in, LangChain and LlamaIndex answer from it    (STORE=file keeps it)"
 	@echo "make test       the tests                    (ARGS='-k recall' for some of them, ARGS=--cov for coverage)"
 	@echo "make test-oldest  the tests of the adapters with the oldest versions that they admit"
-	@echo "make test-full  that, and what is tested with real models, in $(FULL): 3 GB on disk, 1.4 GB downloaded once"
+	@echo "make test-full  that, what takes long (notebooks, browser, killed servers, attacks), and what is tested with real"
+	@echo "                models, in $(FULL): 3 GB on disk, 1.4 GB downloaded once"
 	@echo "make check      ruff, ruff format, mypy, pyright, import-linter"
 	@echo "make docs       the documents as a site in site/, warnings as errors               (ARGS=serve shows them)"
 	@echo "make screenshots  the pictures in docs/assets: README, inspector; in headless Chromium, 2 minutes"
@@ -144,6 +148,8 @@ $(OLDEST_HOSTS_STAMP): $(STAMP)
 	@touch $@
 
 test-full: test-oldest $(FULL_STAMP)
+	@echo "== what takes long: pytest $(LONG)"
+	@$(BIN)/python -m pytest -q $(SPREAD) $(LONG) $(ARGS)
 	@echo "== the tests with real models: pytest tests/full"
 	@$(FULL)/bin/python -m pytest -q $(SPREAD) --dist load --maxschedchunk 1 --timeout 1200 -o faulthandler_timeout=1300 --durations=5 tests/full tests/models/test_by_name.py $(ARGS)
 

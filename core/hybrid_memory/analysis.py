@@ -19,6 +19,7 @@ from hybrid_memory.context.summaries.strategy import STRATEGIES
 from hybrid_memory.context.summaries.summarise import critical_items
 from hybrid_memory.facts.attributes import RULE, attribute
 from hybrid_memory.facts.fact import USER, Claim, Stance
+from hybrid_memory.facts.profile import first_said
 from hybrid_memory.facts.resolving import resolve
 from hybrid_memory.facts.rules.bilingual import BilingualRules
 from hybrid_memory.facts.sentences.examples import CLAIMS, Example, Told
@@ -34,6 +35,6 @@ __all__ = [
     "CLAIMS", "LEAST_TOKENS", "MAX_HITS", "MAX_LINE_CHARS", "PRESSURE", "RESERVED", "RULE", "STOPPED", "STRATEGIES",
     "USER", "BilingualRules", "Claim", "Example", "FileState", "Ledger", "Operation", "Parts", "QueueState", "Stance",
     "TestRun", "Told", "actions", "as_event", "attribute", "candidates", "critical_items", "errors", "escaped",
-    "handle", "ids", "is_echo", "is_observation", "labelled_ids", "labelled_sentence", "memory_mark", "outcome",
-    "parts", "prose", "read_ledger", "refused", "resolve", "spoken", "urls", "verdicts",
+    "first_said", "handle", "ids", "is_echo", "is_observation", "labelled_ids", "labelled_sentence", "memory_mark",
+    "outcome", "parts", "prose", "read_ledger", "refused", "resolve", "spoken", "urls", "verdicts",
 ]  # fmt: skip

@@ -242,7 +242,7 @@ def test_what_is_known_has_a_field_and_words_of_its_own(name: str, value: str, f
 def test_a_name_of_another_script_is_worded_in_the_language_of_the_profile() -> None:
     known = numbered(("profession", "护士"), ("likes", "茶"), ("employer", "Google"), ("pet", "dog Rex"))
     profile = profile_of(known, UserProfile)
-    assert (profile.work, profile.family) == (["在Google工作"], ["pet dog Rex"])
+    assert (profile.work, profile.family) == (["在 Google 工作"], ["pet dog Rex"])
 
 
 def test_what_a_field_of_ones_own_holds_is_said_there_alone() -> None:
@@ -333,7 +333,7 @@ def test_fields_of_ones_own_fill_without_code() -> None:
         "has_passport": True,
         "speaks": {"Dutch", "荷兰语"},
         "lucky_numbers": (7,),
-        "places": ["来自昆明", "住在Utrecht"],
+        "places": ["来自昆明", "住在 Utrecht"],
     }
     assert profile.sources["lucky_numbers"][0].facts == (12, 13)
     assert {"生日：1990-05-12", "has passport：是"} < set(profile.text.splitlines())

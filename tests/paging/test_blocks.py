@@ -28,7 +28,7 @@ def values(owner: ScopedMemory) -> dict[str, str]:
 
 @pytest.fixture
 def memory(opened: Open) -> HybridMemory:
-    """On the engine of a file; `tests.engines.test_paging` shows that the others do the same."""
+    """On the engine of a file; `tests.engines.long.test_paging` shows that the others do the same."""
     return opened(embedder="none", power_safe=False)
 
 

@@ -207,16 +207,18 @@ class UserProfile(CheckedModel):
 
     def _repr_html_(self) -> str:
         chinese = self._is_chinese
-        rows = [row for name in type(self).model_fields for row in self._html_rows(name, chinese)]
+        told: set[tuple[str, str]] = set()
+        rows = [row for name in type(self).model_fields for row in self._html_rows(name, chinese, told)]
         return display.card("what is known", display.table(("field", "value", "since", "turns", "before"), rows))
 
-    def _html_rows(self, name: str, chinese: bool) -> Iterable[list[str]]:
+    def _html_rows(self, name: str, chinese: bool, told: set[tuple[str, str]]) -> Iterable[list[str]]:
         """A row for each value; the first shows earlier values of the field."""
         entries = self.sources.get(name, ())
         former = [entry for entry in self.history(name) if not entry.state.standing]
         before = "<br>".join(display.text(_former(entry, chinese)) for entry in former)
         label = self._label(name, chinese)
-        for value in self._values(name) or ([""] if before else []):
+        values = [value for value in self._values(name) if first_said(told, name, _shown(value, chinese))]
+        for value in values or ([""] if before else []):
             entry = next((entry for entry in entries if entry.value == value), None)
             since, turns = (f"{entry.valid_from:%Y&#8209;%m&#8209;%d}", ", ".join(entry.sources)) if entry else ("", "")
             opened = display.details(f"{len(entry.sources)}", display.text(turns)) if entry else ""
@@ -245,9 +247,8 @@ class UserProfile(CheckedModel):
             least = self._extra(name).get("importance", 0.0)
             for value in self._values(name):
                 text = _shown(value, chinese)
-                if (key := (SAID_ONCE.get(name, name), text.casefold())) in told:
+                if not first_said(told, name, text):
                     continue
-                told.add(key)
                 items.append(_Item(label, text, max(least, known.get(value, NO_FACT_IMPORTANCE))))
         return items
 
@@ -264,6 +265,14 @@ class UserProfile(CheckedModel):
         return is_chinese(
             value for name in type(self).model_fields for value in self._values(name) if isinstance(value, str)
         )
+
+
+def first_said(told: set[tuple[str, str]], name: str, value: Any) -> bool:
+    """Whether no field about the same things had this value so far; ``told`` then has it."""
+    key = SAID_ONCE.get(name, name), str(value).casefold()
+    first = key not in told
+    told.add(key)
+    return first
 
 
 def is_chinese(values: Iterable[str]) -> bool:

@@ -84,12 +84,15 @@ def show_profile(known: UserProfile, facts: Sequence[Fact], *, history: bool = F
         facts: the facts behind it, which lead to the turns.
         history: whether to print former values too.
     """
+    from hybrid_memory.analysis import first_said  # noqa: PLC0415 - half a second that help need not take
+
     turns = {fact.id: fact.positions for fact in facts}
     rows: list[list[str]] = []
+    told: set[tuple[str, str]] = set()
     names = type(known).model_fields
     chinese = mostly_chinese(one.value for name in names for one in known.sources.get(name, ()))
     for name, about in names.items():
-        standing = known.sources.get(name, ())
+        standing = [one for one in known.sources.get(name, ()) if first_said(told, name, one.value)]
         former = [one for one in known.history(name) if not one.state.standing] if history else []
         extra = about.json_schema_extra
         label = str(extra.get("chinese", name)) if chinese and isinstance(extra, dict) else name.replace("_", " ")

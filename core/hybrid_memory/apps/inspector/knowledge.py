@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from hybrid_memory import Block, Event, EventKind, Fact, Line, ProfileEntry, Section, Summary, UserProfile
-from hybrid_memory.analysis import Ledger, handle
+from hybrid_memory.analysis import Ledger, first_said, handle
 from hybrid_memory.apps.inspector.log import Row, row_of
 from hybrid_memory.apps.inspector.reading import RECENT, PageRequest, state_of
 
@@ -94,8 +94,9 @@ def knowledge(request: PageRequest) -> dict[str, Any]:
     axis = _axis(known, _last(request))
     profile = scoped.profile()
     by_id = {fact.id: fact for fact in known}
+    told: set[tuple[str, str]] = set()
     return {
-        "fields": [_field(profile, name, by_id) for name in type(profile).model_fields],
+        "fields": [_field(profile, name, by_id, told) for name in type(profile).model_fields],
         "blocks": _blocks(request),
         "axis": axis,
         "things": [_drawn(group, axis) for group in things[(page - 1) * THINGS : page * THINGS]],
@@ -140,19 +141,20 @@ def _drawn(group: Sequence[Fact], axis: Axis) -> Thing:
     return Thing(group[0].subject, group[0].attribute, spans, max(len(ordered) - SPANS, 0))
 
 
-def _field(profile: UserProfile, name: str, facts: Mapping[int, Fact]) -> Field:
-    standing = profile.sources.get(name, ())
-    existing = {number for entry in standing for number in entry.facts}
+def _field(profile: UserProfile, name: str, facts: Mapping[int, Fact], told: set[tuple[str, str]]) -> Field:
+    sources = profile.sources.get(name, ())
+    existing = {number for entry in sources for number in entry.facts}
+    standing = [entry for entry in sources if first_said(told, name, entry.value)]
     former = [entry for entry in profile.history(name) if not existing.intersection(entry.facts)]
 
-    def told(entries: Sequence[ProfileEntry]) -> list[tuple[ProfileEntry, list[int]]]:
+    def with_turns(entries: Sequence[ProfileEntry]) -> list[tuple[ProfileEntry, list[int]]]:
         return [
             (entry, sorted({place for number in entry.facts if number in facts for place in facts[number].positions}))
             for entry in entries[-ENTRIES:]
         ]
 
     more = max(len(standing) - ENTRIES, 0) + max(len(former) - ENTRIES, 0)
-    return Field(name.replace("_", " "), told(standing), told(former), more)
+    return Field(name.replace("_", " "), with_turns(standing), with_turns(former), more)
 
 
 def _blocks(request: PageRequest) -> list[Block]:

@@ -193,6 +193,8 @@ def _judged(one: Said, name: str, marks: dict[str, float], sure: float, by: str)
     value, verbatim = cut(one.text, name)
     least = {Stance.HOLDS: HOLDING}
     stances = [stance for stance in Stance if marks[stance] >= least.get(stance, MARKED)] or [Stance.HOLDS]
+    if verbatim and Stance.DONE in stances:
+        stances = [Stance.DONE]  # a sentence that says that something is done is not itself what is to be done
     for stance in sorted(stances, key=lambda stance: stance is Stance.HOLDS):
         yield Claim(
             one.turn.owner,

@@ -17,7 +17,7 @@ pytestmark = [  # of LlamaIndex's agents
     pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince20"),
     pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecatedSince211"),
 ]
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 READER = {
     "description": "Read a long text",
     "parameters": {"properties": {"handle": {"type": "string"}, "where": {}, "pattern": {}}},

@@ -11,7 +11,7 @@ import pytest
 
 from notebooks.run import PLOTS, execute, plot_cells, read
 
-NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
 MOST_BYTES = 300_000
 
 NEEDS = "needs-"

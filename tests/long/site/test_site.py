@@ -22,7 +22,7 @@ import langchain_hybrid_memory
 import llamaindex_hybrid_memory
 from hybrid_memory import MemoryConfig, PagingConfig, Weights, errors, ports
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
 RESULTS = ROOT / "benchmarks" / "results"
 
