@@ -10,9 +10,9 @@ import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from tests.engines.conftest import MONDAY, Clock, milvus_server, new_config, new_url, postgres_server, redis_server
-from tests.engines.test_mixed import Teller, assert_same, counts, oracle, plain, texts
-from tests.engines.test_mixed import test_owners_with_odd_names_see_only_their_own as odd_names
-from tests.engines.test_mixed import test_two_memories_on_the_same_engines_stay_in_step as in_step
+from tests.engines.long.test_mixed import Teller, assert_same, counts, oracle, plain, texts
+from tests.engines.long.test_mixed import test_owners_with_odd_names_see_only_their_own as odd_names
+from tests.engines.long.test_mixed import test_two_memories_on_the_same_engines_stay_in_step as in_step
 
 if TYPE_CHECKING:
     from tests.engines.conftest import Config
