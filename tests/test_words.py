@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-GUIDE = ROOT / "docs" / "style.md"
+GUIDE = ROOT / "STYLE.md"
 CODE = re.compile(r"^(?P<fence>`{3,}).*?^(?P=fence)$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 
 PAGES = [
     *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
-    *sorted(page for page in (ROOT / "docs").rglob("*.md") if page != GUIDE),
+    *sorted((ROOT / "docs").rglob("*.md")),
 ]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PACKAGES = ("core/hybrid_memory", "langchain_hybrid_memory", "llamaindex_hybrid_memory", "hybrid_memory_hosts")
