@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 
 from hybrid_memory import Hit, HybridMemory, Intent, ScopedMemory, Weights
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.recall.candidates import QUESTION_CHARS
 from hybrid_memory.recall.plan import EXACT, TEMPORAL
 from tests.doubles import texts
 from tests.faces import Face, Open
@@ -18,6 +21,19 @@ pytestmark = pytest.mark.in_pairs("face", "memory")
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 """A Wednesday."""
+
+
+class Embedder(HashingEmbedder):
+    """Remembers the questions that it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def embed_queries(self, texts: Sequence[str]) -> Any:
+        self.asked += texts
+        return super().embed_queries(texts)
+
 
 SYNONYMS = [["NYC", "New York"], ["老婆", "妻子"]]
 
@@ -236,3 +252,17 @@ def test_plain_keywords_count_with_the_weights_of_the_first_design(face: Face, o
     hit = face(alice).recall("which harbour?", k=1)[0]
     assert hit.record.text == "it rains on the harbour"
     assert (hit.signals.text, hit.weights.text, hit.weights.exact) == (1, 0.15, 0)
+
+
+@pytest.mark.parametrize("filler", ["The fence was painted green in April. ", "四月里篱笆漆成了绿色。"])
+def test_a_pasted_document_does_not_hide_the_question_before_or_after_it(face: Face, opened: Open, filler: str) -> None:
+    embedder = Embedder()
+    alice = opened(embedder=embedder).scoped(user="alice")
+    face(alice).remember([{"role": "user", "content": words} for words in ("I keep bees.", "I paint the fence.")])
+    pasted = filler * 600  # also longer than all that is read of a question
+    for question in (f"Where are the bees?\n{pasted}", f"{pasted}\nWhere are the bees?"):
+        face(alice).recall(question)
+        assert "bees" in embedder.asked[-1]
+        assert len(embedder.asked[-1]) <= QUESTION_CHARS + 1
+    face(alice).recall("Where are the bees?")
+    assert embedder.asked[-1] == "Where are the bees?"

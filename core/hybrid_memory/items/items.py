@@ -25,6 +25,7 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import erase
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, view_of
+from hybrid_memory.text.asking import ends
 from hybrid_memory.validation import shown, storable
 
 Name: TypeAlias = tuple[Namespace, str]
@@ -303,7 +304,7 @@ async def _ranked(
     among = sum(len(job.kept.items[namespace]) for namespace in spread)
     k = count * among // len(wanted) + CANDIDATES // 10
     while True:
-        request = Request(query=asked.query[:MAX_QUERY_CHARS], k=k, where=where, weights=Weights.plain())
+        request = Request(query=ends(asked.query, MAX_QUERY_CHARS), k=k, where=where, weights=Weights.plain())
         hits = await recall(run, _view(services, job.owner), request)
         scores: dict[Name, float] = {}
         for hit in hits:

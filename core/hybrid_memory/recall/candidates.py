@@ -99,6 +99,10 @@ _COLUMNS = ("owner", "similarity", "average", "same", "count", "bm25", "current"
 """Fields of `Found` with a value for each candidate."""
 
 
+QUESTION_CHARS = 400
+"""Of a longer question only the first and the last half of this are embedded. See docs/decisions/0044."""
+
+
 async def query_vector(
     run: Runner, services: Services, query: str, known: Status | None = None
 ) -> tuple[Floats | None, str]:
@@ -107,7 +111,7 @@ async def query_vector(
     if embedder is None:
         return None, "words alone, no embedder"
     try:
-        vector = await embedding(run, embedder.embed_query, query)
+        vector = await embedding(run, embedder.embed_query, ends(query, QUESTION_CHARS))
     except ModelError as error:
         _log.warning("%s; recalling by words alone", error)
         return None, f"words alone, {error}"

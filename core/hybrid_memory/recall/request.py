@@ -14,6 +14,7 @@ from hybrid_memory.log.origin import Origin
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.plan import Intent
 from hybrid_memory.scope import Scope
+from hybrid_memory.text.asking import ends
 from hybrid_memory.validation import check_span, checked_count, checked_share, checked_text, shown, storable
 
 MAX_QUERY_CHARS = 10_000
@@ -79,10 +80,10 @@ class Request:
 
 
 def checked_query(query: str) -> str:
-    """The first `MAX_QUERY_CHARS` of the query; raises `InvalidInputError` if it is empty."""
+    """The query, or both ends of one over `MAX_QUERY_CHARS`; raises `InvalidInputError` if it is empty."""
     if not query.strip():
         raise InvalidInputError("the query is empty: ask for something")
-    return query[:MAX_QUERY_CHARS]
+    return ends(query, MAX_QUERY_CHARS)
 
 
 def _intent(intent: Intent | str) -> Intent:

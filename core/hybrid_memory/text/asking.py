@@ -14,10 +14,10 @@ MAX_CHARS = 4_000
 """How much of a turn or a query rules read; of a longer query both ends, where questions are."""
 
 
-def ends(query: str) -> str:
-    """The part of a query that rules read; the search uses all of it."""
-    half = MAX_CHARS // 2
-    return query if len(query) <= MAX_CHARS else f"{query[:half]}\n{query[-half:]}"
+def ends(query: str, most: int = MAX_CHARS) -> str:
+    """A query, or the first and last half of so many characters of a longer one; by default what rules read."""
+    half = most // 2
+    return query if len(query) <= most else f"{query[:half]}\n{query[-half:]}"
 
 
 @dataclass(frozen=True, slots=True)
