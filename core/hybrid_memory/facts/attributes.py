@@ -177,7 +177,7 @@ def worded(name: str, value: str, *, chinese: bool) -> str:
 
 def _spaced(form: str, value: str) -> str:
     """With a space between Chinese characters and Latin letters or digits."""
-    before, after = form.split("{}")
+    before, _, after = form.rpartition("{}")
     left = " " if before[-1:].isalpha() and value[:1].isascii() else ""
     right = " " if after[:1].isalpha() and value[-1:].isascii() else ""
     return f"{before}{left}{value}{right}{after}"
