@@ -53,6 +53,14 @@ def test_the_question_why_brings_the_reason_first(command: Any) -> None:
     assert "because several shops write at the same time" in told[-1]["hits"][0]["text"]
 
 
+def test_the_demos_profile_has_each_value_once_and_no_result_as_a_goal(command: Any) -> None:
+    assert command("demo") == 0
+    profile = command.out.partition("profile:")[2].partition("prompt:")[0]
+    assert profile.count("keep your answers short") == 1
+    assert "1:56" not in profile
+    assert "half marathon" in profile
+
+
 def test_a_handle_names_one_turn_and_its_own_facts(command: Any, chats: Path) -> None:
     told = command.json("why", chats, "3")
     assert [turn["handle"] for turn in told["turns"]] == ["#3"]

@@ -209,3 +209,10 @@ def test_as_html_it_shows_sources_and_what_was_before_and_runs_no_script() -> No
     assert "opera (ended, 2024-03-01 to 2024-03-10; turn-2)" in page
     assert cells[cells.index("<bdi>profession</bdi>") + 1] == "<bdi></bdi>"
     assert page.count("<tr>") == 3
+
+
+def test_a_value_of_two_fields_is_shown_once_everywhere() -> None:
+    known = profile(("communication_style", "answer briefly"), ("instruction", "use metric units"))
+    assert (known.communication_style, known.instructions[-1]) == ("answer briefly", "use metric units")
+    assert "answer briefly" in known.instructions
+    assert [shown.count("answer briefly") for shown in (known.text, known._repr_html_())] == [1, 1]
