@@ -8,11 +8,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from hybrid_memory import Event, EventKind, Hit, HybridMemory, Message, ScopedMemory
+from hybrid_memory.errors import StoreUnavailableError
 
-PATIENCE = 60.0
+T = TypeVar("T")
+
+PATIENCE = 120.0
 """Seconds that a test waits for what should happen soon; far more than it takes on a busy machine."""
 
 
@@ -91,6 +94,17 @@ def wait_until(done: Callable[[], object]) -> None:
     while not done():
         assert time.monotonic() < deadline, "it never happened"
         time.sleep(0.002)
+
+
+def until_there(verb: Callable[[], T]) -> T:
+    """Its result; while the server is away, or after that not asked yet, it is called again. Not for ever."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return verb()
+        except StoreUnavailableError:
+            assert time.monotonic() < deadline, "it never came back"
+            time.sleep(0.02)
 
 
 def cpu_seconds(work: Callable[[str], object], text: str) -> float:

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
@@ -33,7 +32,7 @@ from hybrid_memory.testing.corpus import (
 )
 from hybrid_memory.testing.servers import MilvusServer
 from hybrid_memory.text.tokenize import terms
-from tests.doubles import PATIENCE
+from tests.doubles import until_there
 
 NUMBERS = count()
 ALL = 10_000
@@ -130,20 +129,8 @@ def test_a_kill_in_the_middle_of_writes_is_mended_by_writing_on(server: MilvusSe
 def follow(index: MilvusIndex, corpus: Corpus) -> None:
     """Bring the index up to the corpus in small steps, going on after each failure, as a flow does."""
     for owner in (ALICE, BOB):
-        step(partial(records_of, index, corpus, owner))
-        step(partial(vectors_of, index, corpus, owner))
-
-
-def step(work: Callable[[], None]) -> None:
-    give_up = time.monotonic() + PATIENCE
-    while True:
-        try:
-            work()
-        except StoreUnavailableError:
-            assert time.monotonic() < give_up
-            time.sleep(0.05)
-        else:
-            return
+        until_there(partial(records_of, index, corpus, owner))
+        until_there(partial(vectors_of, index, corpus, owner))
 
 
 def records_of(index: MilvusIndex, corpus: Corpus, owner: Scope) -> None:

@@ -25,7 +25,7 @@ from hybrid_memory.errors import (
 )
 from hybrid_memory.testing.drafts import ALICE, draft
 from hybrid_memory.testing.postgres_server import PostgresServer
-from tests.doubles import texts, wait_until
+from tests.doubles import texts, until_there, wait_until
 
 NUMBERS = count()
 QUIET: dict[str, Any] = {"embedder": "hashing", "orchestration": {"background": False}}
@@ -209,7 +209,7 @@ def test_a_replica_is_read_and_takes_over_when_it_is_promoted(two: tuple[Postgre
         second.promote()
         second.execute("ALTER SYSTEM SET synchronous_commit = 'on'")
         second.execute("SELECT pg_reload_conf()")
-        alice.remember("My dog is called Rex.", id="dog")
+        until_there(lambda: alice.remember("My dog is called Rex.", id="dog"))
         assert [message.id for message in alice.history()] == ["zebra", "cat", "dog"]
         assert texts(alice.recall("what is my dog called", k=1)) == ["My dog is called Rex."]
         assert memory.stats().unindexed == 0

@@ -20,6 +20,7 @@ from hybrid_memory.index.record import Where
 from hybrid_memory.testing.corpus import ALICE, DIM, EMBEDDER, entry_of, make_record, unit
 from hybrid_memory.testing.drafts import draft
 from hybrid_memory.testing.servers import RedisServer
+from tests.doubles import until_there
 
 WRITERS, EACH = 4, 150
 ROUNDS = 3
@@ -30,19 +31,6 @@ def server(tmp_path: Path) -> Iterator[RedisServer]:
     # While everysec has the disk write what it has, it keeps the next writes in memory: a kill may lose these.
     with RedisServer(tmp_path / "redis", appendfsync="always") as server:
         yield server
-
-
-def until_there(write: object) -> None:
-    """Call it again and again until the server is back, as a caller would."""
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            write()  # type: ignore[operator]
-        except StoreUnavailableError:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        else:
-            return
 
 
 def test_a_killed_server_loses_and_doubles_nothing(server: RedisServer) -> None:

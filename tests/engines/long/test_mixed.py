@@ -42,6 +42,7 @@ NAMES = [
     "e\u0301",
     "🦜",
 ]
+NOTES = "/notes/band.md"
 ODD = "a:b {c} d,爱'丽\"丝\\ *%_-@|(x)"
 SAID = [
     ("user", "I moved to Lisbon in March, and my flat is in Alfama."),
@@ -102,6 +103,7 @@ class Teller:
         self.go_back()
         self.share()
         self.keep_items()
+        self.keep_files()
         self.keep_up()
         self.forget()
         return self.told
@@ -174,6 +176,27 @@ class Teller:
         self.note("items", [[(item.key, item.value) for item in some] for some in found])
         self.note("item", self.do(items, "batch", [GetItem(home, "k1"), ListNamespaces()])[1:])
 
+    def keep_files(self) -> None:
+        files = self.later.files()
+        self.do(files, "write", NOTES, "# Band\n\n- Ana plays the cello\n- Bo plays the 笛子\n")
+        self.do(files, "insert", NOTES, 4, "- Cy plays the tuba")
+        self.do(files, "edit", NOTES, "Bo plays", "Bo and Di play")
+        self.do(files, "write", "/pets/猫.txt", "豆豆\r\nPixel")
+        self.do(files, "rename", "/pets", "/cats")
+        self.do(files, "write", "/gone.md", "A walrus plays the drums.")
+        self.do(files, "delete", "/gone.md")
+        self.found("the words of files", self.later, "who plays the tuba, the 笛子 or the drums", k=4)
+        self.note("changes", [(one.path, one.change, one.text) for one in self.do(files, "history", NOTES)])
+        self.do(files, "undo", NOTES)
+        self.do(files, "undo", "/gone.md")
+        self.found("the words of files after undo", self.later, "who plays the drums", k=2)
+        self.note("files", self.all_files(self.later))
+        self.note("lines", [(one.path, one.line, one.text) for one in self.do(files, "grep", "plays the")])
+
+    def all_files(self, owner: ScopedMemory) -> dict[str, str]:
+        files = owner.files()
+        return {one.path: plain(self.do(files, "read", one.path)) for one in self.do(files, "list", deep=True)}
+
     def keep_up(self) -> None:
         self.do(self.memory, "flush")
         self.note("stats", counts(self.do(self.memory, "stats")))
@@ -185,12 +208,14 @@ class Teller:
             self.note("copied", (done.owners, done.events, done.indexed))
             self.found("copy", copy.scoped(tenant=ODD, user="alice"), "cat 猫 flat", k=50)
             self.note("stats of the copy", counts(copy.stats()))
+            self.note("files of the copy", self.all_files(copy.scoped(tenant=ODD, user="alice")))
 
     def forget(self) -> None:
         gone = self.do(self.alice, "forget", ids=["m3", "m5"])
         self.note("forgotten", dict(gone.erased))
         self.do(self.later, "forget", query="cello")
         self.found("without what is forgotten", self.alice, "Pixel cat 豆豆 cello Ana trams", k=50)
+        self.note("files without it", self.all_files(self.later))
         self.note("facts without it", [(fact.attribute, fact.value) for fact in self.do(self.alice, "facts")])
         self.do(self.memory, "forget", user="bob", tenant=ODD)
         self.note("bob", texts(self.do(self.memory.scoped(tenant=ODD, user="bob"), "history")))
@@ -244,6 +269,8 @@ def told_in_memory(face: Face) -> dict[str, Any]:
     assert told["query 6: Oceanarim"][0][0] == SAID[2][1]
     assert not any("parrot" in text for text, *_ in told["rolled back"])
     assert "parrot" in told["rolled forward"][0][0]
+    assert told["files"][NOTES] == "# Band\n\n- Ana plays the cello\n- Bo plays the 笛子\n- Cy plays the tuba\n"
+    assert told["files without it"][NOTES] == "- Bo plays the 笛子\n- Cy plays the tuba\n"
     assert not any("Pixel," in text or "Ana" in text for text, *_ in told["without what is forgotten"])
     return told
 

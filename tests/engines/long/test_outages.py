@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,6 +16,7 @@ from hybrid_memory import Hit, HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.testing.postgres_server import PostgresServer
 from hybrid_memory.testing.servers import MilvusServer, RedisServer
+from tests.doubles import until_there, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,10 +24,8 @@ if TYPE_CHECKING:
     from tests.engines.conftest import Config
 
 Server = RedisServer | MilvusServer | PostgresServer
-T = TypeVar("T")
 
 WRITERS, EACH = 4, 60
-PATIENCE_SECONDS = 180
 QUERIES = ["the tram to the harbour", "number 7", "渡轮 码头", "writer1-13"]
 
 
@@ -52,7 +51,7 @@ class Crowd:
         """A conversation of its own, where what was refused is said again, under the same id."""
         scoped = self.memory.scoped(user="alice", session=f"s{writer}")
         for number in range(EACH):
-            wait_for(lambda: len(self.acknowledged) < self.allowed)
+            wait_until(lambda: len(self.acknowledged) < self.allowed)
             receipt = until_there(lambda n=number: scoped.remember(text_of(writer, n), id=f"writer{writer}-{n}"))  # type: ignore[misc]
             self.acknowledged += receipt.ids
             self.waiting += receipt.waiting
@@ -77,12 +76,12 @@ class Crowd:
                 for _ in range(kills):
                     begun = len(self.acknowledged)
                     self.allowed = begun + step
-                    wait_for(lambda enough=begun + step // 2: len(self.acknowledged) >= enough)  # type: ignore[misc]
+                    wait_until(lambda enough=begun + step // 2: len(self.acknowledged) >= enough)  # type: ignore[misc]
                     server.kill()
                     self.answers.clear()
                     self.refused.clear()
                     self.allowed += step
-                    wait_for(until)
+                    wait_until(until)
                     server.start()
                 self.allowed = float("inf")
                 for job in writing:
@@ -105,23 +104,6 @@ def text_of(writer: int, number: int) -> str:
     """None as long as another one: of texts whose words are as near to a query, the last bit of a product decides."""
     bells = "ding " * (WRITERS * number + writer)
     return f"{bells}The tram number {number} of writer{writer} goes to the harbour. {number}路渡轮到码头。"
-
-
-def until_there(verb: Callable[[], T]) -> T:
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        try:
-            return verb()
-        except StoreUnavailableError:
-            assert time.monotonic() < give_up
-            time.sleep(0.02)
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < give_up
-        time.sleep(0.01)
 
 
 def assert_nothing_is_lost_or_there_twice(memory: HybridMemory, acknowledged: list[str]) -> None:
@@ -188,6 +170,39 @@ def test_with_an_outbox_no_write_fails_and_all_arrives_in_order(
         assert memory.stats().waiting == 0
         assert_nothing_is_lost_or_there_twice(memory, crowd.acknowledged)
         assert_the_index_agrees_with_the_log(memory)
+
+
+@pytest.mark.parametrize("engine", ["redis", "postgres"])
+def test_each_line_is_once_in_a_file_that_was_written_while_the_server_was_killed(
+    engine: str, new_config: Config, request: pytest.FixtureRequest
+) -> None:
+    """A call whose answer was lost is made again, under the same id."""
+    server: Server = request.getfixturevalue(f"{engine}_server")
+    lines = {writer: [f"line {number} of writer{writer}" for number in range(EACH // 2)] for writer in range(WRITERS)}
+    written: list[str] = []
+    with open_memory(new_config(engine)) as memory, ThreadPoolExecutor() as pool:
+        files = memory.scoped(user="alice").files()
+        files.write("/log.md", "start\n")
+
+        def write(writer: int) -> None:
+            for line in lines[writer]:
+                until_there(lambda line=line: files.insert("/log.md", 1, line, id=line))  # type: ignore[misc]
+                until_there(lambda line=line: files.write(f"/{writer}.md", line))  # type: ignore[misc]
+                written.append(line)
+
+        writing = [pool.submit(write, writer) for writer in lines]
+        for kill in (1, 2):
+            wait_until(lambda least=kill * WRITERS * EACH // 6: len(written) >= least)  # type: ignore[misc]
+            server.kill()
+            server.start()
+        for job in writing:
+            job.result()
+        until_there(memory.flush)
+        assert Counter(files.read("/log.md").splitlines()) == Counter(["start", *written])
+        assert [files.read(f"/{writer}.md") for writer in lines] == [said[-1] for said in lines.values()]
+        for writer, said in lines.items():
+            assert [one.text for one in files.history(f"/{writer}.md")] == said
+        assert len(files.history("/log.md")) == 1 + len(written)
 
 
 @pytest.mark.parametrize("engine", ["redis", "postgres"])
