@@ -264,7 +264,8 @@ class Group:
         names = kin(claim.attribute)
         for standing in self._kept(place for name in names for place in _places_of(name, claim, event)):
             for fact in standing.about(claim):
-                fact.end(state, claim.until or event.at)
+                task = fact.claim.category is Category.TASK
+                fact.end(state if task else FactState.ENDED, claim.until or event.at)
                 fact.back(claim, event)
                 standing.remove(fact)
                 self._note(fact)

@@ -156,13 +156,18 @@ def claims_in(
 _GIVING = [KINDS.index("translate"), KINDS.index("fiction")]
 _UNREAL = [KINDS.index(kind) for kind in ("question", "quote", "fiction", "hypothetical", "sarcasm", "translate")]
 
+_NEGATED = KINDS.index("negated")
+
 
 def _of_sentence(one: Said, row: int, judged: Judged, read: Sequence[Claim], by: str) -> Iterator[Claim]:
     sure = float(judged.claims[row])
     stated = 1 - float(judged.kinds[row, _UNREAL].sum())
+    denied = min(sure + float(judged.kinds[row, _NEGATED]), 1.0)
     covered: set[str] = set()
     for claim in read:
         likely = sure if claim.subject == one.turn.owner else max(sure, min(stated, claim.confidence))
+        if claim.stance is not Stance.HOLDS:  # a sentence that denies something claims nothing, but ends what it denies
+            likely = max(likely, denied)
         if likely >= VETO:
             covered.add(claim.attribute)
             yield replace(claim, confidence=max(likely, claim.confidence) if likely >= SURE else likely)

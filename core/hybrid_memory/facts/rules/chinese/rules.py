@@ -197,6 +197,9 @@ WORK = (
          rf"狂狗])|(?:当|做|担任)(?=\S{{0,8}}{OCCUPATION}))|{ADVERB}(?:跳槽|入职|加入|就职)(?:到|去|了|于)+(?P<other>["
          rf"^，,。]+?(?<![群会])){END})", organisation, when=When.SINCE, guard=lambda found: re.search(
          r"想|要|打算|准备|不|没|希望|以前|曾", found[0]) is None),
+    rule("换了工作", "employer", r"(?:换了?个?新?工作|跳槽|换公司)了?[，,。 ]*我?(?:现在|目前|如今)?是?在"
+         r"(?P<value>[^，,。；;]{2,12}?)(?:做|干|搞|当|写)", organisation, confidence=0.85, when=When.SINCE,
+         sentence=True, guard=_meant),
     rule("不用了", "technology", rf"^{ME}{ADVERB}(?:不再用|不再使用|不用|弃用了?|停用了?)(?P<value>{_LATIN}[^，,。]+?)"
          r"了?$", technologies, stance=Stance.ENDED, guard=lambda found: found.string.endswith("了") or "不再" in
          found[0]),

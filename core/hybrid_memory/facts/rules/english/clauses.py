@@ -61,10 +61,11 @@ _LEAD = lazy(
     r"(?:say|admit)|i admit|i suppose|man|dude|um|uh|hmm|er|haha|lol|thanks|thank you|sorry|(?:please )?note(?: "
     r"that)?|just so you know|for the record|as i said|these days|(?:please )?remember(?: that)?|nowadays|"
     r"currently|right now|at the moment|now|lately|recently|today|in general|generally|usually|in fact|overall|of "
-    r"course|apparently|obviously|unfortunately|luckily|fortunately|sadly|finally|in (?:my|our) (?:free|spare) time|"
-    r"(?:on|at) (?:the )?weekends?|then|again|too|first|second|lastly|besides|correction|nice to meet you|good "
-    r"(?:morning|evening|afternoon)|update|great|perfect|cool|good|from now on|going forward|as of (?:now|"
-    r"today))(?=[\s,.!]|$)[,!]?)+",
+    r"course|(?:it )?turns out(?: that)?|(?:my|the) (?:doctor|dentist|allergist|test|vet)s? (?:says?|said|confirmed|"
+    r"showed)(?: that)?|apparently|obviously|unfortunately|luckily|fortunately|sadly|finally|"
+    r"in (?:my|our) (?:free|spare) time|(?:on|at) (?:the )?weekends?|then|again|too|first|second|"
+    r"lastly|besides|correction|nice to meet you|good (?:morning|evening|afternoon)|update|great|perfect|cool|good|"
+    r"from now on|going forward|as of (?:now|today))(?=[\s,.!]|$)[,!]?)+",
     re.IGNORECASE,
 )
 _VOCATIVE = lazy(r"(?:hey |hi |hello |oh |well |okay |thanks |sorry )?[A-Z][a-z]+,\s+(?=[IiMmWw])")

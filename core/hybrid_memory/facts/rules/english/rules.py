@@ -54,6 +54,9 @@ DAY = (
     rf"(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {MONTH}|{MONTH} (?:the )?\d{{1,2}}(?:st|nd|rd|th)?|"
     r"\d{1,4}[./-]\d{1,2}(?:[./-]\d{2,4})?)(?:,? \d{4})?"
 )
+INTRODUCED = rf"(?:{AM}|my name(?: is|'s)) (?:{NAMED}|{NUMBER})(?:, {NUMBER})?(?:,? and|,)"
+"""As in "I'm Anna, 34, a nurse"."""
+
 MARITAL = r"(?:married|single|divorced|widowed|engaged|separated)"
 DIET = (
     r"(?:vegan|vegetarian|pescatarian|pescetarian|keto|paleo|plant[- ]based|gluten[- ]free|dairy[- ]free|sugar[- ]free|"
@@ -90,6 +93,7 @@ _PLURAL = {
     **{f"{noun}s": attribute for noun, (attribute, _) in KIN.items() if attribute != "pet" and noun[-1] not in "sy"},
     "children": "child", "boys": "child", "girls": "child", "twins": "child",
 }  # fmt: skip
+_DIED = r"(?:has |just |sadly |suddenly )*(?:died|passed away|ran away|was put (?:down|to sleep))\b"
 _CALLED = r"(?:'s name is|'s called| is called| is named| called| named|,? whose name is)"
 _LIST = rf"{NAMED}(?:, {NAMED})*,? (?:and|&) {NAMED}"
 _TECH = rf"(?:[\w ,/&+#.'-]{{0,40}}?\b)?(?:{TECHNOLOGY.pattern}).*"
@@ -188,6 +192,11 @@ def _own(found: re.Match[str]) -> str:
     return known.get(key, key) if exact and words and KIN.keys().isdisjoint(words) else ""
 
 
+def _by_job(found: re.Match[str]) -> bool:
+    """Whether the words before the value are a profession."""
+    return bool(profession(found["job"]))
+
+
 def _grown(found: re.Match[str]) -> bool:
     """Whether a number can be the age of a person who writes."""
     age = found["value"] or found["other"]
@@ -218,8 +227,8 @@ IDENTITY = (
     rule("call me", "nickname", r"^(?:(?:you can|please|just|(?:my )?(?:friends|people|everyone|everybody)) (?:all |"
          rf"just )?)?(?:calls? me|i go by) (?P<value>{NAMED})", name, confidence=0.85),
     rule("years old", "age", rf"^(?:(?:{AM}|as) {ADVERB}(?:an? )?(?P<value>{NUMBER})[- ](?:years?|yrs?)[- ]old|"
-         rf"(?:{AM}|{DONE}turned|my age is) {ADVERB}(?P<other>{NUMBER})(?=$|[,.]| (?:now|and|last|this|today)\b))",
-         whole, confidence=0.85, guard=_grown),
+         rf"(?:{AM}|{DONE}turned|my age is|{INTRODUCED}) {ADVERB}(?P<other>{NUMBER})(?=$|[,.]| (?:now|and|last|this|"
+         r"today)\b))", whole, confidence=0.85, guard=_grown),
     rule("they are years old", "age", rf"^{WHO}(?:'s| is| just| has just) {ADVERB}(?:turned )?(?P<value>{NUMBER}|one|"
          r"two|three|four|five|six|seven|eight|nine|ten)(?: years? old| months old|$)", whole, confidence=0.85),
     rule("birthday", "birthday", r"^(?:(?:my|(?P<who>my [\w-]+)'s) (?:birthday(?: is|'s)|date of birth is)|i was "
@@ -244,6 +253,8 @@ HOME = (
          r"outside) (?P<value>.+)", place, when=When.SINCE, confidence=0.9),
     rule("they live in", "home", rf"^{WHO}(?: (?:just |still |now |all )*(?:lives?|moved)|(?: is|'s| are) (?:now "
          r")?(?:living|based)) (?:in|to) (?P<value>.+)", place, when=When.SINCE, confidence=0.75),
+    rule("a nurse from", "hometown", rf"^{INTRODUCED} {ADVERB}(?:an? )?(?P<job>(?:[\w-]+ ){{1,4}}?)from (?P<value>.+)",
+         place, confidence=0.65, guard=_by_job),
     rule("comes from", "hometown", rf"^(?:{AM} {ADVERB}from|(?:i|we) {ADVERB}come {ADVERB}from|i (?:grew up|was "
          r"(?:born|raised)(?: and raised)?) (?:in|near)|my home ?town is) (?P<value>(?!.* to ).+)", place,
          confidence=0.85),
@@ -253,8 +264,8 @@ WORK = (
     rule("no longer is", "profession", rf"^(?:(?:{AM} no longer|{AM_NOT}(?=.* {ENDING}))(?: working as)?|i (?:used to "
          rf"(?:be|work as)|quit being|stopped being)) (?:an? )?(?P<value>.+?)(?: {ENDING})?$", profession,
          stance=Stance.ENDED),
-    rule("is a", "profession", rf"^(?:{AM} {ADVERB}|as |{DONE}became )(?:an? |the )(?P<value>.+)", profession,
-         confidence=0.85, when=When.SINCE),
+    rule("is a", "profession", rf"^(?:(?:{AM} {ADVERB}|as |{DONE}became )(?:an? |the )|{INTRODUCED} {ADVERB}(?:an? )?)"
+         r"(?P<value>.+)", profession, confidence=0.85, when=When.SINCE),
     rule("works as", "profession", rf"^(?:(?:i {ADVERB}work|{AM} {ADVERB}working|{HAVE} been working|i (?:just "
          r")?started(?: working| work)?) (?:here )?as|i (?:was|got) (?:promoted to|hired as)|my (?:job|profession|"
          r"occupation) is) (?:an? |the )?(?P<value>.+)", role, confidence=0.85, when=When.SINCE),
@@ -269,8 +280,9 @@ WORK = (
     rule("works at", "employer", rf"^(?:i {ADVERB}work|{AM} {ADVERB}(?:working|employed)|{HAVE} (?:been working|"
          rf"worked)|{DONE}started(?: working| a (?:new )?job)) (?:{ADVERB}|(?:full|part)[- ]time |as [\w -]+? )(?:at|"
          rf"for) (?P<value>(?!(?:{TECHNOLOGY.pattern})).+)", organisation, when=When.SINCE, confidence=0.85),
-    rule("is a nurse at", "employer", rf"^{AM} {ADVERB}(?:an? |the )(?:[\w-]+ ){{1,4}}?(?:at|for) (?P<value>(?-i:[A-Z]"
-         r").+)", organisation, confidence=0.65, guard=lambda found: bool(profession(found[0].partition(" a")[2]))),
+    rule("is a nurse at", "employer", rf"^(?:{AM} {ADVERB}(?:an? |the )|{INTRODUCED} {ADVERB}(?:an? )?)"
+         r"(?P<job>(?:[\w-]+ ){1,4}?)(?:at|for) (?:an? [\w -]{2,30}? (?:called|named) )?(?P<value>(?-i:[A-Z]).+)",
+         organisation, confidence=0.65, guard=_by_job),
     rule("they work at", "employer", rf"^{WHO}(?: works| is working|'s working) (?:at|for) (?P<value>.+)", organisation,
          confidence=0.7),
     rule("studied at", "school", rf"^(?:{AM} {ADVERB}|i (?:study|studied [\w ]*?|went|go|graduated) ?)(?:at|to|from) "
@@ -304,6 +316,11 @@ PEOPLE = (
     rule("my dog Rex", "pet", rf"\b(?:my|our|an?|one|two|three|new) (?:[\w-]+ ){{0,2}}?(?P<value>(?:{_PETS})s?(?:"
          rf"{_CALLED}|,| are)?:? (?:{_LIST}|{NAMED}))", pets, confidence=0.85, guard=lambda found: re.search(
          r"\b(?:i|we|i've|we've|my|our)\b", found.string, re.IGNORECASE) is not None),
+    rule("my dog has died", "pet", rf"^(?:my|our) (?:[\w-]+ )??(?P<value>(?:{_PETS})(?:,? {NAMED})?),? {_DIED}", phrase,
+         stance=Stance.ENDED, confidence=0.85),
+    # Nobody else's death: what is dropped ends a pet of this name, and is nothing if there is none.
+    rule("Rex has died", "pet", rf"^(?:(?P<value>{NAMED}) {_DIED}|(?:i|we) had to put (?P<other>{NAMED}) (?:down|to "
+         r"sleep))", name, stance=Stance.DROPPED, confidence=0.85),
     rule("has a dog", "pet", rf"^(?:{HAVE}|i own|{DONE}(?:adopted|got)) (?P<value>(?:an?|one|two|three|four|\d) "
          rf"(?:(?!of\b)[\w-]+ ){{0,2}}?(?:{_PETS})s?)(?=$|[,.]| (?:and|at|now|that|who|as|from|last|in)\b)", phrase),
 )  # fmt: skip
@@ -326,7 +343,7 @@ HEALTH = (
          r"taking)) (?:my |some )?(?P<value>(?:[\w-]+ ){0,2}?(?:\w+(?:formin|statin|pril|olol|sartan|prazole|"
          r"cillin|oxetine|thyroxine|azepam|xaban)|insulin|antidepressants|antihistamines|beta[- ]blockers|blood "
          r"thinners))\b", phrase, confidence=0.85),
-    rule("no longer on a diet", "diet", rf"^(?:{AM} no longer|{AM_NOT}(?=.* {ENDING}$)|{DONE}(?:used to be|stopped "
+    rule("no longer on a diet", "diet", rf"^(?:{AM} no longer|{AM_NOT}(?=.* {ENDING}\b)|{DONE}(?:used to be|stopped "
          rf"being)) (?:an? |on an? )?(?P<value>{DIET})\b", phrase, stance=Stance.ENDED, confidence=0.85),
     rule("is vegan", "diet", rf"^(?:(?:{AM}|{WHO}(?: is|'s)) {ADVERB}(?:an? |on an? )?(?:strict )?|{DONE}(?:went|gone|"
          rf"turned|became|become|been) (?:an? )?|i {ADVERB}(?:eat|follow an?) )(?P<value>{DIET})(?=$|[,.;]| (?:and|"
