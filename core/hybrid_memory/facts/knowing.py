@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import count, islice
@@ -182,20 +182,26 @@ class Knowledge:
             most = heapq.nsmallest(count, self._subjects.values(), key=lambda one: (-one.count, one.first))
             return [(one.first, one.last) for one in most if one.count]
 
-    def outdated(self, ids: Collection[int]) -> set[int]:
-        """The outdated ones of these records, which recall should not rank first.
+    def outdated(self, ids: Collection[int]) -> dict[int, set[int]]:
+        """The outdated ones of these records, each with those of them that are newer.
 
-        These are records of facts that are no longer true, and turns that state such a fact if a record or turn that
-        states its replacement is among them too.
+        These are records of facts that are no longer true, with nothing, and turns that state such a fact, with the
+        records and turns that state its replacement, if there are any.
         """
         with self._lock:
-            said = {number for record in ids for number in self._said(record)}
-            return {
-                record
-                for record in ids
-                if self._gone(self._by_record.get(record, 0))
-                or any(self._replaced(number, record, ids, said) for number in self._by_turn.get(record, ()))
-            }
+            saying: dict[int, set[int]] = defaultdict(set)
+            for record in ids:
+                for number in self._said(record):
+                    saying[number].add(record)
+            found: dict[int, set[int]] = {}
+            for record in ids:
+                if self._gone(self._by_record.get(record, 0)):
+                    found[record] = set()
+                    continue
+                newer = [self._newer(number, record, ids, saying) for number in self._by_turn.get(record, ())]
+                if any(newer):
+                    found[record] = set[int]().union(*newer)
+            return found
 
     def _gone(self, number: int) -> bool:
         return number in self._known and not self._known[number].fact.state.standing
@@ -208,14 +214,16 @@ class Knowledge:
             if record in self._known[number].fact.sources:
                 yield number
 
-    def _replaced(self, number: int, turn: int, ids: Collection[int], said: Collection[int]) -> bool:
-        """Whether the records state a replacement of a turn's fact that the turn itself does not state."""
+    def _newer(
+        self, number: int, turn: int, ids: Collection[int], saying: Mapping[int, Collection[int]]
+    ) -> Collection[int]:
+        """The records that state a replacement of a turn's fact which the turn itself does not state."""
         fact = self._known[number].fact
         if fact.state.standing or turn not in fact.sources:
-            return False
+            return ()
         if fact.superseded_by not in self._known:  # what takes a thing back is the last turn about it
-            return turn != fact.last and fact.last in ids
-        return fact.superseded_by in said and fact.superseded_by not in self._said(turn)
+            return {fact.last}.intersection(ids) - {turn}
+        return saying.get(fact.superseded_by, ()) if fact.superseded_by not in self._said(turn) else ()
 
     def _tell(self, turn: int, session: str) -> None:
         last, of, elsewhere = self._told

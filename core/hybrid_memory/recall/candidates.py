@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -57,7 +57,8 @@ class Found:
         owner: the row of the owner among those searched.
         similarity: inner product with the query, NaN without a vector; average: over all records of the owner.
         same: inner product of the query with itself; count: of the owner's vectors.
-        current: False if a newer candidate contradicts it.
+        current: False for facts that no longer hold, and for what a newer candidate contradicts.
+        newer: of the latter, by id, the ids of the newer candidates.
         corrected: query words that the owner never used, and the words searched for instead.
         counts: how many of the owners' records have each term of the query.
         read: records read on the way, by id.
@@ -72,6 +73,7 @@ class Found:
     bm25: Array
     current: npt.NDArray[np.bool_]
     exact: Array
+    newer: Mapping[int, Collection[int]] = field(default_factory=dict)
     corrected: dict[str, str] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     read: Mapping[int, Record] = field(default_factory=dict)
@@ -88,6 +90,7 @@ class Found:
         columns = {name: np.concatenate([getattr(found, name) for found in several]) for name in _COLUMNS}
         return cls(
             places=RecordColumns.joined([found.places for found in several]),
+            newer={number: newer for found in several for number, newer in found.newer.items()},
             corrected={wrong: right for found in several for wrong, right in found.corrected.items()},
             counts=sum((Counter(found.counts) for found in several), Counter()),
             read={number: record for found in several for number, record in found.read.items()},
@@ -169,6 +172,7 @@ async def candidates(run: Runner, home: Home, asked: Asked) -> Found:
         count=np.full(size, count),
         bm25=_scores(places, explored.matches[: len(by_words)]),
         current=~np.isin(places.ids, list(stale)) if stale else np.ones(size, dtype=bool),
+        newer={number: newer for number, newer in stale.items() if newer},
         exact=_exact(places, plan, read),
         corrected=corrected,
         counts=explored.counts,

@@ -20,8 +20,14 @@ SEVERAL = 3
 MARGIN = 4
 """The best score is compared with the one this many ranks below."""
 
-FEW = 12
+FEW = 6
 """With fewer vectors than this, or none, the learned model does not apply; see `by_rule`."""
+
+LEARNED_FROM = 240
+"""The number of vectors of the stores that the model was learned from."""
+
+SMALLER = 0.3
+"""What the log-odds gain for each e-fold that a store is smaller than these."""
 
 FIT = 0.19
 """The sum of similarity and words at which the confidence is `AT_FIT`, the default threshold of prompts."""
@@ -70,9 +76,20 @@ def evidence(features: Mapping[str, Array], scores: Array) -> dict[str, float]:
     }
 
 
-def answered(told: Mapping[str, float], curves: Mapping[str, Curve], bias: float) -> float:
-    """The probability that one of the candidates answers the query, ``1 / (1 + exp(-(bias + curves)))``."""
-    total = bias + sum(float(curve(np.array([told[name]]))[0]) for name, curve in curves.items())
+def answered(told: Mapping[str, float], curves: Mapping[str, Curve], bias: float, count: int = LEARNED_FROM) -> float:
+    """The probability that one of the candidates answers the query, ``1 / (1 + exp(-(bias + curves + few)))``.
+
+    The curves expect what the best of many records reach by chance. Among fewer, the same evidence tells more:
+    ``few = 0.3 * log(240 / count)``, at least 0. See `benchmarks/ranking/young.py`.
+
+    Args:
+        told: see `evidence`.
+        curves: the log-odds for each.
+        bias: of the model.
+        count: the number of vectors in the store.
+    """
+    few = SMALLER * math.log(max(LEARNED_FROM / max(count, 1), 1.0))
+    total = bias + few + sum(float(curve(np.array([told[name]]))[0]) for name, curve in curves.items())
     return float(1.0 / (1.0 + np.exp(-np.clip(total, -50.0, 50.0))))
 
 

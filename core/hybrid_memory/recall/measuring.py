@@ -27,6 +27,9 @@ from hybrid_memory.text.asking import about_the_past, asking_share
 READ = 40
 """Number of candidates whose words are read, unless more hits are requested."""
 
+AS_RELEVANT = 0.5
+"""The share of a turn's relevance that a newer one needs to make it outdated for the query."""
+
 FIRST = 3
 """Number of best candidates that the others are compared with."""
 
@@ -110,6 +113,7 @@ async def measure(
     share = applied.vector + applied.text
     vector, text = (applied.vector / share, applied.text / share) if share else (0.0, 0.0)
     known = features.of_places(found, plan, vector=vector, text=text)
+    found = _asked_to_be_current(found, known["relevance"])
     if isinstance(ranker, WeightedMean):
         return Measured(found, [], _fixed(services, found, known, plan), known, applied)
     rough = ranking.weighted_mean(_columns(services, found, ranker, known, plan), applied)
@@ -136,6 +140,22 @@ async def measure(
     known["like the first"] = _like_the_first(vectors, usual, rough)
     columns = _columns(services, found, ranker, known, plan)
     return Measured(found, records, columns, known, applied if given else _telling(applied, columns), vectors)
+
+
+def _asked_to_be_current(found: Found, relevance: Array) -> Found:
+    """Candidates of which one stays current if the newer ones that contradict it are much less relevant.
+
+    A turn says more than one thing, and the query may ask for another than the one that is no longer true.
+    """
+    if not found.newer:
+        return found
+    of = dict(zip(found.places.ids.tolist(), relevance.tolist(), strict=True))
+    other = [
+        number
+        for number, newer in found.newer.items()
+        if number in of and max((of[one] for one in newer if one in of), default=0.0) < AS_RELEVANT * of[number]
+    ]
+    return replace(found, current=found.current | np.isin(found.places.ids, other))
 
 
 def _beside_itself(found: Found, itself: npt.NDArray[np.bool_]) -> Found:

@@ -212,7 +212,8 @@ def _confidence(query: str, plan: Plan, measured: Measured, scores: Array, near:
         return np.full(len(scores), np.nan)
     of_the_time = in_time.meant(plan.timing, measured.columns["temporal"]) & (asking_share(query) > 0)
     asked_for = (measured.columns["exact"] > 0) | of_the_time
-    if measured.found.count.max() < certainty.FEW:
+    count = int(measured.found.count.max())
+    if count < certainty.FEW:
         order = np.argsort(-scores, kind="stable")
         having = [frozenset(terms(measured.records[row].text)) for row in order.tolist()]
         words = np.empty(len(scores))
@@ -227,7 +228,7 @@ def _confidence(query: str, plan: Plan, measured: Measured, scores: Array, near:
         return np.zeros(len(scores))
     learned, features = Learned.load(), measured.features | {"similarity": np.nan_to_num(near)}
     told = certainty.evidence({name: column[others] for name, column in features.items()}, scores[others])
-    share = certainty.answered(told, learned.certainty, learned.bias)
+    share = certainty.answered(told, learned.certainty, learned.bias, count)
     return certainty.confidence(share, scores, asked_for)
 
 

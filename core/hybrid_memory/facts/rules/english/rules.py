@@ -251,6 +251,8 @@ HOME = (
     rule("lives in", "home", rf"^(?:(?:i|we) {ADVERB}live|{AM} {ADVERB}(?:living|based)|{HAVE} {ADVERB}(?:lived|been "
          rf"living)|my (?:home|house|flat|apartment) is) {ADVERB}(?:alone |together |here |downtown )*(?:in|at|near|"
          r"outside) (?P<value>.+)", place, when=When.SINCE, confidence=0.9),
+    rule("new flat in", "home", r"^(?:(?:my|our|the) )?new (?:home|house|flat|apartment|place)(?: is| was)? in "
+         r"(?P<value>.+)", place, when=When.SINCE, confidence=0.75),
     rule("they live in", "home", rf"^{WHO}(?: (?:just |still |now |all )*(?:lives?|moved)|(?: is|'s| are) (?:now "
          r")?(?:living|based)) (?:in|to) (?P<value>.+)", place, when=When.SINCE, confidence=0.75),
     rule("a nurse from", "hometown", rf"^{INTRODUCED} {ADVERB}(?:an? )?(?P<job>(?:[\w-]+ ){{1,4}}?)from (?P<value>.+)",
