@@ -12,7 +12,8 @@ import pytest
 from hybrid_memory import Hit, MemoryConfig, Message, Record, Scope, Signals, Weights
 from hybrid_memory.context.memories import fitting
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from hybrid_memory.recall.confidence import EVEN, confidence
+from hybrid_memory.recall.confidence import EVEN, LEARNED_FROM, SMALLER, answered, confidence
+from hybrid_memory.recall.curves import Curve
 
 if TYPE_CHECKING:
     from tests.faces import Face, Open
@@ -50,6 +51,13 @@ def test_the_best_has_the_confidence_of_the_question_and_others_less_by_how_far_
     assert confidence(0.6, scores, asked_for).tolist() == pytest.approx([0.6, 0.2, EVEN, 0.0])
     assert confidence(0.6, np.ones(2), asked_for[:2]).tolist() == [0.6, 0.6]
     assert confidence(0.6, scores[:0], asked_for[:0]).shape == (0,)
+
+
+def test_the_same_evidence_tells_more_in_a_smaller_store() -> None:
+    told, curves = {"closest": 0.5}, {"closest": Curve(np.array([0.0, 1.0]), np.array([0.0, 2.0]))}
+    odds = [share / (1 - share) for share in (answered(told, curves, -1.0, count) for count in (24, 240, 2400))]
+    assert odds == pytest.approx([(LEARNED_FROM / 24) ** SMALLER, 1.0, 1.0])
+    assert answered(told, curves, -1.0) == 0.5
 
 
 @pytest.mark.parametrize("embedder", ["hashing", "none"])

@@ -72,7 +72,8 @@ _WORK = re.compile(
 
 _BARE = re.compile(
     r"(?:(?:no|nope|nah|none|nothing|yes|yep|yeah|sure|u+m+|u+h+|h+m+|oh|well|okay|ok|right|really|what|huh|wow|so|and|but|thanks"
-    r"|没有?|有的?|是的?|不是?|嗯+|呃|额|哦|啊|对|好的?|什么)[\s.,!?…。，！？]*)+$",
+    r"|much|better|worse|fine|great|not bad|没有?|有的?|是的?|不是?|嗯+|呃|额|哦|啊|对|好的?|好多了|还行|不错|什么)"
+    r"[\s.,!?…。，！？]*)+$",
     re.IGNORECASE,
 )
 """Answers without a value."""
