@@ -37,6 +37,7 @@ WORK_AND_STUDY = [
     ("我在阿里巴巴上班，做产品经理", "employer=阿里巴巴 | profession=产品经理"),
     ("我在一家互联网公司上班", "employer=互联网公司"),
     ("我入职了华为", "employer=华为"),
+    ("我换工作了，现在在大疆做飞控", "employer=大疆"),
     ("我是做销售的", "profession=销售"),
     ("我是个程序员", "profession=程序员"),
     ("我用Rust写后端，数据库用的是Postgres", "technology=Rust | technology=Postgres"),

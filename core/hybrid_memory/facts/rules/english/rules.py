@@ -192,6 +192,11 @@ def _own(found: re.Match[str]) -> str:
     return known.get(key, key) if exact and words and KIN.keys().isdisjoint(words) else ""
 
 
+def _to_a_place(found: re.Match[str]) -> bool:
+    """Whether people moved, and not what they build."""
+    return TECHNOLOGY.match(found["value"]) is None
+
+
 def _by_job(found: re.Match[str]) -> bool:
     """Whether the words before the value are a profession."""
     return bool(profession(found["job"]))
@@ -245,9 +250,9 @@ HOME = (
          rf"{DONE}moved (?:away|out|from(?!.* to ))) ?(?:in|at|from|of)? (?P<value>.+?)(?: {ENDING})?$", place,
          stance=Stance.ENDED, when=When.UNTIL),
     rule("moved from to", "home", rf"^{DONE}moved (?:here )?(?:back )?from (?P<old>.+?) to (?P<value>.+)", place,
-         when=When.SINCE, confidence=0.9),
+         when=When.SINCE, confidence=0.9, guard=_to_a_place),
     rule("moved to", "home", rf"^{DONE}(?:moved|relocated) (?:back |over |here )*(?:to|into) (?P<value>.+?)(?: from "
-         r"(?P<old>.+))?$", place, when=When.SINCE, confidence=0.85),
+         r"(?P<old>.+))?$", place, when=When.SINCE, confidence=0.85, guard=_to_a_place),
     rule("lives in", "home", rf"^(?:(?:i|we) {ADVERB}live|{AM} {ADVERB}(?:living|based)|{HAVE} {ADVERB}(?:lived|been "
          rf"living)|my (?:home|house|flat|apartment) is) {ADVERB}(?:alone |together |here |downtown )*(?:in|at|near|"
          r"outside) (?P<value>.+)", place, when=When.SINCE, confidence=0.9),
@@ -315,11 +320,11 @@ PEOPLE = (
          r"siblings))(?=$|[,.]| (?:and|at|now|that|who|as|from|in|together|with)\b)", phrase, confidence=0.75),
     rule("married to", "partner", rf"^(?:{AM} {ADVERB}(?:married to|engaged to|dating)|{DONE}(?:got )?married) "
          rf"(?P<value>{NAMED})", name, confidence=0.85),
+    rule("my dog has died", "pet", rf"^(?:my|our) (?:[\w-]+ )??(?P<value>(?:{_PETS})(?:,? {NAMED})?),? {_DIED}", phrase,
+         stance=Stance.ENDED, confidence=0.85),
     rule("my dog Rex", "pet", rf"\b(?:my|our|an?|one|two|three|new) (?:[\w-]+ ){{0,2}}?(?P<value>(?:{_PETS})s?(?:"
          rf"{_CALLED}|,| are)?:? (?:{_LIST}|{NAMED}))", pets, confidence=0.85, guard=lambda found: re.search(
          r"\b(?:i|we|i've|we've|my|our)\b", found.string, re.IGNORECASE) is not None),
-    rule("my dog has died", "pet", rf"^(?:my|our) (?:[\w-]+ )??(?P<value>(?:{_PETS})(?:,? {NAMED})?),? {_DIED}", phrase,
-         stance=Stance.ENDED, confidence=0.85),
     # Nobody else's death: what is dropped ends a pet of this name, and is nothing if there is none.
     rule("Rex has died", "pet", rf"^(?:(?P<value>{NAMED}) {_DIED}|(?:i|we) had to put (?P<other>{NAMED}) (?:down|to "
          r"sleep))", name, stance=Stance.DROPPED, confidence=0.85),
