@@ -7,7 +7,6 @@ import base64
 from typing import Any
 
 from llama_index.core.agent.workflow import FunctionAgent
-from llama_index.core.async_utils import asyncio_run
 from llama_index.core.base.llms.types import ChatMessage, DocumentBlock, ImageBlock, TextBlock
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.memory import ChatMemoryBuffer, Memory
@@ -55,6 +54,9 @@ class EngineConversations:
     def __init__(self, around: Surroundings) -> None:
         self._around = around
         self._chats = _Chats(around)
+        # LlamaIndex would make a loop and leave it open.
+        self._loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self._loop)
 
     def say(self, step: Say) -> str:
         """The answer."""
@@ -64,8 +66,10 @@ class EngineConversations:
         return str(engine.chat(step.text))
 
     def close(self) -> None:
-        """Close its stores."""
-        asyncio_run(self._chats.disposed())
+        """Close its stores and its event loop."""
+        self._loop.run_until_complete(self._chats.disposed())
+        asyncio.set_event_loop(None)
+        self._loop.close()
 
 
 class _Chats:

@@ -20,7 +20,7 @@ SEVERAL = 3
 MARGIN = 4
 """The best score is compared with the one this many ranks below."""
 
-FEW = 6
+FEW = 12
 """With fewer vectors than this, or none, the learned model does not apply; see `by_rule`."""
 
 LEARNED_FROM = 240
