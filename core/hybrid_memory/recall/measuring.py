@@ -27,7 +27,7 @@ from hybrid_memory.text.asking import about_the_past, asking_share
 READ = 40
 """Number of candidates whose words are read, unless more hits are requested."""
 
-AS_RELEVANT = 0.5
+AS_RELEVANT = 0.25
 """The share of a turn's relevance that a newer one needs to make it outdated for the query."""
 
 FIRST = 3
