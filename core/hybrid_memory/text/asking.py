@@ -137,7 +137,6 @@ let me know if (?:there(?:'s| is)|you (?:need|want|have))(?: {_MORE}){{0,6}}
 (?:is there )?anything else(?: (?:that )?i can (?:do|help)(?: (?:for )?you)?(?: with)?)?
 (?:how|what) (?:can|may) i (?:do|help|assist)(?: (?:for )?you)?(?: with)?
 see you(?: (?:later|soon|tomorrow|around|then|next (?:time|week)))?|talk to you (?:later|soon)|take care|good ?bye|bye
-(?:(?:much|(?:a )?(?:lot|bit|little)) )?(?:better|worse)(?: now)?
 (?:not|nothing) much|same here|me too|oh my|my (?:god|goodness)|welcome|cheers|congrat(?:s|ulations)|sorry|please
 hello|hi+|hey+|hiya|howdy|yo|greetings|thx|ty|yes|yeah|yep|yup|ya|no|nope|nah|ok(?:ay|ey|ie)?|k|kk|alright|sure
 absolutely|definitely|certainly|indeed|done|agreed|wow|whoa|oh+|ah+|u+h+|um+|h+m+|m+h+m+|aw+|yay|lol|lmao|rofl|xd|omg
