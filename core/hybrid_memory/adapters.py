@@ -16,7 +16,7 @@ from hybrid_memory.blocks.block import MAX_CHARS, checked_label, checked_length
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.condense import How
 from hybrid_memory.context.layout import Parts, as_shown, language_of, memory_mark
-from hybrid_memory.context.memories import fitting, memory_note, window, without_questions
+from hybrid_memory.context.memories import Memories, is_worth_a_line, memory_note, window, without_questions
 from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.context.view import budget_of
@@ -37,7 +37,7 @@ from hybrid_memory.runtime.runners import InlineRunner, Runner, two_faces
 from hybrid_memory.runtime.tracing import Given, Span, listening, traced
 from hybrid_memory.scope import check_name
 from hybrid_memory.store.services import Services
-from hybrid_memory.text.asking import asks_nothing, is_memory
+from hybrid_memory.text.asking import asks_nothing
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.urls import shown_url
 from hybrid_memory.validation import checked_text, instant, shown
@@ -155,8 +155,9 @@ async def _recollected(
     seen, most = set(shown), SPARE * k + len(shown)
     hits = await run.call(memory.recall, query, k=most, kinds=(RecordKind.TURN,), min_confidence=0.0, **options)
     fresh = [hit for hit in hits if seen.isdisjoint((hit.record.text.strip(), *hit.record.sources))]
-    said = without_questions([hit for hit in fresh if is_memory(hit.record.text)][:k], seen)
-    return fitting(said, services.config.prompt.min_confidence)
+    least = services.config.prompt.min_confidence
+    sure = (hit for hit in fresh if hit.confidence is None or hit.confidence >= least)
+    return without_questions([hit for hit in sure if is_worth_a_line(hit)][:k], seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,7 @@ class Portion:
         """Profile, summary and recalled turns, each in its own marked place; what changes least comes first."""
         chinese = language_of("".join(line.text for line in self.lines)) == "zh"
         parts = Parts(profile=self.profile, summary=written(self.lines, chinese=chinese, handles=False))
-        recalled = memory_mark(memory_note(self.hits, self.query), PromptConfig())
+        recalled = memory_mark(memory_note(Memories(tuple(self.hits)), self.query), PromptConfig())
         return "\n\n".join(part for part in (parts.standing, recalled) if part)
 
     def within(self, max_tokens: int, count: Callable[[str], int]) -> Portion:

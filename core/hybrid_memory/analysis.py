@@ -12,7 +12,7 @@ from hybrid_memory.artifacts.ledger import FileState, Ledger, Operation, TestRun
 from hybrid_memory.artifacts.mentions import ids, labelled_ids, urls
 from hybrid_memory.artifacts.outcomes import errors, is_observation, outcome, refused, verdicts
 from hybrid_memory.context.layout import Parts, as_event, memory_mark
-from hybrid_memory.context.request import LEAST_TOKENS, MAX_HITS
+from hybrid_memory.context.request import LEAST_TOKENS, RECALLED_TURNS
 from hybrid_memory.context.state import QueueState
 from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, candidates, prose
 from hybrid_memory.context.summaries.strategy import STRATEGIES
@@ -21,7 +21,6 @@ from hybrid_memory.facts.attributes import RULE, attribute
 from hybrid_memory.facts.fact import USER, Claim, Stance
 from hybrid_memory.facts.profile import first_said
 from hybrid_memory.facts.resolving import resolve
-from hybrid_memory.facts.rules.bilingual import BilingualRules
 from hybrid_memory.facts.sentences.examples import CLAIMS, Example, Told
 from hybrid_memory.facts.sentences.examples import parsed as labelled_sentence
 from hybrid_memory.log.event import handle
@@ -32,8 +31,8 @@ from hybrid_memory.recall.hit import parts
 from hybrid_memory.text.marks import escaped
 
 __all__ = [
-    "CLAIMS", "LEAST_TOKENS", "MAX_HITS", "MAX_LINE_CHARS", "PRESSURE", "RESERVED", "RULE", "STOPPED", "STRATEGIES",
-    "USER", "BilingualRules", "Claim", "Example", "FileState", "Ledger", "Operation", "Parts", "QueueState", "Stance",
+    "CLAIMS", "LEAST_TOKENS", "MAX_LINE_CHARS", "PRESSURE", "RECALLED_TURNS", "RESERVED", "RULE", "STOPPED", "STRATEGIES",
+    "USER", "Claim", "Example", "FileState", "Ledger", "Operation", "Parts", "QueueState", "Stance",
     "TestRun", "Told", "actions", "as_event", "attribute", "candidates", "critical_items", "errors", "escaped",
     "first_said", "handle", "ids", "is_echo", "is_observation", "labelled_ids", "labelled_sentence", "memory_mark",
     "outcome", "parts", "prose", "read_ledger", "refused", "resolve", "spoken", "urls", "verdicts",

@@ -104,13 +104,14 @@ class PromptConfig(Settings):
         place: where profile, summary and memories go: ``turn`` puts them before the words of the user's turn they
             belong to, ``message`` in separate messages before it.
         memories: the text around recalled memories, with ``{memories}`` as the placeholder.
-        min_confidence: recalled turns are shown only if one of them has this `Hit.confidence`; the others then need a
-            quarter of it, since the answer is often next to the turn that resembles the question. 0 shows everything.
+        min_confidence: recalled turns with a lower `Hit.confidence` are left out; 0 leaves out none.
+        memory_tokens: the most tokens for the user's own sentences and the recalled turns together; 0 shows neither.
     """
 
     place: Literal["turn", "message"] = "turn"
     memories: str = "<memory>\n{memories}\n</memory>"
-    min_confidence: float = Field(default=0.2, ge=0, le=1)
+    min_confidence: float = Field(default=0.0, ge=0, le=1)
+    memory_tokens: int = Field(default=800, ge=0)
 
     @field_validator("memories")
     @classmethod

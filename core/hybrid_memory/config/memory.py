@@ -101,8 +101,8 @@ class LearningConfig(Settings):
     Attributes:
         conflicts: who wins when two authors disagree about something with a single value: the ``newest`` statement, the
             more ``trusted`` author, or nobody until it is resolved (``ask``). An author's own newer statement wins.
-        extractor: what extracts claims from turns: ``sentences`` by meaning, with the local embedder; ``rules`` by
-            wording alone; or the name of an installed extractor.
+        extractor: what extracts claims from turns: ``statements`` takes the user's own sentences; or the name of an
+            installed extractor.
         model: let the language model extract facts too, if there is one.
         origins: whose words facts are extracted from: the ``user``, and a ``person`` who speaks under their own name,
             about themselves and without giving instructions. With ``assistant``, notes that a model writes for the user
@@ -114,7 +114,7 @@ class LearningConfig(Settings):
     """
 
     conflicts: ConflictRule = "newest"
-    extractor: str = "sentences"
+    extractor: str = "statements"
     model: bool = True
     origins: tuple[Literal["user", "person", "assistant"], ...] = ("user", "person")
     background: bool = True

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from hybrid_memory.context.compact import compact_units
 from hybrid_memory.context.context import Context, context_of
-from hybrid_memory.context.memories import recalled
+from hybrid_memory.context.memories import Memories, recalled
 from hybrid_memory.context.paging import bounded, paged, warned
 from hybrid_memory.context.plan import PromptPlan, plan
 from hybrid_memory.context.queue import Session
@@ -29,7 +28,6 @@ from hybrid_memory.log.message import Role
 from hybrid_memory.log.origin import Origin, lowest
 from hybrid_memory.log.port import LogState
 from hybrid_memory.recall.cache import count_uses
-from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
@@ -95,10 +93,10 @@ async def _assembled(run: Runner, services: Services, scope: Scope, request: Pro
         session = await load(run, services, scope, state)
         state = None  # the next time around it is another one
         seen = await look(run, services, session, request)
-        hits = await recalled(run, services, seen)
-        made = plan(seen, hits)
+        memories = await recalled(run, services, seen)
+        made = plan(seen, memories)
         if services.horizon is not None or services.read_only:
-            return Assembled(_reported(services, seen, made, hits))
+            return Assembled(_reported(services, seen, made, memories))
         needed = await _needed(run, services, session, seen, made)
         again = needed.again and request.wait and not reason
         if needed.later or not left or not (needed.count or again):
@@ -109,9 +107,9 @@ async def _assembled(run: Runner, services: Services, scope: Scope, request: Pro
             reason = reason or needed.why or "the model is asked again"
     if request.k and seen.shown_note is None and seen.words and request.layout != "classic":
         await _keep_note(run, services, session, seen, made, began=began)
-    count_uses(services, scope.owner, made.hits)
+    count_uses(services, scope.owner, made.memories.hits)
     behind = needed.behind or (request.paging is None and seen.next_round + made.tokens > seen.budget)
-    return Assembled(replace(_reported(services, seen, made, hits), compacted=reason), behind=behind)
+    return Assembled(replace(_reported(services, seen, made, memories), compacted=reason), behind=behind)
 
 
 async def _needed(run: Runner, services: LogView, session: Session, seen: PromptView, made: PromptPlan) -> Due:
@@ -137,7 +135,7 @@ async def compact_ahead(run: Runner, services: Services, scope: Scope, request: 
         if not _answered(session):
             return False
         seen = await look(run, services, session, request)
-        wanted = plan(seen, []).wanted + (seen.next_round if request.paging is None else 0)
+        wanted = plan(seen, Memories()).wanted + (seen.next_round if request.paging is None else 0)
         _, count = await due(run, services, seen, wanted, seen.budget)
         if not count and (turn or not retries(services, session)):
             break
@@ -150,9 +148,9 @@ def _answered(session: Session) -> bool:
     return last is None or (last.role is Role.ASSISTANT and not last.tool_calls)
 
 
-def _reported(services: Services, seen: PromptView, made: PromptPlan, hits: Sequence[Hit]) -> Context:
+def _reported(services: Services, seen: PromptView, made: PromptPlan, memories: Memories) -> Context:
     """The prompt; warns once per budget if it is too small for the caller's own parts."""
-    context = context_of(seen, made, hits, services.config.compaction)
+    context = context_of(seen, made, memories, services.config.compaction)
     key = seen.session.scope, seen.request.max_tokens
     if context.tokens > seen.request.max_tokens and not services.state(QueueProjection).warned.get(key):
         services.state(QueueProjection).warned.put(key, True)
@@ -177,14 +175,14 @@ async def _keep_note(
         {
             "query": seen.words,
             "text": made.parts.note,
-            "origin": lowest((Origin.ASSISTANT, *(hit.origin for hit in made.hits))),
+            "origin": lowest((Origin.ASSISTANT, *(hit.origin for hit in made.memories.hits))),
             "tokens": made.tokens,
             "max_tokens": seen.request.max_tokens,
             "ms": round(1000 * (time.perf_counter() - began), 1),
             **({"turn": turn} if turn else {}),
         },
         session=session.scope.session,
-        sources=tuple(dict.fromkeys(source for hit in made.hits for source in hit.sources)),
+        sources=made.memories.sources,
     )
     with suppress(OutdatedError):
         await run.call(services.log.append, session.scope.owner, [draft], seen=session.seen)

@@ -207,13 +207,13 @@ def _as_dict(message: Message, marked: bool) -> dict[str, Any]:
     return said
 
 
-def context_of(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit], config: CompactionConfig) -> Context:
-    """The prompt with all its metadata; ``hits`` is everything recalled for it."""
+def context_of(seen: PromptView, plan: PromptPlan, memories: Memories, config: CompactionConfig) -> Context:
+    """The prompt with all its metadata; ``memories`` is everything recalled for it."""
     parts = plan.parts
     sections = _sections(seen, plan)
     passing = seen.costs.count(parts.note) if seen.request.layout == "classic" else 0
     pressure = min((plan.tokens - passing) / seen.request.max_tokens, 1.0)
-    pieces = tuple(_pieces(seen, plan, hits))
+    pieces = tuple(_pieces(seen, plan, memories))
     return Context(
         messages=tuple(plan.laid),
         sections=sections,
@@ -221,7 +221,7 @@ def context_of(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit], config: 
         tokens=plan.tokens,
         max_tokens=seen.request.max_tokens,
         dropped=tuple(Dropped(p.section, p.what, p.handle, p.tokens) for p in pieces if not p.shown),
-        hits=tuple(plan.hits),
+        hits=plan.memories.hits,
         note=parts.note,
         breakpoints=_breakpoints(plan.laid),
         pressure=pressure,
@@ -268,7 +268,7 @@ def _breakpoints(laid: Sequence[Message]) -> tuple[int, ...]:
     return tuple(dict.fromkeys([*first, len(laid) - 1])) if laid else ()
 
 
-def _pieces(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit]) -> Iterator[Piece]:
+def _pieces(seen: PromptView, plan: PromptPlan, memories: Memories) -> Iterator[Piece]:
     parts, count = plan.parts, seen.costs.count
     for section in ("identity", "instructions", "profile", "summary", "artifacts"):
         text = getattr(parts, section)
@@ -289,7 +289,7 @@ def _pieces(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit]) -> Iterator
                 line.handle, shown=False,
             )  # fmt: skip
     yield from _turns(seen, plan)
-    yield from _recalled(seen, plan, hits)
+    yield from _recalled(seen, plan, memories)
 
 
 def _turns(seen: PromptView, plan: PromptPlan) -> Iterator[Piece]:
@@ -310,7 +310,7 @@ def _turns(seen: PromptView, plan: PromptPlan) -> Iterator[Piece]:
                 yield Piece("recalled", _few(unit.note), seen.note_tokens(unit), "left out: newer notes", shown=False)
 
 
-def _recalled(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit]) -> Iterator[Piece]:
+def _recalled(seen: PromptView, plan: PromptPlan, memories: Memories) -> Iterator[Piece]:
     if seen.shown_note is not None and plan.parts.note:
         yield Piece(
             "recalled",
@@ -318,12 +318,15 @@ def _recalled(seen: PromptView, plan: PromptPlan, hits: Sequence[Hit]) -> Iterat
             seen.costs.count(memory_mark(seen.shown_note, seen.request.marks)),
             "as shown with the turn before",
         )
-    kept = {hit.record.id for hit in plan.hits}
-    for hit in hits:
+    kept = {hit.record.id for hit in plan.memories.hits}
+    for hit in memories.hits:
         record = hit.record
         what, name = f"{record.speaker}: {_few(record.text)}", handle(record.turn, record.turn)
         reason = f"recalled: {hit.score:.2f}" if record.id in kept else "left out: beyond the share for memories"
         yield Piece("recalled", what, seen.costs.count(record.text), reason, name, shown=record.id in kept)
+    for fact in plan.memories.statements:
+        name = handle(fact.positions[-1], fact.positions[-1])
+        yield Piece("recalled", f"user: {_few(fact.text)}", seen.costs.count(fact.text), "said by the user", name)
     if seen.asked is None and seen.question is not None:
         yield Piece("question", _few(seen.words), seen.costs.count(seen.words), "whole")
 

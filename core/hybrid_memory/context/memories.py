@@ -1,20 +1,25 @@
-"""Memories for a prompt: whether a hit is relevant to the question, and the note that shows it.
-
-A recall returns the best hits there are, however far from the query. See docs/decisions/0046 for measurements.
-"""
+"""Memories for a prompt: the user's sentences nearest to the question, the best turns, and the note that shows them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from hybrid_memory.context.layout import MEMORY_HEADINGS, language_of
+import numpy as np
+
+from hybrid_memory.context.layout import MEMORY_HEADINGS, SAID_HEADINGS, UNSURE, language_of
 from hybrid_memory.context.offload.payloads import payload_of
 from hybrid_memory.context.view import PromptView
+from hybrid_memory.errors import ModelError
+from hybrid_memory.facts.fact import Fact
+from hybrid_memory.facts.sheet import spoken_words
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import Message, Role
+from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.visible import MAX_POSITION
+from hybrid_memory.recall.candidates import query_vector
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.recall import recall
 from hybrid_memory.recall.request import Request as RecallRequest
@@ -22,27 +27,44 @@ from hybrid_memory.recall.spans import asks, finds
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.asking import asks_nothing, is_memory
 from hybrid_memory.text.marks import within_line
 from hybrid_memory.text.sentences import excerpt
+from hybrid_memory.text.speech import SHORT_CHARS, emptiness, tells
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.voices import speaker
 
 IN_SIGHT = 100
 """The most extra hits to recall for those that are in the prompt anyway."""
 
-SPARE = 3
-"""How many times as many hits to recall, as some are not relevant."""
+SPARE = 4
+"""How many times as many hits to look at, as some say nothing."""
 
-MEMORY_CHARS = 600
+COMPARED = 100
+"""How many turns are compared with the question, to find the statements near them."""
+
+MEMORY_CHARS = 240
 """Longer turns are shown as excerpts; the log has the rest."""
+
+SURE = 0.2
+"""If no recalled turn has this confidence, their heading says that they may not answer the question."""
+
+RESULT_WORDS = 3
+"""A tool's result of fewer terms says nothing by itself."""
+
+STEPS = ("Thought:", "Action:", "Observation:")
+"""How the steps of an agent that reasons in text begin."""
+
+IDLE = 0.6
+"""From this probability on a short question is small talk."""
+
+SENTENCES = " / "
+"""Between two sentences of one day."""
 
 QUESTION_CHARS = 200
 """The same for a question before its answer."""
-
-BESIDE = 0.25
-"""If one hit reaches the confidence threshold, this share of it is enough for the others."""
 
 
 def window(history: Sequence[Message], limit: int) -> list[Message]:
@@ -62,17 +84,54 @@ def window(history: Sequence[Message], limit: int) -> list[Message]:
     return kept[first:]
 
 
-def memory_note(hits: Sequence[Hit], query: str = "", *, bare: bool = False) -> str:
-    """The hits as lines with date and speaker, oldest first, under a heading in the language of the query.
+@dataclass(frozen=True, slots=True)
+class Memories:
+    """What a prompt shows beside the question.
 
-    A question with its own line is not repeated with its answer. Empty without hits, unless ``bare``: then only the
+    Attributes:
+        hits: recalled turns, best first.
+        statements: the user's own sentences, nearest to the question first.
+        unsure: whether no recalled turn is likely to answer the question.
+    """
+
+    hits: tuple[Hit, ...] = ()
+    statements: tuple[Fact, ...] = ()
+    unsure: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.hits or self.statements)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The ids of the messages behind them."""
+        every = (*self.hits, *self.statements)
+        return tuple(dict.fromkeys(source for each in every for source in each.sources))
+
+    def half(self) -> Memories:
+        """The better half of each."""
+        hits, statements = self.hits[: len(self.hits) // 2], self.statements[: len(self.statements) // 2]
+        return replace(self, hits=hits, statements=statements)
+
+
+def memory_note(memories: Memories, query: str = "", *, bare: bool = False) -> str:
+    """The memories under a heading in the language of the query: the user's sentences by day, then recalled turns.
+
+    A question with its own line is not repeated with its answer. Empty without memories, unless ``bare``: then only the
     heading.
     """
-    wanted = frozenset(terms(query))
-    told = {source for hit in hits for source in hit.record.sources}
-    lines = [memory_line(hit, wanted) for hit in without_questions(sorted(hits, key=lambda hit: hit.record.id), told)]
-    heading = MEMORY_HEADINGS[language_of(query or "".join(lines))]
-    return "\n".join([heading, *lines]) if lines or bare else ""
+    asked = frozenset(terms(query))
+    ids = {source for hit in memories.hits for source in hit.record.sources}
+    turns = [
+        memory_line(hit, asked) for hit in without_questions(sorted(memories.hits, key=lambda hit: hit.record.id), ids)
+    ]
+    days: dict[str, list[str]] = {}
+    for fact in sorted(memories.statements, key=lambda fact: (fact.valid_from, fact.id)):
+        days.setdefault(f"{fact.valid_from:%Y-%m-%d}", []).append(spoken_words(fact))
+    sentences = [f"[{day}] {SENTENCES.join(texts)}" for day, texts in days.items()]
+    language = language_of(query or "".join([*sentences, *turns]))
+    heading = MEMORY_HEADINGS[language] + (UNSURE[language] if memories.unsure and turns else "")
+    said = [SAID_HEADINGS[language], *sentences] if sentences else []
+    return "\n".join([heading, *said, *turns]) if sentences or turns or bare else ""
 
 
 def memory_line(hit: Hit, wanted: frozenset[str]) -> str:
@@ -103,12 +162,26 @@ def _speaker(record: Record) -> str:
     return speaker(record.origin, record.speaker, record.text)
 
 
-async def recalled(run: Runner, services: Services, seen: PromptView) -> list[Hit]:
-    """The memories to show for the question, best first: relevant ones that are not in the prompt anyway."""
+async def recalled(run: Runner, services: Services, seen: PromptView) -> Memories:
+    """The memories for the question, best first, without what is in the prompt anyway; none for small talk."""
     request = seen.request
-    if not request.k or not seen.words or seen.shown_note is not None or asks_nothing(seen.words):
-        return []
+    if not request.k or not request.marks.memory_tokens or not seen.words or seen.shown_note is not None:
+        return Memories()
+    if asks_nothing(seen.words) or await _is_small_talk(run, services, seen.words):
+        return Memories()
     return await _memories(run, services, seen)
+
+
+async def _is_small_talk(run: Runner, services: Services, words: str) -> bool:
+    """Whether a short text is a greeting, thanks or the like, in any language of the encoder."""
+    embedder = services.embedder
+    if embedder is None or len(words) > SHORT_CHARS or not tells(embedder.name):
+        return False
+    try:
+        rows = await embedding(run, embedder.embed_documents, [words])
+    except ModelError:
+        return False
+    return float(emptiness(rows)[0]) >= IDLE
 
 
 def _asks(span: Span, given: Given) -> None:
@@ -116,13 +189,18 @@ def _asks(span: Span, given: Given) -> None:
     asks(span, seen.words, seen.request.k, seen.session.scope)
 
 
-@traced("recall", _asks, finds)
-async def _memories(run: Runner, services: Services, seen: PromptView) -> list[Hit]:
+def _finds(span: Span, memories: Memories) -> None:
+    finds(span, memories.hits)
+
+
+@traced("recall", _asks, _finds)
+async def _memories(run: Runner, services: Services, seen: PromptView) -> Memories:
     request, scope = seen.request, seen.session.scope
-    wanted = RecallRequest.of(
+    asking = None if seen.asked is None else seen.units[seen.asked].first
+    query = RecallRequest.of(
         scope,
         seen.words,
-        k=SPARE * request.k + min(len(seen.visible), IN_SIGHT),
+        k=COMPARED + min(len(seen.visible), IN_SIGHT),
         within="user",
         kinds=(RecordKind.TURN,),  # the words themselves; what was read from them stands in the profile
         categories=(),
@@ -131,7 +209,10 @@ async def _memories(run: Runner, services: Services, seen: PromptView) -> list[H
         metadata=None,
         weights=None,
     )
-    hits = await recall(run, services, wanted)
+    if asking is not None:  # the log as it was before the question
+        query = replace(query, where=replace(query.where, hidden=((asking, MAX_POSITION),)))
+    hits = [hit for hit in await recall(run, services, query) if asking is None or hit.record.turn < asking]
+    statements = await _nearest(run, services, seen, hits)
     texts = {message.text.strip() for unit in seen.units for message in unit.messages}
     beside = request.host.beside
     fresh = [
@@ -139,15 +220,55 @@ async def _memories(run: Runner, services: Services, seen: PromptView) -> list[H
         for hit in hits
         if not seen.visible.intersection(hit.record.sources)
         and hit.record.text.strip() not in texts
-        and is_memory(hit.record.text)
+        and (hit.confidence is None or hit.confidence >= request.marks.min_confidence)
+        and is_worth_a_line(hit)
         and not _works_for(hit.record.scope.session, scope.session)
         and (beside is None or hit.record.scope.session != beside)
         and not _works_for(hit.record.scope.session, beside)
-    ]
+    ][: SPARE * request.k]
     bare = await _calls_alone(run, services, scope, fresh)
     shown = [hit for hit in fresh if hit.record.sources[0] not in bare][: request.k]
-    shown = without_questions(shown, seen.visible)
-    return fitting(shown, services.config.prompt.min_confidence)
+    unsure = all((hit.confidence or 0.0) < SURE for hit in shown)
+    return Memories(tuple(without_questions(shown, seen.visible)), statements, unsure)
+
+
+async def _nearest(run: Runner, services: Services, seen: PromptView, hits: Sequence[Hit]) -> tuple[Fact, ...]:
+    """The statements that the prompt does not show otherwise, nearest to the question first."""
+    rows = seen.sheet
+    if rows is None or not rows.facts:
+        return ()
+    vector, _ = await query_vector(run, services, seen.words)
+    turns = {source: hit.signals.vector for hit in hits for source in hit.record.sources}
+    sessions: dict[str, float] = {}
+    for hit in hits:
+        session = hit.record.scope.session or ""
+        sessions[session] = max(sessions.get(session, 0.0), hit.signals.vector)
+    nearness = await run.call(rows.nearness, vector, terms(seen.words), turns, sessions)
+    notes = "\n".join(unit.note or "" for unit in seen.units)
+    recalled_before = {source for unit in seen.units for source in unit.recalled}
+    present = seen.visible - (recalled_before - {event.id for unit in seen.units for event in unit.events})
+    own, beside = seen.session.scope.session, seen.request.host.beside
+    chosen: dict[str, Fact] = {}
+    for row in np.argsort(-nearness, kind="stable").tolist():
+        fact = rows.facts[row]
+        if (
+            fact.id not in seen.standing
+            and present.isdisjoint(fact.sources)
+            and not _works_for(fact.session, own)
+            and (beside is None or fact.session != beside)
+            and not _works_for(fact.session, beside)
+            and (words := spoken_words(fact)) not in notes
+        ):
+            chosen.setdefault(words, fact)
+    return tuple(chosen.values())
+
+
+def is_worth_a_line(hit: Hit) -> bool:
+    """Whether a recalled turn says something: no question, acknowledgement, bare result or step of an agent."""
+    record = hit.record
+    if record.origin is Origin.TOOL and len(terms(record.text)) < RESULT_WORDS:
+        return False
+    return is_memory(record.text) and not record.text.lstrip().startswith(STEPS)
 
 
 def _works_for(session: str | None, parent: str | None) -> bool:
@@ -164,19 +285,3 @@ async def _calls_alone(run: Runner, services: Services, scope: Scope, hits: Sequ
 
 def _only_calls(message: Message) -> bool:
     return bool(message.tool_calls) and not payload_of(message).strip()
-
-
-def fitting(hits: Sequence[Hit], min_confidence: float) -> list[Hit]:
-    """The hits relevant enough for a prompt, in order; none unless one reaches the confidence threshold.
-
-    If one does, a quarter of the threshold is enough for the others, since the answer is often next to the turn that
-    resembles the question. Where the confidence is unknown, common words decide.
-    """
-    sure = [_confidence(hit) for hit in hits]
-    if not any(share >= min_confidence for share in sure):
-        return []
-    return [hit for hit, share in zip(hits, sure, strict=True) if share >= BESIDE * min_confidence]
-
-
-def _confidence(hit: Hit) -> float:
-    return float(hit.signals.text > 0) if hit.confidence is None else hit.confidence

@@ -10,32 +10,37 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import TypeAlias
 
 from hybrid_memory.artifacts import changed_since, render
 from hybrid_memory.context.layout import PROGRESS_HEADINGS, Parts, language_of, memory_mark, messages
-from hybrid_memory.context.memories import memory_line, memory_note
+from hybrid_memory.context.memories import SENTENCES, Memories, memory_line, memory_note
 from hybrid_memory.context.relief import LEAST_INLINE, Relief, Reliefs
 from hybrid_memory.context.shortening import shortened
 from hybrid_memory.context.view import PromptView
+from hybrid_memory.facts.fact import Fact
+from hybrid_memory.facts.sheet import spoken_words
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message
 from hybrid_memory.recall.hit import Hit
-from hybrid_memory.text.asking import asking_share
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import PRIMING
-
-CHAT_RECALL = 0.1
-"""The share of the memory budget for a turn that asks nothing."""
-
-CHAT_NOTES = 0.5
-"""If earlier notes take this share of that budget, such turns get none, as notes stay in the prompt."""
 
 END = 400
 """Characters at either end of a long question that determine which of its parts matter."""
 
-ENOUGH = 0.7
-"""The share of the memory budget that is enough for a question."""
+LATER_SHARE = 0.25
+"""The least share of the tokens for memories that a later question of a conversation has."""
+
+TURNS_SHARE = 0.35
+"""The most of that space for recalled turns, where there are statements too."""
+
+DAY_TOKENS = 8
+"""Tokens of a day in front of its sentences."""
+
+LEAST_STATEMENT = 12
+"""With fewer tokens left no further statement is tried."""
 
 PRESSED = (0.6, 0.3, 0.15)
 """Shares of the available space for an unanswered message, tried in turn."""
@@ -52,7 +57,7 @@ class PromptPlan:
         laid: the messages, with ``tokens`` in total.
         wanted: the tokens it would need with everything that it should contain.
         parts: the parts of its layout.
-        hits: those of the hits that it contains.
+        memories: those that it contains.
         short: the original tokens of each shortened message, by id.
         reader: the tool that the prompt names; empty if none.
     """
@@ -61,31 +66,31 @@ class PromptPlan:
     tokens: int
     wanted: int
     parts: Parts
-    hits: Sequence[Hit] = ()
+    memories: Memories = field(default_factory=Memories)
     short: dict[str, int] = field(default_factory=dict)
     reader: str = ""
 
 
 @dataclass(frozen=True)
 class _Try:
-    """One possible layout of the prompt: its parts, the hits in them, and what is shortened."""
+    """One possible layout of the prompt: its parts, the memories in them, and what is shortened."""
 
     parts: Parts
-    hits: Sequence[Hit] = ()
+    memories: Memories = field(default_factory=Memories)
     short: dict[str, int] = field(default_factory=dict)
 
 
-def plan(seen: PromptView, hits: Sequence[Hit]) -> PromptPlan:
+def plan(seen: PromptView, memories: Memories) -> PromptPlan:
     """The prompt with everything it should contain, or with as much of it as fits.
 
     It always contains the caller's own parts and the last turn, so it may exceed its budget.
     """
     wanted = 0
-    for attempt in _attempts(seen, hits):
+    for attempt in _attempts(seen, memories):
         laid = messages(attempt.parts, seen.request.layout)
         tokens = seen.costs.of(laid) + seen.tools + PRIMING
         wanted = wanted or tokens
-        made = PromptPlan(laid, tokens, wanted, attempt.parts, attempt.hits, attempt.short, _reader(seen, attempt))
+        made = PromptPlan(laid, tokens, wanted, attempt.parts, attempt.memories, attempt.short, _reader(seen, attempt))
         if tokens <= seen.budget:
             break
     return made
@@ -96,10 +101,10 @@ def _reader(seen: PromptView, attempt: _Try) -> str:
     return seen.reader if named else ""
 
 
-def _attempts(seen: PromptView, hits: Sequence[Hit]) -> Iterator[_Try]:
+def _attempts(seen: PromptView, memories: Memories) -> Iterator[_Try]:
     """Layouts with less and less content."""
     reliefs = Reliefs(seen)
-    kept = affordable(seen, hits, reliefs)
+    kept = affordable(seen, memories, reliefs)
     progress = "" if seen.shown_note is not None else _progress(seen)
     while True:
         note = note_text(seen, kept, progress)
@@ -107,12 +112,12 @@ def _attempts(seen: PromptView, hits: Sequence[Hit]) -> Iterator[_Try]:
         yield _with_turns(seen, relief, note, kept, 1.0)
         if not kept:
             break
-        kept = kept[: len(kept) // 2]
-    yield _with_turns(seen, relief, note, [], 0.5)
+        kept = kept.half()
+    yield _with_turns(seen, relief, note, Memories(), 0.5)
     yield from _without_turns(seen, relief)
 
 
-def _with_turns(seen: PromptView, relief: Relief, note: str, kept: Sequence[Hit], share: float) -> _Try:
+def _with_turns(seen: PromptView, relief: Relief, note: str, kept: Memories, share: float) -> _Try:
     turns: list[tuple[Message, str]] = []
     for row, unit in enumerate(seen.units):
         stands = note if row == seen.asked else unit.note or ""
@@ -137,7 +142,7 @@ def _without_turns(seen: PromptView, relief: Relief) -> Iterator[_Try]:
     Notes are left out. Unanswered messages are shortened before a step of their round is dropped.
     """
     bare = Relief(dict(relief.short), {unit.first for unit in seen.units})
-    whole = _with_turns(seen, bare, "", [], 0.5)
+    whole = _with_turns(seen, bare, "", Memories(), 0.5)
     yield whole
     rounds, steps = _starts(seen)
 
@@ -187,7 +192,7 @@ def _pressed(seen: PromptView, whole: _Try, relief: Relief, start: _Start, *, li
         wanted = terms(_ends(seen.words))
         cut = shortened(parts.question, handle="", max_tokens=limit, count=seen.costs.count, wanted=wanted, fresh=True)
         parts = replace(parts, question=cut)
-    return _Try(parts, (), short)
+    return _Try(parts, Memories(), short)
 
 
 def _ends(text: str) -> str:
@@ -195,7 +200,7 @@ def _ends(text: str) -> str:
     return text if len(text) <= 2 * END else f"{text[:END]}\n{text[-END:]}"
 
 
-def note_text(seen: PromptView, kept: Sequence[Hit], progress: str) -> str:
+def note_text(seen: PromptView, kept: Memories, progress: str) -> str:
     """The memories with the question: those shown before, or those recalled now."""
     if seen.shown_note is not None:
         return seen.shown_note
@@ -217,22 +222,40 @@ def _progress(seen: PromptView) -> str:
     return f"{PROGRESS_HEADINGS[language_of(seen.words)]}\n{changed}" if changed else ""
 
 
-def affordable(seen: PromptView, hits: Sequence[Hit], reliefs: Reliefs) -> list[Hit]:
-    """The best hits whose note fits into its share of the budget; the same words are not shown twice."""
-    if not hits:
-        return []
-    kept: list[Hit] = []
-    said: set[str] = set()
-    wanted = frozenset(terms(seen.words))
-    room = _note_room(seen, reliefs) - seen.costs.count(memory_note([], seen.words, bare=True))
-    for hit in hits:
+def affordable(seen: PromptView, memories: Memories, reliefs: Reliefs) -> Memories:
+    """The best turns, then the nearest statements, that fit into the space for memories; nothing twice."""
+    if not memories:
+        return memories
+    asked, count = frozenset(terms(seen.words)), seen.costs.count
+    room = _note_room(seen, reliefs) - count(memory_note(Memories(), seen.words, bare=True))
+    hits: list[Hit] = []
+    shown: list[str] = []
+    left = TURNS_SHARE * room if memories.statements else room
+    for hit in memories.hits:
         # Lines counted one by one may come to a token more than the note, never to less.
-        tokens = seen.costs.count(memory_line(hit, wanted)) + 1
-        if tokens <= room and hit.record.text not in said:
-            kept.append(hit)
-            said.add(hit.record.text)
+        line = memory_line(hit, asked)
+        tokens = count(line) + 1
+        if tokens <= left and not any(hit.record.text in other for other in shown):
+            hits.append(hit)
+            shown.append(line)
+            left -= tokens
             room -= tokens
-    return kept
+    statements: list[Fact] = []
+    days: set[date] = set()
+    for fact in memories.statements:
+        words = spoken_words(fact)
+        if any(words in line for line in shown):
+            continue
+        day = fact.valid_from.date()
+        tokens = count(words + SENTENCES) + (0 if day in days else DAY_TOKENS)
+        if tokens > room:
+            if room < LEAST_STATEMENT:
+                break
+            continue
+        statements.append(fact)
+        days.add(day)
+        room -= tokens
+    return replace(memories, hits=tuple(hits), statements=tuple(statements))
 
 
 _Start: TypeAlias = tuple[int, int | None]
@@ -240,18 +263,14 @@ _Start: TypeAlias = tuple[int, int | None]
 
 
 def _note_room(seen: PromptView, reliefs: Reliefs) -> int:
-    """Tokens for memories recalled now: what earlier notes leave of their share, or all of it, dropping those.
+    """Tokens for memories recalled now: what the sheet and earlier notes leave of their space, and at least a part.
 
-    Dropping notes changes the prompt before the question, so this happens only if little of the share is left.
+    Earlier notes are dropped only where the prompt has no space for them, as that changes it before the question.
     """
     bare = reliefs.with_note(0).bare
-    most = seen.config.recall_ratio * seen.share
-    taken = sum(seen.note_tokens(unit) for unit in seen.units if unit.first not in bare)
-    left = most - taken
-    asks = asking_share(seen.words)
-    if not asks:
-        return int(min(CHAT_RECALL * most, CHAT_NOTES * most - taken))
-    return int(max(CHAT_RECALL, asks) * (left if left >= ENOUGH * most else most))
+    most = min(seen.request.marks.memory_tokens, int(seen.config.recall_ratio * seen.share))
+    before = sum(seen.note_tokens(unit) for unit in seen.units if unit.first not in bare)
+    return max(most - seen.costs.count(seen.parts.profile) - before, int(LATER_SHARE * most))
 
 
 def _starts(seen: PromptView) -> tuple[list[_Start], list[_Start]]:

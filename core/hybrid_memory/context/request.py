@@ -14,7 +14,8 @@ from hybrid_memory.log.origin import Origin
 from hybrid_memory.validation import checked_count, shown, storable
 
 LEAST_TOKENS = 50
-MAX_HITS = 20
+RECALLED_TURNS = 5
+"""How many recalled turns a prompt shows by default, beside the user's own sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class PromptRequest:
     writers: Mapping[str, Origin] = field(default_factory=dict)
     profile: str | None = None
     tools: Sequence[Mapping[str, Any]] = ()
-    k: int = MAX_HITS
+    k: int = RECALLED_TURNS
     layout: Layout = "stable"
     host: Host = Host()
     reader: Reader | None = None

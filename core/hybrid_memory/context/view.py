@@ -16,7 +16,8 @@ from hybrid_memory.context.shortening import Costs, excerpt
 from hybrid_memory.context.summaries.lines import shown
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.facts.portrait import portrait
+from hybrid_memory.facts.fact import Fact
+from hybrid_memory.facts.sheet import Sheet, sheet, standing_text
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.origin import INSTRUCTING, Origin
@@ -28,7 +29,10 @@ from hybrid_memory.text.tokens import PRIMING, schema_tokens
 from hybrid_memory.text.voices import speaker_of
 
 PROFILE_RATIO = 0.1
-"""The share of the budget for facts about the user."""
+"""The share of the budget for what every prompt says about the user."""
+
+ALWAYS_RATIO = 0.3
+"""The same as a share of the tokens for memories."""
 
 LEAST_ROOM = 0.25
 """The least share of ``max_tokens`` for the conversation, however much the caller's own parts take."""
@@ -67,6 +71,8 @@ class PromptView:
         lines: the summary lines that may be shown.
         tools: tokens of the tool schemas, including the reader's.
         budget: tokens of the whole prompt: ``max_tokens``, or more if the caller's own parts leave too little.
+        sheet: the user's statements; None if a prompt shows none.
+        standing: ids of those that stand before the conversation.
     """
 
     session: Session
@@ -82,6 +88,8 @@ class PromptView:
     lines: tuple[Line, ...]
     tools: int
     budget: int
+    sheet: Sheet | None = None
+    standing: frozenset[int] = frozenset()
 
     @cached_property
     def fixed(self) -> int:
@@ -180,11 +188,16 @@ class PromptView:
 
 async def look(run: Runner, services: View, session: Session, request: PromptRequest) -> PromptView:
     """The session as its host shows it, with the profile of the user."""
-    if request.profile is None:
-        known = await portrait(
-            run, services, session.scope, session.state.cursor, int(PROFILE_RATIO * request.max_tokens)
-        )
-        request = replace(request, profile=known)
+    rows, kept = None, list[Fact]()
+    marks = request.marks
+    if marks.memory_tokens and request.profile is None:
+        rows = await sheet(run, services, session.scope)
+        # What this session said stands in the prompt itself, until it is compacted.
+        own, cursor = session.scope.session, session.state.cursor
+        earlier = [fact for fact in rows.facts if own is None or fact.session != own or max(fact.positions) <= cursor]
+        room = min(int(ALWAYS_RATIO * marks.memory_tokens), int(PROFILE_RATIO * request.max_tokens))
+        text, kept = await run.call(standing_text, earlier, room, services.count)
+        request = replace(request, profile=text)
     shown_session, lines, among = session, session.state.lines, request.host.among
     if among is not None:
         shown_session, start = await hosted(run, services, session, among, request.host.began)
@@ -192,6 +205,7 @@ async def look(run: Runner, services: View, session: Session, request: PromptReq
         lines = tuple(line for line in lines if line.first < start or not ids.isdisjoint(line.sources))
     lines = tuple(line for line in lines if visible(line.last, services.hidden))
     seen = view(shown_session, costs_of(services), services.config.compaction, request, lines)
+    seen = replace(seen, sheet=rows, standing=frozenset(fact.id for fact in kept))
     # What is left out on purpose does not come back as a memory.
     left_out = _ids(session) - _ids(shown_session)
     return replace(seen, visible=seen.visible | left_out) if left_out else seen

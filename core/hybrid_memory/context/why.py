@@ -9,7 +9,7 @@ from hybrid_memory.context.summary import Line
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.fact import Explanation, Fact
 from hybrid_memory.facts.facts import FactsProjection, facts, knowledge
-from hybrid_memory.facts.portrait import profile
+from hybrid_memory.facts.sheet import profile
 from hybrid_memory.index.record import RecordKind
 from hybrid_memory.log.event import EventKind, handle
 from hybrid_memory.log.message import Message

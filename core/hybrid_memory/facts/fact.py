@@ -81,6 +81,8 @@ class Claim:
         by: the rule or the model that extracted it.
         verbatim: whether the value is the whole sentence.
         scope: where an instruction applies; other claims apply always.
+        sentence: the speaker's own sentence, with the question that it answers; empty for what others derived.
+        vector: of the sentence, as text; see `hybrid_memory.facts.statements.packed`.
     """
 
     subject: str
@@ -98,12 +100,14 @@ class Claim:
     by: str = ""
     verbatim: bool = False
     scope: FactScope = FactScope.ALWAYS
+    sentence: str = ""
+    vector: str = ""
 
     def as_payload(self) -> dict[str, Any]:
         """As JSON."""
         values = asdict(self)
         instants = {name: at.isoformat() for name in ("since", "until", "due") if (at := values[name]) is not None}
-        for name, usual in (("verbatim", False), ("scope", FactScope.ALWAYS)):
+        for name, usual in (("verbatim", False), ("scope", FactScope.ALWAYS), ("sentence", ""), ("vector", "")):
             if values[name] == usual:
                 del values[name]
         return {name: value for name, value in {**values, **instants}.items() if value is not None}
@@ -138,7 +142,8 @@ class Fact:
         author: who wrote it, in a shared space.
         verbatim: the value is a whole sentence of the turn, since no shorter value could be extracted.
         scope: where an instruction applies; other facts apply always.
-        session: the session in which a session-scoped instruction was given.
+        session: the session in which it was first said.
+        text: the user's own sentence, verbatim; empty for what a model or a tool derived.
     """
 
     id: int
@@ -163,6 +168,7 @@ class Fact:
     verbatim: bool = False
     scope: FactScope = FactScope.ALWAYS
     session: str | None = None
+    text: str = ""
 
     @property
     def current(self) -> bool:

@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 class FactsProjection(Projection):
-    """The facts of each owner and view, rendered profiles, users' names, and the progress of extractors."""
+    """The facts of each owner and view, their sheets, and the progress of extractors."""
 
     kinds = frozenset({EventKind.CLAIM, EventKind.LEARNED})
     repeats = frozenset({EventKind.CLAIM})
@@ -45,11 +45,11 @@ class FactsProjection(Projection):
     def __init__(self, profile: type[UserProfile] = UserProfile) -> None:
         self.profile = profile
         self.known: LruCache[tuple[Any, ...], Knowledge] = LruCache(CACHED)
-        self.portraits: LruCache[tuple[Any, ...], str] = LruCache(CACHED)
+        self.sheets: LruCache[tuple[Any, ...], Any] = LruCache(CACHED)
 
     def clear(self, owner: Scope | None = None) -> None:
-        """Drop cached facts and profiles; they are derived from the log again."""
-        for cache in (self.known, self.portraits):
+        """Drop cached facts and sheets; they are derived from the log again."""
+        for cache in (self.known, self.sheets):
             cache.clear(lambda key, _: owner in (None, key[0]))
 
     def sources(self, item: object) -> Sequence[str] | None:

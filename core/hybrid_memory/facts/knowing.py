@@ -161,6 +161,16 @@ class Knowledge:
                 found += [fact.as_fact() for fact in resolved(pairs, self._rule, self._trust).standing]
             return found
 
+    def statements(self) -> list[tuple[Fact, str]]:
+        """The user's own sentences that no other one ended, oldest first, each with its vector as text."""
+        with self._lock:
+            known = (self._known[number] for _, number in self._order)
+            return [
+                (self._made(each), each.fact.claim.vector)
+                for each in known
+                if each.fact.claim.sentence and each.fact.state.standing
+            ]
+
     def lapses(self, after: int) -> list[tuple[Fact, int, int]]:
         """The facts that ended after a position, each with its first turn and the turn that ended it."""
         with self._lock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -11,17 +11,12 @@ from typing import Protocol
 
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.facts import replacing
-from hybrid_memory.facts.attributes import is_order, statement
+from hybrid_memory.facts.attributes import statement
 from hybrid_memory.facts.authority import admitted, heard, speaker_of
 from hybrid_memory.facts.fact import USER, Claim, FactExtractor, Stance
-from hybrid_memory.facts.hearing import claims_heard, earlier_of
 from hybrid_memory.facts.instructions import scoped
 from hybrid_memory.facts.resolving import SETTLED
-from hybrid_memory.facts.rules.bilingual import BilingualRules
-from hybrid_memory.facts.sentences.changes import Earlier, standing
-from hybrid_memory.facts.sentences.judges import fit
-from hybrid_memory.facts.sentences.reading import SURE, SentenceReader
+from hybrid_memory.facts.statements import Statements, stated_in
 from hybrid_memory.facts.stating import stated
 from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.message import RESERVED
@@ -35,7 +30,6 @@ from hybrid_memory.store.indexing import erase
 from hybrid_memory.store.projection import append_revision, erased_since, head, number_of, revision_id
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import in_view
 
 _log = logging.getLogger(__name__)
 
@@ -102,27 +96,18 @@ async def learn(
 ) -> int:
     """Extract claims from this owner's new turns; returns how many.
 
-    With ``model``, the language model is used too. Before anything is read, a sentence judge is fitted to the embedder,
-    which may take minutes. On `ModelError`, claims found by rules are kept, and the model gets the turns again next
-    time.
+    With ``model``, the language model is used too. On `ModelError`, statements are kept, and the model gets the turns
+    again next time.
     """
     if services.read_only:
         return 0
     count = 0
     extractors = services.state(Extractors)
     if extractors.rules is not None:
-        if model:
-            await _taught(run, services, progress)
         count += await _catch_up(run, services, owner.owner, extractors.rules, progress)
     if model and extractors.reader is not None and services.config.learning.model:
         count += await _catch_up(run, services, owner.owner, extractors.reader, progress)
     return count
-
-
-async def _taught(run: Runner, services: Services, progress: Progress | None = None) -> None:
-    """Fit the embedder's sentence judge."""
-    if isinstance(services.state(Extractors).rules, SentenceReader) and services.embedder is not None:
-        await run.call(fit, services.embedder, progress)
 
 
 async def unlearn(run: Runner, services: Services, owner: Scope) -> None:
@@ -130,7 +115,6 @@ async def unlearn(run: Runner, services: Services, owner: Scope) -> None:
 
     Settled facts are kept, and so are a language model's claims if there is no model now.
     """
-    await _taught(run, services)  # first, since what was dropped is read by whoever asks for facts
     reader = services.state(Extractors).reader
     number, cursors = await cursors_of(run, services, owner)
     left = {} if reader is not None else {name: at for name, at in cursors.items() if name.startswith(MODEL)}
@@ -173,17 +157,16 @@ async def _catch_up(
     limit = CALL_TURNS if by_model else READ_BATCH
     number, cursors = await cursors_of(run, services, owner)
     while True:
-        after, seen = read_upto(extractor, cursors), await head(run, services, owner)
+        after, seen = cursors.get(extractor.name, 0), await head(run, services, owner)
         turns = await run.call(services.truth.read, owner, after=after, kinds=(EventKind.MESSAGE,), limit=limit)
         last = not by_model and len(turns) < limit
         turns = _within(services, turns) if by_model else turns
         if not turns:
             return count
-        earlier = await earlier_of(run, services, owner, extractor)
-        claims = drafts_of(extractor.name, await _read(run, services, owner, extractor, turns, earlier=earlier))
+        claims = drafts_of(extractor.name, await _read(run, services, owner, extractor, turns))
         written = False
         # Another process may be faster. If it writes for another extractor, what a model answered is still good.
-        while not written and read_upto(extractor, cursors) == after:
+        while not written and cursors.get(extractor.name, 0) == after:
             payload = {"cursors": {**cursors, extractor.name: turns[-1].position}}
             marker = services.draft(EventKind.LEARNED, payload, id=revision_id("learned", number + 1))
             written = await append_revision(run, services, owner, marker, [*claims, marker], seen=seen) is not None
@@ -208,12 +191,6 @@ async def cursors_of(run: Runner, services: Services, owner: Scope) -> tuple[int
     return (number_of(newest[0]), newest[0].payload["cursors"]) if newest else (0, {})
 
 
-def read_upto(extractor: FactExtractor, cursors: Mapping[str, int]) -> int:
-    """The position up to which an extractor has read; turns read by rules are not read again by meaning."""
-    before = cursors.get(BilingualRules.name, 0) if isinstance(extractor, SentenceReader) else 0
-    return max(cursors.get(extractor.name, 0), before)
-
-
 def _within(services: Services, turns: Sequence[Event]) -> list[Event]:
     """The first turns, at least one, that fit into one call."""
     total = 0
@@ -227,24 +204,14 @@ def _within(services: Services, turns: Sequence[Event]) -> list[Event]:
 
 
 async def claims_of(
-    run: Runner,
-    services: Services,
-    owner: Scope,
-    extractor: FactExtractor,
-    turns: Sequence[Event],
-    *,
-    earlier: Sequence[Earlier],
+    run: Runner, services: Services, owner: Scope, extractor: FactExtractor, turns: Sequence[Event]
 ) -> list[tuple[Event, Claim]]:
-    """The claims of the turns; those of a session are read together, with the turns before them.
-
-    ``earlier`` are the current facts, some of which sentences may change.
-    """
+    """The claims of the turns; those of a session are read together, with the turns before them."""
     by_session: dict[str | None, list[Event]] = {}
     for turn in turns:
         by_session.setdefault(turn.scope.session, []).append(turn)
     by_position = {turn.position: turn for turn in turns}
     claims: list[tuple[Event, Claim]] = []
-    known = list(earlier)
     by_model = extractor is services.state(Extractors).reader
     for session in by_session.values():
         before = await run.call(
@@ -258,19 +225,13 @@ async def claims_of(
         # A scope without a session reads all sessions: the turns of others are no context.
         before = [turn for turn in before if turn.scope == session[0].scope]
         if not by_model:
-            told = [(turn, _named(claim, turn)) for turn, claim in stated(session)]
-            claims += told
-            known += standing(claim for _, claim in told)
+            claims += [(turn, _named(claim, turn)) for turn, claim in stated(session)]
         turns, before = heard(learnt(services, session)), heard(learnt(services, before))
-        found = await _found(run, services, extractor, turns, before, earlier=known) if turns else []
-        known += standing(found)
-        made = [
-            (by_position[claim.source], _named(claim, by_position[claim.source]))
-            for claim in found
-            if claim.source in by_position
-        ]
-        claims += admitted(made, [*before, *turns], services.config.learning.origins)
-    return await _instructed(run, services, owner, claims)
+        made = await _made(run, services, extractor, turns, before) if turns else []
+        mine = [(by_position[claim.source], claim) for claim in made if claim.source in by_position]
+        claims += admitted([(turn, _named(claim, turn)) for turn, claim in mine], [*before, *turns],
+                           services.config.learning.origins)  # fmt: skip
+    return claims
 
 
 def _reads(span: Span, given: Given) -> None:
@@ -286,49 +247,13 @@ def _has_read(span: Span, claims: Sequence[tuple[Event, Claim]]) -> None:
 _read = traced("learn", _reads, _has_read)(claims_of)
 
 
-async def _instructed(
-    run: Runner, services: Services, owner: Scope, claims: list[tuple[Event, Claim]]
-) -> list[tuple[Event, Claim]]:
-    """The claims, and the end of instructions that newer ones replace."""
-    if not any(is_order(claim.attribute) and claim.stance is Stance.HOLDS for _, claim in claims):
-        return claims
-    from hybrid_memory.facts.facts import knowledge  # noqa: PLC0415 - which learns before it reads
-
-    known = await knowledge(run, await in_view(run, services, owner))
-    gone = {(claim.attribute, claim.value) for _, claim in claims if claim.stance is not Stance.HOLDS}
-    earlier = replacing.orders_of(known.facts)
-    made: list[tuple[Event, Claim]] = []
-    for turn, claim in sorted(claims, key=lambda one: one[1].source):
-        if is_order(claim.attribute) and claim.stance is Stance.HOLDS:
-            session = turn.scope.session
-            over = replacing.replaced(claim, earlier, session)
-            made += [(turn, replacing.ending(claim, one)) for one in over if (one.attribute, one.value) not in gone]
-            if over:  # who comes back to what they asked for asks for something again
-                claim = replace(claim, confidence=max(claim.confidence, SURE))  # noqa: PLW2901
-            earlier = [*(one for one in earlier if one not in over), replacing.order_of(claim, session)]
-        made.append((turn, claim))
-    return made
-
-
-async def _found(
-    run: Runner,
-    services: Services,
-    extractor: FactExtractor,
-    turns: Sequence[Event],
-    before: Sequence[Event],
-    *,
-    earlier: Sequence[Earlier] = (),
+async def _made(
+    run: Runner, services: Services, extractor: FactExtractor, turns: Sequence[Event], before: Sequence[Event]
 ) -> list[Claim]:
     """The claims of these turns of one session; any failure of the extractor raises `ModelError`."""
-    both = services.state(Extractors)
     try:
-        if both.reader is not None and extractor is both.reader:
-            known = [] if both.rules is None else await _found(run, services, both.rules, turns, before)
-            return await run.call(both.reader.extract, turns, before, known)
-        if isinstance(extractor, SentenceReader):
-            claims = await claims_heard(run, services, extractor, turns, before, earlier=earlier)
-            if claims is not None:
-                return claims
+        if isinstance(extractor, Statements):
+            return await stated_in(run, services.embedder, turns, before)
         return await run.call(extractor.extract, turns, before)
     except ModelError:
         raise
@@ -368,6 +293,6 @@ def _payload(claim: Claim, turn: Event) -> dict[str, object]:
     payload = {**claim.as_payload(), "origin": turn.origin.value}
     if speaker := speaker_of(turn):
         payload["speaker"] = speaker
-    # A sentence is found by its turn.
-    found = claim.stance is Stance.HOLDS and not claim.verbatim
-    return {**payload, "text": statement(claim)} if found else payload
+    # The user's own sentence is found by its turn.
+    indexed = claim.stance is Stance.HOLDS and not claim.sentence
+    return {**payload, "text": statement(claim)} if indexed else payload

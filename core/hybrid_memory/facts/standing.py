@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from hybrid_memory.facts.fact import Category, Claim, Fact, FactScope, FactState, Stance
+from hybrid_memory.facts.fact import Category, Claim, Fact, FactState, Stance
 from hybrid_memory.facts.values import normalised, overlap, value_key, within, words_of
 from hybrid_memory.facts.wordings import Wordings
 from hybrid_memory.log.event import Event
@@ -71,7 +71,7 @@ class Standing:
         self.first, self.last = min(self.first, claim.source), max(self.last, claim.source)
         self.sources[claim.source] = event.sources[0] if event.sources else event.id
         self.by[claim.by] = None
-        if claim.stance is Stance.HOLDS and not claim.verbatim:
+        if claim.stance is Stance.HOLDS and not claim.sentence:
             self.records.append(event.position)
 
     @classmethod
@@ -81,7 +81,7 @@ class Standing:
         fact = cls(
             event.position, claim, value_key(claim), event.at, state, begin, event.author, event.at,
             confidence=claim.confidence, importance=claim.importance, value=claim.value, due=claim.due,
-            verbatim=claim.verbatim, session=event.scope.session if claim.scope is FactScope.SESSION else None,
+            verbatim=claim.verbatim, session=event.scope.session,
         )  # fmt: skip
         fact.back(claim, event)
         if claim.until is not None and state is FactState.CURRENT:
@@ -118,6 +118,7 @@ class Standing:
             verbatim=self.verbatim,
             scope=self.claim.scope,
             session=self.session,
+            text=self.claim.sentence,
         )
 
 
@@ -166,12 +167,11 @@ class Shelf:
             same = [fact for fact in self if within(fact.key, key) or within(key, fact.key)]
             if same:
                 return same[0]
+        if claim.category is not Category.TASK or claim.verbatim:  # a sentence says only what all its words say
+            return None
         near = sorted(self._by_words.near(words_of(claim.value)), key=self._order.__getitem__)
-        for fact in (self._facts[one] for one in near):
-            whole = claim.category is Category.TASK or claim.verbatim or fact.verbatim
-            if whole and overlap(fact.value, claim.value) == 1.0:
-                return fact
-        return None
+        tasks = (fact for fact in map(self._facts.__getitem__, near) if not fact.verbatim)
+        return next((fact for fact in tasks if overlap(fact.value, claim.value) == 1.0), None)
 
     def about(self, claim: Claim) -> list[Standing]:
         """The facts that a retraction or a task update is about."""

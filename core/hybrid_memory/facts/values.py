@@ -22,9 +22,9 @@ NOT_SAID = frozenset(("", "none", "null", "n/a", "na", "nil", "unknown", "not sp
 
 
 def value_key(claim: Claim) -> str:
-    """A key that equivalent values of an attribute share: normalised wording; stems if it holds many values."""
+    """A key that equivalent values of an attribute share: normalised wording; stems if it holds many short values."""
     plain = normalised(claim.value)
-    return plain if claim.single else " ".join(terms(plain)) or plain
+    return plain if claim.single or claim.verbatim else " ".join(terms(plain)) or plain
 
 
 @lru_cache(maxsize=8192)

@@ -63,10 +63,7 @@ from hybrid_memory.validation import shown
 P = ParamSpec("P")
 T = TypeVar("T")
 
-EXTRACTORS = {
-    "sentences": "hybrid_memory.facts.sentences.reading:SentenceReader",
-    "rules": "hybrid_memory.facts.rules.bilingual:BilingualRules",
-}
+EXTRACTORS = {"statements": "hybrid_memory.facts.statements:Statements"}
 RANKERS = {
     "learned-1": "hybrid_memory.recall.learned:learned",
     "weighted-mean": "hybrid_memory.recall.ranking:WeightedMean",

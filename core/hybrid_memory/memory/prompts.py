@@ -19,7 +19,7 @@ from hybrid_memory.context.context import Context, Dropped
 from hybrid_memory.context.expand import Payload
 from hybrid_memory.context.layout import Layout
 from hybrid_memory.context.offload.payloads import Matches, Page
-from hybrid_memory.context.request import MAX_HITS, Host, PromptRequest, Reader
+from hybrid_memory.context.request import RECALLED_TURNS, Host, PromptRequest, Reader
 from hybrid_memory.context.summaries.strategy import Strategy
 from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.index.record import Record
@@ -58,7 +58,7 @@ class Prompts(Turns):
         blocks: Mapping[str, str | Block] | None = None,
         profile: str | None = None,
         tools: Sequence[Mapping[str, Any]] = (),
-        k: int = MAX_HITS,
+        k: int = RECALLED_TURNS,
         layout: Layout = "stable",
         host: Host | None = None,
         reader: str | Reader | None = None,

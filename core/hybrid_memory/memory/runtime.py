@@ -20,7 +20,6 @@ from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
 from hybrid_memory.facts.learn import Extractors, learn
-from hybrid_memory.facts.sentences.judges import being_fitted
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.recall.cache import RecallProjection, note_uses
 from hybrid_memory.runtime.runners import INLINE, LoopRunner, Runner, drive
@@ -185,9 +184,7 @@ class Runtime:
         drive(self._compacted(INLINE, scope))
 
     def _learn(self, owner: Scope, model: bool = True) -> None:
-        embedder = self._services.embedder
-        fitted = embedder is not None and being_fitted(embedder)  # for another owner: no thread waits for that
-        if fitted or owner in self._learning:
+        if owner in self._learning:
             if model:
                 work = Task(_loosely(self._learn, owner), kind="learning", priority=BACKGROUND, scope=owner)
                 self.scheduler.debounced(("learn", owner), BUSY, work)

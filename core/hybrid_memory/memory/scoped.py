@@ -16,8 +16,8 @@ from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.facts import facts as knowing
 from hybrid_memory.facts import learn as learning
 from hybrid_memory.facts.fact import Category, Explanation, Fact, Facts
-from hybrid_memory.facts.portrait import profile as profile_of_user
 from hybrid_memory.facts.profile import UserProfile
+from hybrid_memory.facts.sheet import profile as profile_of_user
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory.faces import AgentSteps, faces, renamed

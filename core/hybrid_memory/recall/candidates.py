@@ -281,7 +281,7 @@ def narrowed(services: View, where: Where) -> Where:
     until = where.until if before is None else before if where.until is None else min(before, where.until)
     now = services.clock()
     fresh: dict[str, datetime] = {name: now - age for name, age in services.config.retention.ttl.items()}
-    origins, hidden = where.origins, services.hidden
+    origins, hidden = where.origins, (*services.hidden, *where.hidden)
     if allowed := frozenset(map(Origin, services.config.recall.origins)):
         origins = where.origins & allowed if where.origins else allowed
         hidden = hidden if origins else ((0, MAX_POSITION),)  # nothing that was asked for may be recalled

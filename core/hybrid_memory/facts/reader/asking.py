@@ -9,7 +9,7 @@ from typing import Any
 from hybrid_memory.facts.attributes import ATTRIBUTES, RULE
 from hybrid_memory.facts.fact import USER, Claim, Stance
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.facts.sentences.reading import SAFETY
+from hybrid_memory.facts.statements import SAFETY
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.text.sentences import excerpt

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hybrid_memory.facts.attributes import ATTRIBUTES
-from hybrid_memory.facts.rules.chinese.lexicon import KIN as CHINESE_KIN
-from hybrid_memory.facts.rules.english.lexicon import KIN as ENGLISH_KIN
+from hybrid_memory.facts.reader.kin import KIN
 from hybrid_memory.text.asking import asking_share
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, terms
@@ -22,7 +21,6 @@ MAX_NAME_CHARS = 40
 SUPPORTED = 0.7
 """Share of a value's terms that its turn must contain."""
 
-KIN = {**ENGLISH_KIN, **CHINESE_KIN}
 """A noun for a person as written: the attribute of the related person, and the noun used in a subject."""
 
 MARKS = " \t\r\n\"'“”‘’「」『』《》()（）.,;:!?，。；：！？、*_`"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.facts.sentences.cues import cues
 from hybrid_memory.facts.sentences.examples import KINDS, MARKS, Example
 from hybrid_memory.facts.sentences.network import Lessons, Network, fitted, sigmoid, softmax
+from hybrid_memory.models.port import Embedder
 
 SHORT_CHARS = 80
 """Longer sentences are understood without what was said before."""
@@ -76,6 +78,17 @@ class Judge:
         network, more = Network.load(file)
         slope, bias = more["calibration"].tolist()
         return cls(str(more["embedder"]), network, slope, bias)
+
+
+def judge_of(embedder: Embedder) -> Judge | None:
+    """The shipped judge, if it was made for this embedder's vectors."""
+    judge = _shipped()
+    return judge if judge.embedder == embedder.name else None
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> Judge:
+    return Judge.load(SHIPPED)
 
 
 def asked(text: str, before: str) -> str:

@@ -1,0 +1,77 @@
+"""Values that can be cut out of a sentence without a doubt: where the whole sentence is nothing but the statement."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from hybrid_memory.facts.attributes import attribute
+from hybrid_memory.facts.fact import Claim
+
+_NAME = r"[^\W\d_][\w'’.-]*(?: (?:[A-Z]|von |van |de |da |al-)[\w'’.-]*){0,3}"
+_PLACE = r"(?:St\. |the )?[A-Z][\w'’-]*(?:[ -](?:[A-Z][\w'’-]*|upon|on|am|an|der|del|de|la|le|sur)){0,4}"
+_HAN_PLACE = r"[\u4e00-\u9fff]{2,8}"
+
+_FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (name, re.compile(form))
+    for name, form in (
+        ("name", rf"(?:My name is|I am called|Me llamo|Mi nombre es|Je m'appelle|Ich heiße|Mein Name ist) ({_NAME})[.!]?"),
+        ("name", r"(?:我叫|我的名字(?:是|叫)|本人)([\u4e00-\u9fff]{2,4})[。.!！]?"),
+        ("name", r"(?:打错了|写错了|更正)[，,]?\s*(?:名字)?(?:应该|应当)?是([\u4e00-\u9fff]{2,4})[。.!！]?"),
+        ("home", rf"(?:I (?:now )?live in|I moved to|I have moved to|I've moved to|Vivo en|J'habite à|Ich wohne in) ({_PLACE})"
+                 r"(?: now| since [\w ]+| last \w+| in \w+)?[.!]?"),
+        ("home", rf"我(?:现在)?(?:住在?|搬到了?|搬去了?)({_HAN_PLACE})(?:了)?[。.!！]?"),
+        ("employer", r"I (?:now )?work (?:at|for) ((?:[A-Z][\w'’&.-]*)(?: [A-Z&][\w'’&.-]*){0,3})[.!]?"),
+        ("age", r"I(?:'m| am) (\d{1,3})(?: years old)?[.!]?"),
+        ("age", r"我今年(\d{1,3})岁[。.!！]?"),
+        ("email", r"My e-?mail(?: address)? is ([\w.+-]+@[\w-]+(?:\.[\w-]+)+)[.]?"),
+        ("phone", r"My (?:phone )?number is (\+?[\d ()/-]{6,20}\d)[.]?"),
+        ("birthday", r"My birthday is (?:on )?((?:the )?\d{1,2}(?:st|nd|rd|th)? (?:of )?[A-Z]\w+|[A-Z]\w+ \d{1,2}(?:st|nd|rd|th)?)[.!]?"),
+    )
+)  # fmt: skip
+"""A sentence of one of these forms, and of nothing else, has its value in the group."""
+
+_LISTED = {
+    "name": r"name|full name|nombre|nom|姓名|名字",
+    "age": r"age|edad|âge|alter|年龄",
+    "home": r"home|city|lives in|ciudad|ville|wohnort|住址|现居|城市",
+    "email": r"e-?mail|correo|邮箱",
+    "phone": r"phone|mobile|tel(?:ephone)?|teléfono|téléphone|电话|手机",
+    "allergy": r"allerg(?:y|ies)|alergias?|allergies?|allergien?|过敏",
+    "diet": r"diet|dieta|régime|饮食",
+    "medicine": r"medications?|medicines?|meds|medicación|médicaments?|medikamente|用药|药物",
+    "profession": r"job|profession|occupation|profesión|beruf|职业",
+    "birthday": r"birthday|date of birth|dob|cumpleaños|anniversaire|geburtstag|生日",
+}
+_LINE = re.compile(r"^\W*([^:：\n]{1,30}?)\s*[:：]\s*([^\n]{1,120}?)[.。]?$")
+_LABELS = {name: re.compile(words, re.IGNORECASE) for name, words in _LISTED.items()}
+_NOTHING = re.compile(r"^(?:none|no|n/a|nil|-+|无|没有|ninguna?|aucune?|keine?)$", re.IGNORECASE)
+
+MANY_WORDS = 4
+"""A name or a place of more words is rather a sentence."""
+
+
+def cut(claim: Claim, text: str) -> Claim:
+    """The claim with its value cut out where the sentence allows no doubt, else as it is.
+
+    ``"I live in Ghent."`` and ``"Name: Carla"`` have one, ``"I live in Paris, no wait, in Lyon."`` has none.
+    """
+    plain = text.strip()
+    listed = _LINE.match(plain)
+    if listed is not None:
+        label, value = listed[1].strip(), listed[2].strip()
+        name = next((name for name, words in _LABELS.items() if words.fullmatch(label)), "")
+        return _with(claim, name, value) if name and not _NOTHING.match(value) else claim
+    for name, form in _FORMS:
+        found = form.fullmatch(plain)
+        if found is not None and len(found[1].split()) <= MANY_WORDS:
+            return _with(claim, name, found[1])
+    return claim
+
+
+def _with(claim: Claim, name: str, value: str) -> Claim:
+    about = attribute(name)
+    return replace(
+        claim, attribute=name, value=value, category=about.category, single=about.single, importance=about.importance,
+        verbatim=False,
+    )  # fmt: skip

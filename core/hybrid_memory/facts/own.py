@@ -1,0 +1,308 @@
+"""Whose words a turn holds: the sentences that are certainly the speaker's own.
+
+Mails, chat logs, quotations, code and documents that a user pastes say nothing about the user, and neither does what
+they hand over to work on, a story, or a role. What is not certainly theirs teaches nothing; it stays in the log.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from hybrid_memory.facts.fact import USER
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.message import Role
+from hybrid_memory.text.sentences import blocks, sentences
+from hybrid_memory.text.speakers import voice
+
+MAX_CHARS = 4_000
+"""How much of a turn is read."""
+
+MAX_SENTENCES = 60
+"""Of a turn; a longer one is a document rather than its speaker's words."""
+
+MAX_SENTENCE_CHARS = 600
+QUOTED_CHARS = 60
+"""A quotation that is longer, or that holds a sentence, is somebody's text."""
+
+PARAGRAPH_CHARS = 280
+"""A paragraph of this length after a short first line is a text that was handed over."""
+
+QUESTION_CHARS = 120
+"""A longer question lends its sense to no answer, and neither does one to a longer answer."""
+
+HANDED_LINES = 4
+"""So many further lines after a request about a text are that text."""
+
+_LABEL = re.compile(
+    r"^\W*(?:(?:important|importante|wichtig|note|nota|notez|ps|p\.s\.|psa|fyi|btw|by the way|remember|reminder|heads[- ]up|"
+    r"update|news|good news|for the record|just so you know|tl;?dr|edit|重要|切记|记住|注意|提醒|备注|好消息|坏消息|更新|"
+    r"说明|补充|附)(?:\s*[:：]\s*|\s+[-–—]\s+)|(?:btw|fyi|ps|psa)[\s,]+)+",
+    re.IGNORECASE,
+)
+"""Labels in front of a statement, which name nobody."""
+
+_MAIL = re.compile(
+    r"^\W{0,3}(?:from|to|cc|bcc|sent|date|subject|reply-to|von|an|betreff|gesendet|de|para|asunto|enviado|objet|à|envoyé|"
+    r"发件人|收件人|抄送|主题|发送时间|日期)\s?[:：]\s*\S",
+    re.IGNORECASE,
+)
+_FORWARDED = re.compile(
+    r"^\W*(?:-{2,}\s*)?(?:forwarded message|original message|begin forwarded|fwd?:|转发|原始邮件|mensaje reenviado|"
+    r"message transféré|weitergeleitete nachricht)|\b(?:wrote|schrieb|a écrit|escribió)\s?:\s*$|写道[:：]\s*$",
+    re.IGNORECASE,
+)
+_GREETING = re.compile(
+    r"^\W*(?:dear|hi|hello|hey|good (?:morning|afternoon|evening)|to whom|sehr geehrte\w*|liebe\w?|hallo|querid[oa]s?|"
+    r"estimad[oa]s?|hola|cher\w*|chère\w*|bonjour|madame|monsieur|尊敬的|亲爱的|各位|大家好)\b[^.!?。！？\n]{0,60}[,，:：!！]?\s*$",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(
+    r"^\W*(?:(?:kind|best|warm|many)? ?regards|yours (?:sincerely|faithfully|truly)|sincerely|all the best|cheers|"
+    r"with love|mit freundlichen grüßen|viele grüße|un saludo|saludos|atentamente|cordialement|bien à vous|"
+    r"此致|敬礼|顺颂商祺|祝好)\b",
+    re.IGNORECASE,
+)
+_LOG = re.compile(
+    r"^\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d?:\d\d(?::\d\d)?\]?\s|(?:INFO|DEBUG|WARN(?:ING)?|ERROR|FATAL|TRACE)\b|"
+    r"Traceback|File \"|\s+at \S+\(|[$#>]\s?\S|\|.*\||[-+*=_]{4,}\s*$|https?://\S+\s*$|\d+\s*[,;\t]\s*\S+\s*[,;\t])"
+)
+_QUOTED_LINE = re.compile(r"^\s*(?:>|»)")
+_CODE = re.compile(
+    r"^\s*(?:def |class |import |from \S+ import|function |const |let |var |return\b|SELECT |INSERT |<\w+[ >/]|"
+    r"#include|public |private |\{|\}|[\w.]+\(.*\)\s*[;{]?\s*$|\w+\s*=\s*[\w\"'\[{(])"
+)
+
+_TEXT = (
+    r"(?:text|mail|e-?mail|message|letter|note|reply|email|review|paragraph|essay|cover letter|cv|abstract|post|draft|"
+    r"sentence|article|speech|poem|report|transcript|thread|chat|log|notes?|ad|advert|listing|statement|this|these|it|"
+    r"following|below)"
+)
+_HANDOVER = re.compile(
+    rf"\b(?:translate|proof-?read|rewrite|paraphrase|rephrase|summari[sz]e|correct|edit|polish|shorten|improve|"
+    rf"tidy(?: up)?|clean up|tl;?dr|reword|grammar|spell-?check|turn (?:this|it)|continue|transcribe|"
+    rf"check (?:the|my|his|her|their|this)|fix (?:the|my|his|her|this|grammar|spelling)|"
+    rf"make (?:this|it|that) (?:\w+ )?(?:short|long|nic|polit|clear|formal|sound|read|friendl|punch|warm|professional))"
+    rf"|\b(?:here(?:'s| is| are)|this is|below is|got|received|pasting|paste|forwarding|copied|it'?s from|its from|"
+    rf"from (?:the|my|our)) .{{0,40}}\b{_TEXT}\b.{{0,30}}$"
+    r"|\b(?:what (?:do you|would you|does|should i) .{0,40}(?:this|reply|answer|say))\b.{0,40}[:?]\s*$"
+    r"|\b(?:thoughts|opinion|reply to|answer to|respond to|what's (?:he|she|it|this)|is this (?:ok|fine|a scam))\b.{0,30}$"
+    r"|翻译|翻成|译成|校对|润色|改写|缩写|续写|改成|概括|总结一下|帮我看[看下]?|看一下|看看这|改一下|改改|这段|下面这|以下是|"
+    r"回一?下|怎么回|转发|病句|语法|写得|通顺"
+    r"|\b(?:traduc\w*|corr[ií]ge\w*|corrig\w*|resum\w*|résum\w*|reescrib\w*|mejora\w*|acorta\w*|revis[ae]\w*|relis\w*|"
+    r"reformul\w*|raccourci\w*|adapta\w*|te pego|me (?:ha )?escri\w+|voici|je te colle|übersetz\w*|korrigier\w*|kürz\w*|"
+    r"fass\w* .{0,20}zusammen|schreib\w* .{0,20}um)\b",
+    re.IGNORECASE,
+)
+"""A request to work on a text, or the announcement of one; what follows on new lines or behind a colon is that text."""
+
+_FICTION = re.compile(
+    r"\b(?:role-?play|let'?s (?:play|pretend)|pretend (?:that )?(?:i|you|we)|(?:you(?:'re| are)|i(?:'m| am)|i'll be|be) "
+    r"(?:now )?(?:playing|in character|the narrator)|in character|act as|write (?:me )?(?:a|the|another) (?:\w+ ){0,3}"
+    r"(?:story|poem|scene|novel|song|dialogue|monologue)|(?:opening|first) line of (?:my|the) (?:novel|story)|"
+    r"my (?:novel|story|character|screenplay)|play(?:ing)? a game|improv)\b|once upon a time|"
+    r"扮演|角色扮演|演一个|来玩个?游戏|玩个游戏|假装|编个?故事|接着编|写[一个篇段]*(?:小说|故事|剧本|诗)|小说里|"
+    r"\b(?:juguemos|hagamos como|haz de|cuento|personaje|jeu de rôle|jouons|on joue|joue le rôle|fais semblant|"
+    r"histoire de|invente|rollenspiel|spielen wir|tu sois|sois un)\b",
+    re.IGNORECASE,
+)
+_END_OF_FICTION = re.compile(
+    r"\b(?:(?:game|role-?play|story|scene) (?:over|done)|end of (?:the )?(?:game|story|role-?play|scene)|stop (?:the )?"
+    r"(?:game|role-?play|playing|pretending)|back to (?:reality|normal|work|business|me)|serious(?:ly)? now|out of "
+    r"character|ok(?:ay)?,? real|for real|in real life|fin du jeu|fin de la historia|ya en serio|en serio ahora|"
+    r"sérieusement|im ernst)\b|不玩了|不演了|游戏结束|说正经的|回到正题|言归正传|好了.{0,4}正经",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(
+    r"^\W*(?:(?:and|so|ok|okay|now|then|also|please|pls|hey|right|well)\W+)*(?:(?:can|could|would|will) you\W+(?:please\W+)?)?"
+    r"(?:write|draft|compose|make me|give me|show me|tell me|find|list|suggest|recommend|plan|book|help me|explain|"
+    r"describe|create|generate|calculate|compare|remind me|look up|do me|add|put)\b"
+    r"|^\W*(?:请|麻烦|那|再|能不能|可以|能)*(?:你|您)?(?:帮(?:我|忙|他|她)?|替我|给我)(?!.*(?:记住|记得|以后))"
+    r"|^\W*(?:escribe|escríbeme|dame|hazme|redacta|écris|rédige|donne|fais|propose|schreib|gib mir|mach mir)\b",
+    re.IGNORECASE,
+)
+_HOW_TO_WORK = re.compile(
+    r"\b(?:always|never|from now on|in future|every time|whenever|any ?time|by default|as a rule|each time|call me|"
+    r"don'?t ever|no more|stop (?:using|calling|adding)|keep (?:it|your|answers|them)|please (?:use|don'?t|answer|reply))\b"
+    r"|以后|今后|从现在|每次|总是|永远|一律|不要再|别再|别给|叫我|称呼我"
+    r"|\b(?:siempre|nunca|jamás|a partir de ahora|de ahora en adelante|cada vez|toujours|jamais|désormais|"
+    r"à partir de maintenant|dorénavant|chaque fois|immer|niemals?|ab jetzt|künftig|in zukunft|jedes mal)\b",
+    re.IGNORECASE,
+)
+"""A request about how to work, which is lasting."""
+
+_QUESTION = re.compile(r"[?？]\W*$|[吗呢][。.!！]?$")
+_BARE = re.compile(
+    r"(?:(?:no|nope|nah|none|nothing|yes|yep|yeah|yup|sure|u+m+|u+h+|h+m+|oh|well|okay|ok|k|right|really|what|huh|wow|so|"
+    r"and|but|thanks|ta|much|better|worse|fine|great|grand|not bad|perfect|done|good|lol|ha+|haha\w*|sí|si|vale|oui|non|"
+    r"merci|gracias|ja|nein|danke|没有?|有的?|是的?|不是?|嗯+|呃|额|哦|啊|对|好的?|好嘞|好多了|还行|不错|行|什么|哈+)"
+    r"[\s.,!?…。，！？~]*)+$",
+    re.IGNORECASE,
+)
+"""Answers that say nothing by themselves."""
+
+_LETTERS = re.compile(r"[^\W\d_]{2}|[\u3040-\u30ff\u3400-\u9fff]")
+_QUOTE = re.compile(r"[\"“「『«]([^\"”」』»\n]{2,})[\"”」』»]")
+_SPEAKER = re.compile(
+    r"^\s*(?:\[[^\]]{3,25}\]\s*|\(?\d\d?:\d\d\)?\s*)?([^\s:：，。,.!?？！\d][^:：，。,.!?？！\n]{0,24}?)\s?(?:\(\d[^)]*\)|\d\d?:\d\d)?\s?[:：]\s*\S"
+)
+_FIELD = re.compile(r"^\s*[-*•]?\s*[^:：\n]{1,32}[:：]\s*\S")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of the speaker's own.
+
+    Attributes:
+        owner: the subject of what it says about its speaker; empty if they can say nothing about themselves.
+        text: verbatim, without a label in front.
+        question: the question that it answers, asked by another speaker right before; mostly empty.
+        order: whether it says how to work, always.
+    """
+
+    owner: str
+    text: str
+    question: str
+    position: int
+    at: datetime
+    order: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A turn with its speaker and words; owner is the subject of what they say about themselves."""
+
+    owner: str
+    speaker: str
+    words: str
+
+    @property
+    def question(self) -> str:
+        """The last sentence, if it asks something."""
+        last = " ".join("".join(sentences(self.words[-400:])[-1:]).split())
+        return last if len(last) <= QUESTION_CHARS and _QUESTION.search(last) else ""
+
+
+def spoken(event: Event) -> Spoken | None:
+    """The speaker and the words of a turn; None if no person speaks."""
+    if event.kind is not EventKind.MESSAGE or event.message.role not in {Role.USER, Role.ASSISTANT}:
+        return None
+    message, text = event.message, event.message.text[:MAX_CHARS].strip()
+    name, words = ("", text) if _LABEL.match(text) else voice(text)
+    person = message.name or (name if message.role is Role.USER else "")
+    owner = person or (USER if message.role is Role.USER else "")
+    return Spoken(owner, person or message.role.value, words if person else text)
+
+
+def own_sentences(turns: Sequence[Event], before: Sequence[Event]) -> list[Sentence]:
+    """The sentences that are their speakers' own, of the turns of one session, in order."""
+    made: list[Sentence] = []
+    earlier: Spoken | None = None
+    fiction = False
+    for number, event in enumerate([*before, *turns]):
+        turn = spoken(event)
+        if turn is None:
+            continue
+        question = earlier.question if earlier is not None and earlier.speaker != turn.speaker else ""
+        earlier = turn
+        if not turn.owner:
+            continue
+        if _END_OF_FICTION.search(turn.words):
+            fiction = False
+        begins = _FICTION.search(turn.words) is not None
+        if number >= len(before) and not fiction:
+            made += _of_turn(turn, event, question)
+        fiction = fiction or (begins and _QUESTION.search(turn.words) is None)
+        if fiction and not begins and _out_of_role(turn.words):
+            fiction = False
+            if number >= len(before):
+                made += _of_turn(turn, event, question)
+    return made
+
+
+def _out_of_role(words: str) -> bool:
+    """Whether a turn after a story or a role asks for something else, and so ends it."""
+    return (
+        _REQUEST.search(words) is not None or _HOW_TO_WORK.search(words) is not None or len(words) > MAX_SENTENCE_CHARS
+    )
+
+
+def _of_turn(turn: Spoken, event: Event, question: str) -> list[Sentence]:
+    made: list[Sentence] = []
+    for number, text in enumerate(_own_lines(turn.words)):
+        first = number == 0
+        if _FICTION.search(text):
+            break
+        plain = _LABEL.sub("", text, count=1).strip() or text
+        order = _HOW_TO_WORK.search(plain) is not None
+        answer = question if first and len(plain) <= QUESTION_CHARS else ""
+        telling = _LETTERS.search(plain) or (answer and any(map(str.isdigit, plain)))
+        if len(plain) > MAX_SENTENCE_CHARS or not telling or (_BARE.match(plain) and not answer):
+            continue
+        if not order and (
+            _QUESTION.search(plain) or (_REQUEST.search(plain) and "," not in plain and "，" not in plain)
+        ):
+            continue
+        made.append(Sentence(turn.owner, plain, answer, event.position, event.at, order))
+    return made[:MAX_SENTENCES] if len(made) <= 2 * MAX_SENTENCES else []
+
+
+def _own_lines(words: str) -> list[str]:
+    """The sentences of the lines that are not quoted, pasted, forwarded, code, or handed over."""
+    prose = [block for fenced, block in blocks(words) if not fenced]
+    own: list[str] = []
+    lines = "\n".join(prose).split("\n")
+    chat = _chat(lines)
+    for number, line in enumerate(lines):
+        rest = [each for each in lines[number + 1 :] if each.strip()]
+        if not line.strip():
+            if _hands_over(own, rest):
+                break
+            continue
+        if _MAIL.match(line) or _FORWARDED.search(line) or (own and _GREETING.match(line) and rest):
+            break
+        if chat or _QUOTED_LINE.match(line) or _LOG.match(line) or _CODE.match(line):
+            continue
+        if not own and _GREETING.match(line) and len(rest) > 1 and any(map(_CLOSING.match, rest)):
+            break
+        handed = False
+        for text in sentences(line):
+            if _quotes(text):
+                handed = True
+                break
+            if _HANDOVER.search(text):
+                head, _, tail = text.partition(":") if ":" in text else text.partition("：")
+                if tail.strip():
+                    text = head  # noqa: PLW2901 - the rest is the text to work on
+                if tail.strip() or rest:
+                    own.append(text)
+                    handed = True
+                    break
+            own.append(text)
+        if handed:
+            break
+    return own
+
+
+def _hands_over(own: Sequence[str], rest: Sequence[str]) -> bool:
+    """Whether what follows a blank line is a text that the words before introduce, as its length or its form shows."""
+    if not own or not rest:
+        return False
+    if _GREETING.match(rest[0]) or _MAIL.match(rest[0]) or any(map(_CLOSING.match, rest)):
+        return True
+    return max(map(len, rest)) >= PARAGRAPH_CHARS or (len(rest) >= HANDED_LINES and not all(map(_FIELD.match, rest)))
+
+
+def _quotes(text: str) -> bool:
+    """Whether a sentence is mainly a quotation of a whole sentence or more."""
+    return any(len(part) >= QUOTED_CHARS or 2 * len(part) > len(text) > 24 for part in _QUOTE.findall(text))
+
+
+def _chat(lines: Sequence[str]) -> bool:
+    """Whether these are lines of a chat: names in front that repeat, or several with a time."""
+    names = [found[1] for line in lines if (found := _SPEAKER.match(line)) and not _LABEL.match(line)]
+    full = sum(1 for line in lines if line.strip())
+    return len(names) >= 3 and 2 * len(names) >= full and max(Counter(names).values()) >= 2  # noqa: PLR2004

@@ -1,1 +1,0 @@
-"""Claims extracted by rules: a table for each language, and the code that applies it."""

@@ -1,0 +1,268 @@
+"""The sheet: what the user said, in their own words, with the day; and `profile`, the same as fields.
+
+Name, safety and standing instructions are in every prompt, before the conversation. Of all other statements those
+nearest to the question stand beside it. See docs/decisions/0056 for what it was compared with.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log, log1p
+
+import numpy as np
+
+from hybrid_memory.arrays import Array, Floats
+from hybrid_memory.errors import ModelError
+from hybrid_memory.facts.attributes import is_order
+from hybrid_memory.facts.fact import USER, Fact
+from hybrid_memory.facts.facts import FactsProjection, knowledge
+from hybrid_memory.facts.instructions import applying
+from hybrid_memory.facts.knowing import Knowledge
+from hybrid_memory.facts.learn import Extractors, cursors_of, learn, learn_before_reading, left_for_later
+from hybrid_memory.facts.profile import UserProfile
+from hybrid_memory.facts.profile_schema import check_profile_type
+from hybrid_memory.facts.profiling import looked_at, own_facts, profile_of
+from hybrid_memory.facts.statements import OTHERS, SAFETY, unpacked
+from hybrid_memory.facts.values import words_of
+from hybrid_memory.log.event import EventKind
+from hybrid_memory.log.origin import INSTRUCTING
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.scope import Scope
+from hybrid_memory.store.indexing import embedding
+from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import View, at_positions, in_view
+from hybrid_memory.text.marks import within_line
+from hybrid_memory.text.tokens import TokenCounter
+from hybrid_memory.text.voices import is_chinese
+
+NEWEST = 16
+"""How many unread turns a prompt reads itself; more are left to background work."""
+
+SUBJECTS = 4
+"""The number of subjects with the most facts that are considered, to find the user's name."""
+
+WEIGHTS = {"statement": 0.36, "turn": 0.52, "session": 0.54, "words": 0.18, "length": 0.92}
+"""How much likeness to the question counts: of the statement, its turn and its session, and of its words; and its size.
+
+By logistic regression on the tasks and questions of twelve lives, each life held out (benchmarks/lives).
+"""
+
+_HEADINGS = {
+    "en": ("How the user wants you to work; follow it as far as the system message allows:", "About the user:"),
+    "zh": ("用户对你的要求，在系统消息允许的范围内请照做：", "关于用户："),
+}
+
+
+async def profile(
+    run: Runner,
+    services: Services,
+    scope: Scope,
+    *,
+    names: Collection[str] = (),
+    schema: type[UserProfile] | None = None,
+) -> UserProfile:
+    """The user's profile in this session, or in any, with the fields of the profile's type."""
+    if schema is not None:
+        check_profile_type(schema)
+    await learn_before_reading(run, services, scope)
+    view = await in_view(run, services, scope)
+    known = await knowledge(run, view)
+    chosen = schema or services.state(FactsProjection).profile
+    own = own_facts(applying(known.facts, scope.session), [*names, *await _called(run, view, known)])
+    return await _united(run, services, looked_at(own, chosen), chosen)
+
+
+async def _called(run: Runner, view: View, known: Knowledge) -> list[str]:
+    """The user's names in facts: their id, and the name under which they speak, if it is a name.
+
+    It is taken from the first and the last turn about the subjects with the most facts, so the cost is constant.
+    """
+    ids = [view.owner.user] if view.owner.user else []
+    if view.owner.space is not None:
+        return ids
+    positions = sorted({place for turns in known.subjects(SUBJECTS) for place in turns})
+    turns = await at_positions(run, view, view.owner, positions)
+    own = [turn.message for turn in turns if turn.kind is EventKind.MESSAGE and turn.origin in INSTRUCTING]
+    names = {message.name or "" for message in own}
+    return [*ids, *names] if len(names) == 1 and names != {""} else ids
+
+
+async def _united(run: Runner, services: Services, mine: Collection[Fact], schema: type[UserProfile]) -> UserProfile:
+    """The profile of these facts; values that may be equivalent are compared by meaning."""
+    near: dict[str, None] = {}
+
+    def noted(one: str, other: str) -> float:
+        near.update({one: None, other: None})
+        return 0.0
+
+    plain = profile_of(mine, schema, alike=noted)
+    values = list(near)
+    if services.embedder is None or not values:
+        return plain
+    try:
+        rows = await embedding(run, services.embedder.embed_documents, values)
+    except ModelError:
+        return plain
+    rows_of = dict(zip(values, rows, strict=True))
+
+    def alike(one: str, other: str) -> float:
+        return float(np.dot(rows_of[one], rows_of[other])) if one in rows_of and other in rows_of else 0.0
+
+    return profile_of(mine, schema, alike=alike)
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """The statements of an owner, oldest first, as arrays.
+
+    Attributes:
+        facts: the statements.
+        vectors: of shape (n, dim), zeros for those without one.
+        sizes: the logarithm of one plus the number of terms, of shape (n,).
+        words: the terms of each.
+        counts: how many statements have each term.
+    """
+
+    facts: Sequence[Fact]
+    vectors: Floats
+    sizes: Array
+    words: Sequence[frozenset[str]]
+    counts: Mapping[str, int]
+
+    def nearness(
+        self, vector: Floats | None, terms: Collection[str], turns: Mapping[str, float], sessions: Mapping[str, float]
+    ) -> Array:
+        """How much each statement is worth showing for a question, of shape (n,); only differences mean something.
+
+        Args:
+            vector: of the question; None without an embedder.
+            terms: of the question.
+            turns: the similarity of turns to the question, by id; others count as the least.
+            sessions: the highest of each session.
+        """
+        like = np.zeros(len(self.facts))
+        if vector is not None and self.vectors.shape[1] == len(vector):
+            like = (self.vectors @ vector).astype(np.float64)
+        total = len(self.facts)
+        rarity = {term: log((total + 1) / (self.counts[term] + 0.5)) for term in set(terms) if term in self.counts}
+        least = min(turns.values(), default=0.0)
+        columns = {
+            "statement": like,
+            "turn": np.array(
+                [max((turns.get(id, least) for id in fact.sources), default=least) for fact in self.facts]
+            ),
+            "session": np.array([sessions.get(fact.session or "", least) for fact in self.facts]),
+            "words": np.array([sum(rarity[term] for term in words & rarity.keys()) for words in self.words]),
+        }
+        score = WEIGHTS["length"] * self.sizes
+        for name, column in columns.items():
+            spread = float(column.std()) if total else 0.0
+            score = score + WEIGHTS[name] * ((column - column.mean()) / spread if spread > 1e-9 else 0.0)  # noqa: PLR2004
+        return np.asarray(score)
+
+
+async def sheet(run: Runner, services: Services, scope: Scope) -> Sheet:
+    """The statements of the owner that apply in this session; new turns are read first, if they are few."""
+    view = await in_view(run, services, scope)
+    if view.horizon is None:
+        await _read_newest(run, services, scope)
+    known = await knowledge(run, view)
+    cache = services.state(FactsProjection).sheets
+    key = (
+        view.owner,
+        known.number,
+        known.last,
+        known.hidden,
+        scope.session if scope.session in known.passing else None,
+    )
+    made: Sheet | None = cache.get(key)
+    if made is None:
+        made = await run.call(_sheet_of, known, scope.session)
+        cache.put(key, made)
+    return made
+
+
+def _sheet_of(known: Knowledge, session: str | None) -> Sheet:
+    rows = known.statements()
+    applies = {fact.id for fact in applying((fact for fact, _ in rows), session)}
+    rows = [(fact, vector) for fact, vector in rows if fact.id in applies]
+    vectors = [unpacked(text) if text else None for _, text in rows]
+    dim = max((len(vector) for vector in vectors if vector is not None), default=0)
+    table = np.zeros((len(rows), dim), dtype=np.float32)
+    for row, vector in enumerate(vectors):
+        if vector is not None and len(vector) == dim:
+            table[row] = vector
+    words = [words_of(fact.text) for fact, _ in rows]
+    counts = Counter(term for each in words for term in each)
+    sizes = np.array([log1p(1.5 * len(each)) for each in words])
+    return Sheet([fact for fact, _ in rows], table, sizes, words, counts)
+
+
+async def _read_newest(run: Runner, services: Services, owner: Scope) -> None:
+    """Read new turns, if background work does not or they are few; otherwise leave them to it."""
+    extractors = services.state(Extractors)
+    if extractors.rules is None or services.read_only:
+        return
+    with left_for_later(owner):
+        if services.config.learning.background:
+            _, cursors = await cursors_of(run, services, owner)
+            after = cursors.get(extractors.rules.name, 0)
+            unread = await run.call(
+                services.truth.read, owner.owner, after=after, kinds=(EventKind.MESSAGE,), limit=NEWEST + 1
+            )
+            if len(unread) > NEWEST:
+                extractors.left.add(owner.owner)
+                return
+            if not unread:
+                return
+        await learn(run, services, owner)
+
+
+def is_safety(fact: Fact) -> bool:
+    """Whether it may harm the user, or somebody near them, if it is unknown."""
+    return fact.attribute in SAFETY
+
+
+def always(facts: Iterable[Fact]) -> list[Fact]:
+    """The statements that every prompt has: name, safety and standing instructions, the newest and surest first."""
+    chosen = [fact for fact in facts if is_order(fact.attribute) or is_safety(fact) or fact.attribute == "name"]
+    return sorted(chosen, key=_urgency, reverse=True)
+
+
+def _urgency(fact: Fact) -> tuple[int, float, int]:
+    first = fact.attribute == "name" and not fact.verbatim and fact.subject == USER
+    return 2 * first + (fact.importance >= 0.95), round(fact.confidence, 1), fact.id  # noqa: PLR2004
+
+
+def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -> tuple[str, list[Fact]]:
+    """The text of name, safety and instructions, as many as fit, by day; and which these are."""
+    left = max_tokens
+    kept: list[Fact] = []
+    for fact in always(facts):
+        tokens = count(dated(fact))
+        if tokens <= left and fact.text not in {other.text for other in kept}:
+            kept.append(fact)
+            left -= tokens
+    kept.sort(key=lambda fact: (fact.valid_from, fact.id))
+    orders = [fact for fact in kept if is_order(fact.attribute)]
+    others = [fact for fact in kept if not is_order(fact.attribute)]
+    headings = _HEADINGS["zh" if is_chinese("".join(fact.text for fact in kept)) else "en"]
+    parts = [
+        "\n".join([heading, *map(dated, chosen)])
+        for heading, chosen in zip(headings, (orders, others), strict=True)
+        if chosen
+    ]
+    return "\n".join(parts), kept
+
+
+def dated(fact: Fact) -> str:
+    """A statement as a line, with its day and, if it is not the user's, whose it is."""
+    return f"- [{fact.valid_from:%Y-%m-%d}] {spoken_words(fact)}"
+
+
+def spoken_words(fact: Fact) -> str:
+    """The sentence on one line, after the name of a speaker other than the user."""
+    who = "" if fact.subject in (USER, OTHERS) else f"{fact.subject}: "
+    return within_line(f"{who}{' '.join(fact.text.split())}")

@@ -1,0 +1,192 @@
+"""Statements: the user's own sentences, verbatim, judged for what they are about; the `FactExtractor` in use by default.
+
+A value is cut out only where the whole sentence has a form that allows no doubt; see `hybrid_memory.facts.cutting`.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from hybrid_memory.arrays import Floats
+from hybrid_memory.facts.attributes import attribute, is_order
+from hybrid_memory.facts.cutting import cut
+from hybrid_memory.facts.fact import Claim
+from hybrid_memory.facts.own import Sentence, own_sentences
+from hybrid_memory.facts.sentences.examples import KINDS, LEARNED, MARKS
+from hybrid_memory.facts.sentences.judge import Judged, asked, judge_of
+from hybrid_memory.log.event import Event
+from hybrid_memory.models.port import Embedder
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.store.indexing import embedding
+from hybrid_memory.text.speech import says_nothing
+
+EMBED_BATCH = 64
+"""Sentences embedded per call, as each call has a time limit."""
+
+SAFETY = ("allergy", "medicine", "condition", "accessibility")
+"""Attributes of what may harm the user if it is unknown."""
+
+MEANT = 0.5
+"""The least probability of an attribute, and that the sentence is about its speaker, to go by the judge."""
+
+RISKY = 0.25
+"""The same for both together where safety is at stake."""
+
+ORDERS, ORDERING = ("instruction", "communication_style"), 0.25
+"""The least probability of an instruction in a sentence that says "always", "never" or the like."""
+
+UNREAL = 0.7
+"""From this probability on a sentence is a joke, a story, a wish or a quotation, and no statement."""
+
+UNJUDGED = 0.6
+"""The confidence of a statement that nothing has judged."""
+
+OTHERS = "others"
+"""The subject of statements about somebody else than their speaker."""
+
+SCALE = 127
+"""Vectors are kept as bytes: 127 times each number of a unit vector."""
+
+_NO_STATEMENTS = [
+    KINDS.index(kind) for kind in ("question", "quote", "fiction", "hypothetical", "sarcasm", "translate")
+]
+_OTHER = KINDS.index("other")
+
+_HARM = {
+    "allergy": re.compile(
+        r"\b(?:allerg\w*|al[eé]rg\w*|anaphyla\w*|epi-?pens?|adrenaline? pens?|stylos? d.adrénaline|intoleran\w*|unverträg\w*|"
+        r"c(?:o?)eliac|cel[ií]ac\w*|cœliaque|zöliakie)\b|过敏|不耐受|肾上腺素笔|一吃就|吃了就(?:肿|吐|痒|起)|"
+        r"\b(?:hospital|emergency room|a&e|ambulance|urgencias|urgences|notaufnahme)\b.{0,20}\bfor me\b|= ?hospital|"
+        r"\b(?:put|puts|sent|sends|land(?:s|ed)?) me (?:in|to|into) (?:the )?(?:hospital|a&e|er|emergency)\b|"
+        r"\b(?:throat|tongue|lips?|face) (?:swells?|swelled|closes?|closed)\b|\bhives\b|"
+        r"\b(?:can(?:no|')?t|cannot|mustn'?t|not allowed to|no puedo|ne peux pas|ne digère pas|darf (?:kein|nicht)|"
+        r"vertrage kein\w*) (?:\w+ ){0,2}(?:have|eat|drink|touch|take|tolerate|comer|tomar|beber|manger|prendre|boire|essen|"
+        r"trinken|nehmen)\b|不能[吃喝碰沾]|[吃喝碰打]不得|忌口",
+        re.IGNORECASE,
+    ),
+    "medicine": re.compile(
+        r"\b(?:medicat\w+|medicine|tablets?|pills?|inhalers?|insulin\w*|injections?|blood thinners?|anticoagul\w+|"
+        r"antidepress\w+|statins?|dos(?:e|age)|milligrams?|pastillas?|medicament\w*|médicaments?|comprim[ée]s?|tabletten|"
+        r"medikament\w*|spritze)\b|\b\d+\s?(?:mg|mcg|µg|ml)\b|毫克|吃着?药|服药|药[片物量]|胰岛素|每[天日].{0,3}[片粒颗]",
+        re.IGNORECASE,
+    ),
+    "condition": re.compile(
+        r"\b(?:asthma\w*|asma|asthme|diabet\w*|epilep\w*|seizures?|migraines?|migrañas?|arrhythmia|fibrillation|pacemaker|"
+        r"angina|pregnan\w+|embarazada|enceinte|schwanger|hypertens\w+|high blood pressure|heart (?:condition|disease|"
+        r"attack)|kidney|thyroid\w*|tiroides|cancer|hiv|crohn\w*|parkinson\w*|lupus|hemophil\w*|gout)\b|哮喘|糖尿病|癫痫|"
+        r"心脏病|高血压|怀孕|孕妇|痛风|房颤|甲状腺|偏头痛|抑郁症",
+        re.IGNORECASE,
+    ),
+    "accessibility": re.compile(
+        r"\b(?:wheelchairs?|hearing aids?|screen reader|deaf|blind|dyslexi\w+|colou?r-?blind|crutches|step-?free|"
+        r"silla de ruedas|fauteuil roulant|malentendant\w*|rollstuhl|gehörlos|schwerhörig)\b|轮椅|助听器|失明|色盲|听障|视障",
+        re.IGNORECASE,
+    ),
+}
+"""Wordings that may be about safety, in six languages: a lower bar than any other statement has."""
+
+_FIRST_PERSON = re.compile(
+    r"\b(?:i|i'?m|i'?ve|me|my|mine|we|us|our|yo|mi|mis|me|nos|je|j'|moi|mon|ma|mes|nous|ich|mir|mich|mein\w*|wir)\b|我|俺|咱",
+    re.IGNORECASE,
+)
+_ABOUT_OTHERS = re.compile(
+    r"^\W*(?:and |but |so |also |btw |oh )*(?:my (?:\w+ ){0,2}?|our (?:\w+ ){0,2}?|mi |mis |mon |ma |mein\w* )?"
+    r"(?:wife|husband|partner|girlfriend|boyfriend|gf|bf|mum|mom|mother|dad|father|son|daughter|kid|child|baby|brother|"
+    r"sister|aunt|uncle|cousin|grandm\w+|grandf\w+|gran|nephew|niece|friend|boss|colleague|neighbou?r|flatmate|roommate|"
+    r"mujer|marido|novi[oa]|madre|padre|hij[oa]|herman[oa]|amig[oa]|femme|mari|mère|père|fils|fille|frère|sœur|ami[e]?|"
+    r"frau|mann|mutter|vater|sohn|tochter|bruder|schwester|freund(?:in)?|he|she|they|he'?s|she'?s|elle|il|él|ella|er|sie)\b"
+    r"(?!['’]?s? (?:and i|et moi|y yo|und ich)\b)"
+    r"|^(?:我|俺|咱)(?:家|的)?(?:妈|爸|老公|老婆|媳妇|女儿|儿子|孩子|娃|弟|妹|哥|姐|爷|奶|外公|外婆|同事|朋友|室友|老板|岳)|^[他她]",
+    re.IGNORECASE,
+)
+"""Beginnings of sentences whose subject is somebody else."""
+
+
+class Statements:
+    """Takes the sentences that are certainly the speaker's own as claims; a `FactExtractor`."""
+
+    name = "statements"
+
+    def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
+        """The statements of these turns of one session, not judged by meaning."""
+        return [claim for sentence in own_sentences(turns, before) for claim in _claims(sentence, None, 0, "")]
+
+
+async def stated_in(
+    run: Runner, embedder: Embedder | None, turns: Sequence[Event], before: Sequence[Event]
+) -> list[Claim]:
+    """The statements of these turns of one session, with their vectors, judged if the embedder has a judge.
+
+    Raises:
+        ModelError: the embedder failed; the turns are read again later.
+    """
+    own = own_sentences(turns, before)
+    if embedder is None or not own:
+        return Statements().extract(turns, before)
+    texts = [asked(sentence.text, sentence.question) for sentence in own]
+    rows: list[Floats] = []
+    for start in range(0, len(texts), EMBED_BATCH):
+        rows.append(await embedding(run, embedder.embed_documents, texts[start : start + EMBED_BATCH]))
+    vectors = np.concatenate(rows)
+    judge = await run.call(judge_of, embedder)
+    judged = None
+    if judge is not None:
+        judged = await run.call(judge, [one.text for one in own], [one.question for one in own], vectors)
+    return [claim for row, sentence in enumerate(own) for claim in _claims(sentence, judged, row, packed(vectors[row]))]
+
+
+def packed(vector: Floats) -> str:
+    """A unit vector as text of one byte a number."""
+    return base64.b64encode(np.rint(vector * SCALE).astype(np.int8).tobytes()).decode("ascii")
+
+
+def unpacked(text: str) -> Floats:
+    """The vector that `packed` wrote, of unit length."""
+    row = np.frombuffer(base64.b64decode(text), dtype=np.int8).astype(np.float32)
+    return np.asarray(row / max(float(np.linalg.norm(row)), 1e-9), dtype=np.float32)
+
+
+def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) -> list[Claim]:
+    """The statement as one claim; none if it is rather a joke, a story or a greeting."""
+    text = sentence.text
+    harm = next((name for name, words in _HARM.items() if words.search(text)), "")
+    name, likely, other = harm or "note", UNJUDGED, _ABOUT_OTHERS.search(text) is not None
+    ordering = sentence.order
+    if judged is not None:
+        kinds, claims = judged.kinds[row], float(judged.claims[row])
+        if not (harm or sentence.order) and float(kinds[_NO_STATEMENTS].sum()) >= UNREAL:
+            return []
+        other = other or (float(kinds[_OTHER]) > claims and _FIRST_PERSON.search(text) is None)
+        likely = max(claims, float(kinds[_OTHER])) if other else claims
+        marks = dict(zip(MARKS, judged.marks[row].tolist(), strict=True))
+        best = max(LEARNED, key=marks.__getitem__)
+        risky = max(SAFETY, key=marks.__getitem__)
+        if not harm and claims * marks[risky] >= RISKY:
+            harm = name = risky
+        elif not harm and marks[best] >= MEANT and claims >= MEANT:
+            name = best
+        ordering = sentence.order and max(marks[order] for order in ORDERS) >= ORDERING
+    if says_nothing(text) and not sentence.question:
+        return []
+    if ordering and not harm and not is_order(name):
+        name = "instruction"
+    whole = f"{sentence.question} {text}" if sentence.question else text
+    about = attribute(name)
+    claim = Claim(
+        OTHERS if other else sentence.owner,
+        name,
+        whole,
+        about.category,
+        sentence.position,
+        confidence=round(likely, 3),
+        importance=max(about.importance, 0.95) if harm else about.importance,
+        by=Statements.name,
+        verbatim=True,
+        sentence=whole,
+        vector=vector,
+    )
+    return [cut(claim, text)] if not sentence.question else [claim]
