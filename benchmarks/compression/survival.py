@@ -33,7 +33,7 @@ from tqdm import tqdm
 from benchmarks.compression.sets import IDENTITY, MAX_TOKENS, Table, count_tokens, dialogue, load
 from hybrid_memory import CompactionConfig, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.apps.evaluation.probing.probe import holds
-from hybrid_memory.context.request import MAX_HITS
+from hybrid_memory.context.request import RECALLED_TURNS
 from hybrid_memory.text.tokens import message_tokens
 
 STEPS = 30
@@ -198,7 +198,7 @@ def _copy(file: Path, copy: Path) -> None:
 
 def _ask(owner: ScopedMemory, probes: Sequence[Probe], strategy: str, step: int, tally: Tally) -> None:
     """Ask every question without recall, then with it: what was recalled for a question stays with it."""
-    for method, k in ((ALONE, 0), (RECALL, MAX_HITS)):
+    for method, k in ((ALONE, 0), (RECALL, RECALLED_TURNS)):
         prompts: dict[str, str] = {}
         for probe in probes:
             if probe.question not in prompts:

@@ -27,7 +27,7 @@ from hybrid_memory import EventKind, HybridMemory, MemoryConfig, Message, Record
 from hybrid_memory.engines.in_memory import InMemoryIndex, InMemoryLog
 from hybrid_memory.engines.sqlite import Database, SqliteLog
 from hybrid_memory.facts.learn import Extractors
-from hybrid_memory.facts.rules.bilingual import BilingualRules
+from hybrid_memory.facts.statements import Statements
 from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.memory.opening import projections
 from hybrid_memory.models.embedders import LocalEmbedder, as_embedder
@@ -146,7 +146,7 @@ def read(turns: Sequence[Message], embedder: str) -> dict[str, Any]:
         events = log.read(Scope(user="u"), kinds=[EventKind.MESSAGE])
         claims = len(log.read(Scope(user="u"), kinds=[EventKind.CLAIM]))
         log.close()
-    rules = BilingualRules()
+    rules = Statements()
     reading = spent(lambda: rules.extract(events, []))
     return {
         "ms learning": round(learned * 1e3),
@@ -208,7 +208,7 @@ def opened(embedder: CachedEmbedder, *, learns: bool) -> HybridMemory:
         config=config,
         ranker=WeightedMean(),
         count=estimate_tokens,
-        states=(Extractors(BilingualRules() if learns else None), Views(), *projections()),
+        states=(Extractors(Statements() if learns else None), Views(), *projections()),
     )
     return HybridMemory(services, as_embedder)
 

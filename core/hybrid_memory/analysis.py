@@ -23,6 +23,7 @@ from hybrid_memory.facts.profile import first_said
 from hybrid_memory.facts.resolving import resolve
 from hybrid_memory.facts.sentences.examples import CLAIMS, Example, Told
 from hybrid_memory.facts.sentences.examples import parsed as labelled_sentence
+from hybrid_memory.facts.statements import Statements
 from hybrid_memory.log.event import handle
 from hybrid_memory.log.exchanges import is_echo
 from hybrid_memory.log.message import PRESSURE, RESERVED, STOPPED
@@ -32,7 +33,7 @@ from hybrid_memory.text.marks import escaped
 
 __all__ = [
     "CLAIMS", "LEAST_TOKENS", "MAX_LINE_CHARS", "PRESSURE", "RECALLED_TURNS", "RESERVED", "RULE", "STOPPED", "STRATEGIES",
-    "USER", "Claim", "Example", "FileState", "Ledger", "Operation", "Parts", "QueueState", "Stance",
+    "USER", "Claim", "Example", "FileState", "Ledger", "Operation", "Parts", "QueueState", "Stance", "Statements",
     "TestRun", "Told", "actions", "as_event", "attribute", "candidates", "critical_items", "errors", "escaped",
     "first_said", "handle", "ids", "is_echo", "is_observation", "labelled_ids", "labelled_sentence", "memory_mark",
     "outcome", "parts", "prose", "read_ledger", "refused", "resolve", "spoken", "urls", "verdicts",

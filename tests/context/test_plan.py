@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hybrid_memory import CompactionConfig, Context, Hit, HybridMemory, Line, Message, Role, Section
 from hybrid_memory.context.context import Piece, context_of
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
+from hybrid_memory.context.memories import Memories
 from hybrid_memory.context.plan import plan
 from hybrid_memory.context.request import Reader
 from hybrid_memory.context.view import LEAST_ROOM, PromptView
@@ -25,7 +26,8 @@ LINES = [Line(Section.FACTS, "The bag is red.", ("a",), 1, 4), Line(Section.DECI
 
 
 def told(seen: PromptView, hits: Sequence[Hit] = ()) -> Context:
-    return context_of(seen, plan(seen, list(hits)), list(hits), seen.config)
+    memories = Memories(tuple(hits))
+    return context_of(seen, plan(seen, memories), memories, seen.config)
 
 
 def reasons(context: Context, section: str) -> list[str]:

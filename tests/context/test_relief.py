@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import CompactionConfig, Message, Role
+from hybrid_memory.context.memories import Memories
 from hybrid_memory.context.plan import PromptPlan, plan
 from hybrid_memory.context.relief import LEAST_INLINE, RELIEF, USERS, WORTH, Reliefs, inline_limit
 from hybrid_memory.context.view import LEAST_ROOM, PromptView
@@ -47,7 +48,7 @@ def test_while_there_is_room_nothing_is_shortened(see: See, reader: str | None) 
     seen = see(said, "What now?", max_tokens=6000, reader=reader)
     assert sum(seen.whole) <= seen.room
     assert shortened(seen) == []
-    assert bodies(plan(seen, []).laid) == [message.text for message in said]
+    assert bodies(plan(seen, Memories()).laid) == [message.text for message in said]
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -71,7 +72,7 @@ def test_what_nobody_answered_yet_is_not_touched_by_a_relief(see: See) -> None:
     said = [*read(700, 700), user("Compare."), *tool_round("x", page("new", 900))]
     seen = see(said, max_tokens=1500)
     assert shortened(seen) == [2, 6]
-    found = plan(seen, [])
+    found = plan(seen, Memories())
     assert found.tokens <= 1500
     assert found.laid[-1].text == said[-1].text
 
@@ -82,7 +83,7 @@ def test_the_users_own_long_words_wait_while_tools_are_called(see: See) -> None:
     config = CompactionConfig(offload_tokens=100)  # beyond 600 of a user, or 150 of a tool, a message is long
     seen = see(asked, max_tokens=1700, config=config)
     assert shortened(seen) == [2]
-    assert bodies(plan(seen, []).laid)[0] == mail
+    assert bodies(plan(seen, Memories()).laid)[0] == mail
     answered = [*asked, assistant("Done."), user("And then?"), *tool_round("c", page("c", 500))]
     assert 0 in shortened(see(answered, max_tokens=1700, config=config))
 
@@ -105,11 +106,11 @@ def test_media_stay_while_they_fit_and_become_a_line_once_they_do_not(see: See) 
     image = {"type": "image", "data": "iVBORw0KGgo=", "mime_type": "image/png"}
     said = [Message(content=[{"type": "text", "text": "What is this?"}, image]), assistant("A cat.")]
     wide, narrow = see(said, "And its colour?", max_tokens=2000), see(said, "And its colour?", max_tokens=600)
-    assert plan(wide, []).laid[0].content == said[0].content
-    assert plan(narrow, []).laid[0].text == "What is this?\n[image/png, 8 bytes]"
+    assert plan(wide, Memories()).laid[0].content == said[0].content
+    assert plan(narrow, Memories()).laid[0].text == "What is this?\n[image/png, 8 bytes]"
     # Nobody has looked at it yet: it stays as long as anything else can go.
     fresh = see([*read(900), said[0]], max_tokens=1300)
-    assert plan(fresh, []).laid[-1].content == said[0].content
+    assert plan(fresh, Memories()).laid[-1].content == said[0].content
 
 
 def test_of_what_was_recalled_for_earlier_turns_the_oldest_goes_first(see: See) -> None:
@@ -166,7 +167,7 @@ def test_a_prompt_is_accepted_and_within_its_budget_unless_the_last_turn_needs_m
     said = said[: max(1, len(said) - cut)]
     assume(asked or any(message.role is Role.USER for message in said))
     seen = see(said, "What does it say?" if asked else None, max_tokens=budget, reader=reader, identity="A guide.")
-    found = plan(seen, [])
+    found = plan(seen, Memories())
     assert_accepted(found.laid)
     assert found.tokens == seen.costs.of(found.laid) + seen.tools + 3
     if found.tokens > seen.budget:
@@ -188,7 +189,7 @@ def test_a_prompt_is_accepted_and_within_its_budget_unless_the_last_turn_needs_m
 
 
 def shown(seen: PromptView) -> PromptPlan:
-    return plan(seen, [])
+    return plan(seen, Memories())
 
 
 @FIXTURES

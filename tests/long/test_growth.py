@@ -23,7 +23,7 @@ from hybrid_memory.facts import portrait
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profiling import MAX_FACTS, looked_at, own_facts, profile_of
 from hybrid_memory.facts.resolving import resolve
-from hybrid_memory.facts.rules.reading import RuleExtractor
+from hybrid_memory.facts.statements import Statements
 from hybrid_memory.facts.values import ALIKE
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.recall.plan import MAX_TIMES, plan
@@ -133,7 +133,7 @@ def claims_of(words: str) -> list[Event]:
     turn = Event(1, "t", Scope(user="u"), EventKind.MESSAGE, NOW, message.model_dump(mode="json", exclude_none=True))
     return [
         Event(number, f"c{number}", turn.scope, EventKind.CLAIM, NOW, claim.as_payload(), ("t",))
-        for number, claim in enumerate(RuleExtractor().extract([turn], []), 2)
+        for number, claim in enumerate(Statements().extract([turn], []), 2)
     ]
 
 

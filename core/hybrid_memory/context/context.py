@@ -9,6 +9,7 @@ from typing import Any
 from hybrid_memory import display
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context.layout import memory_mark
+from hybrid_memory.context.memories import Memories
 from hybrid_memory.context.plan import PromptPlan
 from hybrid_memory.context.view import PromptView
 from hybrid_memory.log.event import handle

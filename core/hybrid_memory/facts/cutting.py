@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
-from hybrid_memory.facts.attributes import attribute
-from hybrid_memory.facts.fact import Claim
+from hybrid_memory.facts.attributes import FAVOURITES, KINDS
 
 _NAME = r"[^\W\d_][\w'’.-]*(?: (?:[A-Z]|von |van |de |da |al-)[\w'’.-]*){0,3}"
 _PLACE = r"(?:St\. |the )?[A-Z][\w'’-]*(?:[ -](?:[A-Z][\w'’-]*|upon|on|am|an|der|del|de|la|le|sur)){0,4}"
@@ -47,31 +45,33 @@ _LINE = re.compile(r"^\W*([^:：\n]{1,30}?)\s*[:：]\s*([^\n]{1,120}?)[.。]?$")
 _LABELS = {name: re.compile(words, re.IGNORECASE) for name, words in _LISTED.items()}
 _NOTHING = re.compile(r"^(?:none|no|n/a|nil|-+|无|没有|ninguna?|aucune?|keine?)$", re.IGNORECASE)
 
+_FAVOURITES = (
+    re.compile(r"My favou?rite (?P<kind>[a-z]+)(?: now)? is (?:now )?(?P<value>[^.,;!?]{1,40}?)(?: now)?[.!]?"),
+    re.compile(
+        r"我(?:现在)?最喜欢的(?P<kind>[\u4e00-\u9fff]{1,3})(?:现在)?是(?P<value>[^，。,；！]{1,20}?)(?:了)?[。.!！]?"
+    ),
+)
+
 MANY_WORDS = 4
 """A name or a place of more words is rather a sentence."""
 
 
-def cut(claim: Claim, text: str) -> Claim:
-    """The claim with its value cut out where the sentence allows no doubt, else as it is.
+def cut_value(sentence: str) -> tuple[str, str] | None:
+    """The attribute and the value that the whole sentence states; None if its form leaves any doubt.
 
     ``"I live in Ghent."`` and ``"Name: Carla"`` have one, ``"I live in Paris, no wait, in Lyon."`` has none.
     """
-    plain = text.strip()
+    plain = sentence.strip()
     listed = _LINE.match(plain)
     if listed is not None:
         label, value = listed[1].strip(), listed[2].strip()
         name = next((name for name, words in _LABELS.items() if words.fullmatch(label)), "")
-        return _with(claim, name, value) if name and not _NOTHING.match(value) else claim
+        return (name, value) if name and not _NOTHING.match(value) else None
     for name, form in _FORMS:
         found = form.fullmatch(plain)
         if found is not None and len(found[1].split()) <= MANY_WORDS:
-            return _with(claim, name, found[1])
-    return claim
-
-
-def _with(claim: Claim, name: str, value: str) -> Claim:
-    about = attribute(name)
-    return replace(
-        claim, attribute=name, value=value, category=about.category, single=about.single, importance=about.importance,
-        verbatim=False,
-    )  # fmt: skip
+            return name, found[1].rstrip(".")
+    liked = next((found for form in _FAVOURITES if (found := form.fullmatch(plain))), None)
+    if liked is None:
+        return None
+    return f"{FAVOURITES[0]}{KINDS.get(liked['kind'], liked['kind'].lower())}", liked["value"]

@@ -33,6 +33,12 @@ MARKS = (EventKind.CLAIM, EventKind.ERASED, EventKind.GRANT)
 
 CACHED = 256
 
+LASTING = 0.1
+"""The least probability that the user's sentence tells something lasting, to be listed as a fact."""
+
+IMPORTANT = 0.8
+"""From this importance on a sentence is listed whatever its probability: safety, instructions."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -100,11 +106,17 @@ async def facts(
     return [
         fact
         for fact in known.facts
-        if (attribute is None or fact.attribute == attribute)
+        if is_lasting(fact)
+        and (attribute is None or fact.attribute == attribute)
         and (history or fact.current)
         and (about is None or normalised(fact.subject) == about)
         and (wanted is None or fact.category is wanted)
     ]
+
+
+def is_lasting(fact: Fact) -> bool:
+    """Whether a fact is more than a passing remark, which only prompts make use of."""
+    return not fact.verbatim or fact.confidence >= LASTING or fact.importance >= IMPORTANT
 
 
 def _category(category: Any) -> Category:

@@ -31,6 +31,9 @@ QUOTED_CHARS = 60
 PARAGRAPH_CHARS = 280
 """A paragraph of this length after a short first line is a text that was handed over."""
 
+REQUEST_CHARS = 60
+"""A longer request to work on a text may say more than that."""
+
 QUESTION_CHARS = 120
 """A longer question lends its sense to no answer, and neither does one to a longer answer."""
 
@@ -73,7 +76,7 @@ _LOG = re.compile(
 _QUOTED_LINE = re.compile(r"^\s*(?:>|»)")
 _CODE = re.compile(
     r"^\s*(?:def |class |import |from \S+ import|function |const |let |var |return\b|SELECT |INSERT |<\w+[ >/]|"
-    r"#include|public |private |\{|\}|[\w.]+\(.*\)\s*[;{]?\s*$|\w+\s*=\s*[\w\"'\[{(])"
+    r"#include|public |private |\{|\}|[\w.]+\(.*\)\s*[;{]?\s*$|[\w.]+\s*=\s*\S+\s*;?\s*$)"
 )
 
 _TEXT = (
@@ -191,7 +194,9 @@ def spoken(event: Event) -> Spoken | None:
     if event.kind is not EventKind.MESSAGE or event.message.role not in {Role.USER, Role.ASSISTANT}:
         return None
     message, text = event.message, event.message.text[:MAX_CHARS].strip()
-    name, words = ("", text) if _LABEL.match(text) else voice(text)
+    if message.role is Role.USER and message.name is None and _chat(text.split("\n")):
+        return Spoken("", message.role.value, text)
+    name, words = ("", text) if _LABEL.match(text) or _MAIL.match(text) else voice(text)
     person = message.name or (name if message.role is Role.USER else "")
     owner = person or (USER if message.role is Role.USER else "")
     return Spoken(owner, person or message.role.value, words if person else text)
@@ -278,7 +283,8 @@ def _own_lines(words: str) -> list[str]:
                 if tail.strip():
                     text = head  # noqa: PLW2901 - the rest is the text to work on
                 if tail.strip() or rest:
-                    own.append(text)
+                    if len(text) > REQUEST_CHARS:
+                        own.append(text)
                     handed = True
                     break
             own.append(text)

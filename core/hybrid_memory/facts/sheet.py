@@ -17,7 +17,7 @@ from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.attributes import is_order
 from hybrid_memory.facts.fact import USER, Fact
-from hybrid_memory.facts.facts import FactsProjection, knowledge
+from hybrid_memory.facts.facts import FactsProjection, is_lasting, knowledge
 from hybrid_memory.facts.instructions import applying
 from hybrid_memory.facts.knowing import Knowledge
 from hybrid_memory.facts.learn import Extractors, cursors_of, learn, learn_before_reading, left_for_later
@@ -70,7 +70,9 @@ async def profile(
     view = await in_view(run, services, scope)
     known = await knowledge(run, view)
     chosen = schema or services.state(FactsProjection).profile
-    own = own_facts(applying(known.facts, scope.session), [*names, *await _called(run, view, known)])
+    own = own_facts(
+        applying(filter(is_lasting, known.facts), scope.session), [*names, *await _called(run, view, known)]
+    )
     return await _united(run, services, looked_at(own, chosen), chosen)
 
 

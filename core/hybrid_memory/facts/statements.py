@@ -8,12 +8,13 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.facts.attributes import attribute, is_order
-from hybrid_memory.facts.cutting import cut
+from hybrid_memory.facts.cutting import cut_value
 from hybrid_memory.facts.fact import Claim
 from hybrid_memory.facts.own import Sentence, own_sentences
 from hybrid_memory.facts.sentences.examples import KINDS, LEARNED, MARKS
@@ -89,6 +90,17 @@ _HARM = {
 }
 """Wordings that may be about safety, in six languages: a lower bar than any other statement has."""
 
+PLACES = ("home", "address")
+SURE = 0.9
+"""The confidence of a value that is cut out of a whole sentence."""
+
+_LIVES = re.compile(
+    r"\b(?:live|lives|living|moved?|moving|flat|apartment|house|home|address|viv\w+|mud\w+|piso|casa|habit\w+|"
+    r"déménag\w+|wohn\w*|zieh\w*|gezogen)\b|住|搬|家",
+    re.IGNORECASE,
+)
+"""A place is where the user lives only if the sentence says something of living."""
+
 _FIRST_PERSON = re.compile(
     r"\b(?:i|i'?m|i'?ve|me|my|mine|we|us|our|yo|mi|mis|me|nos|je|j'|moi|mon|ma|mes|nous|ich|mir|mich|mein\w*|wir)\b|我|俺|咱",
     re.IGNORECASE,
@@ -154,11 +166,12 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
     """The statement as one claim; none if it is rather a joke, a story or a greeting."""
     text = sentence.text
     harm = next((name for name, words in _HARM.items() if words.search(text)), "")
+    value = None if sentence.question else cut_value(text)
     name, likely, other = harm or "note", UNJUDGED, _ABOUT_OTHERS.search(text) is not None
     ordering = sentence.order
     if judged is not None:
         kinds, claims = judged.kinds[row], float(judged.claims[row])
-        if not (harm or sentence.order) and float(kinds[_NO_STATEMENTS].sum()) >= UNREAL:
+        if not (harm or sentence.order or value) and float(kinds[_NO_STATEMENTS].sum()) >= UNREAL:
             return []
         other = other or (float(kinds[_OTHER]) > claims and _FIRST_PERSON.search(text) is None)
         likely = max(claims, float(kinds[_OTHER])) if other else claims
@@ -167,7 +180,7 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
         risky = max(SAFETY, key=marks.__getitem__)
         if not harm and claims * marks[risky] >= RISKY:
             harm = name = risky
-        elif not harm and marks[best] >= MEANT and claims >= MEANT:
+        elif not harm and marks[best] >= MEANT and claims >= MEANT and (best not in PLACES or _LIVES.search(text)):
             name = best
         ordering = sentence.order and max(marks[order] for order in ORDERS) >= ORDERING
     if says_nothing(text) and not sentence.question:
@@ -189,4 +202,19 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
         sentence=whole,
         vector=vector,
     )
-    return [cut(claim, text)] if not sentence.question else [claim]
+    if value is None:
+        return [claim]
+    about = attribute(value[0])
+    return [
+        replace(
+            claim,
+            subject=sentence.owner,
+            attribute=value[0],
+            value=value[1],
+            category=about.category,
+            single=about.single,
+            importance=about.importance,
+            verbatim=False,
+            confidence=max(likely, SURE),
+        )  # fmt: skip
+    ]

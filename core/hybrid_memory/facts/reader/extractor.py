@@ -13,7 +13,8 @@ from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.attributes import ATTRIBUTES, RULE, attribute
 from hybrid_memory.facts.fact import Category, Claim, Stance
 from hybrid_memory.facts.reader.asking import STANCES, Field, Question, Shown, prompt, question, schema, spans, uncut
-from hybrid_memory.facts.reader.grounding import KIN, MARKS, MAX_NAME_CHARS, NOTHING, Ground, asserted
+from hybrid_memory.facts.reader.grounding import MARKS, MAX_NAME_CHARS, NOTHING, Ground, asserted
+from hybrid_memory.facts.reader.kin import KIN
 from hybrid_memory.facts.values import normalised, overlap
 from hybrid_memory.log.event import Event
 from hybrid_memory.models.port import LanguageModel

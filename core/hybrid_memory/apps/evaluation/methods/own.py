@@ -10,7 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from hybrid_memory import Context, Message, Role, ScopedMemory, open_memory
-from hybrid_memory.analysis import MAX_HITS, STRATEGIES
+from hybrid_memory.analysis import RECALLED_TURNS, STRATEGIES
 from hybrid_memory.apps.evaluation.methods.method import Fetched, Method, Prompt, Replay, Setting
 from hybrid_memory.apps.evaluation.methods.stock import StockReplay
 from hybrid_memory.config import CompactionConfig, LearningConfig, MemoryConfig
@@ -79,7 +79,7 @@ class _MemoryReplay:
 
     def prompt(self, question: str | None = None) -> Prompt:
         context: Context = self._chat.assemble(
-            question, max_tokens=self._setting.max_tokens, k=0 if self._alone else MAX_HITS, reader=FETCH.name
+            question, max_tokens=self._setting.max_tokens, k=0 if self._alone else RECALLED_TURNS, reader=FETCH.name
         )
         return Prompt(context.as_dicts(), context.tokens)
 

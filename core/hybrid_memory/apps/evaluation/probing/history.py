@@ -11,9 +11,9 @@ from functools import cached_property
 
 from hybrid_memory import Event, EventKind, Fact, Line, Message, Role, Scope, Section
 from hybrid_memory.analysis import (
-    BilingualRules,
     Claim,
     Ledger,
+    Statements,
     actions,
     candidates,
     is_observation,
@@ -76,7 +76,7 @@ class History:
         """The facts that rules learn from the whole conversation and that are true at its end; oldest first."""
         # What an agent says between two commands is about its steps, not about somebody.
         spoken = [event for event in self.events if not is_result(event.message) and not actions(event.message)]
-        claims = BilingualRules().extract(spoken, [])
+        claims = [claim for claim in Statements().extract(spoken, []) if not claim.verbatim]
         return [
             fact
             for fact in resolve([self._as_event(number, claim) for number, claim in enumerate(claims)])
