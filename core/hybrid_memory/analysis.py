@@ -32,7 +32,8 @@ from hybrid_memory.recall.hit import parts
 from hybrid_memory.text.marks import escaped
 
 __all__ = [
-    "CLAIMS", "LEAST_TOKENS", "MAX_LINE_CHARS", "PRESSURE", "RECALLED_TURNS", "RESERVED", "RULE", "STOPPED", "STRATEGIES",
+    "CLAIMS", "LEAST_TOKENS", "MAX_LINE_CHARS", "PRESSURE", "RECALLED_TURNS", "RESERVED", "RULE", "STOPPED",
+    "STRATEGIES",
     "USER", "Claim", "Example", "FileState", "Ledger", "Operation", "Parts", "QueueState", "Stance", "Statements",
     "TestRun", "Told", "actions", "as_event", "attribute", "candidates", "critical_items", "errors", "escaped",
     "first_said", "handle", "ids", "is_echo", "is_observation", "labelled_ids", "labelled_sentence", "memory_mark",

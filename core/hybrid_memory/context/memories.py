@@ -45,7 +45,7 @@ SPARE = 4
 COMPARED = 100
 """How many turns are compared with the question, to find the statements near them."""
 
-MEMORY_CHARS = 240
+MEMORY_CHARS = 200
 """Longer turns are shown as excerpts; the log has the rest."""
 
 SURE = 0.2

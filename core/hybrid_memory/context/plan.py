@@ -33,7 +33,7 @@ END = 400
 LATER_SHARE = 0.25
 """The least share of the tokens for memories that a later question of a conversation has."""
 
-TURNS_SHARE = 0.35
+TURNS_SHARE = 0.25
 """The most of that space for recalled turns, where there are statements too."""
 
 DAY_TOKENS = 8

@@ -31,6 +31,9 @@ QUOTED_CHARS = 60
 PARAGRAPH_CHARS = 280
 """A paragraph of this length after a short first line is a text that was handed over."""
 
+ASIDE_CHARS = 20
+"""So short a text before a forwarded one only announces it."""
+
 REQUEST_CHARS = 60
 """A longer request to work on a text may say more than that."""
 
@@ -41,15 +44,18 @@ HANDED_LINES = 4
 """So many further lines after a request about a text are that text."""
 
 _LABEL = re.compile(
-    r"^\W*(?:(?:important|importante|wichtig|note|nota|notez|ps|p\.s\.|psa|fyi|btw|by the way|remember|reminder|heads[- ]up|"
-    r"update|news|good news|for the record|just so you know|tl;?dr|edit|重要|切记|记住|注意|提醒|备注|好消息|坏消息|更新|"
+    r"^\W*(?:(?:important|importante|wichtig|note|nota|notez|ps|p\.s\.|psa|fyi|btw|by the way|remember|reminder|"
+    r"heads[- ]up|"
+    r"update|news|good news|for the record|just so you know|tl;?dr|edit|重要|切记|记住|注意|提醒|备注|好消息|坏消息|"
+    r"更新|"
     r"说明|补充|附)(?:\s*[:：]\s*|\s+[-–—]\s+)|(?:btw|fyi|ps|psa)[\s,]+)+",
     re.IGNORECASE,
 )
 """Labels in front of a statement, which name nobody."""
 
 _MAIL = re.compile(
-    r"^\W{0,3}(?:from|to|cc|bcc|sent|date|subject|reply-to|von|an|betreff|gesendet|de|para|asunto|enviado|objet|à|envoyé|"
+    r"^\W{0,3}(?:from|to|cc|bcc|sent|date|subject|reply-to|von|an|betreff|gesendet|de|para|asunto|enviado|objet|à|"
+    r"envoyé|"
     r"发件人|收件人|抄送|主题|发送时间|日期)\s?[:：]\s*\S",
     re.IGNORECASE,
 )
@@ -60,7 +66,8 @@ _FORWARDED = re.compile(
 )
 _GREETING = re.compile(
     r"^\W*(?:dear|hi|hello|hey|good (?:morning|afternoon|evening)|to whom|sehr geehrte\w*|liebe\w?|hallo|querid[oa]s?|"
-    r"estimad[oa]s?|hola|cher\w*|chère\w*|bonjour|madame|monsieur|尊敬的|亲爱的|各位|大家好)\b[^.!?。！？\n]{0,60}[,，:：!！]?\s*$",
+    r"estimad[oa]s?|hola|cher\w*|chère\w*|bonjour|madame|monsieur|尊敬的|亲爱的|各位|"
+    r"大家好)\b[^.!?。！？\n]{0,60}[,，:：!！]?\s*$",
     re.IGNORECASE,
 )
 _CLOSING = re.compile(
@@ -70,7 +77,8 @@ _CLOSING = re.compile(
     re.IGNORECASE,
 )
 _LOG = re.compile(
-    r"^\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d?:\d\d(?::\d\d)?\]?\s|(?:INFO|DEBUG|WARN(?:ING)?|ERROR|FATAL|TRACE)\b|"
+    r"^\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d?:\d\d(?::\d\d)?\]?\s|(?:INFO|DEBUG|WARN(?:ING)?|ERROR|FATAL|"
+    r"TRACE)\b|"
     r"Traceback|File \"|\s+at \S+\(|[$#>]\s?\S|\|.*\||[-+*=_]{4,}\s*$|https?://\S+\s*$|\d+\s*[,;\t]\s*\S+\s*[,;\t])"
 )
 _QUOTED_LINE = re.compile(r"^\s*(?:>|»)")
@@ -92,18 +100,22 @@ _HANDOVER = re.compile(
     rf"|\b(?:here(?:'s| is| are)|this is|below is|got|received|pasting|paste|forwarding|copied|it'?s from|its from|"
     rf"from (?:the|my|our)) .{{0,40}}\b{_TEXT}\b.{{0,30}}$"
     r"|\b(?:what (?:do you|would you|does|should i) .{0,40}(?:this|reply|answer|say))\b.{0,40}[:?]\s*$"
-    r"|\b(?:thoughts|opinion|reply to|answer to|respond to|what's (?:he|she|it|this)|is this (?:ok|fine|a scam))\b.{0,30}$"
-    r"|翻译|翻成|译成|校对|润色|改写|缩写|续写|改成|概括|总结一下|帮我看[看下]?|看一下|看看这|改一下|改改|这段|下面这|以下是|"
+    r"|\b(?:thoughts|opinion|reply to|answer to|respond to|what's (?:he|she|it|this)|is this (?:ok|fine|"
+    r"a scam))\b.{0,30}$"
+    r"|翻译|翻成|译成|校对|润色|改写|缩写|续写|改成|概括|总结一下|帮我看[看下]?|看一下|看看这|改一下|改改|这段|"
+    r"下面这|以下是|"
     r"回一?下|怎么回|转发|病句|语法|写得|通顺"
     r"|\b(?:traduc\w*|corr[ií]ge\w*|corrig\w*|resum\w*|résum\w*|reescrib\w*|mejora\w*|acorta\w*|revis[ae]\w*|relis\w*|"
-    r"reformul\w*|raccourci\w*|adapta\w*|te pego|me (?:ha )?escri\w+|voici|je te colle|übersetz\w*|korrigier\w*|kürz\w*|"
+    r"reformul\w*|raccourci\w*|adapta\w*|te pego|me (?:ha )?escri\w+|voici|je te colle|übersetz\w*|korrigier\w*|"
+    r"kürz\w*|"
     r"fass\w* .{0,20}zusammen|schreib\w* .{0,20}um)\b",
     re.IGNORECASE,
 )
 """A request to work on a text, or the announcement of one; what follows on new lines or behind a colon is that text."""
 
 _FICTION = re.compile(
-    r"\b(?:role-?play|let'?s (?:play|pretend)|pretend (?:that )?(?:i|you|we)|(?:you(?:'re| are)|i(?:'m| am)|i'll be|be) "
+    r"\b(?:role-?play|let'?s (?:play|pretend)|pretend (?:that )?(?:i|you|we)|(?:you(?:'re| are)|i(?:'m| am)|i'll be|"
+    r"be) "
     r"(?:now )?(?:playing|in character|the narrator)|in character|act as|write (?:me )?(?:a|the|another) (?:\w+ ){0,3}"
     r"(?:story|poem|scene|novel|song|dialogue|monologue)|(?:opening|first) line of (?:my|the) (?:novel|story)|"
     r"my (?:novel|story|character|screenplay)|play(?:ing)? a game|improv)\b|once upon a time|"
@@ -120,7 +132,8 @@ _END_OF_FICTION = re.compile(
     re.IGNORECASE,
 )
 _REQUEST = re.compile(
-    r"^\W*(?:(?:and|so|ok|okay|now|then|also|please|pls|hey|right|well)\W+)*(?:(?:can|could|would|will) you\W+(?:please\W+)?)?"
+    r"^\W*(?:(?:and|so|ok|okay|now|then|also|please|pls|hey|right|well)\W+)*(?:(?:can|could|would|"
+    r"will) you\W+(?:please\W+)?)?"
     r"(?:write|draft|compose|make me|give me|show me|tell me|find|list|suggest|recommend|plan|book|help me|explain|"
     r"describe|create|generate|calculate|compare|remind me|look up|do me|add|put)\b"
     r"|^\W*(?:请|麻烦|那|再|能不能|可以|能)*(?:你|您)?(?:帮(?:我|忙|他|她)?|替我|给我)(?!.*(?:记住|记得|以后))"
@@ -129,7 +142,8 @@ _REQUEST = re.compile(
 )
 _HOW_TO_WORK = re.compile(
     r"\b(?:always|never|from now on|in future|every time|whenever|any ?time|by default|as a rule|each time|call me|"
-    r"don'?t ever|no more|stop (?:using|calling|adding)|keep (?:it|your|answers|them)|please (?:use|don'?t|answer|reply))\b"
+    r"don'?t ever|no more|stop (?:using|calling|adding)|keep (?:it|your|answers|them)|please (?:use|don'?t|answer|"
+    r"reply))\b"
     r"|以后|今后|从现在|每次|总是|永远|一律|不要再|别再|别给|叫我|称呼我"
     r"|\b(?:siempre|nunca|jamás|a partir de ahora|de ahora en adelante|cada vez|toujours|jamais|désormais|"
     r"à partir de maintenant|dorénavant|chaque fois|immer|niemals?|ab jetzt|künftig|in zukunft|jedes mal)\b",
@@ -139,18 +153,31 @@ _HOW_TO_WORK = re.compile(
 
 _QUESTION = re.compile(r"[?？]\W*$|[吗呢][。.!！]?$")
 _BARE = re.compile(
-    r"(?:(?:no|nope|nah|none|nothing|yes|yep|yeah|yup|sure|u+m+|u+h+|h+m+|oh|well|okay|ok|k|right|really|what|huh|wow|so|"
-    r"and|but|thanks|ta|much|better|worse|fine|great|grand|not bad|perfect|done|good|lol|ha+|haha\w*|sí|si|vale|oui|non|"
+    r"(?:(?:no|nope|nah|none|nothing|yes|yep|yeah|yup|sure|u+m+|u+h+|h+m+|oh|well|okay|ok|k|right|really|what|huh|"
+    r"wow|so|"
+    r"and|but|thanks|ta|much|better|worse|fine|great|grand|not bad|perfect|done|good|lol|ha+|haha\w*|sí|si|vale|oui|"
+    r"non|"
     r"merci|gracias|ja|nein|danke|没有?|有的?|是的?|不是?|嗯+|呃|额|哦|啊|对|好的?|好嘞|好多了|还行|不错|行|什么|哈+)"
     r"[\s.,!?…。，！？~]*)+$",
     re.IGNORECASE,
 )
 """Answers that say nothing by themselves."""
 
+_YES_NO = re.compile(r"\W*(?:yes|no|yep|nope|yeah|sí|oui|non|ja|nein|是的?|不是|没有|有)\W*$", re.IGNORECASE)
+_ASKS_YOU = re.compile(
+    r"\b(?:(?:are|were|do|did|have|can) you|(?:eres|tienes|es usted|tiene|es-tu|as-tu|êtes-vous|avez-vous|bist du|"
+    r"hast du|"
+    r"sind sie|haben sie))\b|[你您]",
+    re.IGNORECASE,
+)
+"""A question about the user, which a bare yes or no answers."""
+
 _LETTERS = re.compile(r"[^\W\d_]{2}|[\u3040-\u30ff\u3400-\u9fff]")
 _QUOTE = re.compile(r"[\"“「『«]([^\"”」』»\n]{2,})[\"”」』»]")
 _SPEAKER = re.compile(
-    r"^\s*(?:\[[^\]]{3,25}\]\s*|\(?\d\d?:\d\d\)?\s*)?([^\s:：，。,.!?？！\d][^:：，。,.!?？！\n]{0,24}?)\s?(?:\(\d[^)]*\)|\d\d?:\d\d)?\s?[:：]\s*\S"
+    r"^\s*(?:\[[^\]]{3,25}\]\s*|"
+    r"\(?\d\d?:\d\d\)?\s*)?([^\s:：，。,.!?？！\d][^:：，。,.!?？！\n]{0,24}?)\s?(?:\(\d[^)]*\)|"
+    r"\d\d?:\d\d)?\s?[:：]\s*\S"
 )
 _FIELD = re.compile(r"^\s*[-*•]?\s*[^:：\n]{1,32}[:：]\s*\S")
 
@@ -245,7 +272,9 @@ def _of_turn(turn: Spoken, event: Event, question: str) -> list[Sentence]:
         order = _HOW_TO_WORK.search(plain) is not None
         answer = question if first and len(plain) <= QUESTION_CHARS else ""
         telling = _LETTERS.search(plain) or (answer and any(map(str.isdigit, plain)))
-        if len(plain) > MAX_SENTENCE_CHARS or not telling or (_BARE.match(plain) and not answer):
+        if _BARE.match(plain) and not (_ASKS_YOU.search(answer) and _YES_NO.match(plain)):
+            continue
+        if len(plain) > MAX_SENTENCE_CHARS or not telling:
             continue
         if not order and (
             _QUESTION.search(plain) or (_REQUEST.search(plain) and "," not in plain and "，" not in plain)
@@ -268,7 +297,7 @@ def _own_lines(words: str) -> list[str]:
                 break
             continue
         if _MAIL.match(line) or _FORWARDED.search(line) or (own and _GREETING.match(line) and rest):
-            break
+            return [text for text in own if len(text) > ASIDE_CHARS]
         if chat or _QUOTED_LINE.match(line) or _LOG.match(line) or _CODE.match(line):
             continue
         if not own and _GREETING.match(line) and len(rest) > 1 and any(map(_CLOSING.match, rest)):

@@ -59,32 +59,39 @@ _OTHER = KINDS.index("other")
 
 _HARM = {
     "allergy": re.compile(
-        r"\b(?:allerg\w*|al[eé]rg\w*|anaphyla\w*|epi-?pens?|adrenaline? pens?|stylos? d.adrénaline|intoleran\w*|unverträg\w*|"
-        r"c(?:o?)eliac|cel[ií]ac\w*|cœliaque|zöliakie)\b|过敏|不耐受|肾上腺素笔|一吃就|吃了就(?:肿|吐|痒|起)|"
+        r"\b(?:allerg\w*|al[eé]rg\w*|anaphyla\w*|epi-?pens?|adrenaline? pens?|stylos? d.adrénaline|intoleran\w*|"
+        r"unverträg\w*|"
+        r"c(?:o?)eliac|cel[ií]ac\w*|cœliaque|zöliakie)\b|\b(?:ne digère pas|vertrage kein\w*)\b|过敏|不耐受|"
+        r"肾上腺素笔|一吃就|吃了就(?:肿|吐|痒|起)|"
         r"\b(?:hospital|emergency room|a&e|ambulance|urgencias|urgences|notaufnahme)\b.{0,20}\bfor me\b|= ?hospital|"
         r"\b(?:put|puts|sent|sends|land(?:s|ed)?) me (?:in|to|into) (?:the )?(?:hospital|a&e|er|emergency)\b|"
         r"\b(?:throat|tongue|lips?|face) (?:swells?|swelled|closes?|closed)\b|\bhives\b|"
-        r"\b(?:can(?:no|')?t|cannot|mustn'?t|not allowed to|no puedo|ne peux pas|ne digère pas|darf (?:kein|nicht)|"
-        r"vertrage kein\w*) (?:\w+ ){0,2}(?:have|eat|drink|touch|take|tolerate|comer|tomar|beber|manger|prendre|boire|essen|"
+        r"\b(?:can(?:no|')?t|cannot|mustn'?t|not allowed to|no puedo|ne peux pas|darf (?:kein|nicht)) "
+        r"(?:\w+ ){0,2}(?:have|eat|drink|touch|take|tolerate|comer|tomar|beber|manger|prendre|boire|essen|"
         r"trinken|nehmen)\b|不能[吃喝碰沾]|[吃喝碰打]不得|忌口",
         re.IGNORECASE,
     ),
     "medicine": re.compile(
         r"\b(?:medicat\w+|medicine|tablets?|pills?|inhalers?|insulin\w*|injections?|blood thinners?|anticoagul\w+|"
-        r"antidepress\w+|statins?|dos(?:e|age)|milligrams?|pastillas?|medicament\w*|médicaments?|comprim[ée]s?|tabletten|"
-        r"medikament\w*|spritze)\b|\b\d+\s?(?:mg|mcg|µg|ml)\b|毫克|吃着?药|服药|药[片物量]|胰岛素|每[天日].{0,3}[片粒颗]",
+        r"antidepress\w+|statins?|dos(?:e|age)|milligrams?|pastillas?|medicament\w*|médicaments?|comprim[ée]s?|"
+        r"tabletten|"
+        r"medikament\w*|spritze)\b|\b\d+\s?(?:mg|mcg|µg|ml)\b|毫克|吃着?药|服药|药[片物量]|胰岛素|"
+        r"每[天日].{0,3}[片粒颗]",
         re.IGNORECASE,
     ),
     "condition": re.compile(
-        r"\b(?:asthma\w*|asma|asthme|diabet\w*|epilep\w*|seizures?|migraines?|migrañas?|arrhythmia|fibrillation|pacemaker|"
+        r"\b(?:asthma\w*|asma|asthme|diabet\w*|epilep\w*|seizures?|migraines?|migrañas?|arrhythmia|fibrillation|"
+        r"pacemaker|"
         r"angina|pregnan\w+|embarazada|enceinte|schwanger|hypertens\w+|high blood pressure|heart (?:condition|disease|"
-        r"attack)|kidney|thyroid\w*|tiroides|cancer|hiv|crohn\w*|parkinson\w*|lupus|hemophil\w*|gout)\b|哮喘|糖尿病|癫痫|"
+        r"attack)|kidney|thyroid\w*|tiroides|cancer|hiv|crohn\w*|parkinson\w*|lupus|hemophil\w*|gout)\b|哮喘|糖尿病|"
+        r"癫痫|"
         r"心脏病|高血压|怀孕|孕妇|痛风|房颤|甲状腺|偏头痛|抑郁症",
         re.IGNORECASE,
     ),
     "accessibility": re.compile(
         r"\b(?:wheelchairs?|hearing aids?|screen reader|deaf|blind|dyslexi\w+|colou?r-?blind|crutches|step-?free|"
-        r"silla de ruedas|fauteuil roulant|malentendant\w*|rollstuhl|gehörlos|schwerhörig)\b|轮椅|助听器|失明|色盲|听障|视障",
+        r"silla de ruedas|fauteuil roulant|malentendant\w*|rollstuhl|gehörlos|schwerhörig)\b|轮椅|助听器|失明|色盲|"
+        r"听障|视障",
         re.IGNORECASE,
     ),
 }
@@ -102,17 +109,21 @@ _LIVES = re.compile(
 """A place is where the user lives only if the sentence says something of living."""
 
 _FIRST_PERSON = re.compile(
-    r"\b(?:i|i'?m|i'?ve|me|my|mine|we|us|our|yo|mi|mis|me|nos|je|j'|moi|mon|ma|mes|nous|ich|mir|mich|mein\w*|wir)\b|我|俺|咱",
+    r"\b(?:i|i'?m|i'?ve|me|my|mine|we|us|our|yo|mi|mis|me|nos|je|j'|moi|mon|ma|mes|nous|ich|mir|mich|mein\w*|wir)\b|"
+    r"我|俺|咱",
     re.IGNORECASE,
 )
 _ABOUT_OTHERS = re.compile(
     r"^\W*(?:and |but |so |also |btw |oh )*(?:my (?:\w+ ){0,2}?|our (?:\w+ ){0,2}?|mi |mis |mon |ma |mein\w* )?"
     r"(?:wife|husband|partner|girlfriend|boyfriend|gf|bf|mum|mom|mother|dad|father|son|daughter|kid|child|baby|brother|"
-    r"sister|aunt|uncle|cousin|grandm\w+|grandf\w+|gran|nephew|niece|friend|boss|colleague|neighbou?r|flatmate|roommate|"
+    r"sister|aunt|uncle|cousin|grandm\w+|grandf\w+|gran|nephew|niece|friend|boss|colleague|neighbou?r|flatmate|"
+    r"roommate|"
     r"mujer|marido|novi[oa]|madre|padre|hij[oa]|herman[oa]|amig[oa]|femme|mari|mère|père|fils|fille|frère|sœur|ami[e]?|"
-    r"frau|mann|mutter|vater|sohn|tochter|bruder|schwester|freund(?:in)?|he|she|they|he'?s|she'?s|elle|il|él|ella|er|sie)\b"
+    r"frau|mann|mutter|vater|sohn|tochter|bruder|schwester|freund(?:in)?|he|she|they|he'?s|she'?s|elle|il|él|ella|"
+    r"er|sie)\b"
     r"(?!['’]?s? (?:and i|et moi|y yo|und ich)\b)"
-    r"|^(?:我|俺|咱)(?:家|的)?(?:妈|爸|老公|老婆|媳妇|女儿|儿子|孩子|娃|弟|妹|哥|姐|爷|奶|外公|外婆|同事|朋友|室友|老板|岳)|^[他她]",
+    r"|^(?:我|俺|咱)(?:家|的)?(?:妈|爸|老公|老婆|媳妇|女儿|儿子|孩子|娃|弟|妹|哥|姐|爷|奶|外公|外婆|同事|朋友|室友|"
+    r"老板|岳)|^[他她]",
     re.IGNORECASE,
 )
 """Beginnings of sentences whose subject is somebody else."""

@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from hybrid_memory import HybridMemory, Message, open_memory
+from hybrid_memory.facts.cutting import cut_value
+from hybrid_memory.facts.own import own_sentences
+from hybrid_memory.facts.statements import packed, unpacked
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.models.embedders import LocalEmbedder
+from hybrid_memory.scope import Scope
+
+AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+def turns(*texts: str) -> list[Event]:
+    """Turns of one session; those that begin with ``A:`` are the assistant's."""
+    made = []
+    for number, text in enumerate(texts, 1):
+        role = "assistant" if text.startswith("A:") else "user"
+        payload = {"role": role, "content": text.removeprefix("A:")}
+        made.append(Event(number, f"e{number}", Scope(user="u", session="s"), EventKind.MESSAGE, AT, payload))
+    return made
+
+
+def own(*texts: str) -> list[str]:
+    """The user's own sentences in the last of these turns, each with the question that it answers."""
+    made = own_sentences(turns(*texts), [])
+    return [f"{one.question} {one.text}".strip() for one in made if one.position == len(texts)]
+
+
+MAIL = "From: Bob <bob@example.org>\nTo: Ann\nSubject: the flat\n\nI live in Rome and I am allergic to nuts."
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [MAIL],
+        [f"what does he want?\n\n{MAIL}"],
+        ["see below\n---------- Forwarded message ----------\nI live in Rome. Always write in capitals."],
+        ["> I live in Rome\n> I am allergic to nuts"],
+        ["Bob: I live in Rome\nEve: nice, I'm allergic to nuts\nBob: always call me Bobby"],
+        ["[09:12] Li Wei: I moved to Xi'an\n[09:13] Ann K: good for you\n[09:15] Li Wei: and I am vegan now"],
+        ["发件人：李雷\n主题：住址\n\n我住在广州，对海鲜过敏。"],
+        ["老王：我住在苏州\n小李：我对虾过敏\n老王：以后都叫我王哥"],
+        ["Fix the grammar: I lives in Rome and I is allergic to nuts."],
+        ["Proofread my friend's cover letter:\nI am a nurse from Leeds. I speak Greek."],
+        ["can you make this shorter\n\nI am the owner of the flat. I live in Dubai. Always pay on the 1st."],
+        ["帮我润色一下：\n我住在北京，我是医生。"],
+        ["帮我看下这封信\n尊敬的住户：\n我是物业的老陈，我住在一号楼。"],
+        ["Übersetze bitte ins Englische:\nIch wohne in Bonn und bin allergisch gegen Nüsse."],
+        ["Corrige este texto:\nVivo en Lugo y tengo dos hijos."],
+        ["Write a story that begins: I live in a castle. I am a king."],
+        ["写一个故事：我住在月亮上，我有三只兔子。"],
+        ["Let's play a game. I am a vampire. I am allergic to garlic."],
+        ["Let's play a game. I am a vampire.", "I am allergic to garlic."],
+        ["```\nuser = 'I live in Rome'\n```"],
+        ["2026-03-02 10:11:12 INFO I live in container 7"],
+        ["INFO I live in container 7"],
+        ["She wrote: “I have two children and live in Rome, and I never eat fish.”"],
+        ["Write a birthday letter to my mother."],
+        ["帮我老公选一条领带"],
+        ["What can I eat in Rome?"],
+        ["A:Anything else?", "no thanks"],
+        ["A:Noted.", "ok"],
+    ],
+)
+def test_what_is_not_certainly_the_users_teaches_nothing(texts: list[str]) -> None:
+    assert own(*texts) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["No pork in my diet."], ["No pork in my diet."]),
+        (["Btw: I moved to Oslo."], ["I moved to Oslo."]),
+        (["重要：我对花生过敏"], ["我对花生过敏"]),
+        (["Important: I am allergic to peanuts. Thanks!"], ["I am allergic to peanuts."]),
+        (["A:Are you a vegetarian?", "Yes, since 2019."], ["Are you a vegetarian? Yes, since 2019."]),
+        (["A:That makes 25 each.", "so 50"], ["so 50"]),
+        (["Always write my letters in Dutch."], ["Always write my letters in Dutch."]),
+        (["以后回答都用中文"], ["以后回答都用中文"]),
+        (["- Name: Carla\n- Allergies: nuts"], ["- Name: Carla", "- Allergies: nuts"]),
+        (["I moved to Bruges. Can you translate this?\nGoedemorgen, ik woon in Gent."], ["I moved to Bruges."]),
+        (["Let's play a game. I am a bat.", "ok, back to work. I live in Bonn."], ["ok, back to work.", "I live in Bonn."]),
+        (["My appointment with Dr. Brown is on Monday."], ["My appointment with Dr. Brown is on Monday."]),
+    ],
+)  # fmt: skip
+def test_the_users_own_sentences_are_kept_whole(texts: list[str], expected: list[str]) -> None:
+    assert own(*texts) == expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "value"),
+    [
+        ("I live in Ghent.", ("home", "Ghent")),
+        ("I live in St. Louis.", ("home", "St. Louis")),
+        ("I work at AT&T.", ("employer", "AT&T")),
+        ("我叫张伟", ("name", "张伟")),
+        ("打错了，应该是章伟", ("name", "章伟")),
+        ("姓名：王芳", ("name", "王芳")),
+        ("- Allergies: nuts", ("allergy", "nuts")),
+        ("My favourite player is Messi now.", ("favorite_player", "Messi")),
+        ("Me llamo Lucía Gómez.", ("name", "Lucía Gómez")),
+        ("I live in Paris, no wait, in Lyon.", None),
+        ("No pork in my diet.", None),
+        ("I live in a small flat with two cats.", None),
+        ("My warehouse is in Ghent.", None),
+        ("Allergies: none", None),
+        ("我叫他别来了", None),
+    ],
+)
+def test_a_value_is_cut_only_out_of_a_form_without_a_doubt(sentence: str, value: tuple[str, str] | None) -> None:
+    assert cut_value(sentence) == value
+
+
+def test_a_vector_survives_its_way_through_the_log() -> None:
+    (vector,) = LocalEmbedder().embed_documents(["I live in Ghent."])
+    assert float(unpacked(packed(vector)) @ vector) == pytest.approx(1, abs=1e-3)
+
+
+@pytest.fixture
+def memory() -> Iterator[HybridMemory]:
+    with open_memory("memory://") as opened:
+        yield opened
+
+
+def facts(memory: HybridMemory, *texts: str) -> list[str]:
+    scoped = memory.scoped(user="ann", session="s")
+    for text in texts:
+        scoped.remember(Message(content=text.removeprefix("A:"), role="assistant" if text.startswith("A:") else "user"))
+    return [str(fact) for fact in scoped.facts()]
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["I live in Antwerp.", "My warehouse is in Ghent."], {"user · home: Antwerp"}),
+        (["I work as a nurse in Leeds.", "I am a volunteer firefighter."],
+         {"user · profession: I work as a nurse in Leeds.", "user · profession: I am a volunteer firefighter."}),
+        (["My name is Ann. I live in Ghent.", "I moved to Bruges."], {"user · name: Ann", "user · home: Bruges"}),
+        (["我叫张伟", "打错了，应该是章伟"], {"user · name: 章伟"}),
+        (["A:Understood: metformin only."], set[str]()),
+        (["I never told you, but I'm allergic to penicillin"],
+         {"user · allergy: I never told you, but I'm allergic to penicillin"}),
+        (["跟你说一声，我有哮喘"], {"user · condition: 跟你说一声，我有哮喘"}),
+    ],
+)  # fmt: skip
+def test_only_a_cut_value_of_one_thing_ends_an_earlier_one(
+    memory: HybridMemory, texts: list[str], expected: set[str]
+) -> None:
+    listed = set(facts(memory, *texts))
+    assert expected <= listed
+    assert not any(" · home: " in text for text in listed - expected)
+
+
+def test_what_someone_else_has_is_not_the_users(memory: HybridMemory) -> None:
+    listed = facts(memory, "My wife is allergic to shellfish.", "My daughter Mia must not eat eggs.")
+    assert listed
+    assert all(text.startswith("others · ") for text in listed)
+
+
+SAFETY = (
+    "peanuts = hospital for me", "I can't have dairy", "bee stings put me in hospital twice", "I carry an EpiPen",
+    "I'm type 1 diabetic", "got my inhaler back, the asthma is acting up", "I take 5 mg of apixaban twice a day",
+    "penicillin is a no, my throat closes", "I use a wheelchair outside", "I wear hearing aids in both ears",
+    "跟你说一声，我有哮喘", "我对花生过敏", "我不能吃海鲜", "青霉素打不得", "我每天吃两片降压药", "我怀孕三个月了",
+    "tengo alergia a los frutos secos", "soy celíaca", "no puedo tomar leche", "tomo levotiroxina de 75 mg",
+    "je suis asthmatique, j'ai de l'asthme", "je ne digère pas le lait", "allergie aux guêpes, j'ai deux stylos",
+    "ich vertrage keine Milch, Laktoseintoleranz", "ich bin allergisch gegen Nüsse, Nussallergie",
+    "ich nehme jeden Tag Tabletten gegen Bluthochdruck",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", SAFETY)
+def test_safety_stands_in_every_prompt(memory: HybridMemory, words: str) -> None:
+    memory.scoped(user="ann", session="s").remember(f"{words}.")
+    memory.scoped(user="ann", session="s").remember("The weather was fine on Sunday.")
+    assert words in memory.scoped(user="ann", session="later").assemble("Plan a dinner.").standing
+
+
+def test_the_sheet_shows_what_is_near_with_its_day_and_nothing_for_small_talk(memory: HybridMemory) -> None:
+    scoped = memory.scoped(user="ann", session="s")
+    for number in range(30):
+        scoped.remember(f"My cousin number {number} collects stamps from country {number}.", at=AT)
+    scoped.remember("The canary is called Pip.", at=AT)
+    later = memory.scoped(user="ann", session="later")
+    context = later.assemble("What is my canary called?", k=0)
+    assert "canary" not in context.note
+    context = later.assemble("What is my canary called?")
+    assert "[2026-03-02]" in context.note
+    assert "The canary is called Pip." in context.note
+    assert not later.assemble("thanks, that's all!").note
+
+
+def test_where_everything_fits_everything_is_shown(memory: HybridMemory) -> None:
+    scoped = memory.scoped(user="ann", session="s")
+    said = ["The shed key hangs behind the clock.", "Our boat is called Heron.", "Tom waters the plants in August."]
+    for text in said:
+        scoped.remember(text)
+    note = memory.scoped(user="ann", session="later").assemble("Write a note for the neighbours.").note
+    assert all(text in note for text in said)
+
+
+def test_the_asking_turn_is_no_memory_and_lowers_none(memory: HybridMemory) -> None:
+    scoped = memory.scoped(user="ann", session="s")
+    for number in range(20):
+        scoped.remember(f"Note {number}: the harbour was calm.")
+    scoped.remember("The studio is in Annecy now.")
+    later = memory.scoped(user="ann", session="later")
+    before = later.assemble("Where is the studio now?").note
+    later.remember("Where is the studio now?")
+    assert later.assemble().note == before
