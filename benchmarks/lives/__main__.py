@@ -31,8 +31,9 @@ from typing import Any
 import numpy as np
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import RunnableConfig
 from tqdm import tqdm
 
 from hybrid_memory import HybridMemory, open_memory
@@ -184,7 +185,8 @@ def _sent(memory: HybridMemory, user: str, thread: str, task: str) -> str:
     agent = create_agent(
         model, system_prompt="You are a helpful assistant.", middleware=[HybridMemoryMiddleware(memory)]
     )
-    agent.invoke({"messages": [("user", task)]}, {"configurable": {"user_id": user, "thread_id": thread}})
+    config: RunnableConfig = {"configurable": {"user_id": user, "thread_id": thread}}
+    agent.invoke({"messages": [HumanMessage(task)]}, config)
     return model.prompt
 
 
@@ -221,7 +223,7 @@ def _question(  # noqa: PLR0917
     starts = [life["turns"][row]["text"][:60].split("\n")[0][:40] for row in evidence]
     if lines:
         figures.add(
-            "recalled lines that are evidence", name, np.mean([any(start in x for start in starts) for x in lines])
+            "recalled lines that are evidence", name, sum(any(s in x for s in starts) for x in lines) / len(lines)
         )
     for k in NEAREST:
         figures.add(f"questions answered, {k} nearest vectors", name, has(vectors.text(order[:k]), asked["need"]))

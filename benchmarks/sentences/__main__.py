@@ -13,7 +13,6 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,13 +24,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.ranking.certainty import auroc
 from benchmarks.vectors import KeptVectors
 from hybrid_memory.arrays import Array, Floats
-from hybrid_memory.facts.attributes import MOSTLY
 from hybrid_memory.facts.sentences import judge as judging
-from hybrid_memory.facts.sentences import pairs
 from hybrid_memory.facts.sentences.examples import CLAIMS, KINDS, LEARNED, SHIPPED, Example, examples
 from hybrid_memory.facts.sentences.judge import Judge, asked, inputs, learned, lessons, logit
 from hybrid_memory.facts.sentences.network import Lessons, Network, softmax
-from hybrid_memory.text.tokenize import cjk_share
 
 FOLDS = 5
 SEEDS = (0, 1)
@@ -85,41 +81,6 @@ def calibration(likely: Array, claims: npt.NDArray[np.bool_]) -> None:
             print(f"held for {low:.1f} to {high:.1f}: {claims[of].mean():.2f} of {of.sum()}")
 
 
-def learn_pairs(judge: Judge, embedder: KeptVectors, *, write: bool) -> None:
-    """What later sentences do to earlier ones: print how well that is told out of fold, and write the weights."""
-    known, others = list(pairs.pairs()), strangers(list(pairs.pairs()))
-    given = known + [one for one, _ in others]
-    rows = [embedder.embed_documents([getattr(one, name) for one in given]) for name in ("earlier", "later")]
-    embedder.save()
-    taught = pairs.pair_inputs(judge, given, *rows)
-    relations = np.array([pairs.RELATIONS.index(one.relation) for one in given], dtype=np.int64)
-    place = np.array([*range(len(known)), *(row for _, row in others)])
-    fold = (place // 20) % FOLDS
-    told = np.zeros(len(given))
-    for number in range(FOLDS):
-        network = pairs.learned(taught[fold != number], relations[fold != number])
-        told[fold == number] = pairs.related(network, taught[fold == number])[:, 2:].sum(axis=1)
-    changes, near = relations > 1, np.arange(len(given)) < len(known)
-    print(f"changes told from what is near: AUROC {auroc(told[changes].tolist(), told[~changes & near].tolist()):.3f}")
-    print(f"and from what somebody else said: {auroc(told[changes].tolist(), told[~near].tolist()):.3f}")
-    for least in (0.4, 0.6, 0.8):
-        shares = [f"{(told[of] >= least).mean():.3f}" for of in (changes, ~changes & near, ~near)]
-        print(f"taken for a change at {least}: of changes {shares[0]}, near ones {shares[1]}, others {shares[2]}")
-    if write:
-        pairs.learned(taught, relations, seeds=SEEDS).save(pairs.SHIPPED)
-
-
-def strangers(known: Sequence[pairs.Pair]) -> list[tuple[pairs.Pair, int]]:
-    """Pairs whose later sentence is of another pair in the same script, three of each, with the row of that."""
-    chance = np.random.default_rng(0)
-    made = []
-    for row, one in enumerate(known):
-        for other in (known[number] for number in chance.integers(len(known), size=6).tolist()):
-            if other is not one and (cjk_share(other.earlier) > MOSTLY) == (cjk_share(one.later) > MOSTLY):
-                made.append((replace(other, relation=pairs.NOTHING, later=one.later), row))  # noqa: PERF401 - too long
-    return made
-
-
 def main() -> None:
     """Print how well it does, and write the weights if asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -157,7 +118,6 @@ def main() -> None:
         print(f"attribute right: {np.mean(right):.3f}")
     if options.write:
         judge.save(judging.SHIPPED)
-    learn_pairs(judge, embedder, write=options.write)
 
 
 if __name__ == "__main__":

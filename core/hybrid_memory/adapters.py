@@ -16,7 +16,7 @@ from hybrid_memory.blocks.block import MAX_CHARS, checked_label, checked_length
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.condense import How
 from hybrid_memory.context.layout import Parts, as_shown, language_of, memory_mark
-from hybrid_memory.context.memories import Memories, is_worth_a_line, memory_note, window, without_questions
+from hybrid_memory.context.memories import is_worth_a_line, memory_note, window, without_questions
 from hybrid_memory.context.request import LEAST_TOKENS
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.context.view import budget_of
@@ -174,7 +174,7 @@ class Portion:
         """Profile, summary and recalled turns, each in its own marked place; what changes least comes first."""
         chinese = language_of("".join(line.text for line in self.lines)) == "zh"
         parts = Parts(profile=self.profile, summary=written(self.lines, chinese=chinese, handles=False))
-        recalled = memory_mark(memory_note(Memories(tuple(self.hits)), self.query), PromptConfig())
+        recalled = memory_mark(memory_note(self.hits, self.query), PromptConfig())
         return "\n\n".join(part for part in (parts.standing, recalled) if part)
 
     def within(self, max_tokens: int, count: Callable[[str], int]) -> Portion:

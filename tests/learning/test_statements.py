@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hybrid_memory import HybridMemory, Message, open_memory
+from hybrid_memory import HybridMemory, open_memory
 from hybrid_memory.facts.cutting import cut_value
 from hybrid_memory.facts.own import own_sentences
 from hybrid_memory.facts.statements import packed, unpacked
@@ -85,7 +85,7 @@ def test_what_is_not_certainly_the_users_teaches_nothing(texts: list[str]) -> No
         (["以后回答都用中文"], ["以后回答都用中文"]),
         (["- Name: Carla\n- Allergies: nuts"], ["- Name: Carla", "- Allergies: nuts"]),
         (["I moved to Bruges. Can you translate this?\nGoedemorgen, ik woon in Gent."], ["I moved to Bruges."]),
-        (["Let's play a game. I am a bat.", "ok, back to work. I live in Bonn."], ["ok, back to work.", "I live in Bonn."]),
+        (["Let's play a game. I am a bat.", "back to work. I live in Bonn."], ["back to work.", "I live in Bonn."]),
         (["My appointment with Dr. Brown is on Monday."], ["My appointment with Dr. Brown is on Monday."]),
     ],
 )  # fmt: skip
@@ -131,7 +131,7 @@ def memory() -> Iterator[HybridMemory]:
 def facts(memory: HybridMemory, *texts: str) -> list[str]:
     scoped = memory.scoped(user="ann", session="s")
     for text in texts:
-        scoped.remember(Message(content=text.removeprefix("A:"), role="assistant" if text.startswith("A:") else "user"))
+        scoped.remember(text.removeprefix("A:"), role="assistant" if text.startswith("A:") else "user")
     return [str(fact) for fact in scoped.facts()]
 
 

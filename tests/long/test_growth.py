@@ -19,7 +19,7 @@ from hybrid_memory.artifacts.files import MAX_CHANGED, Effect, FileBook
 from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.context.compact import MAX_STRETCHES
 from hybrid_memory.context.shortening import excerpt as shortened_to
-from hybrid_memory.facts import portrait
+from hybrid_memory.facts import sheet
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profiling import MAX_FACTS, looked_at, own_facts, profile_of
 from hybrid_memory.facts.resolving import resolve
@@ -356,7 +356,7 @@ def test_an_edit_lets_neither_blocks_nor_the_profile_be_made_anew(monkeypatch: p
         profile: UserProfile = profile_of(*args, **kwargs)
         return profile
 
-    monkeypatch.setattr(portrait, "profile_of", counted)
+    monkeypatch.setattr(sheet, "profile_of", counted)
     with open_memory("memory://", embedder="none") as memory:
         memory.scoped(user="u", session="before").remember("I live in Oslo.")
         me = memory.scoped(user="u", session="s")

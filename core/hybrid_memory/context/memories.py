@@ -113,25 +113,31 @@ class Memories:
         return replace(self, hits=hits, statements=statements)
 
 
-def memory_note(memories: Memories, query: str = "", *, bare: bool = False) -> str:
-    """The memories under a heading in the language of the query: the user's sentences by day, then recalled turns.
+def memory_note(
+    hits: Sequence[Hit],
+    query: str = "",
+    *,
+    statements: Sequence[Fact] = (),
+    unsure: bool = False,
+    bare: bool = False,
+) -> str:
+    """The user's sentences by day, then recalled turns, oldest first, under a heading in the language of the query.
 
-    A question with its own line is not repeated with its answer. Empty without memories, unless ``bare``: then only the
-    heading.
+    A question with its own line is not repeated with its answer. Empty without either, unless ``bare``: then only the
+    heading. ``unsure`` says that the turns may not answer the query.
     """
     asked = frozenset(terms(query))
-    ids = {source for hit in memories.hits for source in hit.record.sources}
-    turns = [
-        memory_line(hit, asked) for hit in without_questions(sorted(memories.hits, key=lambda hit: hit.record.id), ids)
-    ]
+    ids = {source for hit in hits for source in hit.record.sources}
+    ordered = without_questions(sorted(hits, key=lambda hit: hit.record.id), ids)
+    turns = [memory_line(hit, asked) for hit in ordered]
     days: dict[str, list[str]] = {}
-    for fact in sorted(memories.statements, key=lambda fact: (fact.valid_from, fact.id)):
+    for fact in sorted(statements, key=lambda fact: (fact.valid_from, fact.id)):
         days.setdefault(f"{fact.valid_from:%Y-%m-%d}", []).append(spoken_words(fact))
     sentences = [f"[{day}] {SENTENCES.join(texts)}" for day, texts in days.items()]
     language = language_of(query or "".join([*sentences, *turns]))
-    heading = MEMORY_HEADINGS[language] + (UNSURE[language] if memories.unsure and turns else "")
-    said = [SAID_HEADINGS[language], *sentences] if sentences else []
-    return "\n".join([heading, *said, *turns]) if sentences or turns or bare else ""
+    heading = MEMORY_HEADINGS[language] + (UNSURE[language] if unsure and turns else "")
+    introduced = [SAID_HEADINGS[language], *sentences] if sentences else []
+    return "\n".join([heading, *introduced, *turns]) if sentences or turns or bare else ""
 
 
 def memory_line(hit: Hit, wanted: frozenset[str]) -> str:

@@ -33,7 +33,7 @@ END = 400
 LATER_SHARE = 0.25
 """The least share of the tokens for memories that a later question of a conversation has."""
 
-TURNS_SHARE = 0.25
+TURNS_SHARE = 0.2
 """The most of that space for recalled turns, where there are statements too."""
 
 DAY_TOKENS = 8
@@ -204,7 +204,11 @@ def note_text(seen: PromptView, kept: Memories, progress: str) -> str:
     """The memories with the question: those shown before, or those recalled now."""
     if seen.shown_note is not None:
         return seen.shown_note
-    return "\n".join(part for part in (progress, memory_note(kept, seen.words)) if part)
+    return "\n".join(
+        part
+        for part in (progress, memory_note(kept.hits, seen.words, statements=kept.statements, unsure=kept.unsure))
+        if part
+    )
 
 
 def _progress(seen: PromptView) -> str:
@@ -227,7 +231,7 @@ def affordable(seen: PromptView, memories: Memories, reliefs: Reliefs) -> Memori
     if not memories:
         return memories
     asked, count = frozenset(terms(seen.words)), seen.costs.count
-    room = _note_room(seen, reliefs) - count(memory_note(Memories(), seen.words, bare=True))
+    room = _note_room(seen, reliefs) - count(memory_note((), seen.words, bare=True))
     hits: list[Hit] = []
     shown: list[str] = []
     left = TURNS_SHARE * room if memories.statements else room

@@ -8,26 +8,24 @@ from hybrid_memory.facts.attributes import FAVOURITES, KINDS
 
 _NAME = r"[^\W\d_][\w'’.-]*(?: (?:[A-Z]|von |van |de |da |al-)[\w'’.-]*){0,3}"
 _PLACE = r"(?:St\. |the )?[A-Z][\w'’-]*(?:[ -](?:[A-Z][\w'’-]*|upon|on|am|an|der|del|de|la|le|sur)){0,4}"
+_DAY = r"(?:the )?\d{1,2}(?:st|nd|rd|th)? (?:of )?[A-Z]\w+|[A-Z]\w+ \d{1,2}(?:st|nd|rd|th)?"
 _HAN_PLACE = r"[\u4e00-\u9fff]{2,8}"
 
 _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (name, re.compile(form))
     for name, form in (
-        ("name", rf"(?:My name is|I am called|Me llamo|Mi nombre es|Je m'appelle|Ich heiße|"
-                 rf"Mein Name ist) ({_NAME})[.!]?"),
+        ("name", rf"(?:My name is|I am called|Me llamo|Je m'appelle|Ich heiße) ({_NAME})[.!]?"),
         ("name", r"(?:我叫|我的名字(?:是|叫)|本人)(?![他她它你您这那])([\u4e00-\u9fff]{2,4})[。.!！]?"),
         ("name", r"(?:打错了|写错了|更正)[，,]?\s*(?:名字)?(?:应该|应当)?是([\u4e00-\u9fff]{2,4})[。.!！]?"),
-        ("home", rf"(?:I (?:now )?live in|I moved to|I have moved to|I've moved to|Vivo en|J'habite à|"
-                 rf"Ich wohne in) ({_PLACE})"
-                 r"(?: now| since [\w ]+| last \w+| in \w+)?[.!]?"),
+        ("home", rf"(?:I (?:now )?live in|Vivo en|J'habite à|Ich wohne in) ({_PLACE})(?: now| since [\w ]+)?[.!]?"),
+        ("home", rf"I(?:'ve| have)? moved to ({_PLACE})(?: last \w+| in \w+)?[.!]?"),
         ("home", rf"我(?:现在)?(?:住在?|搬到了?|搬去了?)({_HAN_PLACE})(?:了)?[。.!！]?"),
         ("employer", r"I (?:now )?work (?:at|for) ((?:[A-Z][\w'’&.-]*)(?: [A-Z&][\w'’&.-]*){0,3})[.!]?"),
         ("age", r"I(?:'m| am) (\d{1,3})(?: years old)?[.!]?"),
         ("age", r"我今年(\d{1,3})岁[。.!！]?"),
         ("email", r"My e-?mail(?: address)? is ([\w.+-]+@[\w-]+(?:\.[\w-]+)+)[.]?"),
         ("phone", r"My (?:phone )?number is (\+?[\d ()/-]{6,20}\d)[.]?"),
-        ("birthday", r"My birthday is (?:on )?((?:the )?\d{1,2}(?:st|nd|rd|th)? (?:of )?[A-Z]\w+|"
-                     r"[A-Z]\w+ \d{1,2}(?:st|nd|rd|th)?)[.!]?"),
+        ("birthday", rf"My birthday is (?:on )?({_DAY})[.!]?"),
     )
 )  # fmt: skip
 """A sentence of one of these forms, and of nothing else, has its value in the group."""

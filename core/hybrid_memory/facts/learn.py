@@ -163,7 +163,7 @@ async def _catch_up(
         turns = _within(services, turns) if by_model else turns
         if not turns:
             return count
-        claims = drafts_of(extractor.name, await _read(run, services, owner, extractor, turns))
+        claims = drafts_of(extractor.name, await _read(run, services, extractor, turns))
         written = False
         # Another process may be faster. If it writes for another extractor, what a model answered is still good.
         while not written and cursors.get(extractor.name, 0) == after:
@@ -204,7 +204,7 @@ def _within(services: Services, turns: Sequence[Event]) -> list[Event]:
 
 
 async def claims_of(
-    run: Runner, services: Services, owner: Scope, extractor: FactExtractor, turns: Sequence[Event]
+    run: Runner, services: Services, extractor: FactExtractor, turns: Sequence[Event]
 ) -> list[tuple[Event, Claim]]:
     """The claims of the turns; those of a session are read together, with the turns before them."""
     by_session: dict[str | None, list[Event]] = {}
@@ -237,7 +237,7 @@ async def claims_of(
 def _reads(span: Span, given: Given) -> None:
     model = given["extractor"] is given["services"].state(Extractors).reader
     span.attributes |= {"messages": len(given["turns"]), "model": model}
-    span.content["scope"] = given["owner"]
+    span.content["scope"] = given["turns"][0].scope.owner
 
 
 def _has_read(span: Span, claims: Sequence[tuple[Event, Claim]]) -> None:

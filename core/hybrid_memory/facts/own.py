@@ -286,40 +286,45 @@ def _of_turn(turn: Spoken, event: Event, question: str) -> list[Sentence]:
 
 def _own_lines(words: str) -> list[str]:
     """The sentences of the lines that are not quoted, pasted, forwarded, code, or handed over."""
-    prose = [block for fenced, block in blocks(words) if not fenced]
+    lines = "\n".join(block for fenced, block in blocks(words) if not fenced).split("\n")
+    if _chat(lines):
+        return []
     own: list[str] = []
-    lines = "\n".join(prose).split("\n")
-    chat = _chat(lines)
     for number, line in enumerate(lines):
         rest = [each for each in lines[number + 1 :] if each.strip()]
         if not line.strip():
             if _hands_over(own, rest):
                 break
-            continue
-        if _MAIL.match(line) or _FORWARDED.search(line) or (own and _GREETING.match(line) and rest):
+        elif _begins_a_mail(line, own, rest):
             return [text for text in own if len(text) > ASIDE_CHARS]
-        if chat or _QUOTED_LINE.match(line) or _LOG.match(line) or _CODE.match(line):
-            continue
-        if not own and _GREETING.match(line) and len(rest) > 1 and any(map(_CLOSING.match, rest)):
-            break
-        handed = False
-        for text in sentences(line):
-            if _quotes(text):
-                handed = True
+        elif not (_QUOTED_LINE.match(line) or _LOG.match(line) or _CODE.match(line)):
+            texts, handed = _of_line(line, rest)
+            own += texts
+            if handed:
                 break
-            if _HANDOVER.search(text):
-                head, _, tail = text.partition(":") if ":" in text else text.partition("：")
-                if tail.strip():
-                    text = head  # noqa: PLW2901 - the rest is the text to work on
-                if tail.strip() or rest:
-                    if len(text) > REQUEST_CHARS:
-                        own.append(text)
-                    handed = True
-                    break
-            own.append(text)
-        if handed:
-            break
     return own
+
+
+def _begins_a_mail(line: str, own: Sequence[str], rest: Sequence[str]) -> bool:
+    """Whether a mail or a letter by somebody begins here."""
+    if _MAIL.match(line) or _FORWARDED.search(line):
+        return True
+    return _GREETING.match(line) is not None and bool(rest) and (bool(own) or any(map(_CLOSING.match, rest)))
+
+
+def _of_line(line: str, rest: Sequence[str]) -> tuple[list[str], bool]:
+    """The sentences of a line up to a text that it hands over, and whether it does."""
+    own: list[str] = []
+    for text in sentences(line):
+        if _quotes(text):
+            return own, True
+        if _HANDOVER.search(text):
+            head, _, tail = text.partition(":" if ":" in text else "：")
+            if tail.strip() or rest:
+                plain = head if tail.strip() else text
+                return own + [plain] * (len(plain) > REQUEST_CHARS), True
+        own.append(text)
+    return own, False
 
 
 def _hands_over(own: Sequence[str], rest: Sequence[str]) -> bool:
@@ -333,7 +338,7 @@ def _hands_over(own: Sequence[str], rest: Sequence[str]) -> bool:
 
 def _quotes(text: str) -> bool:
     """Whether a sentence is mainly a quotation of a whole sentence or more."""
-    return any(len(part) >= QUOTED_CHARS or 2 * len(part) > len(text) > 24 for part in _QUOTE.findall(text))
+    return any(len(part) >= QUOTED_CHARS or 2 * len(part) > len(text) > ASIDE_CHARS for part in _QUOTE.findall(text))
 
 
 def _chat(lines: Sequence[str]) -> bool:

@@ -153,7 +153,7 @@ class Sheet:
         columns = {
             "statement": like,
             "turn": np.array(
-                [max((turns.get(id, least) for id in fact.sources), default=least) for fact in self.facts]
+                [max((turns.get(source, least) for source in fact.sources), default=least) for fact in self.facts]
             ),
             "session": np.array([sessions.get(fact.session or "", least) for fact in self.facts]),
             "words": np.array([sum(rarity[term] for term in words & rarity.keys()) for words in self.words]),

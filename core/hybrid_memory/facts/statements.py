@@ -1,4 +1,4 @@
-"""Statements: the user's own sentences, verbatim, judged for what they are about; the `FactExtractor` in use by default.
+"""Statements: the user's own sentences, verbatim, judged for what they are about; the default `FactExtractor`.
 
 A value is cut out only where the whole sentence has a form that allows no doubt; see `hybrid_memory.facts.cutting`.
 """
@@ -39,6 +39,9 @@ RISKY = 0.25
 
 ORDERS, ORDERING = ("instruction", "communication_style"), 0.25
 """The least probability of an instruction in a sentence that says "always", "never" or the like."""
+
+ORDERED = 0.1
+"""The least probability of any statement where an instruction is what it most likely is."""
 
 UNREAL = 0.7
 """From this probability on a sentence is a joke, a story, a wish or a quotation, and no statement."""
@@ -151,10 +154,8 @@ async def stated_in(
     if embedder is None or not own:
         return Statements().extract(turns, before)
     texts = [asked(sentence.text, sentence.question) for sentence in own]
-    rows: list[Floats] = []
-    for start in range(0, len(texts), EMBED_BATCH):
-        rows.append(await embedding(run, embedder.embed_documents, texts[start : start + EMBED_BATCH]))
-    vectors = np.concatenate(rows)
+    batches = [texts[start : start + EMBED_BATCH] for start in range(0, len(texts), EMBED_BATCH)]
+    vectors = np.concatenate([await embedding(run, embedder.embed_documents, batch) for batch in batches])
     judge = await run.call(judge_of, embedder)
     judged = None
     if judge is not None:
@@ -194,6 +195,7 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
         elif not harm and marks[best] >= MEANT and claims >= MEANT and (best not in PLACES or _LIVES.search(text)):
             name = best
         ordering = sentence.order and max(marks[order] for order in ORDERS) >= ORDERING
+        ordering = ordering or (best in ORDERS and claims >= ORDERED)
     if says_nothing(text) and not sentence.question:
         return []
     if ordering and not harm and not is_order(name):
@@ -227,5 +229,5 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
             importance=about.importance,
             verbatim=False,
             confidence=max(likely, SURE),
-        )  # fmt: skip
+        )
     ]
