@@ -263,7 +263,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             "max_tokens": self._budget(request.model),
             "identity": "" if request.system_message is None else str(request.system_message.text),
             "tools": self._prompts.schemas(tools),
-            "host": Host(follower.ids, follower.began, None if caller is None else caller.session),
+            "host": Host(list(follower.events), follower.began, None if caller is None else caller.session),
             "wait": False,
         }
 

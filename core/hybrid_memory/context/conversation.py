@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from hybrid_memory.context import session as sessions
@@ -67,7 +68,8 @@ async def follow(run: Runner, services: Services, scope: Scope, messages: Sequen
     Messages are recognized by id. If none of the ids is known, the copy may have been sent without its original ids.
     Then the log is searched for the copy's beginning: the longest run of messages that the log ends with counts as
     known; for a copy that also shows the model's answers, a run anywhere in the log counts, and what follows it in the
-    log was regenerated and is superseded. What comes before the newest known message is not written: the log had it,
+    log was regenerated and is superseded. If only the messages after the newest known id have none, the log after that
+    one is searched in the first way. What comes before the newest known message is not written: the log had it,
     and may have been told to forget it.
 
     A known id with other words is an edit, for example by a person who approves calls. The new words are written under
@@ -87,7 +89,12 @@ async def follow(run: Runner, services: Services, scope: Scope, messages: Sequen
     for row, edit in edits.items():
         named[row] = edit.name
         gone |= edit.gone
-    start = max((row for row, name in enumerate(named) if name), default=-1) + 1
+    start = _start(named)
+    if there and given[start:] and not any(message.id for message in given[start:]):
+        said = await conversation(run, services, scope, len(given) - start + LOOKED_AT)
+        later = list(takewhile(lambda message: message.id != named[start - 1], reversed(said)))
+        named[start:] = said_before(later[::-1], given[start:])
+        start = _start(named)
     written = [edit.message for edit in edits.values() if edit.message is not None]
     if written or gone or given[start:]:
         restored = [edit.restored for edit in edits.values() if edit.restored]
@@ -95,6 +102,11 @@ async def follow(run: Runner, services: Services, scope: Scope, messages: Sequen
         receipt = await remember(run, services, scope, messages, superseded=gone, restored=restored)
         named[start:] = receipt.ids[len(written) : len(written) + len(given) - start]
     return named
+
+
+def _start(named: Sequence[str | None]) -> int:
+    """The first row after the newest message that the log has."""
+    return max((row for row, name in enumerate(named) if name), default=-1) + 1
 
 
 @dataclass(frozen=True, slots=True)
