@@ -12,7 +12,7 @@ from typing import Any, NotRequired
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, convert_to_messages
 from typing_extensions import TypedDict
 
-from hybrid_memory import Block, Message, Role
+from hybrid_memory import Block, Host, Message, Role
 from hybrid_memory.adapters import LruCache
 from hybrid_memory.errors import InvalidMessageError
 from langchain_hybrid_memory.messages import from_langchain, json_form
@@ -36,6 +36,7 @@ class Seen(TypedDict):
     last: str | None  # the key of the newest message that was written
     known: dict[str, str]  # the ids of events by the keys of messages, where they differ
     began: NotRequired[str | None]  # the event id of the first message that the state ever had
+    size: NotRequired[int]  # how many messages the state had when the newest was written
     blocks: NotRequired[dict[str, int]]  # revisions of the blocks that the model was shown last, if it edits them
 
 
@@ -120,6 +121,18 @@ class Follower:
         named = zip(map(self._event_id, self.keys), self.messages, strict=True)
         return {name: said for name, said in named if name is not None}
 
+    @property
+    def host(self) -> Host | None:
+        """What `ScopedMemory.follow` must know if messages were removed, or if this may be another branch."""
+        keys, size, asks = self.keys, self.seen.get("size", 0), bool(self.messages) and _is_users(self.messages[-1])
+        if not size or any(key.startswith(UNNAMED) for key in keys):  # only by their ids can messages be removed
+            return None
+        if self.written < size:
+            # What shares nothing with the state before is no conversation, unless it is a new turn of one.
+            same = (asks and size > 1) or any(map(self.words.has, keys, self.messages))
+            return Host(list(self.events), self.began) if same else None
+        return Host(list(self.events), self._event_id(keys[self.written - 1])) if asks else None
+
     def behind(self, call: str) -> list[str]:
         """The event ids behind a tool call: its own message, then the user turns before it."""
         rows = (row for row in reversed(range(len(self.messages))) if _calls(self.messages[row], call))
@@ -156,11 +169,14 @@ class Follower:
     def after(self, ids: Sequence[str | None]) -> Follower:
         """The follower after `fresh` was written as these events."""
         seen, fresh = self.seen, [(self.keys[row], self.messages[row]) for row in self._fresh]
-        odd = {key: name for (key, _), name in zip(fresh, ids, strict=True) if name and key != name}
-        known = {**seen["known"], **odd}
+        known = seen["known"]
+        odd = {key: name for (key, _), name in zip(fresh, ids, strict=True) if name and known.get(key, key) != name}
+        known = {**known, **odd}
         last, first = (self.keys[-1], self.keys[0]) if self.keys else (None, "")
         self.words.put(fresh)
-        return self._with({**seen, "last": last, "known": known, "began": seen.get("began") or _event_id(known, first)})
+        began = seen.get("began") or _event_id(known, first)
+        size = len(self.keys)
+        return self._with({**seen, "last": last, "known": known, "began": began, "size": size})
 
     def shown(self, blocks: Mapping[str, Block] | None) -> Follower:
         """The follower after the model saw these blocks."""

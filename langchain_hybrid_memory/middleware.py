@@ -163,7 +163,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         """Write what is new: the answer, or the messages of a run that never called the model."""
         scoped, follower = self._scoped(runtime), self._follower(state, runtime)
         try:
-            return follower.after(await run.call(scoped.follow, follower.fresh())).update
+            return follower.after(await run.call(scoped.follow, follower.fresh(), host=follower.host)).update
         except FAILURES as error:
             _log.warning("the agent continues without memory: %s", error)
             return None
@@ -195,7 +195,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         scoped, follower = self._scoped(request.runtime), self._follower(request.state, request.runtime)
         plain = self._plain(request)
         try:
-            follower = follower.after(await run.call(scoped.follow, follower.fresh()))
+            follower = follower.after(await run.call(scoped.follow, follower.fresh(), host=follower.host))
             if not (asked := self._asked(request, follower)):
                 return plain, follower
             blocks = None if self._paging is None else await self._paging.blocks(run, scoped)

@@ -20,6 +20,7 @@ from langchain_anthropic.middleware import AnthropicPromptCachingMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 from pydantic import BaseModel
 
@@ -238,16 +239,20 @@ def test_a_store_that_fails_does_not_end_the_run_and_loses_nothing(
 
 
 def test_a_branch_of_the_conversation_is_shown_as_the_state_has_it(memory: HybridMemory, invoke: Invoke) -> None:
-    model = ScriptedChat(answers=["a", "b", "c", "d"])
+    model = ScriptedChat(answers=["a", "b", "c", "d", "e"])
     agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
     invoke(agent, said("one"), THREAD)
     before = {"configurable": {**agent.get_state(THREAD).config["configurable"], **THREAD["configurable"]}}
     invoke(agent, said("two"), THREAD)
+    left = agent.get_state(THREAD).config
     invoke(agent, said("another two"), before)
     assert words(model.prompts[-1]) == ["one", "a", "another two"]
     invoke(agent, said("three"), THREAD)
     assert words(model.prompts[-1]) == ["one", "a", "another two", "c", "three"]
-    assert logged(memory) == ["one", "a", "two", "b", "another two", "c", "three", "d"]
+    assert logged(memory) == ["one", "a", "another two", "c", "three", "d"]
+    invoke(agent, said("four"), {"configurable": {**left["configurable"], **THREAD["configurable"]}})
+    assert words(model.prompts[-1]) == ["one", "a", "two", "b", "four"]
+    assert logged(memory) == ["one", "a", "two", "b", "four", "e"]
 
 
 def test_what_is_forgotten_does_not_come_back_from_the_state(memory: HybridMemory, invoke: Invoke) -> None:
@@ -258,6 +263,37 @@ def test_what_is_forgotten_does_not_come_back_from_the_state(memory: HybridMemor
     memory.scoped(user="alice").forget(query="4711")
     invoke(agent, said("which code?"), THREAD)
     assert not any("4711" in text for text in (*words(model.prompts[-1]), *logged(memory)))
+
+
+@pytest.mark.parametrize("row", [0, 2, 4])
+def test_what_is_removed_is_recalled_in_no_thread(memory: HybridMemory, invoke: Invoke, row: int) -> None:
+    model = ScriptedChat(answers=list("abcde"))
+    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
+    mine = memory.scoped(user="alice", session="t1")
+    mine.remember("The code of another program is 4712.")
+    codes = ["The code of the door is 4711.", "The code of the safe is 4713.", "The code of the bike is 4714."]
+    for text in codes:
+        invoke(agent, said(text), THREAD)
+    gone = agent.get_state(THREAD).values["messages"][row]
+    agent.update_state(THREAD, {"messages": [RemoveMessage(id=gone.id)]})
+    invoke(agent, said("What is the code?"), THREAD)
+    held = [text for text in codes if text != gone.text]
+    hits = [hit.record.text for hit in memory.scoped(user="alice", session="t2").recall("What is the code?", k=20)]
+    assert gone.text not in hits
+    assert {"The code of another program is 4712.", *held} <= set(hits)
+    assert gone.text not in " ".join([*words(model.prompts[-1]), *logged(memory)])
+    agent.update_state(THREAD, {"messages": [gone]})
+    invoke(agent, said("And now?"), THREAD)
+    assert gone.text in logged(memory)
+
+
+def test_all_that_is_removed_is_recalled_in_no_thread(memory: HybridMemory, invoke: Invoke) -> None:
+    model = ScriptedChat(answers=list("ab"))
+    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
+    invoke(agent, said("The code of the door is 4711."), THREAD)
+    agent.update_state(THREAD, {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES)]})
+    invoke(agent, said("What is the code?"), THREAD)
+    assert logged(memory) == ["What is the code?", "b"]
 
 
 def test_messages_that_others_take_out_of_the_state_are_not_shown_and_stay_in_the_log(
@@ -271,8 +307,9 @@ def test_messages_that_others_take_out_of_the_state_are_not_shown_and_stay_in_th
     agent = create_agent(model, middleware=[Trim(), HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
     for text in ("1", "2", "3", "4"):
         invoke(agent, said(text), THREAD)
-    assert logged(memory) == ["1", "a", "2", "b", "3", "c", "4", "d"]
-    assert words(model.prompts[-1]) == ["3", "c", "4"]
+    assert words(model.prompts[-1]) == logged(memory)[:-1] == ["3", "c", "4"]
+    kept = memory.scoped(user="alice", session="t1")._runtime.services.truth.read(memory.scoped(user="alice").scope)
+    assert [event.message.text for event in kept if event.kind == "message"] == ["1", "a", "2", "b", "3", "c", "4", "d"]
 
 
 def test_two_memories_serve_one_agent(opened: Open, invoke: Invoke) -> None:
