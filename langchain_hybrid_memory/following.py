@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from hybrid_memory import Block, Host, Message, Role
 from hybrid_memory.adapters import LruCache
 from hybrid_memory.errors import InvalidMessageError
-from langchain_hybrid_memory.messages import from_langchain, json_form
+from langchain_hybrid_memory.messages import from_langchain, is_summary, json_form
 
 STATE = "hybrid_memory"
 """Our key in the state."""
@@ -78,6 +78,15 @@ class Follower:
 
     @cached_property
     def messages(self) -> Sequence[BaseMessage]:
+        return [said for said in self._all if not is_summary(said)]
+
+    @property
+    def summaries(self) -> Sequence[BaseMessage]:
+        """LangChain's own summaries: shown, and not written, since nobody said them."""
+        return [said for said in self._all if is_summary(said)]
+
+    @cached_property
+    def _all(self) -> Sequence[BaseMessage]:
         return convert_to_messages(self.state["messages"])  # only some reducers do
 
     @property
@@ -126,6 +135,8 @@ class Follower:
         """What `ScopedMemory.follow` must know if messages were removed, or if this may be another branch."""
         keys, size, asks = self.keys, self.seen.get("size", 0), bool(self.messages) and _is_users(self.messages[-1])
         if not size or any(key.startswith(UNNAMED) for key in keys):  # only by their ids can messages be removed
+            return None
+        if self.summaries:  # what they replace was removed to save space
             return None
         if self.written < size:
             # What shares nothing with the state before is no conversation, unless it is a new turn of one.

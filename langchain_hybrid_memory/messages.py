@@ -112,6 +112,11 @@ def to_langchain(message: Message) -> BaseMessage:
     return built.model_copy(update=changed) if changed else built
 
 
+def is_summary(message: BaseMessage) -> bool:
+    """Whether it replaces messages that LangChain's ``SummarizationMiddleware`` removed."""
+    return message.additional_kwargs.get("lc_source") == "summarization"
+
+
 def _from_elsewhere(message: Message) -> BaseMessage:
     content: Any = message.content
     if not isinstance(content, str):

@@ -51,7 +51,7 @@ class Prompts:
     def laid(
         self, request: ModelRequest[Any], context: Context, follower: Follower, reading: Reading | None
     ) -> ModelRequest[Any]:
-        """The request with this prompt, followed by messages that others added.
+        """The request with this prompt, after LangChain's own summaries, and followed by messages that others added.
 
         The reader, which the request does not have yet, is bound if the prompt names it.
         """
@@ -63,7 +63,7 @@ class Prompts:
         tools = request.tools if reading is None else reading.bound(request.tools, context.reader)
         return request.override(
             system_message=_system(request.system_message, head),
-            messages=[*messages, *request.messages[passing:]],
+            messages=[*follower.summaries, *messages, *request.messages[passing:]],
             tools=tools,
         )
 

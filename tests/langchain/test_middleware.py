@@ -13,6 +13,7 @@ from langchain.agents.middleware import (
     ContextEditingMiddleware,
     HumanInTheLoopMiddleware,
     PIIMiddleware,
+    SummarizationMiddleware,
 )
 from langchain.agents.structured_output import ToolStrategy
 from langchain.tools import tool
@@ -27,7 +28,7 @@ from pydantic import BaseModel
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidScopeError, StoreUnavailableError
 from langchain_hybrid_memory import HybridMemoryMiddleware
-from tests.langchain.conftest import THREAD, ScriptedChat, said, words
+from tests.langchain.conftest import THREAD, ScriptedChat, numbered, said, words
 
 if TYPE_CHECKING:
     from tests.faces import Open
@@ -310,6 +311,21 @@ def test_messages_that_others_take_out_of_the_state_are_not_shown_and_stay_in_th
     assert words(model.prompts[-1]) == logged(memory)[:-1] == ["3", "c", "4"]
     kept = memory.scoped(user="alice", session="t1")._runtime.services.truth.read(memory.scoped(user="alice").scope)
     assert [event.message.text for event in kept if event.kind == "message"] == ["1", "a", "2", "b", "3", "c", "4", "d"]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_langchains_own_summary_stays_in_the_prompt(memory: HybridMemory, invoke: Invoke, place: int) -> None:
+    model, writer = numbered(), ScriptedChat(answer=lambda _: AIMessage("They live in Rome."))
+    layers: list[Any] = [SummarizationMiddleware(model=writer, trigger=("messages", 6), keep=("messages", 3))]
+    layers.insert(place, HybridMemoryMiddleware(memory, k=0))
+    agent = create_agent(model, middleware=layers, checkpointer=InMemorySaver())
+    for turn in range(6):
+        invoke(agent, said(f"question {turn}"), THREAD)
+        summaries = [text for text in words(model.prompts[-1]) if "They live in Rome." in text]
+        assert len(summaries) == bool(writer.prompts)
+        assert words(model.prompts[-1])[-1] == f"question {turn}"
+    assert writer.prompts
+    assert logged(memory) == [text for turn in range(6) for text in (f"question {turn}", f"answer {turn + 1}")]
 
 
 def test_two_memories_serve_one_agent(opened: Open, invoke: Invoke) -> None:
