@@ -215,8 +215,8 @@ def _converted(message: BaseMessage, *, keep_id: bool) -> Message:
     try:
         return from_langchain(message, keep_id=keep_id)
     except InvalidMessageError:  # what JSON cannot hold is kept as what JSON can tell of it
-        plain = message.model_copy(update={"content": json_form("content", message.content)})
-        return from_langchain(plain, keep_id=keep_id)
+        plain = {key: json_form(key, value) for key, value in dict(message).items()}
+        return from_langchain(message.model_copy(update=plain), keep_id=keep_id)
 
 
 def _calls(message: BaseMessage, call: str) -> bool:

@@ -15,7 +15,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from hybrid_memory import Host, HybridMemory, PagingConfig, ScopedMemory
-from hybrid_memory.adapters import LEAST_TOKENS, Runner, checked, estimate_tokens, faces
+from hybrid_memory.adapters import LEAST_TOKENS, Runner, checked, encodable, estimate_tokens, faces
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError, InvalidScopeError, ModelError, StoreError
 from langchain_hybrid_memory.following import Follower, Seen, Written
 from langchain_hybrid_memory.prompts import Paging, Prompts, Reading, budget_for, paging_tools
@@ -262,7 +262,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             "reader": reader,
             **self._layout,
             "max_tokens": max(LEAST_TOKENS, self._budget(request.model) - summarised),
-            "identity": "" if request.system_message is None else str(request.system_message.text),
+            "identity": "" if request.system_message is None else encodable(str(request.system_message.text)),
             "tools": self._prompts.schemas(tools),
             "host": Host(list(follower.events), follower.began, None if caller is None else caller.session),
             "wait": False,

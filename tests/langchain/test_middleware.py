@@ -379,3 +379,32 @@ def test_content_that_is_no_json_is_kept_as_what_json_can_tell(memory: HybridMem
     picture = HumanMessage([{"type": "text", "text": "look"}, {"type": "image", "data": b"\x89PNG"}])
     invoke(agent, {"messages": [picture]}, THREAD)
     assert logged(memory) == ["look", "nice"]
+
+
+BROKEN = "caf\udce9.txt"
+"""A name as `os.listdir` returns it where the file system has another encoding."""
+
+
+@tool(response_format="content_and_artifact")
+def listing(folder: str) -> tuple[str, list[str]]:
+    """The names in a folder."""
+    return f"{folder}: {BROKEN}", [BROKEN]
+
+
+@pytest.mark.parametrize("folder", ["work", BROKEN], ids=["result", "arguments"])
+@pytest.mark.parametrize("prompt", ["Be brief.", BROKEN], ids=["", "system prompt"])
+def test_what_no_encoding_has_is_replaced_and_the_rest_kept(
+    memory: HybridMemory, invoke: Invoke, folder: str, prompt: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    call = AIMessage("", tool_calls=[{"name": "listing", "args": {"folder": folder}, "id": "c1"}])
+    model = ScriptedChat(answers=[call, "one file", "bye"])
+    layer = HybridMemoryMiddleware(memory)
+    agent = create_agent(model, [listing], system_prompt=prompt, middleware=[layer], checkpointer=InMemorySaver())
+    for text in ("What is in there?", "thanks"):
+        invoke(agent, said(text), THREAD)
+    there = folder.replace("\udce9", "?")
+    steps = [f'listing {{"folder": "{there}"}}', f"{there}: caf?.txt"]
+    assert logged(memory) == ["What is in there?", *steps, "one file", "thanks", "bye"]
+    assert words(model.prompts[-1])[-2:] == ["one file", "thanks"]
+    assert "".join(words(model.prompts[-1])).encode()
+    assert not caplog.records
