@@ -36,8 +36,16 @@ class Seen(TypedDict):
     last: str | None  # the key of the newest message that was written
     known: dict[str, str]  # the ids of events by the keys of messages, where they differ
     began: NotRequired[str | None]  # the event id of the first message that the state ever had
+    owner: NotRequired[dict[str, str]]  # the owner as the run named it, for runs of the thread that name none
     size: NotRequired[int]  # how many messages the state had when the newest was written
     blocks: NotRequired[dict[str, int]]  # revisions of the blocks that the model was shown last, if it edits them
+
+
+def owner_of(state: Any, name: str | None = None) -> Mapping[str, str]:
+    """The owner that earlier runs of a thread named, as this middleware or any noted; empty if there were none."""
+    notes = state.get(STATE) or {} if isinstance(state, Mapping) else {}
+    owners = (note.get("owner") for key, note in notes.items() if name in (None, key))
+    return next(filter(None, owners), {})
 
 
 class Written:
@@ -73,6 +81,7 @@ class Follower:
     state: Mapping[str, Any]
     name: str
     words: Written = field(default_factory=Written)
+    owner: Mapping[str, str] = field(default_factory=dict)
     nested: bool = False  # the agent works for another one, whose words are no user's
     changed: bool = False  # this differs from what the state holds
 
@@ -187,7 +196,8 @@ class Follower:
         self.words.put(fresh)
         began = seen.get("began") or _event_id(known, first)
         size = len(self.keys)
-        return self._with({**seen, "last": last, "known": known, "began": began, "size": size})
+        owner: Any = {"owner": dict(self.owner)} if self.owner else {}
+        return self._with({**seen, **owner, "last": last, "known": known, "began": began, "size": size})
 
     def shown(self, blocks: Mapping[str, Block] | None) -> Follower:
         """The follower after the model saw these blocks."""

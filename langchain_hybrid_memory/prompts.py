@@ -59,11 +59,12 @@ class Prompts:
         head = laid.pop(0).text if laid and laid[0].role is Role.SYSTEM else ""
         own, asked, last = follower.events, convert_to_messages(request.messages), follower.messages[-1]
         passing = next((row for row in range(len(asked), 0, -1) if _same(asked[row - 1], last)), len(asked))
-        messages: list[Any] = [self._shown(message, own.get(message.id or "")) for message in laid]
+        shown = (self._shown(message, own.get(message.id or "")) for message in laid)
+        messages: list[Any] = [*follower.summaries, *shown]
         tools = request.tools if reading is None else reading.bound(request.tools, context.reader)
         return request.override(
             system_message=_system(request.system_message, head),
-            messages=[*follower.summaries, *messages, *request.messages[passing:]],
+            messages=[*messages, *request.messages[passing:]],
             tools=tools,
         )
 

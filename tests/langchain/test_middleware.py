@@ -256,6 +256,33 @@ def test_a_branch_of_the_conversation_is_shown_as_the_state_has_it(memory: Hybri
     assert logged(memory) == ["one", "a", "two", "b", "four", "e"]
 
 
+def test_a_run_of_a_snapshot_is_of_the_threads_user(memory: HybridMemory, invoke: Invoke) -> None:
+    model = ScriptedChat(answers=["a", calls("Rome"), "b", calls("Oslo"), "c"])
+    layer = HybridMemoryMiddleware(memory, agent="guide")
+    agent = create_agent(model, [weather], middleware=[layer], checkpointer=InMemorySaver())
+    invoke(agent, said("one"), THREAD)
+    before = agent.get_state({"configurable": {"thread_id": "t1"}}).config
+    assert "user_id" not in before["configurable"]
+    invoke(agent, said("two"), before)
+    invoke(agent, said("another two"), before)
+    assert words(model.prompts[-1])[:3] == ["one", "a", "another two"]
+    mine = memory.scoped(user="alice", agent="guide", session="t1")
+    kept = ["one", "a", "another two", 'weather {"city": "Oslo"}', "sunny in Oslo", "c"]
+    assert [message.text for message in mine.history()] == kept
+    elsewhere = memory.scoped(user="alice", agent="guide", session="t2")
+    assert "sunny in Rome" not in str(elsewhere.recall("Is it sunny in Rome?", k=20))
+
+
+def test_a_named_user_counts_before_the_threads(memory: HybridMemory, invoke: Invoke) -> None:
+    agent = create_agent(
+        ScriptedChat(answers=["a", "b"]), middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver()
+    )
+    invoke(agent, said("one"), THREAD)
+    invoke(agent, said("two"), {"configurable": {"thread_id": "t1", "user_id": "bob"}})
+    assert "two" not in logged(memory)
+    assert "two" in logged(memory, user="bob")
+
+
 def test_what_is_forgotten_does_not_come_back_from_the_state(memory: HybridMemory, invoke: Invoke) -> None:
     model = ScriptedChat(answers=["noted", "done", "hm"])
     agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
