@@ -111,7 +111,7 @@ def _with_filters(conditions: dict[str, Any], filters: Any) -> dict[str, Any]:
 def _all(filters: MetadataFilters | None) -> Iterator[MetadataFilter]:
     if filters is None:
         return
-    if filters.condition is not FilterCondition.AND and (len(filters.filters) > 1 or filters.condition == "not"):
+    if filters.condition is not FilterCondition.AND and (len(filters.filters) > 1 or filters.condition is FilterCondition.NOT):
         raise InvalidConfigError(
             "recall takes filters that all hold: give FilterCondition.AND, and retrieve once for each alternative"
         )
