@@ -111,7 +111,8 @@ def _with_filters(conditions: dict[str, Any], filters: Any) -> dict[str, Any]:
 def _all(filters: MetadataFilters | None) -> Iterator[MetadataFilter]:
     if filters is None:
         return
-    if filters.condition is not FilterCondition.AND and (len(filters.filters) > 1 or filters.condition is FilterCondition.NOT):
+    several = len(filters.filters) > 1 or filters.condition is FilterCondition.NOT
+    if several and filters.condition is not FilterCondition.AND:
         raise InvalidConfigError(
             "recall takes filters that all hold: give FilterCondition.AND, and retrieve once for each alternative"
         )
