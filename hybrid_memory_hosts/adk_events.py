@@ -15,7 +15,7 @@ from typing import Any
 from google.adk.events.event import Event
 
 from hybrid_memory import Message, Role
-from hybrid_memory.adapters import as_shown, storable_name
+from hybrid_memory.adapters import as_shown, encodable_json, storable_name
 
 MARK = "google_adk"
 """Our key in ``Message.extra`` and in content blocks."""
@@ -30,7 +30,7 @@ def from_event(event: Event) -> list[Message]:
     Raises:
         InvalidMessageError: it contains something that cannot be stored.
     """
-    head = event.model_dump(mode="json", exclude_none=True)
+    head = encodable_json(event.model_dump(mode="json", exclude_none=True))
     delta = head["actions"].get("state_delta", {})
     head["actions"]["state_delta"] = {key: value for key, value in delta.items() if not key.startswith(TEMPORARY)}
     parts = (head.get("content") or {}).pop("parts", None)

@@ -12,7 +12,7 @@ from copy import deepcopy
 from typing import Any
 
 from hybrid_memory import Message, Role, ToolCall
-from hybrid_memory.adapters import as_shown, storable_name
+from hybrid_memory.adapters import as_shown, encodable_json, storable_name
 
 MARK = "openai"
 """Our key in ``Message.extra`` and in content blocks."""
@@ -34,7 +34,7 @@ def from_items(items: Sequence[Mapping[str, Any]]) -> list[Message]:
     """
     # A result does not say whose it is, and a page of the web is another thing than a sum.
     names = {item.get("call_id"): item.get("name") for item in items if item.get("type") in _CALLS}
-    return [_from_item(item, names) for item in items]
+    return [_from_item(encodable_json(item), names) for item in items]
 
 
 def _from_item(item: Mapping[str, Any], names: Mapping[Any, Any]) -> Message:

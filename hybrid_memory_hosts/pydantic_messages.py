@@ -14,7 +14,7 @@ from typing import Any
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 
 from hybrid_memory import Message, Origin, Role, ToolCall
-from hybrid_memory.adapters import as_shown, storable_name
+from hybrid_memory.adapters import as_shown, encodable_json, storable_name
 
 MARK = "pydantic_ai"
 """Our key in ``Message.extra`` and in content blocks."""
@@ -32,7 +32,7 @@ def from_model_messages(messages: Sequence[ModelMessage]) -> list[Message]:
         InvalidMessageError: a message contains something that cannot be stored.
     """
     dumped = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
-    return [made for message in dumped for made in _of(message)]
+    return [made for message in encodable_json(dumped) for made in _of(message)]
 
 
 def _of(message: dict[str, Any]) -> Iterator[Message]:

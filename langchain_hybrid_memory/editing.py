@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from hybrid_memory import Message, Role, ToolCall
 from hybrid_memory.adapters import exchanges
 from hybrid_memory.errors import InvalidMessageError
-from langchain_hybrid_memory.messages import from_langchain
+from langchain_hybrid_memory.messages import from_langchain, is_summary
 
 SHARES = (4, 16, 64)
 """A tool result may take a fourth of the budget, else a sixteenth, else a sixty-fourth."""
@@ -35,7 +35,7 @@ def as_sources(messages: Sequence[BaseMessage]) -> list[str | Message]:
 
 
 def _as_source(message: BaseMessage) -> str | Message:
-    if message.additional_kwargs.get("lc_source") == "summarization":
+    if is_summary(message):
         return str(message.text).partition("\n\n")[2] or str(message.text)
     try:
         return from_langchain(message, keep_id=False)

@@ -24,7 +24,7 @@ from langchain_core.messages import BaseMessage
 from pydantic_core import to_json
 
 from hybrid_memory import Message, Role, ToolCall
-from hybrid_memory.adapters import ORIGIN, as_shown, checked, lowered, storable_name
+from hybrid_memory.adapters import ORIGIN, as_shown, checked, encodable, encodable_json, lowered, storable_name
 from hybrid_memory.errors import InvalidMessageError
 
 MARK = "langchain"
@@ -110,6 +110,11 @@ def to_langchain(message: Message) -> BaseMessage:
     # Validation completes some fields from others, such as tool_calls from additional_kwargs.
     changed = {key: value for key, value in fields.items() if getattr(built, key) != value}
     return built.model_copy(update=changed) if changed else built
+
+
+def is_summary(message: BaseMessage) -> bool:
+    """Whether it replaces messages that LangChain's ``SummarizationMiddleware`` removed."""
+    return message.additional_kwargs.get("lc_source") == "summarization"
 
 
 def _from_elsewhere(message: Message) -> BaseMessage:
@@ -221,19 +226,24 @@ def json_form(label: str, value: Any) -> Any:
     """A copy of the value if it is JSON, or else its closest JSON form.
 
     Models and dataclasses become objects by field; dates, and numbers that JSON cannot express, become text; bytes
-    become base64; anything else becomes its ``repr``.
+    become base64; a lone surrogate, as in names that `os.listdir` returns, becomes ``?``; anything else its ``repr``.
 
     Raises:
-        InvalidMessageError: it contains a lone surrogate, or itself.
+        InvalidMessageError: it contains itself.
     """
     try:
         return exact_json(label, value)
     except InvalidMessageError:
         pass
     try:
-        return json.loads(to_json(value, bytes_mode="base64", inf_nan_mode="strings", fallback=repr))
-    except ValueError as error:
+        value = encodable_json(value)
+        return json.loads(to_json(value, bytes_mode="base64", inf_nan_mode="strings", fallback=_encodable_repr))
+    except (ValueError, RecursionError) as error:
         raise InvalidMessageError(f"{label}: has no JSON form: {error}") from None
+
+
+def _encodable_repr(value: Any) -> str:
+    return encodable(repr(value))
 
 
 def stored_content(content: Any, *, silent: bool) -> tuple[str | list[dict[str, Any]], dict[str, Any]]:

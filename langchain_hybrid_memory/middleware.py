@@ -15,9 +15,9 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from hybrid_memory import Host, HybridMemory, PagingConfig, ScopedMemory
-from hybrid_memory.adapters import LEAST_TOKENS, Runner, checked, faces
+from hybrid_memory.adapters import LEAST_TOKENS, Runner, checked, encodable, estimate_tokens, faces
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError, InvalidScopeError, ModelError, StoreError
-from langchain_hybrid_memory.following import Follower, Seen, Written
+from langchain_hybrid_memory.following import Follower, Seen, Written, owner_of
 from langchain_hybrid_memory.prompts import Paging, Prompts, Reading, budget_for, paging_tools
 from langchain_hybrid_memory.scopes import Binding
 from langchain_hybrid_memory.tools import Calls
@@ -71,7 +71,8 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
     Args:
         memory: an open memory; several agents may share it.
         user, session, agent, tenant: the owner and the conversation; omitted parts are taken from each run, see
-            `langchain_hybrid_memory.scopes.Binding`. A run without a user or a session raises an error.
+            `langchain_hybrid_memory.scopes.Binding`. A run raises an error if neither it
+            nor an earlier one of its thread names a user, or if it has no session.
         max_tokens: the budget of the whole prompt, with the tools. By default as configured for the memory; otherwise
             the window in the model's profile minus space for the answer, at most 128,000; otherwise 30,000.
         k: how many turns to recall for each user turn; they stay with it in the prompt. 0 recalls nothing. By default
@@ -161,9 +162,9 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         self, run: Runner, /, state: AgentState[Any], runtime: Runtime[ContextT]
     ) -> dict[str, Any] | None:
         """Write what is new: the answer, or the messages of a run that never called the model."""
-        scoped, follower = self._scoped(runtime), self._follower(state, runtime)
+        scoped, follower = self._scoped(runtime, state), self._follower(state, runtime)
         try:
-            return follower.after(await run.call(scoped.follow, follower.fresh())).update
+            return follower.after(await run.call(scoped.follow, follower.fresh(), host=follower.host)).update
         except FAILURES as error:
             _log.warning("the agent continues without memory: %s", error)
             return None
@@ -192,10 +193,10 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         self, run: Runner, /, request: ModelRequest[ContextT]
     ) -> tuple[ModelRequest[ContextT], Follower]:
         """The request with the prompt, after writing what is new; without memory if that fails."""
-        scoped, follower = self._scoped(request.runtime), self._follower(request.state, request.runtime)
+        scoped, follower = self._scoped(request.runtime, request.state), self._follower(request.state, request.runtime)
         plain = self._plain(request)
         try:
-            follower = follower.after(await run.call(scoped.follow, follower.fresh()))
+            follower = follower.after(await run.call(scoped.follow, follower.fresh(), host=follower.host))
             if not (asked := self._asked(request, follower)):
                 return plain, follower
             blocks = None if self._paging is None else await self._paging.blocks(run, scoped)
@@ -224,23 +225,27 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             return await handler(request)
 
     def _working(self, request: ToolCallRequest) -> AbstractContextManager[None]:
-        scoped = self._binding.scoped(request.runtime)
-        root, session = scoped.scope.session, self._scoped(request.runtime).scope.session
+        scoped = self._binding.scoped(request.runtime, owner_of(request.state, self._name))
+        root, session = scoped.scope.session, self._scoped(request.runtime, request.state).scope.session
         if root is None or session is None:
             return nullcontext()
         return self._binding.calling(root, session, request.tool_call)
 
-    def _scoped(self, runtime: Any) -> ScopedMemory:
-        scoped = self._binding.scoped(runtime)
+    def _scoped(self, runtime: Any, state: Any) -> ScopedMemory:
+        thread = owner_of(state, self._name)
+        scoped = self._binding.scoped(runtime, thread)
         if scoped.scope.session is None:
             raise InvalidScopeError(
                 "no session given: give session=, or name it in the run: config={'configurable': {'thread_id': ...}}"
             )
-        caller = self._binding.caller(runtime)
-        return scoped if caller is None else self._binding.in_session(runtime, caller.thread)
+        caller = self._binding.caller(runtime, thread)
+        return scoped if caller is None else self._binding.in_session(runtime, caller.thread, thread)
 
     def _follower(self, state: Any, runtime: Any) -> Follower:
-        return Follower(state, self._name, self._written, nested=self._binding.caller(runtime) is not None)
+        thread = owner_of(state, self._name)
+        owner = self._binding.named(self._binding.scoped(runtime, thread).scope)
+        nested = self._binding.caller(runtime, thread) is not None
+        return Follower(state, self._name, self._written, owner=owner, nested=nested)
 
     def _plain(self, request: ModelRequest[ContextT]) -> ModelRequest[ContextT]:
         """The request without the reader, which is bound only if the prompt names it."""
@@ -254,16 +259,18 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         """The arguments of `ScopedMemory.assemble`; empty if the user said nothing."""
         if not follower.answerable:
             return {}
-        caller = self._binding.caller(request.runtime) if self._beside else None
+        thread = owner_of(request.state, self._name)
+        caller = self._binding.caller(request.runtime, thread) if self._beside else None
         tools = self._plain(request).tools
+        summarised = sum(estimate_tokens(summary.text) for summary in follower.summaries)
         reader = None if self._reading is None else self._reading.reader(tools, request.model, self._prompts)
         return {
             "reader": reader,
             **self._layout,
-            "max_tokens": self._budget(request.model),
-            "identity": "" if request.system_message is None else str(request.system_message.text),
+            "max_tokens": max(LEAST_TOKENS, self._budget(request.model) - summarised),
+            "identity": "" if request.system_message is None else encodable(str(request.system_message.text)),
             "tools": self._prompts.schemas(tools),
-            "host": Host(follower.ids, follower.began, None if caller is None else caller.session),
+            "host": Host(list(follower.events), follower.began, None if caller is None else caller.session),
             "wait": False,
         }
 

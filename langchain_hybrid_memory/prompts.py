@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from langchain.agents.middleware import ModelRequest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage, SystemMessage
+from langchain_core.messages import BaseMessage, SystemMessage, convert_to_messages
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
@@ -51,19 +51,21 @@ class Prompts:
     def laid(
         self, request: ModelRequest[Any], context: Context, follower: Follower, reading: Reading | None
     ) -> ModelRequest[Any]:
-        """The request with this prompt, followed by messages that others added.
+        """The request with this prompt, after LangChain's own summaries, and followed by messages that others added.
 
         The reader, which the request does not have yet, is bound if the prompt names it.
         """
         laid = list(context.messages)
         head = laid.pop(0).text if laid and laid[0].role is Role.SYSTEM else ""
-        own = dict(zip(follower.ids, (said for said in follower.messages if said.id), strict=True))
-        asked, last = request.messages, follower.messages[-1].id
-        passing = next((row for row in range(len(asked), 0, -1) if asked[row - 1].id == last), len(asked))
-        messages: list[Any] = [self._shown(message, own.get(message.id or "")) for message in laid]
+        own, asked, last = follower.events, convert_to_messages(request.messages), follower.messages[-1]
+        passing = next((row for row in range(len(asked), 0, -1) if _same(asked[row - 1], last)), len(asked))
+        shown = (self._shown(message, own.get(message.id or "")) for message in laid)
+        messages: list[Any] = [*follower.summaries, *shown]
         tools = request.tools if reading is None else reading.bound(request.tools, context.reader)
         return request.override(
-            system_message=_system(request.system_message, head), messages=[*messages, *asked[passing:]], tools=tools
+            system_message=_system(request.system_message, head),
+            messages=[*messages, *request.messages[passing:]],
+            tools=tools,
         )
 
     def _schema(self, tool: Any) -> dict[str, Any]:
@@ -80,6 +82,10 @@ class Prompts:
             return self._converted(message)
         calls = [call.arguments for call in message.tool_calls]
         return own if not calls or calls == [call["args"] for call in own.tool_calls] else self._converted(message)
+
+
+def _same(one: BaseMessage, other: BaseMessage) -> bool:
+    return one.id == other.id if other.id else one == other
 
 
 def _system(own: SystemMessage | None, head: str) -> SystemMessage | None:

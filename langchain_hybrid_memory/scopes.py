@@ -13,6 +13,7 @@ from langchain_core.runnables import RunnableConfig, ensure_config
 
 from hybrid_memory import HybridMemory, Scope, ScopedMemory
 from hybrid_memory.errors import InvalidScopeError
+from langchain_hybrid_memory.following import owner_of
 
 _KEYS = {
     "user": ("user_id", "user", "langgraph_user_id"),
@@ -51,8 +52,8 @@ class Binding:
     """A memory, and the parts of the scope that are known before a run starts.
 
     The rest is taken from the run: from its ``context`` (attributes or keys), then from ``config["configurable"]``,
-    under the names `user_id`, `session_id` or `thread_id`, `agent_id` and `tenant_id`; the user finally from the
-    server's authentication.
+    under the names `user_id`, `session_id` or `thread_id`, `agent_id` and `tenant_id`; the user then from the server's
+    authentication. A run that names no owner continues with the owner of its thread's earlier runs.
 
     Raises:
         InvalidScopeError: a name is malformed.
@@ -78,21 +79,30 @@ class Binding:
         """The memory of the known parts, whatever a run names; raises `InvalidScopeError` if they name no owner."""
         return self.memory.scoped(tenant=self.tenant, user=self.user, agent=self.agent, session=self.session)
 
-    def scoped(self, runtime: Any = None) -> ScopedMemory:
+    def scoped(self, runtime: Any = None, thread: Mapping[str, str] | None = None) -> ScopedMemory:
         """The memory of this run.
 
         Args:
             runtime: LangGraph's ``Runtime`` or ``ToolRuntime``; None outside of a run.
+            thread: the owner of the thread, by default from the runtime's state; see `owner_of`.
 
         Raises:
             InvalidScopeError: no user is named, or a different one from the authenticated user.
         """
         config = _configurable(runtime)
         sources = [getattr(runtime, "context", None), config]
-        user = self._user(sources, _authenticated(runtime, config))
+        signed_in = _authenticated(runtime, config)
+        if signed_in is None and not any(_named(part, sources) for part in ("user", "agent", "tenant")):
+            sources.append(owner_of(getattr(runtime, "state", None)) if thread is None else thread)
+        user = self._user(sources, signed_in)
         if user is None:
             raise InvalidScopeError(_WHOSE)
         return self._of(user, sources)
+
+    def named(self, scope: Scope) -> dict[str, str]:
+        """The owner of a run, without the parts that are known before."""
+        parts = {f"{part}_id": getattr(scope, part) for part in ("user", "agent", "tenant") if not getattr(self, part)}
+        return {name: value for name, value in parts.items() if value is not None}
 
     def of_run(self, config: RunnableConfig) -> ScopedMemory:
         """The memory of a run with this configuration, whose ``metadata`` counts too; see `scoped`.
@@ -124,15 +134,16 @@ class Binding:
             tenant=self.tenant or _named("tenant", sources),
         )
 
-    def caller(self, runtime: Any) -> Caller | None:
+    def caller(self, runtime: Any, thread: Mapping[str, str] | None = None) -> Caller | None:
         """The agent in whose tool this run is, if both have the same memory and the run names the same session."""
         caller = _CALLER.get()
-        same = caller is not None and caller.memory is self.memory and caller.root == self.scoped(runtime).scope.session
-        return caller if same else None
+        if caller is None or caller.memory is not self.memory:
+            return None
+        return caller if caller.root == self.scoped(runtime, thread).scope.session else None
 
-    def in_session(self, runtime: Any, session: str) -> ScopedMemory:
+    def in_session(self, runtime: Any, session: str, thread: Mapping[str, str] | None = None) -> ScopedMemory:
         """The memory of the run's owner in this session."""
-        scope = self.scoped(runtime).scope
+        scope = self.scoped(runtime, thread).scope
         return self.memory.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=session)
 
     @contextmanager

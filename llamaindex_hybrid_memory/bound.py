@@ -14,6 +14,14 @@ from hybrid_memory import HybridMemory, Scope, ScopedMemory
 from hybrid_memory.adapters import LEAST_TOKENS, budget_of, found, held, shown, shown_url, url_of
 from hybrid_memory.errors import InvalidConfigError
 
+INSTEAD = {
+    **dict.fromkeys(("session_id", "thread_id", "chat_store_key"), "give session="),
+    "user_id": "give user=",
+    "chat_store": "the conversation is in the memory's own store, give memory= or url=",
+    "chat_history": "write it with put_messages(chat_history), or with set(chat_history) to replace what is shown",
+}
+"""What to do instead of arguments that memories of LlamaIndex have."""
+
 
 class Bound(BaseModel):
     """An owner and a store.
@@ -58,7 +66,8 @@ class Bound(BaseModel):
             InvalidConfigError: ``url`` and ``memory`` are both given, or a setting is out of range or unknown.
         """
         if unknown := [name for name in settings if name not in cls.model_fields]:
-            raise InvalidConfigError(f"{cls.__name__} has no argument {', '.join(unknown)}")
+            hints = "".join(f": {INSTEAD[name]}" for name in unknown[:1] if name in INSTEAD)
+            raise InvalidConfigError(f"{cls.__name__} has no argument {', '.join(unknown)}{hints}")
         if not isinstance(memory, HybridMemory | None):
             raise InvalidConfigError(f"memory must be an open memory, got {shown(memory)}: a URL is given as url=")
         if memory is not None and url is not None:
@@ -150,7 +159,12 @@ def room_of(llm: Any) -> int | None:
     """Three quarters of the model's window, since an agent adds its system prompt, tools and the calls of a run.
 
     None if there is no model, or its window is unknown.
+
+    Raises:
+        InvalidConfigError: it is no model.
     """
+    if llm is not None and not hasattr(llm, "metadata"):
+        raise InvalidConfigError(f"llm must be a model of LlamaIndex, such as OpenAI(model=...), got {shown(llm)}")
     with suppress(ValueError):  # of a model whose name LlamaIndex does not know
         window = 0 if llm is None else llm.metadata.context_window
         return budget_of(window, window) if window > 0 else None

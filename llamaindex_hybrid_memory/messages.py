@@ -18,7 +18,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from hybrid_memory import Message, Role
-from hybrid_memory.adapters import ORIGIN, as_shown, checked, lowered, storable_name
+from hybrid_memory.adapters import ORIGIN, as_shown, checked, encodable, lowered, storable_name
 from hybrid_memory.errors import InvalidMessageError
 
 _BLOCK: TypeAdapter[Any] = TypeAdapter(ContentBlock)
@@ -155,6 +155,8 @@ def from_chat_message(chat: ChatMessage) -> Message:
     Raises:
         InvalidMessageError: ``additional_kwargs`` or a block contains something that has no JSON form.
     """
+    if chat.role == MessageRole.TOOL:  # what a tool read, such as names of files, nobody can correct
+        chat = chat.model_copy(update={"blocks": [_encodable(block) for block in chat.blocks]})
     try:
         kwargs = json_value(chat.additional_kwargs)
         fields = _fields(chat, kwargs)
@@ -169,6 +171,10 @@ def from_chat_message(chat: ChatMessage) -> Message:
     except (PydanticSerializationError, RecursionError) as error:
         raise InvalidMessageError(f"only JSON values can be stored in a chat message: {error}") from error
     return Message(**fields, extra={EXTRA: own}) if own else Message(**fields)
+
+
+def _encodable(block: ContentBlock) -> ContentBlock:
+    return TextBlock(text=encodable(block.text)) if isinstance(block, TextBlock) else block
 
 
 def from_chat_messages(chats: Iterable[ChatMessage], called: dict[str, str]) -> list[Message]:

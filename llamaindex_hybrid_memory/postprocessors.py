@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle
 from pydantic import ConfigDict, Field, field_validator
 
 from hybrid_memory import Condensed, HybridMemory, Scored, Weights
-from hybrid_memory.adapters import IN_MEMORY, How, Runner, checked_text, faces, held, instant, opened, url_of
+from hybrid_memory.adapters import IN_MEMORY, Runner, checked_text, faces, held, instant, opened, url_of
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from llamaindex_hybrid_memory.bound import checked_url
 
@@ -169,7 +169,7 @@ class CompressionPostprocessor(MemoryPostprocessor):
         memory: an open memory; nothing is stored in it.
         url: the URL of a store, instead of an open memory; by default a store in memory with the default settings.
         max_tokens: the budget of all texts together, by the memory's token counter.
-        how: ``extractive`` keeps whole sentences, ``anchored`` notes, ``llmlingua`` words; see `HybridMemory.condense`.
+        how: ``extractive`` keeps whole sentences, ``llmlingua`` words; see `HybridMemory.condense`.
         weights: the weights of vector and text for the question; text alone by default, see `HybridMemory.condense`.
 
     Raises:
@@ -179,7 +179,7 @@ class CompressionPostprocessor(MemoryPostprocessor):
     """
 
     max_tokens: int = Field(default=1000, ge=1)
-    how: How = "extractive"
+    how: Literal["extractive", "llmlingua"] = "extractive"
     weights: Weights | None = None
 
     async def _shortened(

@@ -38,6 +38,7 @@ from hybrid_memory.runtime.tracing import Given, Span, listening, traced
 from hybrid_memory.scope import check_name
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.asking import asks_nothing
+from hybrid_memory.text.structured import encodable, encodable_json
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.urls import shown_url
 from hybrid_memory.validation import checked_text, instant, shown
@@ -66,6 +67,8 @@ __all__ = [
     "checked_blocks",
     "checked_text",
     "close_all",
+    "encodable",
+    "encodable_json",
     "estimate_tokens",
     "exchanges",
     "faces",

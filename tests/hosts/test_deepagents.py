@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 from deepagents import create_deep_agent
 from deepagents.backends import CompositeBackend, StateBackend
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
 
 from hybrid_memory import HybridMemory, Origin
 from hybrid_memory.errors import InvalidScopeError
-from langchain_hybrid_memory import HybridMemoryBackend
+from langchain_hybrid_memory import HybridMemoryBackend, HybridMemoryMiddleware
 from tests.faces import Face
 from tests.hosts.conftest import Broken
-from tests.langchain.conftest import ScriptedChat
+from tests.langchain.conftest import ScriptedChat, blocking, numbered, talk
 
 TRIP = "# Trip\n\nAlice flies to Oslo on Friday.\n\n- passport\n- 护照\n"
 
@@ -185,3 +186,10 @@ class TestAnAgent:
         deep = agent(ScriptedChat(answers=["Hello."]))
         with pytest.raises(InvalidScopeError, match=r"no (?:user|owner) given"):
             deep.invoke({"messages": [("user", "Hello.")]})
+
+    @pytest.mark.parametrize("given", [HumanMessage, lambda text: ("user", text)], ids=["message", "pair"])
+    def test_every_turn_reaches_the_model_and_the_log_has_it_once(self, memory: HybridMemory, given: Any) -> None:
+        model = numbered()
+        layer = HybridMemoryMiddleware(memory, k=0)
+        deep = create_deep_agent(model, middleware=[layer], checkpointer=InMemorySaver())
+        talk(deep, model, memory, blocking, given, whole=True)

@@ -28,6 +28,7 @@ from pydantic import Field
 
 from hybrid_memory import HybridMemory, Message, Role
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
+from hybrid_memory_hosts.adk_events import from_event
 from hybrid_memory_hosts.google_adk import HybridMemoryService, HybridSessionService, memory_tools
 from tests.hosts.conftest import Broken
 
@@ -316,3 +317,10 @@ class TestAnAgent:
         assert found.memories == [] or "Alice likes green tea." in str(found)
         with pytest.raises(InvalidInputError, match="unknown memory tool"):
             memory_tools(memory, names="memory_dream")
+
+
+def test_a_result_that_no_encoding_has_is_stored_without_the_broken_character() -> None:
+    response = types.FunctionResponse(id="c1", name="look", response={"result": "caf\udce9.txt"})
+    event = Event(author="agent", content=types.Content(role="user", parts=[types.Part(function_response=response)]))
+    (message,) = from_event(event)
+    assert "caf?.txt" in message.text

@@ -16,6 +16,7 @@ from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessa
 from hybrid_memory import HybridMemory, Message, Role, ScopedMemory
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError, InvalidScopeError, StoreUnavailableError
 from hybrid_memory_hosts.openai_agents import HybridSession, MemoryInput, memory_tools
+from hybrid_memory_hosts.openai_items import from_items
 from tests.hosts.conftest import Broken
 
 set_tracing_disabled(True)
@@ -266,3 +267,8 @@ class TestAnAgent:
                 await HybridSession(memory.scoped(user="alice", session="s1")).get_items()
         assert "continues without memory" in caplog.text
         assert "cannot be reached" in model.inputs[-1][-1]["output"]
+
+
+def test_a_result_that_no_encoding_has_is_stored_without_the_broken_character() -> None:
+    (message,) = from_items([{"type": "function_call_output", "call_id": "c", "output": "caf\udce9.txt"}])
+    assert message.text == "caf?.txt"

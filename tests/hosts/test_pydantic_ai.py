@@ -248,3 +248,9 @@ class TestAnAgent:
         agent = Agent(FunctionModel(Scripted("x")), capabilities=[HybridMemoryCapability(cast("Any", lambda _: None))])
         with pytest.raises(InvalidConfigError, match="give the memory of an owner"):
             await agent.run("Hello.")
+
+
+def test_a_result_that_no_encoding_has_is_stored_without_the_broken_character() -> None:
+    part = ToolReturnPart("look", "caf\udce9.txt", tool_call_id="c1")
+    (message,) = from_model_messages([ModelRequest([part])])
+    assert message.text == "caf?.txt"

@@ -99,7 +99,7 @@ class Invoke(Protocol):
     def __call__(self, runnable: Any, given: Any, config: Any = None, **kwargs: Any) -> Any: ...
 
 
-def _blocking(runnable: Any, given: Any, config: Any = None, **kwargs: Any) -> Any:
+def blocking(runnable: Any, given: Any, config: Any = None, **kwargs: Any) -> Any:
     return runnable.invoke(given, config, **kwargs)
 
 
@@ -111,7 +111,7 @@ def _async(runnable: Any, given: Any, config: Any = None, **kwargs: Any) -> Any:
 def invoke(request: pytest.FixtureRequest) -> Iterator[Invoke]:
     """Both ways to run in turn; the async one fails if it ever blocks the event loop."""
     if request.param == "blocking":
-        yield _blocking
+        yield blocking
     else:
         with blockbuster_ctx() as blockbuster:
             blockbuster.functions["threading.Lock.acquire"].can_block_in("coverage/collector.py", "lock_data")
@@ -154,3 +154,24 @@ def words(prompt: Sequence[BaseMessage]) -> list[str]:
 
 def results(state: dict[str, Any]) -> list[ToolMessage]:
     return [message for message in state["messages"] if isinstance(message, ToolMessage)]
+
+
+def numbered() -> ScriptedChat:
+    """A model whose answers are numbered from 1."""
+    model = ScriptedChat()
+    model.answer = lambda _: AIMessage(f"answer {len(model.prompts)}")
+    return model
+
+
+def talk(
+    agent: Any, model: ScriptedChat, memory: Any, invoke: Invoke, given: Callable[[str], Any], *, whole: bool
+) -> None:
+    """30 turns: the model gets every new one, after all others if whole, and the log has each once."""
+    asked = [f"question {turn}" if turn % 3 else "go on" for turn in range(30)]
+    for turn, question in enumerate(asked):
+        invoke(agent, {"messages": [given(question)]}, THREAD)
+        prompt = [message for message in model.prompts[-1] if message.type != "system"]
+        assert prompt[-1].text == question
+        assert len(prompt) == 2 * turn + 1 or not whole
+    said = [message.text for message in memory.scoped(user="alice", session="t1").history()]
+    assert said == [text for turn, question in enumerate(asked, 1) for text in (question, f"answer {turn}")]

@@ -23,6 +23,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import tool
 
 from hybrid_memory import HybridMemory, MemoryConfig, Weights, open_memory
+from hybrid_memory.errors import InvalidInputError
 from langchain_hybrid_memory import HybridDocumentCompressor, HybridScoreCompressor
 from tests.langchain.conftest import Invoke, ScriptedChat
 
@@ -164,6 +165,12 @@ def test_as_an_edit_it_bounds_what_the_model_sees_and_nothing_else(memory: Hybri
     assert len(str(last[0].content)) < 4000
     assert last[2].content == state[-2].content
     assert [message.id for message in last] == [message.id for message in state if isinstance(message, ToolMessage)]
+
+
+def test_notes_of_conversations_are_not_made_of_documents(memory: HybridMemory) -> None:
+    compressor = HybridDocumentCompressor(memory=memory, how="anchored")
+    with pytest.raises(InvalidInputError, match="give 'extractive'"):
+        compressor.compress_documents([Document("words")], "words?")
 
 
 @pytest.mark.skipif(not SUMMARISER, reason="this langchain takes no summariser")

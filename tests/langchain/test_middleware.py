@@ -13,6 +13,7 @@ from langchain.agents.middleware import (
     ContextEditingMiddleware,
     HumanInTheLoopMiddleware,
     PIIMiddleware,
+    SummarizationMiddleware,
 )
 from langchain.agents.structured_output import ToolStrategy
 from langchain.tools import tool
@@ -20,13 +21,14 @@ from langchain_anthropic.middleware import AnthropicPromptCachingMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 from pydantic import BaseModel
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidScopeError, StoreUnavailableError
 from langchain_hybrid_memory import HybridMemoryMiddleware
-from tests.langchain.conftest import THREAD, ScriptedChat, said, words
+from tests.langchain.conftest import THREAD, ScriptedChat, numbered, said, words
 
 if TYPE_CHECKING:
     from tests.faces import Open
@@ -238,16 +240,47 @@ def test_a_store_that_fails_does_not_end_the_run_and_loses_nothing(
 
 
 def test_a_branch_of_the_conversation_is_shown_as_the_state_has_it(memory: HybridMemory, invoke: Invoke) -> None:
-    model = ScriptedChat(answers=["a", "b", "c", "d"])
+    model = ScriptedChat(answers=["a", "b", "c", "d", "e"])
     agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
     invoke(agent, said("one"), THREAD)
     before = {"configurable": {**agent.get_state(THREAD).config["configurable"], **THREAD["configurable"]}}
     invoke(agent, said("two"), THREAD)
+    left = agent.get_state(THREAD).config
     invoke(agent, said("another two"), before)
     assert words(model.prompts[-1]) == ["one", "a", "another two"]
     invoke(agent, said("three"), THREAD)
     assert words(model.prompts[-1]) == ["one", "a", "another two", "c", "three"]
-    assert logged(memory) == ["one", "a", "two", "b", "another two", "c", "three", "d"]
+    assert logged(memory) == ["one", "a", "another two", "c", "three", "d"]
+    invoke(agent, said("four"), {"configurable": {**left["configurable"], **THREAD["configurable"]}})
+    assert words(model.prompts[-1]) == ["one", "a", "two", "b", "four"]
+    assert logged(memory) == ["one", "a", "two", "b", "four", "e"]
+
+
+def test_a_run_of_a_snapshot_is_of_the_threads_user(memory: HybridMemory, invoke: Invoke) -> None:
+    model = ScriptedChat(answers=["a", calls("Rome"), "b", calls("Oslo"), "c"])
+    layer = HybridMemoryMiddleware(memory, agent="guide")
+    agent = create_agent(model, [weather], middleware=[layer], checkpointer=InMemorySaver())
+    invoke(agent, said("one"), THREAD)
+    before = agent.get_state({"configurable": {"thread_id": "t1"}}).config
+    assert "user_id" not in before["configurable"]
+    invoke(agent, said("two"), before)
+    invoke(agent, said("another two"), before)
+    assert words(model.prompts[-1])[:3] == ["one", "a", "another two"]
+    mine = memory.scoped(user="alice", agent="guide", session="t1")
+    kept = ["one", "a", "another two", 'weather {"city": "Oslo"}', "sunny in Oslo", "c"]
+    assert [message.text for message in mine.history()] == kept
+    elsewhere = memory.scoped(user="alice", agent="guide", session="t2")
+    assert "sunny in Rome" not in str(elsewhere.recall("Is it sunny in Rome?", k=20))
+
+
+def test_a_named_user_counts_before_the_threads(memory: HybridMemory, invoke: Invoke) -> None:
+    agent = create_agent(
+        ScriptedChat(answers=["a", "b"]), middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver()
+    )
+    invoke(agent, said("one"), THREAD)
+    invoke(agent, said("two"), {"configurable": {"thread_id": "t1", "user_id": "bob"}})
+    assert "two" not in logged(memory)
+    assert "two" in logged(memory, user="bob")
 
 
 def test_what_is_forgotten_does_not_come_back_from_the_state(memory: HybridMemory, invoke: Invoke) -> None:
@@ -258,6 +291,37 @@ def test_what_is_forgotten_does_not_come_back_from_the_state(memory: HybridMemor
     memory.scoped(user="alice").forget(query="4711")
     invoke(agent, said("which code?"), THREAD)
     assert not any("4711" in text for text in (*words(model.prompts[-1]), *logged(memory)))
+
+
+@pytest.mark.parametrize("row", [0, 2, 4])
+def test_what_is_removed_is_recalled_in_no_thread(memory: HybridMemory, invoke: Invoke, row: int) -> None:
+    model = ScriptedChat(answers=list("abcde"))
+    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
+    mine = memory.scoped(user="alice", session="t1")
+    mine.remember("The code of another program is 4712.")
+    codes = ["The code of the door is 4711.", "The code of the safe is 4713.", "The code of the bike is 4714."]
+    for text in codes:
+        invoke(agent, said(text), THREAD)
+    gone = agent.get_state(THREAD).values["messages"][row]
+    agent.update_state(THREAD, {"messages": [RemoveMessage(id=gone.id)]})
+    invoke(agent, said("What is the code?"), THREAD)
+    held = [text for text in codes if text != gone.text]
+    hits = [hit.record.text for hit in memory.scoped(user="alice", session="t2").recall("What is the code?", k=20)]
+    assert gone.text not in hits
+    assert {"The code of another program is 4712.", *held} <= set(hits)
+    assert gone.text not in " ".join([*words(model.prompts[-1]), *logged(memory)])
+    agent.update_state(THREAD, {"messages": [gone]})
+    invoke(agent, said("And now?"), THREAD)
+    assert gone.text in logged(memory)
+
+
+def test_all_that_is_removed_is_recalled_in_no_thread(memory: HybridMemory, invoke: Invoke) -> None:
+    model = ScriptedChat(answers=list("ab"))
+    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
+    invoke(agent, said("The code of the door is 4711."), THREAD)
+    agent.update_state(THREAD, {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES)]})
+    invoke(agent, said("What is the code?"), THREAD)
+    assert logged(memory) == ["What is the code?", "b"]
 
 
 def test_messages_that_others_take_out_of_the_state_are_not_shown_and_stay_in_the_log(
@@ -271,8 +335,24 @@ def test_messages_that_others_take_out_of_the_state_are_not_shown_and_stay_in_th
     agent = create_agent(model, middleware=[Trim(), HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
     for text in ("1", "2", "3", "4"):
         invoke(agent, said(text), THREAD)
-    assert logged(memory) == ["1", "a", "2", "b", "3", "c", "4", "d"]
-    assert words(model.prompts[-1]) == ["3", "c", "4"]
+    assert words(model.prompts[-1]) == logged(memory)[:-1] == ["3", "c", "4"]
+    kept = memory.scoped(user="alice", session="t1")._runtime.services.truth.read(memory.scoped(user="alice").scope)
+    assert [event.message.text for event in kept if event.kind == "message"] == ["1", "a", "2", "b", "3", "c", "4", "d"]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_langchains_own_summary_stays_in_the_prompt(memory: HybridMemory, invoke: Invoke, place: int) -> None:
+    model, writer = numbered(), ScriptedChat(answer=lambda _: AIMessage("They live in Rome."))
+    layers: list[Any] = [SummarizationMiddleware(model=writer, trigger=("messages", 6), keep=("messages", 3))]
+    layers.insert(place, HybridMemoryMiddleware(memory, k=0))
+    agent = create_agent(model, middleware=layers, checkpointer=InMemorySaver())
+    for turn in range(6):
+        invoke(agent, said(f"question {turn}"), THREAD)
+        summaries = [text for text in words(model.prompts[-1]) if "They live in Rome." in text]
+        assert len(summaries) == bool(writer.prompts)
+        assert words(model.prompts[-1])[-1] == f"question {turn}"
+    assert writer.prompts
+    assert logged(memory) == [text for turn in range(6) for text in (f"question {turn}", f"answer {turn + 1}")]
 
 
 def test_two_memories_serve_one_agent(opened: Open, invoke: Invoke) -> None:
@@ -326,3 +406,32 @@ def test_content_that_is_no_json_is_kept_as_what_json_can_tell(memory: HybridMem
     picture = HumanMessage([{"type": "text", "text": "look"}, {"type": "image", "data": b"\x89PNG"}])
     invoke(agent, {"messages": [picture]}, THREAD)
     assert logged(memory) == ["look", "nice"]
+
+
+BROKEN = "caf\udce9.txt"
+"""A name as `os.listdir` returns it where the file system has another encoding."""
+
+
+@tool(response_format="content_and_artifact")
+def listing(folder: str) -> tuple[str, list[str]]:
+    """The names in a folder."""
+    return f"{folder}: {BROKEN}", [BROKEN]
+
+
+@pytest.mark.parametrize("folder", ["work", BROKEN], ids=["result", "arguments"])
+@pytest.mark.parametrize("prompt", ["Be brief.", BROKEN], ids=["", "system prompt"])
+def test_what_no_encoding_has_is_replaced_and_the_rest_kept(
+    memory: HybridMemory, invoke: Invoke, folder: str, prompt: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    call = AIMessage("", tool_calls=[{"name": "listing", "args": {"folder": folder}, "id": "c1"}])
+    model = ScriptedChat(answers=[call, "one file", "bye"])
+    layer = HybridMemoryMiddleware(memory)
+    agent = create_agent(model, [listing], system_prompt=prompt, middleware=[layer], checkpointer=InMemorySaver())
+    for text in ("What is in there?", "thanks"):
+        invoke(agent, said(text), THREAD)
+    there = folder.replace("\udce9", "?")
+    steps = [f'listing {{"folder": "{there}"}}', f"{there}: caf?.txt"]
+    assert logged(memory) == ["What is in there?", *steps, "one file", "thanks", "bye"]
+    assert words(model.prompts[-1])[-2:] == ["one file", "thanks"]
+    assert "".join(words(model.prompts[-1])).encode()
+    assert not caplog.records

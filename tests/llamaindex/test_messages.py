@@ -355,3 +355,8 @@ def test_calls_that_the_content_names_again_are_shown_once() -> None:
     )
 
     assert [block.block_type for block in to_chat_message(message).blocks] == ["text", "tool_call"]
+
+
+def test_a_result_that_no_encoding_has_is_stored_without_the_broken_character() -> None:
+    chat = ChatMessage(role="tool", content="caf\udce9.txt", additional_kwargs={"tool_call_id": "c1"})
+    assert from_chat_message(chat).text == "caf?.txt"

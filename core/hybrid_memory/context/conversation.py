@@ -6,10 +6,12 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from hybrid_memory.context import session as sessions
 from hybrid_memory.context.compact import RACES
+from hybrid_memory.context.request import Host
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import REPLACES, Message, Role
@@ -61,18 +63,24 @@ async def reset(run: Runner, services: Services, scope: Scope, keep: Any) -> Non
     raise StoreUnavailableError(f"other processes kept writing the state of {scope} at the same time: try again")
 
 
-async def follow(run: Runner, services: Services, scope: Scope, messages: Sequence[Message]) -> list[str | None]:
+async def follow(
+    run: Runner, services: Services, scope: Scope, messages: Sequence[Message], host: Host | None = None
+) -> list[str | None]:
     """Write what the log does not have yet; returns the id of each message's event, or None if the log has none.
 
     Messages are recognized by id. If none of the ids is known, the copy may have been sent without its original ids.
     Then the log is searched for the copy's beginning: the longest run of messages that the log ends with counts as
     known; for a copy that also shows the model's answers, a run anywhere in the log counts, and what follows it in the
-    log was regenerated and is superseded. What comes before the newest known message is not written: the log had it,
+    log was regenerated and is superseded. If only the messages after the newest known id have none, the log after that
+    one is searched in the first way. What comes before the newest known message is not written: the log had it,
     and may have been told to forget it.
 
     A known id with other words is an edit, for example by a person who approves calls. The new words are written under
     an id derived from both, take the place of the old ones, and supersede them. Words that the message had before are
     restored.
+
+    What the host no longer has is superseded, and what it has again restored: of the messages after ``host.began``, and
+    only if a host of the same kind wrote them.
     """
     services = await in_view(run, present(services), scope)
     given = [stored(services, message) for message in messages]
@@ -87,14 +95,30 @@ async def follow(run: Runner, services: Services, scope: Scope, messages: Sequen
     for row, edit in edits.items():
         named[row] = edit.name
         gone |= edit.gone
-    start = max((row for row, name in enumerate(named) if name), default=-1) + 1
+    start = _start(named)
+    if there and given[start:] and not any(message.id for message in given[start:]):
+        said = await conversation(run, services, scope, len(given) - start + LOOKED_AT)
+        later = list(takewhile(lambda message: message.id != named[start - 1], reversed(said)))
+        named[start:] = said_before(later[::-1], given[start:])
+        start = _start(named)
     written = [edit.message for edit in edits.values() if edit.message is not None]
-    if written or gone or given[start:]:
-        restored = [edit.restored for edit in edits.values() if edit.restored]
+    restored = [edit.restored for edit in edits.values() if edit.restored]
+    if host is not None:
+        held = {*(host.among or ()), *named}
+        gone |= await _left(
+            run, services, scope, host.began, held=held, kinds={key for one in given for key in one.extra}
+        )
+        restored += [place for place, name in services.superseded.items() if name in held and place not in restored]
+    if written or gone or restored or given[start:]:
         messages = [*written, *given[start:]]
         receipt = await remember(run, services, scope, messages, superseded=gone, restored=restored)
         named[start:] = receipt.ids[len(written) : len(written) + len(given) - start]
     return named
+
+
+def _start(named: Sequence[str | None]) -> int:
+    """The first row after the newest message that the log has."""
+    return max((row for row, name in enumerate(named) if name), default=-1) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +174,28 @@ def _edit(services: View, now: Message, versions: Sequence[Event]) -> _Edit:
     if same.position not in services.superseded:
         return _Edit(same.id)
     return _Edit(same.id, gone=standing, restored=same.position)
+
+
+async def _left(
+    run: Runner,
+    services: View,
+    scope: Scope,
+    began: str | None,
+    *,
+    held: Collection[str | None],
+    kinds: Collection[str],
+) -> dict[int, str]:
+    """The messages after this one that the host left: those it does not hold, written by a host of the same kind."""
+    first = await run.call(services.truth.get, scope, [began]) if began else []
+    after = min((event.message.replaces or event.position for event in first), default=None)
+    if after is None:
+        return {}
+    later = await run.call(services.log.read, scope, kinds=(EventKind.MESSAGE,), after=after - 1)
+    return _places(
+        event
+        for event in later
+        if event.scope == scope and event.id not in held and not event.message.extra.keys().isdisjoint(kinds)
+    )
 
 
 def _places(events: Iterable[Event]) -> dict[int, str]:

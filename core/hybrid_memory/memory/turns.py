@@ -12,6 +12,7 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import conversation as following
 from hybrid_memory.context import why_not as missing
+from hybrid_memory.context.request import Host
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError
 from hybrid_memory.facts.fact import Explanation
 from hybrid_memory.index.record import Record, RecordKind
@@ -102,11 +103,19 @@ class Turns(Handle):
     # Takes no trust: what is written without it waits for an admin.
     remember, aremember = faces(_remember, needs=Right.WRITE, trusted=False, refusal=InvalidMessageError)
 
-    async def _follow(self, run: Runner, messages: Sequence[str | Message | Mapping[str, Any]]) -> list[str | None]:
+    async def _follow(
+        self, run: Runner, messages: Sequence[str | Message | Mapping[str, Any]], *, host: Host | None = None
+    ) -> list[str | None]:
         """Add to the log what is new in a conversation that your program holds, such as an agent's state.
 
         Pass the whole conversation or its end. Messages that the log already has are not written again, with or without
         ids, and neither are messages that were forgotten. Either all new messages are written or none.
+
+        Args:
+            messages: the conversation or its end.
+            host: from ``began`` on, your program has only the messages in ``among``, and these. Others of the session
+                that a program of the same kind wrote are no longer shown and recalled, as if they had been edited,
+                until a program has them again.
 
         Returns:
             The id of each message's event, or None if the log has none.
@@ -115,7 +124,7 @@ class Turns(Handle):
             InvalidMessageError: one of them cannot be stored. Nothing was written.
             StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
         """
-        ids = await following.follow(run, self._services, self.scope, as_messages(messages))
+        ids = await following.follow(run, self._services, self.scope, as_messages(messages), host)
         self._runtime.after_write(self.scope)
         return ids
 

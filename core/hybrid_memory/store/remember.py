@@ -61,8 +61,8 @@ async def remember(
     superseded (ids by position) and some positions restored, unless the author is not trusted yet.
     """
     drafts = [draft_of(services, scope, message) for message in messages]
-    if superseded and services.trusted:
-        drafts.append(_superseded(services, scope, messages, superseded, restored))
+    if (superseded or restored) and services.trusted:
+        drafts.append(_superseded(services, scope, messages, superseded or {}, restored))
     try:
         await drain(run, services)
         await _check_visible(run, present(services), scope, drafts)

@@ -94,6 +94,17 @@ def encodable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
+def encodable_json(value: Any) -> Any:
+    """The JSON value with `encodable` texts."""
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, list):
+        return [encodable_json(item) for item in value]
+    if isinstance(value, dict):
+        return {encodable_json(key): encodable_json(item) for key, item in value.items()}
+    return value
+
+
 def without_thoughts(text: str) -> str:
     """The text without a leading ``<think>`` block, stripped; empty if the block does not end."""
     return _THOUGHTS.sub("", text).strip()
