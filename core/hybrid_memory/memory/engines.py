@@ -120,10 +120,10 @@ def open_engines(
         engine: in place of the one that ``config.url`` names.
         read_only: nothing will be written.
     """
-    key = secret(key)
-    if engine is not None and key is not None and engine.key != key:
+    value = secret(key)
+    if engine is not None and value is not None and engine.key != value:
         raise InvalidConfigError("key= does not reach the engine that you give: make that one with the key")
-    at = partial(engine_at, config=config, key=key, read_only=read_only)
+    at = partial(engine_at, config=config, key=value, read_only=read_only)
     first = engine or at(config.url)
     second = first if config.index.url in {None, config.url} else at(config.index.url or "")
     with ExitStack() as opened:
@@ -142,8 +142,8 @@ def open_engines(
             archive = engine_at(config.archive.url, config).archive()
             engines.archive = engines.log = ArchivedLog(log, archive)
         for each in dict.fromkeys(engines.opened):
-            if key is not None and each.encrypts and not read_only:
-                each.settle_rekey(key)
+            if value is not None and each.encrypts and not read_only:
+                each.settle_rekey(value)
         opened.pop_all()  # none failed: they stay open
     return engines
 
