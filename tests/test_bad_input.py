@@ -7,8 +7,14 @@ from typing import Any, cast
 import pytest
 
 from benchmarks.faults.fuzz import campaign
-from hybrid_memory import HybridMemory, Message, ScopedMemory
-from hybrid_memory.errors import IdConflictError, InvalidInputError, InvalidMessageError
+from hybrid_memory import HybridMemory, Message, Scope, ScopedMemory
+from hybrid_memory.errors import (
+    IdConflictError,
+    InvalidConfigError,
+    InvalidInputError,
+    InvalidMessageError,
+    InvalidScopeError,
+)
 from tests.doubles import texts
 from tests.faces import Face, Open
 
@@ -188,6 +194,36 @@ def test_instants_at_the_ends_of_the_calendar_are_as_good_as_those_before_them(f
         assert texts(face(alice.at(last)).history()) == ["a cat"]
         assert len(face(alice).rollback(last).ids) == 1
     assert texts(face(alice).history()) == ["a cat"]
+
+
+def test_an_instant_that_would_be_moved_is_not_stored(face: Face, alice: ScopedMemory) -> None:
+    edges = [datetime(year, month, 1, tzinfo=UTC) for year, month in ((1, 1), (1, 12), (9999, 12))]
+    for at in edges:
+        for content in ("a cat", {"content": "a cat", "at": at}, Message(content="a cat", at=at)):
+            with pytest.raises(InvalidInputError, match="2 to 9998"):
+                face(alice).remember(content, **({"at": at} if isinstance(content, str) else {}))
+    assert face(alice).history() == []
+    face(alice).remember("a cat", at=datetime(9998, 12, 30, tzinfo=UTC))
+    assert face(alice).history()[0].at == datetime(9998, 12, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("part", ["tenant", "user", "agent", "session"])
+@pytest.mark.parametrize("blank", ["  ", "\t\n", "\u3000"])
+def test_a_blank_name_is_no_owner(memory: HybridMemory, part: str, blank: str) -> None:
+    with pytest.raises(InvalidScopeError, match=f"{part} is blank"):
+        memory.scoped(**{"user": "alice", part: blank})
+    memory.for_scope(Scope(user=blank)).remember("as an older version stored it")
+    assert memory.forget(user=blank).erased["turns"] == 1
+
+
+def test_a_clock_that_fails_is_told_as_such(opened: Open) -> None:
+    def stopped() -> datetime:
+        raise RuntimeError("no battery")
+
+    for clock in (stopped, lambda: datetime.max.replace(tzinfo=UTC)):
+        memory = opened(url="memory://", clock=clock)
+        with pytest.raises(InvalidConfigError, match="clock must return"):
+            memory.scoped(user="alice").remember("a cat")
 
 
 def test_a_text_counts_as_what_it_is_whatever_its_class_says(face: Face, alice: ScopedMemory) -> None:

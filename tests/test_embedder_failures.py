@@ -131,8 +131,23 @@ def test_an_embedder_of_another_name_or_width_is_refused(face: Face, opened: Ope
         lambda texts: [[float("nan"), 1.0]] * len(texts),
         lambda texts: [[float("inf"), 1.0]] * len(texts),
         lambda texts: [["a", "b"]] * len(texts),
+        lambda texts: [[] for _ in texts],
+        lambda texts: [],
+        lambda texts: 1.0,
     ],
-    ids=["nothing", "text", "too many", "too deep", "ragged", "NaN", "infinity", "words"],
+    ids=[
+        "nothing",
+        "text",
+        "too many",
+        "too deep",
+        "ragged",
+        "NaN",
+        "infinity",
+        "words",
+        "empty rows",
+        "no rows",
+        "one",
+    ],
 )
 def test_nonsense_from_an_embedder_never_reaches_the_store(face: Face, opened: Open, answer: Any) -> None:
     memory = opened(embedder=answer)

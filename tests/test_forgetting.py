@@ -345,6 +345,45 @@ def test_words_are_found_wherever_a_message_holds_them(query: str, message: dict
         assert [message.text for message in alice.history()] == ["Nice."]
 
 
+@pytest.mark.parametrize(
+    ("query", "goes", "stays"),
+    [
+        ("Ann", ["Ann called.", "ANN's cat", "I met (ann)", "ann_lee.txt"], ["The annual report", "Cannes", "savanna"]),
+        ("room 3", ["Take room 3.", "room  3"], ["room 31", "broom 3"]),
+        ("José", ["Call JOSÉ!"], ["Joséphine"]),
+        ("re", ["re: you"], ["re\u0301sume\u0301"]),
+        ("राम", ["राम आया"], ["रामायण"]),
+        ("妹妹", ["我妹妹住在里斯本。", "妹妹"], ["我的姐姐"]),
+        ("ann", ["ann在里斯本"], ["annie在里斯本"]),
+        ("민수", ["민수가 왔다"], ["지수가 왔다"]),
+        ("แมว", ["ฉันมีแมวหนึ่งตัว"], ["ฉันมีสุนัข"]),
+        (".env", ["edit .env now", "prod.env"], [".environment"]),
+    ],
+)  # fmt: skip
+def test_words_are_whole_where_a_script_separates_them(query: str, goes: list[str], stays: list[str]) -> None:
+    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
+        alice = memory.scoped(user="alice", session="s1")
+        alice.block("notes").put("\n".join([*goes, *stays]))
+        alice.remember([*goes, *stays])
+        planned = alice.forget(query=query, dry_run=True)
+        assert [line.partition("user: ")[2] for line in planned.turns] == [" ".join(text.split()) for text in goes]
+        assert alice.forget(query=query).turns == ()
+        assert texts(alice.history()) == stays
+        assert alice.blocks()["notes"].value == "\n".join(stays)
+
+
+@pytest.mark.parametrize("of", ["owner", "store"])
+def test_a_dry_run_lists_all_that_a_user_said(memory: HybridMemory, of: str) -> None:
+    alice = memory.scoped(user="alice", session="s1")
+    alice.remember("My cat sleeps.")
+    alice.offload("A long payload")
+    planned = (alice if of == "owner" else memory).forget(user="alice", dry_run=True)
+    assert [line.partition("  ")[2][18:] for line in planned.turns] == [
+        "user: My cat sleeps.",
+        "payload: A long payload",
+    ]
+
+
 def test_what_is_no_text_is_not_searched_for_words() -> None:
     with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
         alice = memory.scoped(user="alice", session="s1")

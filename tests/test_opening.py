@@ -43,6 +43,17 @@ def without_root() -> Iterator[None]:
         os.seteuid(0)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+def test_only_its_user_may_read_a_new_store(tmp_path: Path) -> None:
+    there, outbox = f"sqlite:///{tmp_path / 'memory.db'}", str(tmp_path / "outbox.db")
+    config = MemoryConfig(url=there, outbox=outbox, embedder="hashing")
+    with open_memory(config) as memory:
+        memory.scoped(user="alice").remember("a secret")
+        files = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
+    assert {"memory.db", "memory.db-wal", "outbox.db"} <= files.keys()
+    assert set(files.values()) == {0o600}
+
+
 @pytest.mark.parametrize(
     "url",
     ["", "memory.db", "sqlite:///", "sqlite://memory.db", "sqlite:memory.db", "sqlite:///:memory:", "ftp://localhost",

@@ -16,6 +16,7 @@ from redis import Redis
 from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.engines.clickhouse.connection import parsed
 from hybrid_memory.engines.milvus.connection import Address
+from hybrid_memory.engines.postgres.connection import _parsed as parsed_postgres
 from hybrid_memory.engines.redis.connection import RedisConnection
 from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.testing.servers import RedisServer, free_port
@@ -39,7 +40,9 @@ URLS = st.builds(
         password,
     ),
     st.sampled_from(FORMS),
-    st.sampled_from(["redis", "rediss", "redis+cluster", "milvus", "milvus+tls", "clickhouse", "clickhouse+tls", "x"]),
+    st.sampled_from(
+        ["redis", "rediss", "redis+cluster", "milvus", "milvus+tls", "clickhouse", "clickhouse+tls", "postgresql", "x"]
+    ),
     PASSWORDS,
     st.booleans(),
 )
@@ -54,7 +57,8 @@ def assert_hidden(text: str, password: str) -> None:
 
 
 def told(error: BaseException) -> str:
-    return "".join(traceback.format_exception_only(error)) + (told(error.__cause__) if error.__cause__ else "")
+    behind = {id(one): one for one in (error.__cause__, error.__context__) if one is not None}
+    return "".join([*traceback.format_exception_only(error), *map(told, behind.values())])
 
 
 @given(URLS)
@@ -80,6 +84,7 @@ def test_settings_and_errors_show_no_password(case: tuple[str, str]) -> None:
         lambda url: MemoryConfig.of({"index": url}),
         Address.read,
         parsed,
+        lambda url: parsed_postgres(url, ""),
     )
     for read in readers:
         try:
@@ -89,7 +94,7 @@ def test_settings_and_errors_show_no_password(case: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("scheme", ["redis", "milvus", "clickhouse", "nobody"])
+@pytest.mark.parametrize("scheme", ["redis", "milvus", "clickhouse", "postgresql", "nobody"])
 @pytest.mark.parametrize("password", ["Zq/7X", "Zq@7X", "Zq#7X", "Zq%407X", "Zq?a=7X"])
 def test_a_store_that_cannot_be_opened_shows_no_password(
     form: str, scheme: str, password: str, monkeypatch: pytest.MonkeyPatch
@@ -131,6 +136,7 @@ def test_errors_of_clients_are_cleaned_with_what_is_behind_them() -> None:
     inner = ValueError("AUTH default Zq7X")
     outer = OSError("cannot open redis://:Zq%2F7X@h")
     outer.__cause__ = inner
+    outer.__context__ = ValueError("while asking with Zq7X")
     assert_hidden(told(cleaned(outer, ["Zq/7X", "Zq7X", None])), "Zq/7X")
 
 

@@ -137,7 +137,10 @@ def test_recall_filters_by_time_kind_and_metadata(face: Face, alice: ScopedMemor
     span = face(alice).recall("cat", since=NOON + timedelta(hours=1), until=NOON + timedelta(hours=3))
     assert sorted(ids_of(span)) == ["e1", "e2"]
     assert len(face(alice).recall("cat", kinds=["turn"])) == 5
-    assert face(alice).recall("cat", categories=["none has one"]) == []
+    assert face(alice).recall("cat", categories=["task"]) == []
+    for nonsense in (["nonsense"], ["task", ""]):
+        with pytest.raises(InvalidInputError, match="preference, task, knowledge, relation"):
+            face(alice).recall("cat", categories=nonsense)
 
 
 @pytest.mark.parametrize("k", [1, 3, 1000, 10**9])

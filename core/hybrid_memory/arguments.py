@@ -77,7 +77,8 @@ class Arguments:
     def _checked(self, name: str, value: Any) -> Any:
         assert self._checks is not None  # noqa: S101 - read before
         try:
-            return self._checks[name](value)
+            result = self._checks[name](value)
+            return value if name == "at" and isinstance(value, datetime) else result  # stored: not moved as a limit is
         except _RefusedError as error:
             kind = InvalidScopeError if name in _OF_SCOPES else self._error
             raise kind(f"{name} must be {error}, got {shown(value)}") from None

@@ -70,6 +70,15 @@ class Scope:
         )
 
 
+def scope_of(**names: str | None) -> Scope:
+    """The scope that a caller names; unlike one that an older store holds, with no blank part."""
+    scope = Scope(**names)
+    for part, name in names.items():
+        if name is not None and not name.strip():
+            raise InvalidScopeError(f"{part} is blank, got {name!r}: give a name, or leave {part}= out")
+    return scope
+
+
 @lru_cache(maxsize=4096)
 def _owner(tenant: str | None, user: str | None, agent: str | None, space: str | None) -> Scope:
     return Scope(tenant, user, agent, space=space)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
-from urllib.parse import quote, unquote
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 E = TypeVar("E", bound=BaseException)
 
@@ -45,6 +45,16 @@ def shown_url(url: str) -> str:
     return f"{scheme}://{hidden}{place}{mark}{_options(query)}{fragment and f'#{HIDDEN}'}"
 
 
+def parts_of(url: str) -> SplitResult | None:
+    """The parts of a URL; None if it is malformed. An error would keep it in its context, password and all."""
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - read when asked for
+    except ValueError:
+        return None
+    return parts
+
+
 def without_passwords(value: Any) -> Any:
     """A value, perhaps of lists and dictionaries, with each URL in it as `shown_url` shows it."""
     if isinstance(value, str):
@@ -65,14 +75,21 @@ def without(text: str, secrets: Iterable[str | None]) -> str:
 def cleaned(error: E, secrets: Sequence[str | None]) -> E:
     """The same exception of a client, whose texts, and those behind it, are without these."""
     seen: set[int] = set()
-    behind: BaseException | None = error
-    while behind is not None and id(behind) not in seen:
+    left: list[BaseException | None] = [error]
+    while left:
+        behind = left.pop()
+        if behind is None or id(behind) in seen:
+            continue
         seen.add(id(behind))
         behind.args = tuple(without(part, secrets) if isinstance(part, str) else part for part in behind.args)
         for name, value in vars(behind).items():
             if isinstance(value, str):
                 setattr(behind, name, without(value, secrets))
-        behind = behind.__cause__ or behind.__context__
+        left += [
+            behind.__cause__,
+            behind.__context__,
+            *(part for part in behind.args if isinstance(part, BaseException)),
+        ]
     return error
 
 

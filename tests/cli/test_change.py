@@ -187,6 +187,14 @@ def test_forget_shows_what_would_go_and_a_dry_run_leaves_it(command: Any, filled
     assert log(filled) == before
 
 
+def test_a_dry_run_of_forget_lists_every_turn(command: Any, filled: Path) -> None:
+    with open_store(str(filled), background=False) as memory:
+        memory.scoped(user="carol", agent="coder").remember([f"note {number}" for number in range(12)])
+    assert command("forget", filled, "--everything", "-u", "carol", "--dry-run") == 0
+    assert all(f"user: note {number}\n" in command.out for number in range(12))
+    assert len(command.json("forget", filled, "--everything", "-u", "carol", "--dry-run")["turns"]) == 12
+
+
 def test_forget_does_nothing_where_nobody_can_agree(command: Any, filled: Path, typed: Callable[..., None]) -> None:
     before = log(filled)
     typed("y\n", terminal=False)

@@ -68,6 +68,17 @@ def test_the_key_of_an_encrypted_store_comes_from_the_environment(
         open_store(str(path))
 
 
+@pytest.mark.parametrize("verb", ["history", "doctor", "stats"])
+def test_an_empty_key_in_the_environment_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Any, verb: str
+) -> None:
+    (tmp_path / "plain.db").touch()
+    monkeypatch.setenv(KEY, "")
+    assert command(verb, tmp_path / "plain.db") == 2
+    assert f"{KEY} is empty" in command.err
+    assert (tmp_path / "plain.db").stat().st_size == 0
+
+
 def test_the_owner_need_not_be_named_where_there_is_one(filled: Path) -> None:
     with open_store(str(filled), read_only=True) as memory:
         assert Owner().of(memory).scope.user == "alice"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import Scope
-from hybrid_memory.engines.sqlite import Database, SqliteLog
+from hybrid_memory import MemoryConfig, Scope, check_store, open_memory
+from hybrid_memory.engines.sqlite import Database, SqliteEngine, SqliteLog
 from hybrid_memory.errors import (
     InvalidConfigError,
     MissingDependencyError,
@@ -121,6 +121,24 @@ def test_what_is_no_key_is_refused_before_a_file_is_made(open_store: OpenStore, 
     with pytest.raises(InvalidConfigError, match="32 bytes"):
         open_store(key=key)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("key", ["", lambda: "", lambda: None], ids=range(3))
+def test_no_plain_store_is_made_where_a_key_was_meant(tmp_path: Path, key: Any) -> None:
+    config = MemoryConfig(url=f"sqlite:///{tmp_path / 'memory.db'}", embedder="none")
+    for opened in (open_memory, check_store):
+        with pytest.raises(InvalidConfigError, match="32 bytes"):
+            opened(config, key=key)
+    with pytest.raises(InvalidConfigError, match="make that one with the key"):
+        open_memory(config, engine=SqliteEngine(config.url, config), key="a key")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_key_that_is_none_is_no_new_key(tmp_path: Path) -> None:
+    with open_memory(MemoryConfig(url=f"sqlite:///{tmp_path / 'memory.db'}", embedder="none"), key="a key") as memory:
+        with pytest.raises(InvalidConfigError, match="32 bytes"):
+            memory.rekey(lambda: None)  # type: ignore[arg-type, return-value]
+        memory.scoped(user="alice").remember("It goes on.")
 
 
 def test_a_text_file_is_not_taken_for_an_encrypted_store(open_store: OpenStore, tmp_path: Path) -> None:

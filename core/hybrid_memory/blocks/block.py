@@ -14,7 +14,7 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.origin import Origin, lowest
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.store.erasure import Erasure, plain
+from hybrid_memory.store.erasure import Erasure, holds, plain
 from hybrid_memory.store.projection import FoldedProjection
 from hybrid_memory.store.services import Services
 from hybrid_memory.validation import shown
@@ -324,7 +324,7 @@ def _banned(events: Iterable[Event], gone: Collection[int], old: Collection[int]
             banned |= lines - earlier  # an undo brings back what stood there before
         before = lines
         earlier |= lines
-    return banned | late | {line for line in earlier if words and words in plain(line)}
+    return banned | late | {line for line in earlier if words and holds(words, plain(line))}
 
 
 def _described(events: Iterable[Event], gone: Collection[int]) -> set[str]:
@@ -340,8 +340,8 @@ def _described(events: Iterable[Event], gone: Collection[int]) -> set[str]:
 
 def _without(payload: dict[str, Any], banned: set[str], descriptions: set[str], words: str) -> dict[str, Any]:
     value = "\n".join(line for line in payload["value"].split("\n") if line not in banned)
-    if words and words in plain(value):  # across two lines
+    if words and holds(words, plain(value)):  # across two lines
         value = ""
     described = payload["description"]
-    goes = described in descriptions or (words and words in plain(described))
+    goes = described in descriptions or (words and holds(words, plain(described)))
     return {**payload, "value": value, "description": "" if goes else described}

@@ -25,6 +25,7 @@ class Receipt:
         learned: how many claims were extracted.
         archived: how many messages were archived.
         erased: how many turns, claims, records, summary lines and so on were forgotten, or would be with ``dry_run``.
+        turns: with ``dry_run`` of forget, a line for each turn that would be destroyed.
         note: anything unexpected, such as turns of other sessions that contain the words to forget.
     """
 
@@ -40,6 +41,7 @@ class Receipt:
     quarantined: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
     archived: int = 0
+    turns: tuple[str, ...] = ()
     note: str = ""
 
     @property
@@ -53,7 +55,8 @@ class Receipt:
 
     def _repr_html_(self) -> str:
         rows = [(display.text(told),) for told in self._told()] or [("nothing was done",)]
-        ids = display.details(f"{len(self.ids)} ids", display.text(", ".join(self.ids))) if self.ids else ""
+        names = display.text(", ".join(self.ids)), *map(display.text, self.turns)
+        ids = display.details(f"{len(self.ids)} ids", "<br>".join(names)) if self.ids else ""
         return display.card("receipt of a dry run" if self.dry_run else "receipt", display.table((), rows) + ids)
 
     def _told(self) -> list[str]:

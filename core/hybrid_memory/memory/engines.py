@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.errors import InvalidConfigError
@@ -44,6 +45,15 @@ MEDIA = "-media"
 """Added to the name of a store, it is that of its media."""
 
 
+def secret(key: Key | None) -> Any:
+    """The passphrase or the bytes, None without a key; a callable that returns None would make a plain store."""
+    if not callable(key):
+        return key
+    if (value := key()) is None:
+        raise InvalidConfigError("key= returned None: return a passphrase or 32 bytes, or leave key= out")
+    return value
+
+
 def engine_at(url: str, config: MemoryConfig, key: Key | None = None, *, read_only: bool = False) -> Engine:
     """The engine that the scheme of a URL names: one of ours, or of an installed package.
 
@@ -63,7 +73,7 @@ def engine_at(url: str, config: MemoryConfig, key: Key | None = None, *, read_on
     if key is not None and not kind.encrypts:
         reason = "is written to no disk: there is nothing to encrypt" if url == "memory://" else "has no key"
         raise InvalidConfigError(f"{shown_url(url)} {reason}, leave key= out")
-    opened = kind(url, config, key() if callable(key) else key)
+    opened = kind(url, config, secret(key))
     opened.read_only = read_only
     return opened
 
@@ -110,8 +120,10 @@ def open_engines(
         engine: in place of the one that ``config.url`` names.
         read_only: nothing will be written.
     """
-    key = key() if callable(key) else key
-    at = partial(engine_at, config=config, key=key, read_only=read_only)
+    value = secret(key)
+    if engine is not None and value is not None and engine.key != value:
+        raise InvalidConfigError("key= does not reach the engine that you give: make that one with the key")
+    at = partial(engine_at, config=config, key=value, read_only=read_only)
     first = engine or at(config.url)
     second = first if config.index.url in {None, config.url} else at(config.index.url or "")
     with ExitStack() as opened:
@@ -130,15 +142,15 @@ def open_engines(
             archive = engine_at(config.archive.url, config).archive()
             engines.archive = engines.log = ArchivedLog(log, archive)
         for each in dict.fromkeys(engines.opened):
-            if key is not None and each.encrypts and not read_only:
-                each.settle_rekey(key)
+            if value is not None and each.encrypts and not read_only:
+                each.settle_rekey(value)
         opened.pop_all()  # none failed: they stay open
     return engines
 
 
 def _rekey(engines: Sequence[Engine], key: Key) -> None:
     """Give all of them the key, or none; after a crash the next opening decides, by either key."""
-    value = key() if callable(key) else key
+    value = secret(key)
     before = {engine: engine.key for engine in engines}
     try:
         for engine in reversed(engines):  # what may not be opened the next time is safe first

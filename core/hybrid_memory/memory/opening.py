@@ -58,7 +58,7 @@ from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import Views
 from hybrid_memory.text.tokens import TokenCounter
-from hybrid_memory.validation import shown
+from hybrid_memory.validation import bounded, shown
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -255,8 +255,13 @@ def _told(clock: Clock) -> Clock:
     """The clock, of which an answer that is no instant is refused."""
 
     def told() -> datetime:
-        now: object = clock()
-        if not isinstance(now, datetime) or now.utcoffset() is None:
+        try:
+            now: object = clock()
+        except Exception as error:
+            raise InvalidConfigError(
+                f"clock must return a datetime with a time zone, it raised {type(error).__name__}: {error}"
+            ) from error
+        if not isinstance(now, datetime) or now.utcoffset() is None or bounded(now) != now:
             raise InvalidConfigError(f"clock must return a datetime with a time zone, got {shown(now)}")
         return now
 

@@ -191,12 +191,13 @@ class ScopedMemory(Prompts):
 
         Args:
             ids: event ids, handles such as ``#12``, hits, facts or summary lines: all turns behind them.
-            query: every turn that contains these words, in upper or lower case: within the session if the scope names
-                one, together with notes that belong to no session.
+            query: every turn that contains these words, in upper or lower case: whole words, or any part of a text
+                whose script does not separate words, such as Chinese. Within the session if the scope names one,
+                together with notes that belong to no session.
             user: everything, in all sessions; repeat the user of this scope to confirm.
             before: turns before this instant, timezone-aware.
             expired: turns that the retention policy already hides.
-            dry_run: only report what would be destroyed.
+            dry_run: only report what would be destroyed; the receipt's ``turns`` lists it.
 
         Raises:
             InvalidInputError: none or several are given, or an id does not exist. Nothing was destroyed.

@@ -30,7 +30,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.statistics import WorkStats
 from hybrid_memory.runtime.tasks import PATIENT, Job, Task, at_priority
 from hybrid_memory.runtime.tracing import Tracer
-from hybrid_memory.scope import Scope
+from hybrid_memory.scope import Scope, scope_of
 from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store import migrate as deriving
 from hybrid_memory.store.migrate import Migration
@@ -168,7 +168,7 @@ class HybridMemory(Texts):
         Raises:
             InvalidScopeError: none of tenant, user and agent is given, or one is malformed.
         """
-        return self.for_scope(Scope(tenant=tenant, user=user, agent=agent, session=session))
+        return self.for_scope(scope_of(tenant=tenant, user=user, agent=agent, session=session))
 
     @checked
     def for_scope(self, scope: Scope) -> ScopedMemory:

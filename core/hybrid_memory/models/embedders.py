@@ -213,9 +213,9 @@ def checked_rows(rows: Any, count: int, dim: int | None, name: str) -> Floats:
         table = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise ModelError(f"embedder {name!r} did not return a table of numbers: {error}") from error
-    if table.ndim != 2 or table.shape[0] != count or table.shape[1] != (dim or table.shape[1]):  # noqa: PLR2004
-        wanted = f"({count}, {dim or 'dim'})"
-        raise ModelError(f"embedder {name!r} returned shape {table.shape}, expected {wanted}")
+    width = dim or max(table.shape[-1:], default=0)
+    if table.shape != (count, width) or not width:
+        raise ModelError(f"embedder {name!r} returned shape {table.shape}, expected ({count}, {dim or 'dim'})")
     if not np.isfinite(table).all():
         raise ModelError(f"embedder {name!r} returned a vector with NaN or infinity")
     return unit_rows(table)

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Self
+from enum import StrEnum
+from typing import Any, Self, TypeVar
 
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.facts.fact import Category
 from hybrid_memory.index.record import RecordKind, Scalar, Where
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.plan import Intent
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.asking import ends
-from hybrid_memory.validation import check_span, checked_count, checked_share, checked_text, shown, storable
+from hybrid_memory.validation import check_span, checked_count, checked_share, shown, storable
+
+E = TypeVar("E", bound=StrEnum)
 
 MAX_QUERY_CHARS = 10_000
 
@@ -63,12 +67,12 @@ class Request:
         least = None if min_confidence is None else checked_share("min_confidence", min_confidence)
         where = Where(
             scope=scope if within == "session" else scope.owner,
-            kinds=_kinds(kinds),
-            categories=frozenset(checked_text("a category", category) for category in categories),
+            kinds=_members("kinds", RecordKind, kinds),
+            categories=_members("categories", Category, categories),
             since=since,
             until=until,
             metadata={} if metadata is None else _scalars(metadata),
-            origins=_origins(origins),
+            origins=_members("origins", Origin, origins),
         )
         return cls(query, number, where, weights, _intent(intent), spaces, least, scope.session)
 
@@ -93,20 +97,12 @@ def _intent(intent: Intent | str) -> Intent:
         raise InvalidInputError(f"intent must be one of {', '.join(Intent)}; got {shown(intent)}") from None
 
 
-def _kinds(kinds: Collection[RecordKind | str]) -> frozenset[RecordKind]:
+def _members(name: str, kind: type[E], given: Collection[E | str]) -> frozenset[E]:
     try:
-        return frozenset(RecordKind(kind) for kind in kinds)
+        return frozenset(kind(each) for each in given)
     except ValueError:
-        known = ", ".join(RecordKind)
-        raise InvalidInputError(f"kinds must be a collection of these: {known}; got {shown(kinds)}") from None
-
-
-def _origins(origins: Collection[Origin | str]) -> frozenset[Origin]:
-    try:
-        return frozenset(Origin(origin) for origin in origins)
-    except ValueError:
-        known = ", ".join(Origin)
-        raise InvalidInputError(f"origins must be a collection of these: {known}; got {shown(origins)}") from None
+        known = ", ".join(kind)
+        raise InvalidInputError(f"{name} must be a collection of these: {known}; got {shown(given)}") from None
 
 
 def _scalars(metadata: Mapping[Any, Any]) -> dict[str, Scalar]:

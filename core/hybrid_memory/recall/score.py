@@ -12,7 +12,7 @@ import numpy as np
 
 from hybrid_memory.arrays import Array, Floats
 from hybrid_memory.config.memory import Weights
-from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.errors import InvalidInputError, ModelError, StoreUnavailableError
 from hybrid_memory.index.bm25 import matches
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.recall import ranking
@@ -157,12 +157,12 @@ def _applied(weights: Weights, *, timed: bool) -> Weights:
 
 async def _vectors(run: Runner, services: Services, request: Request) -> tuple[Floats | None, Floats | None, str]:
     """Vectors of the query and, if not given, of the texts; or why there are none."""
-    asked, note = await query_vector(run, services, request.query)
-    if asked is None or services.embedder is None:
-        return None, None, note
     try:
+        asked, note = await query_vector(run, services, request.query)
+        if asked is None or services.embedder is None:
+            return None, None, note
         return asked, await _rows(run, services, services.embedder, request, len(asked)), ""
-    except ModelError as error:
+    except (ModelError, StoreUnavailableError) as error:
         _log.warning("%s; scoring by words alone", error)
         return None, None, f"words alone, {error}"
 

@@ -17,6 +17,7 @@ from hybrid_memory.log.message import EARLIER, REPLACES
 from hybrid_memory.log.port import EventLog
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
+from hybrid_memory.text.tokenize import LETTER
 
 SAID = (EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.QUARANTINED)
 """Kinds that contain someone's words and are not derived."""
@@ -31,6 +32,10 @@ _UNSEEN = re.compile(
 )
 """Unicode's Default_Ignorable_Code_Point: zero-width and soft characters, selectors, direction marks."""
 
+_LETTER = re.compile(LETTER)
+_UNSPACED = re.compile("[\u0e00-\u109f\u1780-\u17ff]")
+"""Thai, Lao, Tibetan, Burmese and Khmer; Chinese, Japanese and Korean are no `LETTER` either."""
+
 _ENCODED = re.compile(r"(?:[A-Za-z0-9+/_=-]{60,}\s+)*[A-Za-z0-9+/_=-]{200,}\s*")
 _DATA_URL = re.compile(r"data:[^,]{0,200},")
 
@@ -41,6 +46,29 @@ def plain(text: str) -> str:
         bare = _UNSEEN.sub("", unicodedata.normalize("NFKC", _UNSEEN.sub("", text)))
         text = unicodedata.normalize("NFKC", bare.casefold())
     return " ".join(text.casefold().split())
+
+
+def holds(words: str, text: str) -> bool:
+    """Whether the text has these words, both `plain`: whole words, or any part where a script joins its words."""
+    start = text.find(words) if words else -1
+    while start >= 0:
+        end = start + len(words)
+        if not (_joined(text[start - 1 : start], words[0]) or _joined(words[-1], text[end : end + 1])):
+            return True
+        start = text.find(words, start + 1)
+    return False
+
+
+def _joined(left: str, right: str) -> bool:
+    """Whether two neighbouring characters are parts of one word."""
+    return _in_word(left) and _in_word(right)
+
+
+def _in_word(character: str) -> bool:
+    """Whether a letter, mark or digit is of a script that separates words by spaces."""
+    if not character or _UNSPACED.match(character):
+        return False
+    return _LETTER.match(character) is not None or unicodedata.category(character).startswith("M")
 
 
 def texts_of(event: Event) -> str:
@@ -160,7 +188,7 @@ class Erasure:
 
     def has_words(self, value: Any) -> bool:
         """Whether a text, or a text in this JSON, contains the requested words."""
-        return bool(self.words) and self.words in plain(APART.join(leaves(value)))
+        return bool(self.words) and holds(self.words, plain(APART.join(leaves(value))))
 
     def rewrite(self, payloads: Mapping[int, dict[str, Any]], what: str) -> None:
         """Rewrite these events, counted under this name."""

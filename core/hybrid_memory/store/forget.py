@@ -10,14 +10,14 @@ from itertools import count
 from typing import Any, Self
 
 from hybrid_memory.errors import InvalidInputError, OutdatedError
-from hybrid_memory.log.event import Event, EventKind, principal_of
+from hybrid_memory.log.event import Event, EventKind, handle, principal_of
 from hybrid_memory.log.exchanges import Echoes
 from hybrid_memory.log.message import EARLIER, REPLACES
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.erasure import SAID, Erasure, plain, sources_of, stream, texts_of
+from hybrid_memory.store.erasure import SAID, Erasure, holds, plain, sources_of, stream, texts_of
 from hybrid_memory.store.indexing import erase, indexes
 from hybrid_memory.store.projection import head, projections
 from hybrid_memory.store.remember import drain
@@ -25,6 +25,9 @@ from hybrid_memory.store.retention import expired_turns
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import present
 from hybrid_memory.validation import check_span, shown
+
+SHOWN_CHARS = 200
+"""How much of a turn a dry run shows."""
 
 NAMED = 500
 """Ids looked up at once."""
@@ -138,10 +141,11 @@ async def forget_user(run: Runner, services: Services, user: str, tenant: str | 
 async def _said_by(run: Runner, services: Services, owner: Scope, user: str) -> AsyncIterator[list[Event]]:
     """A user's messages: all of their own memory, where everything goes, or what they wrote into a space."""
     async for events in stream(run, services.truth, owner, kinds=SAID):
-        if owner.space is None:
-            yield [replace(event, payload={}) for event in events]
-        else:
-            yield [event for event in events if event.author and principal_of(event.author).user == user]
+        yield [
+            event
+            for event in events
+            if owner.space is None or (event.author and principal_of(event.author).user == user)
+        ]
 
 
 async def rounds(batches: AsyncIterator[list[Event]]) -> AsyncIterator[list[Event]]:
@@ -162,6 +166,7 @@ def _together(receipts: Sequence[Receipt], *, dry_run: bool) -> Receipt:
         positions=tuple(place for receipt in receipts for place in receipt.positions),
         erased=dict(sum((Counter(receipt.erased) for receipt in receipts), Counter())),
         dry_run=dry_run,
+        turns=tuple(line for receipt in receipts for line in receipt.turns),
     )
 
 
@@ -200,7 +205,15 @@ async def _destroy(run: Runner, services: Services, erasure: Erasure, *, dry_run
         positions=tuple(event.position for event in turns),
         erased=+erasure.counts | erased,
         dry_run=dry_run,
+        turns=tuple(map(_line, turns)) if dry_run else (),
     )
+
+
+def _line(event: Event) -> str:
+    """What a dry run shows of a turn or payload."""
+    speaker = "payload" if event.kind is EventKind.PAYLOAD else event.message.speaker
+    said = " ".join(texts_of(event).replace("\x00", " ").split())
+    return f"{handle(event.position, event.position)}  {event.at:%Y-%m-%d %H:%M}  {speaker}: {said[:SHOWN_CHARS]}"
 
 
 async def _complete(run: Runner, services: Services, erasure: Erasure) -> None:
@@ -285,7 +298,7 @@ async def _asked(
 
 
 def _holding(events: Sequence[Event], words: str) -> list[Event]:
-    return [event for event in events if words in plain(texts_of(event))]
+    return [event for event in events if holds(words, plain(texts_of(event)))]
 
 
 async def _named(

@@ -25,7 +25,7 @@ from hybrid_memory.scope import MAX_NAME_CHARS, Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.text.redaction import redact
-from hybrid_memory.validation import shown
+from hybrid_memory.validation import bounded, shown
 
 Content = str | Message | Mapping[str, Any] | Sequence[str | Message | Mapping[str, Any]]
 """What can be remembered: text, a message, a dict in the OpenAI form, or a list of these."""
@@ -171,7 +171,10 @@ def _message(
     own = fields.get("metadata")
     if metadata and isinstance(own, Mapping | None):
         fields["metadata"] = {**metadata, **(own or {})}
-    return Message.of(fields)
+    message = Message.of(fields)
+    if message.at is not None and bounded(message.at) != message.at:
+        raise InvalidMessageError(f"at must be in the years 2 to 9998, got {message.at}")
+    return message
 
 
 def draft_of(services: Services, scope: Scope, message: Message) -> Draft:

@@ -54,11 +54,12 @@ class Speech:
 def speech(texts: Sequence[str], vectors: Floats | None = None, embedder: str = "") -> Speech:
     """The properties of these turns, by rules for English and Chinese, by vectors for short turns of any language.
 
-    Vectors, of shape (n, dim), count only for an embedder with known reference vectors; rows may be zeros.
+    Vectors, of shape (n, dim), count only for an embedder with known reference vectors; rows may be zeros, and dim 0
+    as long as an owner has no vector.
     """
     read = np.array([_of(text) for text in texts], dtype=np.float64).reshape(-1, 2)
     empty = read[:, 0]
-    if vectors is not None and tells(embedder) and len(texts):
+    if vectors is not None and tells(embedder) and vectors.any():
         short = np.array([len(text) <= SHORT_CHARS for text in texts]) & np.any(vectors, axis=1)
         told = emptiness(vectors)
         empty = np.where(short & (told > SURE), np.maximum(empty, told), empty)

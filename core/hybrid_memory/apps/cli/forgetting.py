@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hybrid_memory.apps.cli.moments import MOMENT, moment
-from hybrid_memory.apps.cli.printing import agreed, fields_of, one_line, print_json, show, when
+from hybrid_memory.apps.cli.printing import agreed, fields_of, one_line, print_json, show
 from hybrid_memory.apps.cli.recalling import handle, one_turn
 from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, open_store, with_owner
 from hybrid_memory.errors import InvalidInputError
@@ -19,8 +19,8 @@ from hybrid_memory.errors import InvalidInputError
 if TYPE_CHECKING:
     from hybrid_memory import HybridMemory, Receipt, ScopedMemory
 
-SHOWN_TURNS, SHOWN_CHARS = 10, 200
-"""How many of the turns to delete are shown, and how much of each."""
+SHOWN_TURNS = 10
+"""How many of the turns to delete are shown before the question; a dry run shows all."""
 
 WHICH = "Which turns (exactly one)"
 
@@ -35,7 +35,7 @@ Ids = Annotated[
 ]
 Words = Annotated[
     str | None,
-    typer.Option("--query", "-q", metavar="TEXT", rich_help_panel=WHICH, help="Every turn that contains these words."),
+    typer.Option("--query", "-q", metavar="TEXT", rich_help_panel=WHICH, help="Every turn with these whole words."),
 ]
 Before = Annotated[
     datetime | None,
@@ -83,7 +83,7 @@ def forget(
         which = {name: value for name, value in given.items() if value}
         does = _forgetting(memory, whose, which, everything=everything)
         planned = does(dry_run=True)
-        _show_plan(whose, planned, err=as_json)
+        _show_plan(whose, planned, most=None if dry_run else SHOWN_TURNS, err=as_json)
         done = planned
         if planned.erased and not dry_run:
             refusal = "nothing was forgotten: there is no terminal to confirm it; give --yes, or --dry-run to look"
@@ -118,7 +118,7 @@ def _singular(name: str) -> str:
     return re.sub(r"s\b", "", name, count=1)
 
 
-def _show_plan(whose: ScopedMemory, planned: Receipt, *, err: bool) -> None:
+def _show_plan(whose: ScopedMemory, planned: Receipt, *, most: int | None, err: bool) -> None:
     """Show what would be deleted; on stderr if stdout is JSON."""
     if planned.note:
         show(planned.note, err=err)
@@ -127,11 +127,7 @@ def _show_plan(whose: ScopedMemory, planned: Receipt, *, err: bool) -> None:
         return
     counts = ", ".join(f"{count:,} {name if count > 1 else _singular(name)}" for name, count in planned.erased.items())
     show(f"to be forgotten: {counts}", style="bold", err=err)
-    for place in planned.positions[:SHOWN_TURNS]:
-        for event in whose.events(before=place + 1, kinds=["message"], limit=1):
-            if event.position == place:
-                message = event.message
-                line = one_line(f"#{place}  {when(message.at)}  {message.speaker}: {message.text}", SHOWN_CHARS)
-                show(line, indent=2, err=err)
-    if len(planned.positions) > SHOWN_TURNS:
-        show(f"and {len(planned.positions) - SHOWN_TURNS:,} more", indent=2, err=err)
+    for line in planned.turns[:most]:
+        show(one_line(line), indent=2, err=err)
+    if most is not None and len(planned.turns) > most:
+        show(f"and {len(planned.turns) - most:,} more; --dry-run lists them all", indent=2, err=err)

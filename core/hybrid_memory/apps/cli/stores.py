@@ -236,7 +236,10 @@ def store_file(config: MemoryConfig) -> Path | None:
 
 def store_key(config: MemoryConfig) -> str | None:
     """The key of the store; None if the environment has none, or the store is not a file."""
-    return None if store_file(config) is None else os.environ.get(KEY) or None
+    key = None if store_file(config) is None else os.environ.get(KEY)
+    if key == "":
+        raise InvalidInputError(f"{KEY} is empty: set it to the key of the store, or unset it for a store without one")
+    return key
 
 
 @dataclass(frozen=True, slots=True)

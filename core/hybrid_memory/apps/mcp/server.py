@@ -17,9 +17,10 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, Resource, TextContent, ToolAnnotations
 from pydantic import AnyHttpUrl
 
-from hybrid_memory import Block, File, HybridMemory, MemoryFiles, Scope, ScopedMemory
+from hybrid_memory import Block, File, HybridMemory, MemoryFiles, ScopedMemory
 from hybrid_memory.arguments import checked
 from hybrid_memory.errors import FileError, HybridMemoryError, InvalidInputError
+from hybrid_memory.scope import scope_of
 from hybrid_memory.tools import SERVER_TOOLS, Answer, MemoryTool
 from hybrid_memory.validation import shown
 
@@ -45,13 +46,13 @@ class Binding:
     spaces: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        Scope(tenant=self.tenant, user=self.user, agent=self.agent, session=self.session)
+        scope_of(tenant=self.tenant, user=self.user, agent=self.agent, session=self.session)
         if not isinstance(self.spaces, tuple):  # a text would be taken letter by letter
             raise InvalidInputError(f"spaces must be names in a tuple, got {shown(self.spaces)}")
         if self.spaces and self.user is None and self.agent is None:
             raise InvalidInputError("spaces need a user or an agent: give user=, agent= or both")
         for name in self.spaces:
-            Scope(tenant=self.tenant, space=name)
+            scope_of(tenant=self.tenant, space=name)
 
     def of(self, memory: HybridMemory) -> ScopedMemory:
         """The owner's memory in this store."""

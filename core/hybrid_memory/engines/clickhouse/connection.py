@@ -11,7 +11,7 @@ from http.client import HTTPConnection, HTTPSConnection
 from math import ceil
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 
 import clickhouse_connect
 from clickhouse_connect.driver.client import Client
@@ -20,7 +20,7 @@ from clickhouse_connect.driver.exceptions import ClickHouseError, DatabaseError
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, MissingDependencyError, StoreUnavailableError
 from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
-from hybrid_memory.urls import ENCODE, cleaned, shown_url
+from hybrid_memory.urls import ENCODE, cleaned, parts_of, shown_url
 
 Row: TypeAlias = Sequence[Any]
 Result = TypeVar("Result")
@@ -182,11 +182,9 @@ def parsed(url: str) -> Address:
 
 
 def _server(scheme: str, rest: str, table: str) -> Address:
-    try:
-        parts = urlsplit(f"//{rest}")
-        host, port = parts.hostname, parts.port or _PORTS[scheme]
-    except ValueError:
-        raise InvalidConfigError(f"the URL of the {scheme} archive is wrong: {_FORMS}; {ENCODE}") from None
+    if (parts := parts_of(f"//{rest}")) is None:
+        raise InvalidConfigError(f"the URL of the {scheme} archive is wrong: {_FORMS}; {ENCODE}")
+    host, port = parts.hostname, parts.port or _PORTS[scheme]
     database = unquote(parts.path.strip("/")) or "default"
     if not host or "/" in database:
         raise InvalidConfigError(f"the URL of the {scheme} archive must name a host and one database: {_FORMS}")

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote
 
 import grpc
 from pymilvus import MilvusClient, MilvusException
@@ -21,7 +21,7 @@ from pymilvus import MilvusClient, MilvusException
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, MissingDependencyError, StoreUnavailableError
 from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
-from hybrid_memory.urls import ENCODE, cleaned, shown_url
+from hybrid_memory.urls import ENCODE, cleaned, parts_of, shown_url
 
 T = TypeVar("T")
 
@@ -249,11 +249,9 @@ class Address:
             InvalidConfigError: it is not a Milvus URL.
         """
         shown = shown_url(url)
-        try:
-            parts = urlsplit(url)
-            host, port = parts.hostname or "", parts.port or PORT
-        except ValueError:
-            raise InvalidConfigError(f"cannot read the URL {shown!r}: write {_FORMS}; {ENCODE}") from None
+        if (parts := parts_of(url)) is None:
+            raise InvalidConfigError(f"cannot read the URL {shown!r}: write {_FORMS}; {ENCODE}")
+        host, port = parts.hostname or "", parts.port or PORT
         options = parse_qs(parts.query, keep_blank_values=True)
         prefix = options.pop("prefix", [PREFIX])[-1]
         if parts.scheme not in ("milvus", "milvus+tls") or options:

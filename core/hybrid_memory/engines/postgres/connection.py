@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
@@ -405,13 +406,15 @@ def _parsed(url: str, suffix: str) -> _Address:
     if (notify := options.pop("notify", "off")) not in {"on", "off"}:
         raise InvalidConfigError(f"notify of a Postgres URL is on or off, got {notify!r}")
     conninfo = f"postgresql://{named}{'?' if options else ''}{urlencode(options)}"
-    try:
-        known = psycopg.conninfo.conninfo_to_dict(conninfo)
-    except psycopg.Error:
-        raise InvalidConfigError(f"{_shown(url)} is not a Postgres URL: {ENCODE}") from None
+    known: dict[str, Any] | None = None
+    if not re.search("(?s)[@/#].*@|#", named):  # libpq takes the rest of such a password for the host
+        with suppress(psycopg.Error):  # raised outside: it quotes the URL
+            known = psycopg.conninfo.conninfo_to_dict(conninfo)
+    if known is None or not (known.get("port") or "0").replace(",", "").isdecimal():
+        raise InvalidConfigError(f"{_shown(url)} is not a Postgres URL: {ENCODE}")
     host, port = known.get("host") or "localhost", known.get("port") or "5432"
     secrets = (
-        known.get("password"),
+        known.get("password") or known.get("user"),
         options.get("password"),
         urlsplit(f"//{named}").password if "@" in named else None,
     )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeVar, cast
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote
 
 from redis import Redis
 from redis.backoff import NoBackoff
@@ -22,7 +22,7 @@ from redis.retry import Retry
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, StoreUnavailableError, StoreVersionError
 from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
-from hybrid_memory.urls import ENCODE, cleaned, shown_url
+from hybrid_memory.urls import ENCODE, cleaned, parts_of, shown_url
 
 CONNECT_SECONDS = 2
 CALL_SECONDS = 10
@@ -239,11 +239,9 @@ def _reason(error: Exception) -> str:
 
 
 def _parsed(url: str) -> _Address:
-    try:
-        parts = urlsplit(url)
-        port = parts.port or 6379
-    except ValueError:
-        raise InvalidConfigError(f"{_shown(url)} is not a Redis URL: {ENCODE}") from None
+    if (parts := parts_of(url)) is None:
+        raise InvalidConfigError(f"{_shown(url)} is not a Redis URL: {ENCODE}")
+    port = parts.port or 6379
     options = parse_qs(parts.query, keep_blank_values=True)
     prefix = options.pop("prefix", ["hybrid-memory"])[-1]
     database = parts.path.strip("/") or "0"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
 import time
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -93,6 +95,10 @@ class Driver:
         return connection
 
     def _connection(self) -> sqlite3.Connection:
+        if not self.frozen and not self.path.exists():  # closing a file that SQLite has open would drop its locks
+            # Only its user may read a new file; SQLite gives its journal the same permissions.
+            with suppress(OSError):  # another process made it, or SQLite says why it cannot be made
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         connection: sqlite3.Connection = self._module.connect(
             self._uri or self.path,
             timeout=BUSY_SECONDS,

@@ -231,7 +231,7 @@ def opened(path: Path, *, writable: bool = False) -> QuantizedVectors:
 
 def file_block(path: Path, size: int) -> Block:
     """An empty block mapped from a new file; raises `OSError` if the disk is full."""
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
     with path.open("w+b") as file:
         if hasattr(os, "posix_fallocate"):  # else writing to a full disk would end the process
             os.posix_fallocate(file.fileno(), 0, size)
