@@ -225,7 +225,7 @@ def _import_texts(
     if json:
         print_json({"files": len(texts), "written": written, "refused": refused})
     else:
-        show(f"{len(texts):,} files, {written:,} of them new or changed, for {whose.scope}")
+        show(f"{counted(len(texts), 'file')}, {written:,} of them new or changed, for {whose.scope}")
     if refused:
         raise InvalidInputError(f"not imported: {'; '.join(refused)}")
 
@@ -280,16 +280,19 @@ def export(
 ) -> None:
     """Write all messages of an owner to a file, or of one session; hybrid-memory import reads them back.
 
-    With --markdown it writes the files of the memory: profile, facts, blocks and your own files, but no summaries.
+    With --markdown it writes the documents of the memory: profile, facts, blocks and your own files. It leaves out
+    summaries, hidden files, and all but text and tables, since tools may execute those.
 
     Example: hybrid-memory export memory.db --user alice --out alice.jsonl
     """
     if folder is not None:
         with owner.opened(store) as whose:
-            count, written, others = markdown.write_tree(whose, folder)
-        typer.echo(f"{count:,} files in {folder}, {written:,} of them new or changed", err=True)
-        if others:
-            typer.echo(f"not in the memory: {markdown.some(others)}", err=True)
+            done = markdown.write_tree(whose, folder)
+        typer.echo(f"{counted(done.count, 'file')} in {folder}, {done.written:,} of them new or changed", err=True)
+        if done.left_out:
+            typer.echo(f"not exported: {markdown.some(done.left_out)}", err=True)
+        if done.others:
+            typer.echo(f"not in the memory: {markdown.some(done.others)}", err=True)
         return
     with owner.opened(store, embedder="none") as whose:
         lines = _by_message(whose) if form is ExportForm.JSONL else _by_session(whose)
