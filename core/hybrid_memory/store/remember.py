@@ -25,7 +25,7 @@ from hybrid_memory.scope import MAX_NAME_CHARS, Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.text.redaction import redact
-from hybrid_memory.validation import shown
+from hybrid_memory.validation import shown, stated_time
 
 Content = str | Message | Mapping[str, Any] | Sequence[str | Message | Mapping[str, Any]]
 """What can be remembered: text, a message, a dict in the OpenAI form, or a list of these."""
@@ -163,7 +163,7 @@ def _message(
         )
     if message_id is not None:
         fields["id"] = message_id
-    if at is not None and fields.get("at") is None:
+    if at is not None and stated_time(fields) is None:
         fields["at"] = at
     if isinstance(extra := fields.get("extra"), Mapping) and not OWN_EXTRA.isdisjoint(extra):
         # Of a message that was read here: written again, it is one of its own.

@@ -29,8 +29,8 @@ TOOLS = frozenset((".git", "node_modules", "__pycache__", ".venv"))
 """Folders of tools, which nobody wrote by hand."""
 
 WRITTEN = (*SUFFIXES, ".txt", ".rst", ".csv", ".tsv", ".log")
-"""What is exported: documents. A model can store a file of any name, and tools execute many of them where they lie: hooks
-and settings in folders that begin with a dot, makefiles, `conftest.py`, a bare repository of git."""
+"""What is exported: documents. A model can store a file of any name, and tools execute many of them where they lie:
+hooks and settings in folders that begin with a dot, makefiles, `conftest.py`, a bare repository of git."""
 
 SHOWN = 5
 
