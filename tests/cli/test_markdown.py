@@ -103,8 +103,9 @@ def test_what_cannot_be_imported_is_told_and_all_else_is(command: Any, tmp_path:
 
 
 EXECUTED = (
-    ".git/config", ".github/workflows/ci.yml", "notes/.envrc", ".vscode/tasks.json", "sub/.git/hooks/a.md", "conftest.py",
-    "Makefile", "config", "hooks/post-checkout", "package.json", "sitecustomize.pth", "C:/a.md", "plan.md:stream.md",
+    ".git/config", ".github/workflows/ci.yml", "notes/.envrc", ".vscode/tasks.json", "sub/.git/hooks/a.md",
+    "conftest.py", "Makefile", "config", "hooks/post-checkout", "package.json", "sitecustomize.pth", "C:/a.md",
+    "plan.md:stream.md",
 )  # fmt: skip
 
 
