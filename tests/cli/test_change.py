@@ -267,3 +267,15 @@ def test_an_import_takes_what_it_can_and_names_the_rest(command: Any, tmp_path: 
     with open_memory(MemoryConfig(url=f"sqlite:///{tmp_path / 'm.db'}", embedder="none")) as memory:
         (event,) = memory.scoped(user="alice").events(kinds=["message"])
     assert event.at.timestamp() == pytest.approx(file.stat().st_mtime, abs=1e-3)
+
+
+def test_an_import_does_not_bring_back_what_was_forgotten(command: Any, tmp_path: Path) -> None:
+    store, chat = tmp_path / "m.db", tmp_path / "chat.jsonl"
+    said = ("I live in Rome.", "My cat is Tom.")
+    chat.write_text("\n".join(json.dumps({"role": "user", "content": text}) for text in said), encoding="utf-8")
+    assert command("import", store, chat, "-u", "alice", *QUICK) == 0
+    assert command("forget", store, "--query", "Rome", "--yes") == 0, command.err
+    chat = chat.rename(tmp_path / "again.jsonl")
+    told = command.json("import", store, chat, *QUICK)
+    assert (told["messages"], told["forgotten"]) == (2, 1)
+    assert {turn["content"] for turn in log(store)} == {"My cat is Tom."}

@@ -93,7 +93,8 @@ async def follow(run: Runner, services: Services, scope: Scope, messages: Sequen
         restored = [edit.restored for edit in edits.values() if edit.restored]
         messages = [*written, *given[start:]]
         receipt = await remember(run, services, scope, messages, superseded=gone, restored=restored)
-        named[start:] = receipt.ids[len(written) : len(written) + len(given) - start]
+        ids = receipt.ids[len(written) : len(written) + len(given) - start]
+        named[start:] = [None if name in receipt.forgotten else name for name in ids]
     return named
 
 

@@ -212,12 +212,13 @@ def import_chats(
         said = [SessionMessages(owner.session, one.messages) for one in said]
     with open_store(store, create=True, background=False, embedder=embedder.given) as memory:
         whose = replace(owner, session=None).of(memory)
-        before = remember_all(memory, whose, said)
+        before, forgotten = remember_all(memory, whose, said)
         derived = whose.flush()
     messages, sessions = sum(len(one.messages) for one in said), list(dict.fromkeys(one.session for one in said))
     values = {
         "messages": messages,
         "known": before,
+        "forgotten": forgotten,
         "sessions": sessions,
         "indexed": derived.indexed,
         "embedded": derived.embedded,
@@ -233,7 +234,8 @@ def import_chats(
 
 
 def _show_imported(values: Mapping[str, Any], scope: Scope) -> None:
-    known = f", {values['known']:,} of them known" if values["known"] else ""
+    names = {"known": "known", "forgotten": "forgotten before and left out"}
+    known = "".join(f", {values[key]:,} of them {name}" for key, name in names.items() if values[key])
     show(f"{counted(values['messages'], 'turn')} in {counted(len(values['sessions']), 'session')} of {scope}{known}")
     learned = counted(values["learned"], "claim")
     show(f"indexed {values['indexed']:,}, embedded {values['embedded']:,}, learned {learned}", style="dim")
@@ -255,12 +257,12 @@ def _import_texts(
         raise InvalidInputError(f"not imported: {'; '.join(refused)}")
 
 
-def remember_all(memory: HybridMemory, whose: ScopedMemory, messages: Sequence[SessionMessages]) -> int:
-    """Write everything with a progress bar; returns how many messages existed before."""
+def remember_all(memory: HybridMemory, whose: ScopedMemory, messages: Sequence[SessionMessages]) -> tuple[int, int]:
+    """Write everything with a progress bar; returns how many messages existed before, and were forgotten before."""
     from hybrid_memory.display import progress_bar  # noqa: PLC0415 - half a second that help need not take
 
     total = sum(len(one.messages) for one in messages)
-    done = known = 0
+    done = known = forgotten = 0
     scope = whose.scope
     with progress_bar("importing", shown=None, unit="message") as advance:
         for one in messages:
@@ -268,9 +270,10 @@ def remember_all(memory: HybridMemory, whose: ScopedMemory, messages: Sequence[S
             for start in range(0, len(one.messages), BATCH):
                 receipt = existing.remember(one.messages[start : start + BATCH])
                 known += len(receipt.duplicates)
+                forgotten += len(receipt.forgotten)
                 done += len(receipt.ids)
                 advance(done, total)
-    return known
+    return known, forgotten
 
 
 if TYPE_CHECKING:
