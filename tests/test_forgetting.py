@@ -585,3 +585,35 @@ def test_terms_of_the_next_turn_go_while_another_process_indexes(
         assert held == []
         assert matching(memory, alice) == []
         assert "Yes." in [hit.record.text for hit in alice.recall("yes")]
+
+
+@pytest.mark.parametrize("how", ["remember", "follow", "another session", "a new process"])
+def test_a_forgotten_message_stays_so_under_its_id(make: Callable[..., HybridMemory], how: str) -> None:
+    said = [{"id": f"m{row}", "content": text} for row, text in enumerate(("I live in Rome.", "My cat is Tom."))]
+    memory = make()
+    ann = memory.scoped(user="ann", session="s")
+    ann.remember(said)
+    ann.forget(query="Rome")
+    if how == "a new process":
+        memory.close()
+        ann = make().scoped(user="ann", session="s")
+    if how == "another session":
+        ann = memory.scoped(user="ann", session="other")
+    if how == "follow":
+        assert ann.follow([*said[:1], {"id": "m2", "content": "And now?"}]) == [None, "m2"]
+    else:
+        receipt = ann.remember(said)
+        assert (receipt.ids, receipt.forgotten) == (("m0", "m1"), ("m0",))
+    assert all("Rome" not in message.text for message in ann.history())
+    assert [fact.value for fact in ann.facts(attribute="home")] == []
+
+
+def test_what_is_said_again_after_forgetting_is_stored(make: Callable[..., HybridMemory]) -> None:
+    ann = make().scoped(user="ann", session="s")
+    ann.remember("I live in Rome.", id="turn-1")
+    ann.forget(query="Rome")
+    ann.remember("I live in Rome.")
+    ann.remember("I live in Oslo.", id="turn-1")  # other words under the number of a file that has grown
+    assert [message.text for message in ann.history()] == ["I live in Rome.", "I live in Oslo."]
+    ann.forget(user="ann")
+    assert not ann.remember("I live in Oslo.", id="turn-1").forgotten

@@ -166,6 +166,31 @@ def instant(value: Any) -> datetime | None:
     return value if value.tzinfo else value.replace(tzinfo=UTC)
 
 
+_MILLISECONDS = 1e11
+"""Larger numbers are milliseconds since 1970: as seconds they would be after the year 5000."""
+
+_TIMES = ("at", "timestamp", "created_at", "createdAt", "create_time", "date", "time")
+"""What programs call the time of a message."""
+
+
+def moment(value: Any) -> datetime | None:
+    """The time in ISO 8601 text, or in seconds or milliseconds since 1970; None if it is neither, or out of range."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+        try:
+            value = datetime.fromtimestamp(value / 1000 if value > _MILLISECONDS else value, UTC)
+        except (ValueError, OverflowError, OSError):
+            return None
+    at = instant(value)
+    return at if at is not None and EARLIEST <= at <= LATEST else None
+
+
+def stated_time(fields: Mapping[str, Any]) -> datetime | None:
+    """The time of a message or conversation of another program, whatever the field is called."""
+    day, hour = fields.get("date"), fields.get("time")
+    whole = f"{day}T{hour}" if isinstance(day, str) and isinstance(hour, str) else None
+    return next((at for value in (*map(fields.get, _TIMES[:-2]), whole, day, hour) if (at := moment(value))), None)
+
+
 def _readable(error: ValidationError) -> str:
     problems: dict[str, None] = {}  # in order, each once: the branches of a union often say the same
     for problem in error.errors(include_url=False):

@@ -259,3 +259,31 @@ def test_compact_tells_what_it_compacted(command: Any, filled: Path) -> None:
     assert "there was nothing to compact" in command.out
     assert command("compact", filled, "--strategy", "magic") == 2
     assert "magic" in command.err
+
+
+def test_an_import_takes_what_it_can_and_names_the_rest(command: Any, tmp_path: Path) -> None:
+    own = {"session": "s1", "id": "a", "role": "user", "content": "Our word is zirconquokka."}
+    file = tmp_path / "all.jsonl"
+    file.write_text(f'{json.dumps(own)}\n{{"session": 7}}\n{{"session": "s1", "role": "us', encoding="utf-8")
+    other = tmp_path / "other.json"
+    other.write_bytes(json.dumps([{"role": "user", "content": "hi"}]).encode("utf-16"))
+    assert command("import", tmp_path / "m.db", file, other, "-u", "alice", *QUICK) == 2
+    assert "1 turn in 1 session" in command.out
+    assert all(
+        part in " ".join(command.err.split()) for part in ("line 2: not a message", "line 3: broken", "not UTF-8")
+    )
+    with open_memory(MemoryConfig(url=f"sqlite:///{tmp_path / 'm.db'}", embedder="none")) as memory:
+        (event,) = memory.scoped(user="alice").events(kinds=["message"])
+    assert event.at.timestamp() == pytest.approx(file.stat().st_mtime, abs=1e-3)
+
+
+def test_an_import_does_not_bring_back_what_was_forgotten(command: Any, tmp_path: Path) -> None:
+    store, chat = tmp_path / "m.db", tmp_path / "chat.jsonl"
+    said = ("I live in Rome.", "My cat is Tom.")
+    chat.write_text("\n".join(json.dumps({"role": "user", "content": text}) for text in said), encoding="utf-8")
+    assert command("import", store, chat, "-u", "alice", *QUICK) == 0
+    assert command("forget", store, "--query", "Rome", "--yes") == 0, command.err
+    chat = chat.rename(tmp_path / "again.jsonl")
+    told = command.json("import", store, chat, *QUICK)
+    assert (told["messages"], told["forgotten"]) == (2, 1)
+    assert {turn["content"] for turn in log(store)} == {"My cat is Tom."}

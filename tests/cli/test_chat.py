@@ -109,3 +109,29 @@ def test_a_name_that_nobody_had_yet_is_told(command: Any, filled: Path, typed: C
     typed("hello\n", terminal=False)
     assert command("chat", filled, "-u", "alice") == 0
     assert command.err == ""
+
+
+@pytest.mark.parametrize("word", ["quit", "exit", " Exit ", "/quit", "/exit"])
+def test_a_word_that_leaves_is_not_stored(command: Any, filled: Path, typed: Callable[..., None], word: str) -> None:
+    typed(f"hello\n{word}\nnever read\n", terminal=False)
+    assert command("chat", filled, "-s", "talk") == 0
+    assert said(filled, "talk") == [("user", "hello")]
+
+
+@pytest.mark.parametrize("words", ["I moved to Bergen to study boats.", "我住在卑尔根。", "My boat measures salinity"])
+def test_a_statement_is_remembered_without_an_answer(
+    command: Any, filled: Path, typed: Callable[..., None], words: str
+) -> None:
+    typed(f"{words}\n", terminal=False)
+    assert command("chat", filled, "-s", "talk") == 0
+    assert command.out == "remembered\n"
+    assert said(filled, "talk") == [("user", words)]
+
+
+@pytest.mark.parametrize("words", ["我住在哪里", "tell me about salinity", "I wonder: which boats?"])
+def test_a_question_without_a_mark_is_answered(
+    command: Any, filled: Path, typed: Callable[..., None], words: str
+) -> None:
+    typed(f"{words}\n", terminal=False)
+    assert command("chat", filled, "-s", "talk") == 0
+    assert command.out.startswith("no model")

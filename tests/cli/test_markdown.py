@@ -14,7 +14,7 @@ FREE = {
     "AGENTS.md": "# Conventions\r\n\r\n- Use tabs.\r\n- 用中文回答。\r\n",
     "计划/2026/旅行.md": "# 行程\n\n五月去罗马。\n\n- 订酒店",
     "notes/empty.md": "",
-    "notes/.hidden.txt": "\n\n x \n\n\n",
+    "notes/blank.txt": "\n\n x \n\n\n",
     "data.csv": "a,b\n1,2\n",
 }
 
@@ -100,3 +100,47 @@ def test_what_cannot_be_imported_is_told_and_all_else_is(command: Any, tmp_path:
     assert "picture.png is not text in UTF-8" in command.err
     assert command("export", store, "-u", "ann", "--markdown", project) == 0
     assert "not in the memory: picture.png, summary/s1.md" in command.err
+
+
+EXECUTED = (
+    ".git/config", ".github/workflows/ci.yml", "notes/.envrc", ".vscode/tasks.json", "sub/.git/hooks/a.md",
+    "conftest.py", "Makefile", "config", "hooks/post-checkout", "package.json", "sitecustomize.pth", "C:/a.md",
+    "plan.md:stream.md",
+)  # fmt: skip
+
+
+def test_nothing_that_tools_execute_is_exported(command: Any, tmp_path: Path) -> None:
+    store, folder = tmp_path / "m.db", tmp_path / "out"
+    with open_memory(MemoryConfig(url=f"sqlite:///{store}", embedder="none")) as memory:
+        for name in (*EXECUTED, "plan.md", "notes/TABLE.CSV"):
+            memory.scoped(user="ann").files().write(f"/{name}", "x\n")
+    assert command("export", store, "-u", "ann", "--markdown", folder) == 0, command.err
+    assert set(tree(folder)) == {"plan.md", "notes/TABLE.CSV"}
+    assert "2 files in" in command.err
+    assert "not exported: .git/config" in command.err
+    assert f"and {len(EXECUTED) - 5} more" in command.err
+
+
+@pytest.mark.parametrize("link", ["plan.md", "notes", "deep/er"])
+def test_nothing_is_written_through_a_link(command: Any, tmp_path: Path, link: str) -> None:
+    store, folder, outside = tmp_path / "m.db", tmp_path / "out", tmp_path / "outside"
+    with open_memory(MemoryConfig(url=f"sqlite:///{store}", embedder="none")) as memory:
+        for name in ("plan.md", "notes/a.md", "deep/er/b.md"):
+            memory.scoped(user="ann").files().write(f"/{name}", "stored\n")
+    outside.mkdir()
+    (folder / "deep").mkdir(parents=True)
+    (folder / link).symlink_to(outside / "new.md" if link == "plan.md" else outside)
+    assert command("export", store, "-u", "ann", "--markdown", folder) == 0, command.err
+    assert tree(outside) == {}
+    assert f"not exported: {link}" in command.err
+
+
+def test_a_file_with_another_name_elsewhere_is_replaced(command: Any, tmp_path: Path) -> None:
+    store, folder, outside = tmp_path / "m.db", tmp_path / "out", tmp_path / "outside.md"
+    with open_memory(MemoryConfig(url=f"sqlite:///{store}", embedder="none")) as memory:
+        memory.scoped(user="ann").files().write("/plan.md", "stored\n")
+    outside.write_text("mine\n")
+    folder.mkdir()
+    (folder / "plan.md").hardlink_to(outside)
+    assert command("export", store, "-u", "ann", "--markdown", folder) == 0, command.err
+    assert (outside.read_text(), (folder / "plan.md").read_text()) == ("mine\n", "stored\n")

@@ -111,6 +111,25 @@ CHAINS: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
         [event("1", None, "user", "Hi."), event("2", "lost", "assistant", "Hello."), event("2", "1", "user", "again")],
         ["Hi.", "Hello."],
     ),
+    "rows without parents": (
+        [
+            {key: value for key, value in event(str(row), None, "user", f"{row}.").items() if key != "parentUuid"}
+            for row in range(3)
+        ],
+        ["0.", "1.", "2."],
+    ),
+    "parents that are null in every row": (
+        [event(str(row), None, "user", f"{row}.") for row in range(3)],
+        ["0.", "1.", "2."],
+    ),
+    "one row without a parent": (
+        [
+            event("1", None, "user", "Hi."),
+            {"type": "user", "uuid": "2", "sessionId": "s", "message": {"content": "And?"}},
+            event("3", "2", "assistant", "Yes."),
+        ],
+        ["Hi.", "And?", "Yes."],
+    ),
     "a circle": ([event("1", "2", "user", "Hi."), event("2", "1", "assistant", "Hello.")], ["Hi.", "Hello."]),
     "no notification, and nothing synthetic": (
         [

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.apps.evaluation.transcripts import read_transcript
+from hybrid_memory.apps.evaluation.transcripts import import_transcripts, read_transcript
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.exchanges import exchanges
 
@@ -170,3 +170,16 @@ def test_a_folder_of_an_export_reads_only_the_conversations(tmp_path: Path, rome
 def test_what_is_no_conversation_is_refused_with_its_place(tmp_path: Path, rome: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError, match=r"conversation 2: not a ChatGPT conversation: 'no'"):
         read_transcript(written(tmp_path, [rome, "no"]))
+
+
+def test_an_import_leaves_out_a_conversation_without_messages_and_invents_no_time(
+    tmp_path: Path, rome: dict[str, Any]
+) -> None:
+    for name in ("q2", "a2"):
+        rome["mapping"][name]["message"]["create_time"] = None
+    rome["create_time"] = 1772000000
+    undated = {**rome, "create_time": None, "title": "Undated"}
+    refusals: list[str] = []
+    chats = import_transcripts(written(tmp_path, [{"title": "Lost"}, rome, undated]), refusals)
+    assert [{message.at.timestamp() for message in chat.messages if message.at} for chat in chats] == [{1772000000}] * 2
+    assert ["conversation 1: not a ChatGPT conversation" in refusal for refusal in refusals] == [True]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import string
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from llama_index.core.base.llms import types as llama
 from llama_index.core.storage.chat_store import SimpleChatStore
 
-from hybrid_memory import Message, Role
+from hybrid_memory import Message, Role, as_messages
 from hybrid_memory.apps.evaluation.transcripts import read_transcript
 from hybrid_memory.errors import InvalidInputError
 from tests.evaluation.conftest import lines, read_one, written
@@ -155,7 +156,28 @@ def test_times_are_read_as_iso_text_and_as_seconds_and_milliseconds(tmp_path: Pa
     times = ["2026-03-02T10:00:00+01:00", 1772442000, 1772442000000, "yesterday", None]
     chat = [{"role": "user", "content": "hi", "timestamp": time} for time in times]
     ats = [message.at.isoformat() if message.at else None for message in read_one(written(tmp_path, chat)).messages]
-    assert ats == ["2026-03-02T09:00:00+00:00"] * 3 + [None, None]
+    assert ats == ["2026-03-02T09:00:00+00:00"] * 5  # an unknown time is that of the message before
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{name: "2026-03-02T09:00:00Z"} for name in ("at", "timestamp", "created_at", "createdAt", "create_time", "date")]
+    + [{"time": 1772442000}, {"date": "2026-03-02", "time": "09:00"}],
+)
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_time_is_read_whatever_its_field_is_called(tmp_path: Path, fields: dict[str, Any], whole: bool) -> None:
+    said = {"role": "user", "content": "hi"}
+    chat = {"messages": [said], **fields} if whole else [{**said, **fields}]
+    (message,) = read_one(written(tmp_path, chat)).messages
+    assert message.at == datetime(2026, 3, 2, 9, tzinfo=UTC)
+    assert Message.of({**said, **fields}).at == message.at
+    assert as_messages({**said, **fields}, at=datetime(2030, 1, 1, tzinfo=UTC))[0].at == message.at
+
+
+@pytest.mark.parametrize("time", ["yesterday", -5, 0, 1e30, True, {"a": 1}, "10000-01-01", "0001-01-01"])
+def test_what_is_no_time_gives_none(time: Any) -> None:
+    message = Message.of({"content": "hi", "timestamp": time})
+    assert (message.at, message.extra) == (None, {"timestamp": time})
 
 
 TEXT = st.text(alphabet=st.characters(codec="utf-8"), min_size=1).filter(str.strip)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Role
-from hybrid_memory.apps.evaluation.transcripts import read_transcript
+from hybrid_memory.apps.evaluation.transcripts import import_transcripts, read_transcript
 from hybrid_memory.errors import InvalidInputError
 
 DATA = Path(__file__).with_name("data")
-FORMS = ["openai", "langchain", "llama-index", "claude-code", "chatgpt", "swe-agent", "mini-swe-agent"]
+FORMS = ["openai", "langchain", "llama-index", "claude-code", "claude-ai", "chatgpt", "swe-agent", "mini-swe-agent"]
 
 
 def written(folder: Path, text: str | bytes, name: str = "chat.jsonl") -> Path:
@@ -58,7 +59,7 @@ def test_in_a_folder_a_given_form_reads_only_files_that_are_named_like_it(tmp_pa
     written(tmp_path, (DATA / "mini_swe_agent.traj.json").read_bytes(), "one/one.traj.json")
     written(tmp_path, '{"one": {"model_patch": ""}}', "preds.json")
     assert [run.name for run in read_transcript(tmp_path, form="mini-swe-agent")] == ["one/one.traj.json"]
-    with pytest.raises(InvalidInputError, match=r"preds\.json, line 1: not a known transcript format.*Give form="):
+    with pytest.raises(InvalidInputError, match=r"preds\.json, line 1: not a known transcript format.*name the form"):
         read_transcript(tmp_path)
     with pytest.raises(InvalidInputError, match=r"has no file named \*\.traj$"):
         read_transcript(tmp_path, form="swe-agent")
@@ -113,11 +114,71 @@ def test_what_is_no_transcript_is_refused_with_the_reason(tmp_path: Path, case: 
         read_transcript(written(tmp_path, text))
 
 
+PIECES: dict[str, tuple[bytes, int, str]] = {
+    "a cut last line": (b'{"role": "user", "content": "a"}\n{"role": "user", "cont', 1, "line 2: broken JSON"),
+    "a broken first line": (b'{"role": "us\n{"role": "user", "content": "a"}\n', 1, "line 1: broken JSON"),
+    "a line in another encoding": (b'{"role": "user", "content": "\xff"}\n{"role": "user", "content": "a"}', 1, "not"),
+    "a cut list": (b'[{"role": "user", "content": "a"}, {"role": "user", "content": "\xe4\xb8', 1, "line 1: "),
+    "a cut list over several lines": (b'[\n{"role": "user", "content": "a"},\n{"role": "us', 1, "broken JSON"),
+    "a first message that is none": (b'[{"role": "king"}, {"role": "user", "content": "a"}]', 1, "message 1: no"),
+    "mixed lines": (
+        b'{"role": "user", "content": "a"}\n[{"role": "user", "content": "a"}]\n{"role": "user", "content": "b"}',
+        2,
+        "line 2: a file holds one",
+    ),
+    "an id that is reserved, and a call that is none": (
+        b'{"role": "assistant", "tool_calls": ["f"]}\n{"role": "user", "content": "a"}', 1, "line 1: a tool call",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", PIECES)
+def test_an_import_takes_what_it_can_and_names_the_rest(tmp_path: Path, case: str) -> None:
+    text, count, message = PIECES[case]
+    refusals: list[str] = []
+    (chat,) = import_transcripts(written(tmp_path, text), refusals)
+    assert len(chat.messages) == count
+    assert [message in refusal for refusal in refusals] == [True]
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_an_import_of_what_is_no_transcript_names_it(tmp_path: Path, case: str) -> None:
+    refusals: list[str] = []
+    chats = import_transcripts(written(tmp_path, REFUSED[case][0]), refusals)
+    assert refusals
+    assert all(chat.messages for chat in chats)
+
+
+def test_a_file_in_another_encoding_leaves_the_others(tmp_path: Path) -> None:
+    written(tmp_path, turn("a"), "a.jsonl")
+    written(tmp_path, turn("b").encode("utf-16"), "b.jsonl")
+    written(tmp_path, '{"user": "mia"}', "user.json")
+    refusals: list[str] = []
+    assert [chat.name for chat in import_transcripts(tmp_path, refusals)] == ["a.jsonl"]
+    assert ["b.jsonl" in refusals[0], "user.json" in refusals[-1]] == [True, True]
+
+
+def test_an_unknown_time_is_that_of_the_conversation_and_never_newer_than_a_stated_one(tmp_path: Path) -> None:
+    stated = [
+        {"role": "user", "content": "a"},
+        {"role": "user", "content": "b", "timestamp": "2026-03-02T09:00:00Z"},
+        {"role": "user", "content": "c"},
+    ]
+    chats = [stated, {"messages": stated[:1], "created_at": "2025-01-01"}, stated[:1]]
+    path = written(tmp_path, "\n".join(map(json.dumps, chats)))
+    times = [[f"{message.at:%Y-%m-%d}" for message in chat.messages] for chat in import_transcripts(path, [])]
+    assert times == [["2026-03-02"] * 3, ["2025-01-01"], ["2025-01-01"]]
+    os.utime(written(tmp_path, turn("a"), "b.jsonl"), (1772442000, 1772442000))
+    (chat,) = import_transcripts(tmp_path / "b.jsonl", [])
+    assert f"{chat.messages[0].at:%Y-%m-%d}" == "2026-03-02"
+
+
 WORDS = (
     "role content tool_calls function_call messages name id tool_call_id type data kwargs lc blocks additional_kwargs "
     "store message uuid parentUuid sessionId timestamp attachment trajectory history action observation query info "
     "exit_status object output function arguments text block_type human ai user assistant tool exit response tool_use "
-    "tool_result mapping current_node parent children author parts content_type recipient weight create_time"
+    "tool_result mapping current_node parent children author parts content_type recipient weight create_time "
+    "chat_messages sender parent_message_uuid"
 ).split()
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.sampled_from(WORDS), st.text(max_size=3))
 VALUES = st.recursive(
@@ -192,6 +253,8 @@ def test_whatever_json_a_file_holds_it_is_read_or_refused(tmp_path: Path, value:
         assert "chat.jsonl" in str(refusal)  # noqa: PT017 - either is right
     else:
         assert all(transcript.messages for transcript in found)
+    refusals: list[str] = []
+    assert import_transcripts(path, refusals, form=form) or refusals
 
 
 def test_an_unknown_form_and_a_missing_file_are_refused(tmp_path: Path) -> None:

@@ -15,13 +15,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from hybrid_memory import HybridMemory, Scope, Weights
+from hybrid_memory import EventKind, HybridMemory, Scope, Weights
 from hybrid_memory.apps.inspector.app import PAGES
 from hybrid_memory.apps.inspector.guard import visible
 from hybrid_memory.apps.inspector.knowledge import Axis
 from hybrid_memory.apps.inspector.reading import key_of, moment_of, scope_of
+from hybrid_memory.apps.inspector.words import KINDS
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError
 from hybrid_memory.recall.cache import RecallProjection
+from hybrid_memory.store.view import HIDING
 
 ALICE = "/o/user=alice"
 TRIP = Scope(user="alice", session="s/1 & more")
@@ -62,6 +64,41 @@ def test_no_page_writes_learns_indexes_or_counts_anything(fresh: HybridMemory, b
     assert {owner: services.log.read(owner) for owner in fresh.owners()} == before
     assert {owner: services.index.applied(owner) for owner in fresh.owners()} == applied
     assert not list(services.state(RecallProjection).uses.counted())
+
+
+def every_kind(memory: HybridMemory) -> None:
+    """Adds to alice's conversation what makes the other kinds of events."""
+    alice = memory.scoped(user="alice", session=TRIP.session)
+    alice.files().write("/notes/trip.md", "Pack the tent.")
+    alice.files().write("/notes/trip.md", "Pack the stove.")
+    alice.offload("A long report. " * 200, max_tokens=50)
+    gone = alice.remember("Forget this one.").ids[0]
+    alice.forget(ids=[gone])
+    memory.scoped(user="alice", session="cleared").remember("A word.")
+    memory.scoped(user="alice", session="cleared").reset()
+    services = memory._runtime.services
+    held = {"role": "user", "content": "Held back."}
+    drafts = [
+        services.draft(kind, held if kind is EventKind.QUARANTINED else {"by": "version 9"}, session=TRIP.session)
+        for kind in set(EventKind) - {event.kind for event in memory.scoped(user="alice").events()} - HIDING
+    ]
+    services.log.append(alice.scope.owner, drafts)
+    alice.remember({"content": "I sail to Elba.", "id": "sail"})
+    alice.follow([{"content": "I sail to Capri.", "id": "sail"}])
+    alice.rollback(alice.events()[-1].position)
+
+
+def test_every_page_shows_every_kind_of_event(fresh: HybridMemory, browse: Any) -> None:
+    every_kind(fresh)
+    browser = browse(fresh, writable=True)
+    events = fresh._runtime.services.truth.read(Scope(user="alice"))
+    assert {event.kind for event in events} == set(EventKind) == set(KINDS)
+    for path in [*pages_of(fresh), *(f"{ALICE}/event?position={event.position}" for event in events)]:
+        answer = browser.get(path)
+        assert answer.status_code in ({200, 400} if "/event?" in path else {200}), path
+        assert not re.search(r"built-in|bound method|object at 0x|<function", unescape(answer.text)), path
+    for kind, name in ((kind, name) for kind, name in KINDS.items() if kind not in HIDING):
+        assert f'class="kind">{name}<' in browser.get(f"{ALICE}/timeline?kind={kind}").text or kind == "message"
 
 
 def test_a_crafted_text_is_text_on_every_page(told: HybridMemory, browse: Any) -> None:

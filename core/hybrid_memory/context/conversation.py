@@ -112,7 +112,8 @@ async def follow(
     if written or gone or restored or given[start:]:
         messages = [*written, *given[start:]]
         receipt = await remember(run, services, scope, messages, superseded=gone, restored=restored)
-        named[start:] = receipt.ids[len(written) : len(written) + len(given) - start]
+        ids = receipt.ids[len(written) : len(written) + len(given) - start]
+        named[start:] = [None if name in receipt.forgotten else name for name in ids]
     return named
 
 

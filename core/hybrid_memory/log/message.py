@@ -14,7 +14,7 @@ from hybrid_memory import display
 from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.log.origin import Origin, of_tool, spoken
 from hybrid_memory.scope import check_name
-from hybrid_memory.validation import CheckedModel, storable
+from hybrid_memory.validation import CheckedModel, stated_time, storable
 
 RESERVED = "hybrid-memory:"
 """Ids with this prefix are reserved for the library."""
@@ -120,7 +120,8 @@ class Message(CheckedModel):
         name: the speaker's name, if there is one.
         tool_calls: the assistant's function calls; tool_call_id: the call that a tool message answers.
         id: your own id, which makes the write idempotent; by default a time-ordered UUID.
-        at: when it was said, timezone-aware; by default now.
+        at: when it was said, timezone-aware; by default what a dict has under ``timestamp``, ``created_at``,
+            ``createdAt``, ``create_time``, ``date`` or ``time``, or else now.
         importance: in [0, 1]; by default estimated: for recall from the length, for summaries from how likely the
             message is to be asked about.
         metadata: your own JSON values; `recall` can filter by them.
@@ -156,6 +157,8 @@ class Message(CheckedModel):
         if len(known) == len(value):  # as in nearly all messages of a log, and a prompt is made of many
             return known
         unknown = {key: item for key, item in value.items() if key not in fields and item is not None}
+        if known.get("at") is None and (at := stated_time(unknown)) is not None:
+            known["at"] = at
         extra = known.get("extra", {})
         # Another extra than a mapping stays as it is, to be refused like any wrong field.
         return {**known, "extra": {**unknown, **extra}} if unknown and isinstance(extra, Mapping) else known

@@ -18,6 +18,7 @@ class Receipt:
     Attributes:
         ids, positions: of the events, in the order given.
         duplicates: ids that were already in the log.
+        forgotten: ids of messages that were forgotten, and are not stored again under their ids.
         quarantined: ids that await approval by an admin of the space.
         waiting: ids that are in the outbox because the log is unreachable; they have no position yet.
         indexed, embedded: how many records and vectors were made.
@@ -42,6 +43,7 @@ class Receipt:
     waiting: tuple[str, ...] = ()
     archived: int = 0
     turns: tuple[str, ...] = ()
+    forgotten: tuple[str, ...] = ()
     note: str = ""
 
     @property
@@ -61,7 +63,7 @@ class Receipt:
 
     def _told(self) -> list[str]:
         """The effects of the write, each in a few words."""
-        lists = {"duplicates": self.duplicates, "quarantined": self.quarantined, "waiting": self.waiting}
+        lists = {name: getattr(self, name) for name in ("duplicates", "forgotten", "quarantined", "waiting")}
         counts = {
             **{name: len(ids) for name, ids in lists.items()},
             **{name: getattr(self, name) for name in ("indexed", "embedded", "compacted", "learned", "archived")},

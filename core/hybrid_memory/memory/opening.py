@@ -56,6 +56,7 @@ from hybrid_memory.store.engine import Engine, Finding, check_contents
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.tombstones import TombstonesProjection
 from hybrid_memory.store.view import Views
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import bounded, shown
@@ -340,6 +341,7 @@ def projections(
         BlocksProjection(),
         FilesProjection(),
         StepsProjection(),
+        TombstonesProjection(),
     ]
 
 

@@ -81,7 +81,7 @@ class Turns(Handle):
         """Write text, a message, a dict (``{"role": ..., "content": ...}``) or a list of these, all or none.
 
         The events are durable when this returns. They are indexed in the background, at the latest by the next recall.
-        Writing a message again under the same id changes nothing.
+        Writing a message again under the same id changes nothing, also if it was forgotten meanwhile.
 
         Args:
             content: what was said.

@@ -23,6 +23,7 @@ from hybrid_memory.store.projection import head, projections
 from hybrid_memory.store.remember import drain
 from hybrid_memory.store.retention import expired_turns
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.tombstones import DIGESTS, tombstones_of
 from hybrid_memory.store.view import present
 from hybrid_memory.validation import check_span, shown
 
@@ -194,7 +195,8 @@ async def _destroy(run: Runner, services: Services, erasure: Erasure, *, dry_run
             break
         seen = upto if tries < TRIES else None
         try:
-            erased["records"] += await erase(run, services, owner, erasure.gone, erasure.rewritten, seen=seen)
+            note = {DIGESTS: digests} if (digests := tombstones_of(owner, erasure.turns)) else {}
+            erased["records"] += await erase(run, services, owner, erasure.gone, erasure.rewritten, seen=seen, **note)
         except OutdatedError:
             continue
         if tries != TRIES:  # then once more, for what came before it

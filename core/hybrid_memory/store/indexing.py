@@ -411,17 +411,18 @@ async def erase(
     rewritten: Mapping[int, dict[str, Any]] | None = None,
     *,
     seen: int | None = None,
-    **scrub: str,
+    **more: Any,
 ) -> int:
     """Destroy events of the owner, rewrite others, and remove both from the indexes.
 
-    Returns how many records were removed. The log notes ``scrub``: whether followers should clean up immediately.
+    Returns how many records were removed. The log notes ``more``: ``scrub``, if followers should clean up immediately,
+    and the tombstones.
 
     Raises:
         OutdatedError: there are events after ``seen``; nothing was destroyed.
     """
     gone = sorted(positions)
-    payload = {"positions": [list(stretch) for stretch in runs(gone)], **scrub}
+    payload = {"positions": [list(stretch) for stretch in runs(gone)], **more}
     begun = (await run.call(services.truth.heads, owner)).get(owner.owner, 0)
     # A process that has read the events already can then no longer index them.
     for index in indexes(services):

@@ -23,9 +23,10 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.tombstones import forgotten_ids
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.text.redaction import redact
-from hybrid_memory.validation import bounded, shown
+from hybrid_memory.validation import bounded, shown, stated_time
 
 Content = str | Message | Mapping[str, Any] | Sequence[str | Message | Mapping[str, Any]]
 """What can be remembered: text, a message, a dict in the OpenAI form, or a list of these."""
@@ -58,18 +59,23 @@ async def remember(
     """Append the messages to the log, all or none; durable on return.
 
     If the log is unreachable and there is an outbox, they are durable there. In the same write, other messages are
-    superseded (ids by position) and some positions restored, unless the author is not trusted yet.
+    superseded (ids by position) and some positions restored, unless the author is not trusted yet. A message that was
+    forgotten is left out if it comes again under its id.
     """
     drafts = [draft_of(services, scope, message) for message in messages]
+    ids = tuple(draft.id for draft in drafts)
     if (superseded or restored) and services.trusted:
         drafts.append(_superseded(services, scope, messages, superseded or {}, restored))
     try:
         await drain(run, services)
+        buried = await forgotten_ids(run, services, scope.owner, drafts)
+        drafts = [draft for draft in drafts if draft.id not in buried]
         await _check_visible(run, present(services), scope, drafts)
-        appended = await _append(run, services, scope.owner, drafts, messages)
+        appended = await _append(run, services, scope.owner, drafts, messages) if drafts else []
     except StoreUnavailableError as error:
         return await put_aside(run, services, scope.owner, drafts, error)
-    receipt = receipt_of(appended[: len(messages)])
+    left_out = tuple(name for name in ids if name in buried)
+    receipt = replace(receipt_of(appended[: len(ids) - len(left_out)]), ids=ids, forgotten=left_out)
     return receipt if services.trusted else replace(receipt, quarantined=receipt.ids)
 
 
@@ -163,7 +169,7 @@ def _message(
         )
     if message_id is not None:
         fields["id"] = message_id
-    if at is not None and fields.get("at") is None:
+    if at is not None and stated_time(fields) is None:
         fields["at"] = at
     if isinstance(extra := fields.get("extra"), Mapping) and not OWN_EXTRA.isdisjoint(extra):
         # Of a message that was read here: written again, it is one of its own.

@@ -20,6 +20,7 @@ from hybrid_memory.apps.cli.recalling import show_hits
 from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, open_store, with_owner
 from hybrid_memory.apps.cli.vectors import make_vectors
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
+from hybrid_memory.text.asking import asking_share, is_memory
 
 if TYPE_CHECKING:
     from hybrid_memory import Hit, ScopedMemory
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 PROMPT = "you> "
 HITS = 3
 IDENTITY = "You are a helpful assistant who remembers earlier conversations with the user."
-HELP = "/why explains the last hits, /profile shows what is known about you, /quit ends"
+HELP = "/why explains the last hits, /profile shows what is known about you, quit ends"
+LEAVES = frozenset(("quit", "exit", "/quit", "/exit"))
 
 ModelName = Annotated[
     str | None,
@@ -47,7 +49,7 @@ def chat(
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
-    """Chat with a model that remembers; without a model, see what the memory finds for what you say.
+    """Chat with a model that remembers; without a model, see what the memory finds for your questions.
 
     What you say is remembered, and so are answers, in a new session unless you name one. A missing store is created.
     You can pipe questions in, one per line; with --json each prints a line of JSON: question, answer, hits.
@@ -105,7 +107,7 @@ class _Chat:
     def answer_line(self, line: str) -> bool:
         """Answer a line or execute a command; False to end the conversation."""
         words = line.strip()
-        if words == "/quit":
+        if words.lower() in LEAVES:
             return False
         if words == "/why":
             show_hits(self._hits, why=True)
@@ -130,10 +132,14 @@ class _Chat:
             typer.echo(written(values))
 
     def _recalled(self, words: str) -> None:
-        """Show what the memory finds; the question is stored afterwards, so that it does not find itself."""
-        self._hits = self._whose.recall(words, k=HITS)
+        """Show what the memory finds for a question, which is stored afterwards, so that it does not find itself."""
+        is_statement = is_memory(words) and not asking_share(words)
+        self._hits = () if is_statement else self._whose.recall(words, k=HITS)
         self._whose.remember(words)
         if self._as_json:
+            return
+        if is_statement:
+            show("remembered")
             return
         show("no model; what I remember about it:" if self._hits else "no model, and I remember nothing about it")
         for hit in self._hits:

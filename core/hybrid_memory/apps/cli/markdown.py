@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,10 @@ OWNERS = "user"
 
 TOOLS = frozenset((".git", "node_modules", "__pycache__", ".venv"))
 """Folders of tools, which nobody wrote by hand."""
+
+WRITTEN = (*SUFFIXES, ".txt", ".rst", ".csv", ".tsv", ".log")
+"""What is exported: documents. A model can store a file of any name, and tools execute many of them where they lie:
+hooks and settings in folders that begin with a dot, makefiles, `conftest.py`, a bare repository of git."""
 
 SHOWN = 5
 
@@ -107,30 +112,58 @@ def _merged(before: str, wanted: str, now: str) -> str:
     return "".join(f"{line}\n" for line in [*lines, *(line for line in want if line not in was and line not in lines)])
 
 
-def write_tree(whose: ScopedMemory, folder: Path) -> tuple[int, int, list[str]]:
-    """Write all files of a memory into a folder; what is the same there is left.
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What `write_tree` did.
 
-    Returns:
-        How many there are, how many of them were written, and the files in the folder that the memory has not.
+    Attributes:
+        count: files of the memory that the folder now has.
+        written: those of them that are new or changed.
+        left_out: files of the memory that are not exported.
+        others: files in the folder that the memory does not have.
+    """
+
+    count: int
+    written: int
+    left_out: list[str]
+    others: list[str]
+
+
+def write_tree(whose: ScopedMemory, folder: Path) -> Exported:
+    """Write the documents of a memory into a folder, never through a link; what is the same there is left.
 
     Raises:
         InvalidInputError: the folder cannot be written.
     """
     files = whose.files()
     paths = [file.path for file in files.list(deep=True) if not file.path.startswith(LEFT_OUT)]
-    written = 0
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path in paths:
-            file, text = folder / path[1:], files.read(path).encode()
-            if not file.is_file() or file.read_bytes() != text:
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(text)
-                written += 1
+        places = {path: folder.resolve() / path[1:] for path in paths}
+        exported = [path for path in paths if _is_document(path) and places[path].resolve() == places[path]]
+        written = sum(_write(places[path], files.read(path).encode()) for path in exported)
         others = sorted({f"/{file.relative_to(folder).as_posix()}" for file in _files(folder)} - set(paths))
     except OSError as error:
         raise InvalidInputError(f"cannot write {error.filename or folder}: {error.strerror or error}") from error
-    return len(paths), written, [path[1:] for path in others]
+    left_out = [path[1:] for path in paths if path not in exported]
+    return Exported(len(exported), written, left_out, [path[1:] for path in others])
+
+
+def _is_document(path: str) -> bool:
+    hidden = any(name.startswith(".") for name in path.split("/"))
+    # On Windows a colon begins another drive or another stream of a file.
+    return not hidden and ":" not in path and Path(path).suffix.lower() in WRITTEN
+
+
+def _write(file: Path, text: bytes) -> bool:
+    """Whether the file had to be written; it is a new one, since the old one may have other names elsewhere."""
+    if file.is_file() and file.read_bytes() == text:
+        return False
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.unlink(missing_ok=True)
+    with file.open("xb") as new:
+        new.write(text)
+    return True
 
 
 def some(names: Sequence[str]) -> str:

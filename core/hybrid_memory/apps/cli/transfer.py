@@ -45,15 +45,25 @@ class SessionMessages:
     messages: list[Message]
 
 
-def read_transcripts(paths: Sequence[Path], form: Any) -> list[Transcript]:
+def read_transcripts(paths: Sequence[Path], form: Any, refusals: list[str] | None = None) -> list[Transcript]:
     """All conversations; equal names get their folder as a prefix.
+
+    Args:
+        paths: files or folders.
+        form: their format.
+        refusals: gets what cannot be read, and the rest is read; None raises the first.
 
     Raises:
         InvalidInputError: a file cannot be read, or is not a transcript.
     """
-    from hybrid_memory.apps.evaluation import read_transcript  # noqa: PLC0415 - half a second that help need not take
+    from hybrid_memory.apps.evaluation import transcripts  # noqa: PLC0415 - half a second that help need not take
 
-    results = [(path, chat) for path in paths for chat in read_transcript(path, form=form)]
+    def read(path: Path) -> list[Transcript]:
+        if refusals is None:
+            return transcripts.read_transcript(path, form=form)
+        return transcripts.import_transcripts(path, refusals, form=form)
+
+    results = [(path, chat) for path in paths for chat in read(path)]
     names = Counter(chat.name for _, chat in results)
     return [
         chat
@@ -63,12 +73,13 @@ def read_transcripts(paths: Sequence[Path], form: Any) -> list[Transcript]:
     ]
 
 
-def read_sessions(paths: Sequence[Path], form: str) -> list[SessionMessages]:
+def read_sessions(paths: Sequence[Path], form: str, refusals: list[str] | None = None) -> list[SessionMessages]:
     """The sessions to import: one for each conversation, named after it; exported sessions as they were.
 
     Args:
         paths: files or folders; ``-`` is stdin.
         form: their format; ``auto`` detects it, ``jsonl`` is the format of `export`.
+        refusals: see `read_transcripts`.
 
     Raises:
         InvalidInputError: a file cannot be read, or is not a transcript.
@@ -78,11 +89,11 @@ def read_sessions(paths: Sequence[Path], form: str) -> list[SessionMessages]:
     with _spooled(paths) as files:
         for path in files:
             if path.is_file() and form in {"auto", OWN} and (form == OWN or _is_own(path)):
-                results += _own(path)
+                results += _own(path, refusals)
             else:
                 others.append(path)
         if others:
-            chats = read_transcripts(others, form)
+            chats = read_transcripts(others, form, refusals)
             results += [SessionMessages(chat.key or chat.name, list(chat.messages)) for chat in chats]
     return results
 
@@ -102,39 +113,44 @@ def _spooled(paths: Sequence[Path]) -> Iterator[list[Path]]:
 def _is_own(path: Path) -> bool:
     from hybrid_memory.apps.evaluation.transcripts.documents import records  # noqa: PLC0415 - see above
 
-    first = next(records(path)).value
+    first = next((record.value for record in records(path, [])), None)
     return isinstance(first, Mapping) and {"session", "role", "content"} <= first.keys()
 
 
-def _own(path: Path) -> list[SessionMessages]:
+def _own(path: Path, refusals: list[str] | None) -> list[SessionMessages]:
     """The sessions that `export` wrote: runs of messages of one session, in log order."""
+    from hybrid_memory.apps.evaluation.transcripts import file_time  # noqa: PLC0415 - see above
     from hybrid_memory.apps.evaluation.transcripts.documents import records  # noqa: PLC0415 - see above
+    from hybrid_memory.apps.evaluation.transcripts.fields import dated  # noqa: PLC0415 - see above
 
     numbers: Counter[str | None] = Counter()
-    said = [_own_message(record, numbers) for record in records(path)]
+    said = [said for record in records(path, refusals) for said in _own_message(record, numbers)]
     return [
-        SessionMessages(session, [message for _, message in run]) for session, run in groupby(said, key=itemgetter(0))
+        SessionMessages(session, dated([message for _, message in run], file_time(path)))
+        for session, run in groupby(said, key=itemgetter(0))
     ]
 
 
-def _own_message(record: Record, numbers: Counter[str | None]) -> tuple[str | None, Message]:
-    """The message with its session; without an id it gets its number, so that a second import finds it."""
+def _own_message(record: Record, numbers: Counter[str | None]) -> list[tuple[str | None, Message]]:
+    """The message, if it is one, with its session; without an id it gets its number, by which later imports find it."""
     from hybrid_memory import Message  # noqa: PLC0415 - see above
 
     value = record.value
     if not isinstance(value, Mapping) or not isinstance(value.get("session"), str | None):
-        raise record.refused("not a message with a session, as written by hybrid-memory export")
+        record.refuse("not a message with a session, as written by hybrid-memory export")
+        return []
     fields = dict(value)
     session = fields.pop("session")
     numbers[session] += 1
     try:
-        return session, Message.of({"id": f"turn-{numbers[session]}", **fields})
+        return [(session, Message.of({"id": f"turn-{numbers[session]}", **fields}))]
     except InvalidMessageError as error:
-        raise record.refused(str(error)) from error
+        record.refuse(str(error))
+        return []
 
 
 if TYPE_CHECKING:
-    from hybrid_memory import HybridMemory, ScopedMemory
+    from hybrid_memory import HybridMemory, Scope, ScopedMemory
 
 BATCH = 500
 """How many messages are written at once."""
@@ -151,8 +167,8 @@ Form = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Format of the files: openai, langchain, llama-index, claude-code, chatgpt, swe-agent, mini-swe-agent, "
-        "jsonl for hybrid-memory export, or markdown; auto finds out.",
+        help="Format of the files: openai, langchain, llama-index, claude-code, claude-ai, chatgpt, swe-agent, "
+        "mini-swe-agent, jsonl for hybrid-memory export, or markdown; auto finds out.",
     ),
 ]
 Speaker = Annotated[
@@ -178,40 +194,51 @@ def import_chats(
 
     Markdown, such as AGENTS.md or the output of export --markdown, becomes files of the memory. A missing store is
     created. Importing a file again changes nothing, and from a chat that has grown only new messages are written.
-    Without --session, sessions have the names in the files, or are named after the files.
+    Without --session, sessions have the names in the files, or are named after the files. What cannot be read is named,
+    and the rest is imported.
 
     Example: hybrid-memory import memory.db conversations.json --user alice
     """
     if markdown.is_tree(files, form):
         _import_texts(store, markdown.read_tree(files), origin, embedder=embedder, owner=owner, json=as_json)
         return
-    said = read_sessions(files, form)
+    refusals: list[str] = []
+    said = read_sessions(files, form, refusals)
+    if not said:
+        raise InvalidInputError("; ".join(refusals))
     if owner.session is not None:
         if len(said) > 1:
             raise InvalidInputError(f"--session imports one conversation, these files hold {len(said)}: leave it out")
         said = [SessionMessages(owner.session, one.messages) for one in said]
     with open_store(store, create=True, background=False, embedder=embedder.given) as memory:
         whose = replace(owner, session=None).of(memory)
-        before = remember_all(memory, whose, said)
+        before, forgotten = remember_all(memory, whose, said)
         derived = whose.flush()
     messages, sessions = sum(len(one.messages) for one in said), list(dict.fromkeys(one.session for one in said))
     values = {
         "messages": messages,
         "known": before,
+        "forgotten": forgotten,
         "sessions": sessions,
         "indexed": derived.indexed,
         "embedded": derived.embedded,
         "learned": derived.learned,
+        "refused": refusals,
     }
     if as_json:
         print_json(values)
-        return
-    known = f", {before:,} of them known" if before else ""
-    show(f"{counted(messages, 'turn')} in {counted(len(sessions), 'session')} of {whose.scope}{known}")
-    show(
-        f"indexed {derived.indexed:,}, embedded {derived.embedded:,}, learned {counted(derived.learned, 'claim')}",
-        style="dim",
-    )
+    else:
+        _show_imported(values, whose.scope)
+    if refusals:
+        raise InvalidInputError("not imported: " + "; ".join(refusals))
+
+
+def _show_imported(values: Mapping[str, Any], scope: Scope) -> None:
+    names = {"known": "known", "forgotten": "forgotten before and left out"}
+    known = "".join(f", {values[key]:,} of them {name}" for key, name in names.items() if values[key])
+    show(f"{counted(values['messages'], 'turn')} in {counted(len(values['sessions']), 'session')} of {scope}{known}")
+    learned = counted(values["learned"], "claim")
+    show(f"indexed {values['indexed']:,}, embedded {values['embedded']:,}, learned {learned}", style="dim")
 
 
 def _import_texts(
@@ -225,17 +252,17 @@ def _import_texts(
     if json:
         print_json({"files": len(texts), "written": written, "refused": refused})
     else:
-        show(f"{len(texts):,} files, {written:,} of them new or changed, for {whose.scope}")
+        show(f"{counted(len(texts), 'file')}, {written:,} of them new or changed, for {whose.scope}")
     if refused:
         raise InvalidInputError(f"not imported: {'; '.join(refused)}")
 
 
-def remember_all(memory: HybridMemory, whose: ScopedMemory, messages: Sequence[SessionMessages]) -> int:
-    """Write everything with a progress bar; returns how many messages existed before."""
+def remember_all(memory: HybridMemory, whose: ScopedMemory, messages: Sequence[SessionMessages]) -> tuple[int, int]:
+    """Write everything with a progress bar; returns how many messages existed before, and were forgotten before."""
     from hybrid_memory.display import progress_bar  # noqa: PLC0415 - half a second that help need not take
 
     total = sum(len(one.messages) for one in messages)
-    done = known = 0
+    done = known = forgotten = 0
     scope = whose.scope
     with progress_bar("importing", shown=None, unit="message") as advance:
         for one in messages:
@@ -243,9 +270,10 @@ def remember_all(memory: HybridMemory, whose: ScopedMemory, messages: Sequence[S
             for start in range(0, len(one.messages), BATCH):
                 receipt = existing.remember(one.messages[start : start + BATCH])
                 known += len(receipt.duplicates)
+                forgotten += len(receipt.forgotten)
                 done += len(receipt.ids)
                 advance(done, total)
-    return known
+    return known, forgotten
 
 
 if TYPE_CHECKING:
@@ -280,16 +308,19 @@ def export(
 ) -> None:
     """Write all messages of an owner to a file, or of one session; hybrid-memory import reads them back.
 
-    With --markdown it writes the files of the memory: profile, facts, blocks and your own files, but no summaries.
+    With --markdown it writes the documents of the memory: profile, facts, blocks and your own files. It leaves out
+    summaries, hidden files, and all but text and tables, since tools may execute those.
 
     Example: hybrid-memory export memory.db --user alice --out alice.jsonl
     """
     if folder is not None:
         with owner.opened(store) as whose:
-            count, written, others = markdown.write_tree(whose, folder)
-        typer.echo(f"{count:,} files in {folder}, {written:,} of them new or changed", err=True)
-        if others:
-            typer.echo(f"not in the memory: {markdown.some(others)}", err=True)
+            done = markdown.write_tree(whose, folder)
+        typer.echo(f"{counted(done.count, 'file')} in {folder}, {done.written:,} of them new or changed", err=True)
+        if done.left_out:
+            typer.echo(f"not exported: {markdown.some(done.left_out)}", err=True)
+        if done.others:
+            typer.echo(f"not in the memory: {markdown.some(done.others)}", err=True)
         return
     with owner.opened(store, embedder="none") as whose:
         lines = _by_message(whose) if form is ExportForm.JSONL else _by_session(whose)

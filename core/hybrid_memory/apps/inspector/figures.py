@@ -98,5 +98,5 @@ def _compaction(event: Event) -> dict[str, Any]:
         "cursor": state.get("cursor"),
         "strategy": state.get("strategy", ""),
         "lines": len(state.get("lines", ())),
-        "items": state.get("latest", {}).get("items", 0),
+        "critical": state.get("latest", {}).get("items", 0),
     }

@@ -24,6 +24,7 @@ KINDS = {
     EventKind.USED: "recall count",
     EventKind.BLOCK: "block edit",
     EventKind.STEP: "agent step",
+    EventKind.FILE: "file change",
 }
 
 TIERS = {

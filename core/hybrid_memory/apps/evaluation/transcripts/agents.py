@@ -26,7 +26,8 @@ def _read_swe(records: Iterable[Record]) -> Iterator[Conversation]:
     """The conversation of each trajectory."""
     for record in records:
         if not _fits_swe(record.value):
-            raise record.refused(f"no {_SWE} trajectory: it needs steps under 'trajectory'")
+            record.refuse(f"no {_SWE} trajectory: it needs steps under 'trajectory'")
+            continue
         history, steps = items(record.value.get("history")), record.value["trajectory"]
         yield Conversation(_from_history(record, history, steps) if history else _from_steps(record, steps))
 
@@ -43,7 +44,8 @@ def _from_steps(record: Record, steps: list[Any]) -> list[Message]:
     turns = _read(record, "query", [turn for turn in items(steps[0].get("query")) if not _is_demonstration(turn)])
     for number, step in enumerate(steps, 1):
         if not _is_step(step):
-            raise record.refused(f"step {number} has no action with an observation")
+            record.refuse(f"step {number} has no action with an observation")
+            continue
         asked = {"role": "assistant", "content": step.get("response"), **step}
         turns += _read(record, f"step {number}", [asked, {"role": "user", "content": step["observation"]}])
     return turns
@@ -53,9 +55,10 @@ def _read(record: Record, part: str, turns: list[Any]) -> list[Message]:
     results: list[Message] = []
     acted = False
     for number, turn in enumerate(turns, 1):
-        place = Record(turn, f"{record.where}, {part} {number}")
+        place = record.part(turn, f"{part} {number}")
         if not _is_swe_turn(turn):
-            raise place.refused("no message of a history")
+            place.refuse("no message of a history")
+            continue
         if acted and turn["role"] == "user":
             turn = {**turn, "role": "tool"}  # noqa: PLW2901 - the same turn by the role that it has
         read = message_of(place, turn, _SWE, _is_swe_turn, _swe_messages)
@@ -108,11 +111,12 @@ def _read_mini_swe(records: Iterable[Record]) -> Iterator[Conversation]:
     """The conversation of each trajectory."""
     for record in records:
         if not _fits_mini_swe(record.value):
-            raise record.refused(f"no {_MINI_SWE} trajectory: it needs 'messages' and 'info'")
+            record.refuse(f"no {_MINI_SWE} trajectory: it needs 'messages' and 'info'")
+            continue
         turns = [*record.value["messages"]]
         results: list[Message] = []
         for number, turn in enumerate(turns, 1):
-            place = Record(turn, f"{record.where}, message {number}")
+            place = record.part(turn, f"message {number}")
             results += message_of(place, _as_answer(turn, results), _MINI_SWE, _is_mini_swe_turn, _mini_swe_messages)
         yield Conversation(results)
 

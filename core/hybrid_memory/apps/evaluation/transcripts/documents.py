@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeAlias
 
 from hybrid_memory import Message
-from hybrid_memory.apps.evaluation.transcripts.fields import name_of
+from hybrid_memory.apps.evaluation.transcripts.fields import mapping, name_of
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError
-from hybrid_memory.validation import shown
+from hybrid_memory.validation import shown, stated_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,43 +25,95 @@ class Record:
     Attributes:
         where: the file, with the line if there are several; for errors.
         name: the name of its conversation, if the file gives one.
+        refusals: what could not be read, with its place; None raises the first.
     """
 
     value: Any
     where: str
     name: str = ""
+    refusals: list[str] | None = None
 
-    def refused(self, what: str) -> InvalidInputError:
-        """An error about this record."""
-        return InvalidInputError(f"{self.where}: {what}")
+    def part(self, value: Any, where: str, name: str = "") -> Record:
+        """A value in this one."""
+        return Record(value, f"{self.where}, {where}", name, self.refusals)
+
+    def refuse(self, what: str) -> None:
+        """Note that this record cannot be read; see `refuse`."""
+        refuse(f"{self.where}: {what}", self.refusals)
 
 
-def records(path: Path) -> Iterator[Record]:
+def refuse(what: str, refusals: list[str] | None) -> None:
+    """Note what cannot be read; without a list for it, raise `InvalidInputError`."""
+    if refusals is None:
+        raise InvalidInputError(what)
+    refusals.append(what)
+
+
+def records(path: Path, refusals: list[str] | None = None) -> Iterator[Record]:
     """The values of a file, read lazily; JSONL is read line by line.
 
     Half of a split character becomes a question mark, since stores do not accept it.
+
+    Args:
+        path: JSON or JSONL.
+        refusals: gets what cannot be read, and the rest is read; see `Record`.
 
     Raises:
         InvalidInputError: the file is empty, cannot be read, or is not JSON in UTF-8; names the line.
     """
     try:
         with path.open("rb") as file:
-            yield from _records(file, path)
+            yield from _records(file, path, refusals)
     except OSError as error:
-        raise InvalidInputError(f"{path} cannot be read: {error.strerror or error}") from error
+        refuse(f"{path} cannot be read: {error.strerror or error}", refusals)
 
 
-def _records(file: BinaryIO, path: Path) -> Iterator[Record]:
+def _records(file: BinaryIO, path: Path, refusals: list[str] | None) -> Iterator[Record]:
     lines = ((number, line) for number, line in enumerate(file, 1) if line.strip(b"\xef\xbb\xbf \t\r\n"))
     head = [line for line in (next(lines, None), next(lines, None)) if line is not None]
     if not head:
-        raise InvalidInputError(f"{path} is empty")
+        refuse(f"{path} is empty", refusals)
     if len(head) > 1 and not _is_json(head[0][1]):
-        yield Record(_whole(path, head), str(path))
+        try:
+            yield Record(_whole(path, head), str(path), refusals=refusals)
+        except InvalidInputError as error:
+            if refusals is None:
+                raise
+            if _is_json(head[1][1]):  # its first line is broken
+                yield from _by_line(chain(head, lines), path, refusals)
+                return
+            refusals.append(str(error))
+            yield from _beginning(path.read_bytes(), str(path), refusals)
         return
-    for number, line in chain(head, lines):
+    yield from _by_line(chain(head, lines), path, refusals)
+
+
+def _by_line(lines: Iterable[tuple[int, bytes]], path: Path, refusals: list[str] | None) -> Iterator[Record]:
+    for number, line in lines:
         where = f"{path}, line {number}"
-        yield Record(_parsed(line, where), where)
+        try:
+            yield Record(_parsed(line, where), where, refusals=refusals)
+        except InvalidInputError as error:
+            if refusals is None:
+                raise
+            refusals.append(str(error))
+            yield from _beginning(line, where, refusals)
+
+
+def _beginning(written: bytes, where: str, refusals: list[str]) -> Iterator[Record]:
+    """The values of a list up to the place where it is cut or broken, if there are any."""
+    try:
+        text = written.decode("utf-8-sig").lstrip()
+    except UnicodeDecodeError as error:
+        text = written[: error.start].decode("utf-8-sig").lstrip()
+    values: list[Any] = []
+    place = 1
+    with suppress(ValueError, RecursionError):
+        while text.startswith("["):
+            value, place = _DECODER.raw_decode(text, _GAP.match(text, place).end())  # type: ignore[union-attr] - matches ""
+            values.append(_valid(text, value))
+    if values:
+        yield Record(values, where, refusals=refusals)
 
 
 def _is_json(line: bytes) -> bool:
@@ -107,6 +162,12 @@ def _valid(text: str, value: Any) -> Any:
     return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
 
 
+_DECODER = json.JSONDecoder()
+_GAP = re.compile(r"[\s,]*")
+
+MAX_LOOKED_AT = 20
+"""The number of lines, or of messages, within which a file must show its form."""
+
 Fits: TypeAlias = Callable[[Any], bool]
 Reads: TypeAlias = Callable[[Mapping[str, Any]], list[Message]]
 
@@ -120,10 +181,12 @@ class Conversation:
 
     Attributes:
         name: the name in the file, or empty.
+        at: its own time, for messages without one.
     """
 
     messages: list[Message]
     name: str = ""
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +218,9 @@ def listed(value: Any) -> list[Any] | None:
 
 
 def holds(value: Any, fits: Fits) -> bool:
-    """Whether a value is a message of this form, or a conversation that begins with one."""
+    """Whether a value is a message of this form, or a conversation with one near its beginning."""
     items = listed(value)
-    return bool(items and fits(items[0])) if items is not None else fits(value)
+    return fits(value) if items is None else any(map(fits, items[:MAX_LOOKED_AT]))
 
 
 def conversations(records: Iterable[Record], form: str, fits: Fits, reads: Reads) -> Iterator[Conversation]:
@@ -176,16 +239,18 @@ def conversations(records: Iterable[Record], form: str, fits: Fits, reads: Reads
     lists = False
     for record in records:
         items = listed(record.value)
-        lists = lists or items is not None
-        if lists and (items is None or single):
-            raise record.refused("a file holds one message a line or one conversation a line, not both")
+        lists = lists or (items is not None and not single)
+        if lists == (items is None):
+            record.refuse("a file holds one message a line or one conversation a line, not both")
+            continue
         if items is None:
             single += message_of(record, record.value, form, fits, reads)
             continue
-        places = (Record(item, f"{record.where}, message {number}") for number, item in enumerate(items, 1))
+        places = (record.part(item, f"message {number}") for number, item in enumerate(items, 1))
         yield Conversation(
             [said for place in places for said in message_of(place, place.value, form, fits, reads)],
             record.name or _session(record.value),
+            stated_time(mapping(record.value)),
         )
     if not lists:
         yield Conversation(single)
@@ -203,8 +268,10 @@ def message_of(record: Record, value: Any, form: str, fits: Fits, reads: Reads) 
         InvalidInputError: the value has another form, or cannot be stored.
     """
     if not fits(value):
-        raise record.refused(f"no {form} message: {shown(value)}")
+        record.refuse(f"no {form} message: {shown(value)}")
+        return []
     try:
         return reads(value)
     except InvalidMessageError as error:
-        raise record.refused(str(error)) from error
+        record.refuse(str(error))
+        return []

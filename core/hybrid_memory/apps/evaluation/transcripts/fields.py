@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from hybrid_memory import Message, Role, ToolCall
 from hybrid_memory.analysis import RESERVED
 from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.scope import check_name
-from hybrid_memory.validation import instant, shown
+from hybrid_memory.validation import moment, shown
 
 UNNAMED = "unnamed"
 """The tool name of a call without one."""
@@ -19,8 +19,6 @@ UNNAMED = "unnamed"
 _THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _CALLS = frozenset({"tool_use", "tool_call", "function_call"})
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
-_MILLISECONDS = 1e11
-"""Larger numbers are milliseconds since 1970: as seconds they would be after the year 5000."""
 
 
 def messages_of(
@@ -108,14 +106,14 @@ def call_of(value: Any) -> ToolCall:
     return ToolCall.of({"id": name_of(id_), "function": function})
 
 
-def moment(value: Any) -> datetime | None:
-    """The time in ISO 8601 text, or in seconds or milliseconds since 1970; None if it is invalid."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        try:
-            return datetime.fromtimestamp(value / 1000 if value > _MILLISECONDS else value, UTC)
-        except (ValueError, OverflowError, OSError):
-            return None
-    return instant(value)
+def dated(messages: Sequence[Message], at: datetime | None) -> list[Message]:
+    """The messages; one without a time has that of the message before it, or else ``at``, or that of the next one."""
+    last = at or next((message.at for message in messages if message.at), None)
+    results: list[Message] = []
+    for message in messages:
+        last = message.at or last
+        results.append(message if message.at == last else message.model_copy(update={"at": last}))
+    return results
 
 
 def name_of(value: Any) -> str | None:

@@ -15,6 +15,7 @@ from hybrid_memory.apps.evaluation.transcripts.documents import (
     holds,
 )
 from hybrid_memory.apps.evaluation.transcripts.fields import items, mapping, messages_of
+from hybrid_memory.validation import stated_time
 
 ROLES = {
     "system": Role.SYSTEM,
@@ -48,7 +49,6 @@ def openai_messages(value: Mapping[str, Any]) -> list[Message]:
     """The messages behind one of this form."""
     legacy = value.get("function_call")
     calls = items(value.get("tool_calls")) or ([{"function": legacy}] if legacy else [])
-    times = (value.get(key) for key in ("timestamp", "created_at", "at"))
     return messages_of(
         ROLES[value["role"]],
         value.get("content") or value.get("refusal"),
@@ -56,7 +56,7 @@ def openai_messages(value: Mapping[str, Any]) -> list[Message]:
         answers=value.get("tool_call_id"),
         name=value.get("name"),
         id_=value.get("id"),
-        at=next((time for time in times if time is not None), None),
+        at=stated_time(value),
     )
 
 
@@ -98,7 +98,7 @@ def langchain_messages(value: Mapping[str, Any]) -> list[Message]:
         answers=fields.get("tool_call_id"),
         name=fields.get("name") or (speaker if speaker not in {"user", "human", *_SPEAKERS} else None),
         id_=fields.get("id"),
-        at=extra.get("timestamp") or metadata.get("timestamp") or metadata.get("created_at"),
+        at=stated_time(fields) or stated_time(extra) or stated_time(metadata),
     )
 
 
@@ -160,7 +160,7 @@ def llama_index_messages(value: Mapping[str, Any]) -> list[Message]:
         answers=extra.get("tool_call_id"),
         name=extra.get("name"),
         id_=extra.get("id"),
-        at=extra.get("timestamp"),
+        at=stated_time(value) or stated_time(extra),
     )
 
 
@@ -183,7 +183,7 @@ def _chats(records: Iterable[Record]) -> Iterator[Record]:
             yield record
         else:
             for key, chat in chats_of.items():
-                yield Record(chat, f"{record.where}, store {key!r}", key)
+                yield record.part(chat, f"store {key!r}", key)
 
 
 LLAMA_INDEX = Reader(PLAIN_FILES, _fits_llama_index, _read_llama_index)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hybrid_memory import Message, Role
-from hybrid_memory.apps.evaluation.transcripts.documents import Conversation, Reader, Record
+from hybrid_memory.apps.evaluation.transcripts.documents import Conversation, Reader, Record, message_of
 from hybrid_memory.apps.evaluation.transcripts.fields import items, mapping, messages_of
 from hybrid_memory.errors import InvalidMessageError
-from hybrid_memory.validation import shown
+from hybrid_memory.validation import shown, stated_time
 
 _MARKS = ("sessionId", "leafUuid", "parentUuid", "messageId")
 _CLAUDE_CODE_ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
@@ -61,7 +61,8 @@ class _Turn:
         try:
             return messages_of(self.role, self.content, id_=self.uuid, at=self.at)
         except InvalidMessageError as error:
-            raise self.where.refused(str(error)) from error
+            self.where.refuse(str(error))
+            return []
 
 
 @dataclass(slots=True)
@@ -73,14 +74,17 @@ class _Session:
     def add(self, record: Record) -> None:
         event = record.value
         if not isinstance(event, Mapping) or not isinstance(event.get("type"), str):
-            raise record.refused(f"not a Claude Code event: {shown(event)}")
+            record.refuse(f"not a Claude Code event: {shown(event)}")
+            return
         if event["type"] in _CLAUDE_CODE_ROLES and not _is_claude_code_turn(event):
-            raise record.refused(f"an event of type {event['type']!r} needs a uuid and a message with content")
+            record.refuse(f"an event of type {event['type']!r} needs a uuid and a message with content")
+            return
         uuid = event.get("uuid")
         if event.get("isSidechain") or not isinstance(uuid, str) or uuid in self.links:
             return
-        parent = event.get("parentUuid") or event.get("logicalParentUuid")
-        self.links[uuid] = (None if parent is None else str(parent), self.turns[-1].uuid if self.turns else None)
+        before = self.turns[-1].uuid if self.turns else None
+        parent = event.get("parentUuid", before) or event.get("logicalParentUuid")
+        self.links[uuid] = (None if parent is None else str(parent), before)
         turn = _turn(record)
         if turn is not None:
             self.turns.append(turn)
@@ -118,6 +122,8 @@ class _Session:
 
     def _chain(self) -> set[str]:
         """The events from the last turn back to the first; a missing parent is replaced by the turn before."""
+        if not any(parent for parent, _ in self.links.values()):  # a version that does not write parents
+            return set(self.links)
         result: set[str] = set()
         uuid = self.turns[-1].uuid if self.turns else None
         while uuid is not None and uuid not in result:
@@ -135,7 +141,7 @@ def _is_claude_code_turn(event: Mapping[str, Any]) -> bool:
 def _turn(record: Record) -> _Turn | None:
     """The turn in an event; None if nothing was said."""
     event = record.value
-    where = Record(None, record.where)
+    where = replace(record, value=None)
     if event["type"] == "attachment":
         typed = event.get("attachment")
         # The user wrote it while the assistant worked.
@@ -176,9 +182,13 @@ _ID_CHARS = 8
 
 
 def _fits_chatgpt(value: Any) -> bool:
-    """Whether a value has this form: a conversation, or a list that begins with one."""
-    first = next(iter(value), None) if isinstance(value, list) else value
-    return isinstance(first, Mapping) and isinstance(first.get("mapping"), Mapping)
+    """Whether a value has this form: a conversation, or a list with one."""
+    return any(isinstance(chat, Mapping) and isinstance(chat.get("mapping"), Mapping) for chat in listed_chats(value))
+
+
+def listed_chats(value: Any) -> list[Any]:
+    """The conversations of an export, or the one that it is."""
+    return value if isinstance(value, list) else [value]
 
 
 def _read_chatgpt(records: Iterable[Record]) -> Iterator[Conversation]:
@@ -188,24 +198,22 @@ def _read_chatgpt(records: Iterable[Record]) -> Iterator[Conversation]:
         InvalidInputError: a value is not such a conversation, or a message in it cannot be stored.
     """
     for record in records:
-        listed = record.value if isinstance(record.value, list) else [record.value]
-        for number, chat in enumerate(listed, 1):
-            place = Record(chat, f"{record.where}, conversation {number}")
-            if not _fits_chatgpt(chat) or isinstance(chat, list):
-                raise place.refused(f"not a ChatGPT conversation: {shown(chat)}")
-            try:
-                messages = [message for node in _branch(chat) for message in _chatgpt_messages(node)]
-            except InvalidMessageError as error:
-                raise place.refused(str(error)) from error
-            yield Conversation(messages, _name(chat))
+        for number, chat in enumerate(listed_chats(record.value), 1):
+            place = record.part(chat, f"conversation {number}")
+            if isinstance(chat, list) or not _fits_chatgpt(chat):
+                place.refuse(f"not a ChatGPT conversation: {shown(chat)}")
+                continue
+            branch = _branch(chat)
+            messages = [said for node in branch for said in message_of(place, node, "ChatGPT", bool, _chatgpt_messages)]
+            yield Conversation(messages, titled(chat, "title", ("conversation_id", "id")), stated_time(chat))
 
 
-def _name(chat: Mapping[str, Any]) -> str:
+def titled(chat: Mapping[str, Any], key: str, id_keys: Sequence[str]) -> str:
     """The name; titles repeat, so it includes the id, which stays the same in later exports."""
-    title = chat.get("title")
+    title = chat.get(key)
     words = "".join(char if char.isprintable() else " " for char in title) if isinstance(title, str) else ""
     title = " ".join(words.split())[:_TITLE_CHARS]
-    ids = (chat.get(key) for key in ("conversation_id", "id"))
+    ids = map(chat.get, id_keys)
     id_ = next((name[:_ID_CHARS] for name in ids if isinstance(name, str) and name.isprintable()), "")
     return f"{title} ({id_})" if title and id_ else title or id_
 
@@ -222,7 +230,7 @@ def _branch(chat: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     while isinstance(place, str) and place in nodes and place not in seen:
         seen.add(place)
         node = mapping(nodes[place])
-        if isinstance(node.get("message"), Mapping):
+        if mapping(node.get("message")):
             results.append(node["message"])
         place = node.get("parent")
     return results[::-1]
@@ -244,7 +252,7 @@ def _chatgpt_messages(message: Mapping[str, Any]) -> list[Message]:
     author, content = mapping(message.get("author")), mapping(message.get("content"))
     role = _CHATGPT_ROLES.get(str(author.get("role")))
     hidden = mapping(message.get("metadata")).get("is_visually_hidden_from_conversation") or message.get("weight") == 0
-    if role is None or hidden or content.get("content_type") in _HIDDEN:
+    if role is None or hidden or str(content.get("content_type")) in _HIDDEN:
         return []
     parts = _parts(content)
     recipient = message.get("recipient")
@@ -260,7 +268,7 @@ def _chatgpt_messages(message: Mapping[str, Any]) -> list[Message]:
         calls=calls,
         name=author.get("name"),
         id_=message.get("id"),
-        at=message.get("create_time"),
+        at=stated_time(message),
     )
 
 
