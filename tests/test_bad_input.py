@@ -201,7 +201,7 @@ def test_an_instant_that_would_be_moved_is_not_stored(face: Face, alice: ScopedM
     for at in edges:
         for content in ("a cat", {"content": "a cat", "at": at}, Message(content="a cat", at=at)):
             with pytest.raises(InvalidInputError, match="2 to 9998"):
-                face(alice).remember(content, **({"at": at} if isinstance(content, str) else {}))
+                face(alice).remember(content, at=at if isinstance(content, str) else None)
     assert face(alice).history() == []
     face(alice).remember("a cat", at=datetime(9998, 12, 30, tzinfo=UTC))
     assert face(alice).history()[0].at == datetime(9998, 12, 30, tzinfo=UTC)

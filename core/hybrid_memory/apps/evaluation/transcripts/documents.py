@@ -110,7 +110,7 @@ def _beginning(written: bytes, where: str, refusals: list[str]) -> Iterator[Reco
     place = 1
     with suppress(ValueError, RecursionError):
         while text.startswith("["):
-            value, place = _DECODER.raw_decode(text, _GAP.match(text, place).end())  # type: ignore[union-attr] - matches ""
+            value, place = _DECODER.raw_decode(text, _GAP.match(text, place).end())  # type: ignore[union-attr]
             values.append(_valid(text, value))
     if values:
         yield Record(values, where, refusals=refusals)
