@@ -187,7 +187,8 @@ def chat(store: Store) -> Any:
 
 def block(store: Store) -> Any:
     asked = [ChatMessage(role="user", content=QUESTION)]
-    return asyncio.run(HybridMemoryBlock(memory=store.memory, user="alice", session="s2").aget(asked))
+    block = HybridMemoryBlock.from_defaults(memory=store.memory, user="alice")
+    return asyncio.run(block.aget(asked, session_id="s2"))
 
 
 READS: dict[str, Callable[[Store], Any]] = {
