@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from hybrid_memory.store.remember import Content, as_messages
     from hybrid_memory.telemetry import observe
 
-__version__ = "0.10.0"
+__version__ = "0.11.0"
 
 moved.install()
 

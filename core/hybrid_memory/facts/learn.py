@@ -36,6 +36,9 @@ _log = logging.getLogger(__name__)
 MODEL = "model "
 """The prefix of names of extractors that use a language model."""
 
+GONE = frozenset(("rules", "sentences"))
+"""Extractors of earlier versions: what they made of the turns is dropped, and the turns are read again."""
+
 READ_BATCH = 512
 """Turns read by rules in one step."""
 
@@ -104,6 +107,9 @@ async def learn(
     count = 0
     extractors = services.state(Extractors)
     if extractors.rules is not None:
+        _, cursors = await cursors_of(run, services, owner.owner)
+        if not GONE.isdisjoint(cursors):
+            await unlearn(run, services, owner.owner)
         count += await _catch_up(run, services, owner.owner, extractors.rules, progress)
     if model and extractors.reader is not None and services.config.learning.model:
         count += await _catch_up(run, services, owner.owner, extractors.reader, progress)
