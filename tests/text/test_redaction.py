@@ -64,6 +64,15 @@ FOUND = {
         "OPENAI_API_KEY=abcd1234efgh5678": "OPENAI_API_KEY=[api key]",
         "Authorization: Bearer abc123def456ghi789": "Authorization: Bearer [api key]",
         "密钥是abcd1234efgh5678": "密钥是[api key]",
+        "gsk_" + "aB3d" * 13: "[api key]",
+        "xai-" + "aB3d" * 20: "[api key]",
+        "r8_" + "aB3d" * 9: "[api key]",
+        "SG." + "aB3d_-" * 4 + "." + "aB3d" * 10: "[api key]",
+        "bot 123456789:" + "AAF-x" * 7: "bot [api key]",
+        "AccountName=a;AccountKey=" + "aB3/" * 21 + "ab==;Endpoint=x": "AccountName=a;AccountKey=[api key];Endpoint=x",
+        "SharedAccessKey=" + "aB3/" * 10 + "a=": "SharedAccessKey=[api key]",
+        "my token is tk7f3a9b": "my token is [api key]",
+        "Our deploy token here is abc-123-def.": "Our deploy token here is [api key].",
     },
     "password": {
         "my password is hunter2.": "my password is [password].",
@@ -72,6 +81,10 @@ FOUND = {
         "My bank password is swordfish.": "My bank password is [password].",
         "pin is 4321, ok?": "pin is [password], ok?",
         "DB_PWD=s3cret;": "DB_PWD=[password];",
+        "the wifi password here is tulip-9-garden": "the wifi password here is [password]",
+        "Authorization: Basic dXNlcjpwYXNz": "Authorization: Basic [password]",
+        "curl -sS -u ann:s3cret https://x.org": "curl -sS -u ann:[password] https://x.org",
+        "curl https://x.org --user 'ann:s3cret'": "curl https://x.org --user 'ann:[password]'",
         "密码是hunter2，谢谢": "密码是[password]，谢谢",
         "WiFi密码：88888888": "WiFi密码：[password]",
         "密码改成了abcdef": "密码改成了[password]",
@@ -98,7 +111,8 @@ password = get_password()|password=os.environ['PW']|password: ${DB_PASSWORD}|pas
 密码是什么？|密码错误|密码长度为8-16位|密码为8-16位|密码学Python|@anna how are you|git@github.com:a/b.git
 lodash@4.17.21|sk-learn-contrib-something-long-name|risk-assessment-of-many-things-1|disk-abcdefghijklmnopqrstu1
 commit 3f786850e387550fdab836ed7e6dc881de23001b|access token required for authentication|user@host
-密码是required for login
+密码是required for login|my token is expired|the token is a JWT|our secret is that we cook|Basic HTML5 course
+curl -u ann https://example.org|run it with -u 1000:1000|my secret was out|AccountKey=none|time 12345678:30
 """.replace("\n", "|")
     .strip("|")
     .split("|")
@@ -218,7 +232,9 @@ def test_redacting_again_finds_nothing(text: str) -> None:
 
 
 STUTTERS = """a|1|1 |1.|a@|a.|+1 |(010)|:|a:|://a:|-----BEGIN PRIVATE KEY-----|eyJaaaaaaaa.|password is |my |sk-a-b-
-AB12 |AB12|call |电话是|bearer |密码|order |13812345678""".replace("\n", "|").split("|")
+AB12 |AB12|call |电话是|bearer |密码|order |13812345678|curl -u a:|SG.a|AccountKey=|my a token is """.replace(
+    "\n", "|"
+).split("|")
 
 
 @pytest.mark.parametrize("piece", STUTTERS)

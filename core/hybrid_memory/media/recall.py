@@ -63,9 +63,11 @@ class MediaRequest:
         example = _example(query)
         asked = requests.Request.of(
             scope, query if example is None else example.kind or "media", k=k, within=within, kinds=(),
-            categories=kinds, since=since, until=until, metadata=None, weights=None,
+            categories=(), since=since, until=until, metadata=None, weights=None,
         )  # fmt: skip
-        return cls(asked.query if example is None else "", example, asked.k, asked.where)
+        return cls(
+            asked.query if example is None else "", example, asked.k, replace(asked.where, categories=frozenset(kinds))
+        )
 
 
 def _example(query: Any) -> Media | None:

@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.arrays import Floats
 from hybrid_memory.blocks.block import BlocksProjection
-from hybrid_memory.config import MemoryConfig
+from hybrid_memory.config import MemoryConfig, RedactionConfig
 from hybrid_memory.context.session import QueueProjection
 from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.errors import (
@@ -33,7 +33,7 @@ from hybrid_memory.files.file import FilesProjection
 from hybrid_memory.items.kept import ItemsProjection
 from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.event import TimeOrderedIds
-from hybrid_memory.log.port import Clock, Key
+from hybrid_memory.log.port import Clock, EventLog, Key
 from hybrid_memory.media.media import MediaIndex
 from hybrid_memory.memory import HybridMemory
 from hybrid_memory.memory.engines import Engines, engine_at, open_engines
@@ -55,6 +55,7 @@ from hybrid_memory.store.agreement import under_stored_name
 from hybrid_memory.store.engine import Engine, Finding, check_contents
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.projection import Projection
+from hybrid_memory.store.redacting import RedactingLog
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.tombstones import TombstonesProjection
 from hybrid_memory.store.view import Views
@@ -158,12 +159,12 @@ def open_memory(
     engines = open_engines(config, key, media=seeing is not None, engine=engine, read_only=read_only)
     model = _fitting(engines, model, seeing, config)
     services = Services(
-        log=ReadOnlyLog(engines.log) if read_only else engines.log,
+        log=ReadOnlyLog(engines.log) if read_only else _guarded(engines.log, config.redaction),
         index=engines.index,
         media=engines.media,
         media_embedder=seeing,
         archive=engines.archive,
-        outbox=engines.outbox,
+        outbox=None if engines.outbox is None else _guarded(engines.outbox, config.redaction),
         embedder=None if model is None else batched(model),
         clock=_now if clock is None else _told(clock),
         new_id=TimeOrderedIds(),
@@ -250,6 +251,11 @@ def _counted(count: TokenCounter, text: str) -> int:
     if not hasattr(type(tokens), "__index__") or tokens < 0:
         raise ModelError(f"the token counter returned {shown(tokens)} instead of a number of tokens")
     return index(tokens)
+
+
+def _guarded(log: EventLog, policy: RedactionConfig) -> EventLog:
+    """The log behind the gate that redacts, unless the originals are kept."""
+    return RedactingLog(log, policy.kinds) if policy.kinds and not policy.keep_original else log
 
 
 def _told(clock: Clock) -> Clock:

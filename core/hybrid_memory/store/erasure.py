@@ -99,12 +99,18 @@ APART = " \x00 "
 """Separates texts that must not be read as one."""
 
 
+def is_encoded(text: str) -> bool:
+    """Whether a text is data in the letters of base64, perhaps in a URL."""
+    long = len(text) >= MIN_ENCODED
+    return _DATA_URL.match(text) is not None or (long and _ENCODED.fullmatch(text) is not None)
+
+
 def leaves(value: Any) -> Iterator[str]:
     """The texts in JSON, including field names; addresses also decoded, encoded data left out."""
     if isinstance(value, str):
         if found := _DATA_URL.match(value):
             yield found[0]
-        elif len(value) < MIN_ENCODED or not _ENCODED.fullmatch(value):
+        elif not is_encoded(value):
             yield value
             if "%" in value:
                 yield unquote(value)

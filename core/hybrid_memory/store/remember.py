@@ -13,7 +13,6 @@ from typing import Any
 
 from hybrid_memory.errors import IdConflictError, InvalidMessageError, OutdatedError, StoreUnavailableError
 from hybrid_memory.log.event import QUARANTINE, Event, EventKind
-from hybrid_memory.log.media import is_media
 from hybrid_memory.log.message import OWN_EXTRA, Message, Role
 from hybrid_memory.log.origin import lowest
 from hybrid_memory.log.port import Appended, Draft, EventLog
@@ -22,6 +21,7 @@ from hybrid_memory.log.visible import visible
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
+from hybrid_memory.store.redacting import redacted
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.tombstones import forgotten_ids
 from hybrid_memory.store.view import in_view, present
@@ -184,8 +184,8 @@ def _message(
 
 
 def draft_of(services: Services, scope: Scope, message: Message) -> Draft:
-    """The event for a message: redacted, with an id and a time, and no more authority than its author."""
-    message = _attributed(services, scope, stored(services, message))
+    """The event for a message, with an id and a time, and no more authority than its author."""
+    message = _attributed(services, scope, message)
     name = message.id or services.new_id()
     return Draft(
         id=name if services.trusted else _held_back(name),
@@ -218,7 +218,9 @@ def _held_back(name: str) -> str:
 def stored(services: Services, message: Message) -> Message:
     """The message as stored in the log: redacted, unless the original is to be kept."""
     policy = services.config.redaction
-    return message if not policy.kinds or policy.keep_original else _redacted(message, policy.kinds)
+    if not policy.kinds or policy.keep_original:
+        return message
+    return Message(**redacted(EventKind.MESSAGE, _payload(message), policy.kinds), id=message.id, at=message.at)
 
 
 def stored_text(services: Services, text: str) -> str:
@@ -233,7 +235,7 @@ def learnt(services: Services, events: Sequence[Event]) -> list[Event]:
     if not policy.kinds or not policy.keep_original:
         return list(events)
     return [
-        replace(event, payload=_payload(_redacted(event.message, policy.kinds)))
+        replace(event, payload=redacted(event.kind, event.payload, policy.kinds))
         if event.kind is EventKind.MESSAGE
         else event
         for event in events
@@ -242,24 +244,6 @@ def learnt(services: Services, events: Sequence[Event]) -> list[Event]:
 
 def _payload(message: Message) -> dict[str, Any]:
     return message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"})
-
-
-def _redacted(message: Message, kinds: Sequence[str]) -> Message:
-    calls = [call.model_copy(update={"arguments": _without(call.arguments, kinds)}) for call in message.tool_calls]
-    return message.model_copy(update={"content": _without(message.content, kinds), "tool_calls": calls})
-
-
-def _without(value: Any, kinds: Sequence[str]) -> Any:
-    """The JSON value with every text redacted."""
-    if isinstance(value, str):
-        return redact(value, kinds)
-    if isinstance(value, list):
-        return [_without(item, kinds) for item in value]
-    if isinstance(value, dict) and is_media(value):
-        return value  # in the letters of a picture a pattern would only find chance
-    if isinstance(value, dict):
-        return {key: _without(item, kinds) for key, item in value.items()}
-    return value
 
 
 async def put_aside(

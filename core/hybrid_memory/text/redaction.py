@@ -3,11 +3,12 @@
 ========= ==================================================== ======================================================
 kind      what is found                                        what stays
 ========= ==================================================== ======================================================
-api key   documented prefixes (sk-, ghp_, AKIA, xoxb-, AIza,   words that only begin like one, commit hashes
-          hf_, ...), JWT, PEM private keys; values labelled
-          API key, access token, bearer, 密钥
+api key   documented prefixes (sk-, ghp_, AKIA, xoxb-, gsk_,   words that only begin like one, commit hashes
+          xai-, SG., ...), Telegram bots, Azure's AccountKey,
+          JWT, PEM private keys; values labelled API key,
+          access token, bearer, 密钥, "my token is"
 password  what follows "password is", "pwd=", "PIN:", 密码是;  "the password is required": a plain word counts only in
-          the password in a URL                                quotes, or at the end of "my password is ..."
+          in a URL, "Authorization: Basic", "curl -u user:"    quotes, or at the end of "my password is ..."
 email     addresses                                            @names, git@host
 id number Chinese resident ids with the checksum of GB 11643,  other digits
           15 digits after 身份证; US social security numbers
@@ -22,7 +23,7 @@ ip        IPv4 and IPv6 addresses                              versions, times, 
 
 Names and street addresses need a model, and stay. The rules are the library's own because presidio requires spaCy with
 a model for each language (51 packages), scrubadub brings scikit-learn and NLTK for British and American numbers alone,
-and detect-secrets only finds keys.
+and detect-secrets only finds keys, of fewer kinds than these rules, in lines of files.
 """
 
 from __future__ import annotations

@@ -112,6 +112,9 @@ _SECRETS = (
         |gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_\w{22,255}|glpat-[\w-]{20,128}
         |hf_[A-Za-z0-9]{30,64}|npm_[A-Za-z0-9]{36}|pypi-[\w-]{50,512}
         |(?:AKIA|ASIA)[A-Z0-9]{16}(?!\w)|AIza[\w-]{35}
+        |gsk_[A-Za-z0-9]{20,128}|xai-[A-Za-z0-9]{20,256}|r8_[A-Za-z0-9]{20,128}|pplx-[A-Za-z0-9]{20,128}
+        |SG\.[\w-]{16,64}\.[\w-]{16,128}|dop_v1_[a-f0-9]{64}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}|lin_api_[A-Za-z0-9]{40}
+        |ya29\.[\w-]{20,512}|AC[a-f0-9]{32}(?!\w)
         |xox[abeoprs]-[A-Za-z0-9-]{10,256}|xapp-[A-Za-z0-9-]{20,256})""",
         _random,
     ),
@@ -121,10 +124,27 @@ _SECRETS = (
         (?:\ ?(?::|=|是|为)|\ is|\ was)?\ ?["']?(?P<it>[A-Za-z0-9_/+=-]{16,4096})""",
         _random,
     ),
+    _rule("api key", r"(?<![\w:])\d{8,10}:[A-Za-z0-9_-]{35}(?![\w-])", _random, hints=":"),  # of a Telegram bot
+    _rule("api key", r"(?i:(?:Account|SharedAccess)Key|SharedAccessSignature)=(?P<it>[A-Za-z0-9+/%]{20,256}={0,2})"),
+    _rule(
+        "api key",
+        r"""(?i:\b(?:my|our|the)(?:\ [\w'-]{1,20}){0,2}\ (?:token|api\ key|secret))
+        (?:\ (?:here\ )?(?i:is|was):?|:)\ ["'`]?
+        (?P<it>[\w/+.=-]{7,512}[\w/+=])""",
+        _random,
+    ),
+    _rule("password", r"""(?i:authorization)["']?\s?[:=]\s?["']?(?i:basic)\ (?P<it>[A-Za-z0-9+/]{6,512}={0,2})"""),
+    _rule(
+        "password",
+        r"""\bcurl\b[^\n]{0,400}?
+        \ (?:-[A-Za-z]{0,4}u|--user)[\ =]?["']?[^\s:"']{1,64}:(?P<it>[^\s"'\[][^\s"']{0,127})""",
+        hints="curl",
+    ),
     _rule("password", r"://[^\s/@:]{1,64}:(?!\[)(?P<it>[^\s/@]{1,128})(?=@)", hints="://"),
     _rule(
         "password",
         r"""(?<![A-Za-z])(?i:pass(?:word|wd|phrase|code)|pwd|pin(?:\ ?code)?)(?![\w-])["']?
+        (?:\ (?i:here|there|now|today))?
         (?:\ ?[:=]\ ?|\ (?i:is|was|will\ be|(?:is\ )?(?:now|set\ to|changed\ to)):?\ )
         (?P<quote>["'“‘]?)(?P<it>(?:(?!["'])[!-~]){2,63}(?!["'.,;:?)\]}])[!-~])""",
         _password,
