@@ -150,5 +150,8 @@ def as_langchain(tool: MemoryTool, calls: Calls) -> HybridMemoryTool:
 
 def _problems(error: Any) -> str:
     """The problems that a pydantic error lists."""
-    problems = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()]
+    problems = [
+        f"{'.'.join(map(str, problem['loc']))}: {problem['msg'].removeprefix('Value error, ')}"
+        for problem in error.errors()
+    ]
     return f"Error: {'; '.join(problems[:3])}"

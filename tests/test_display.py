@@ -263,3 +263,10 @@ def test_a_bar_does_not_wait_for_a_process_that_was_killed() -> None:
     """As a worker of a server may be, which has the lock of tqdm in common with all the others."""
     ended = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
     assert ended.stdout == "done\n", ended.stderr
+
+
+def test_a_count_names_what_it_counts() -> None:
+    plural = ["summaries rewritten", "turns", "changes of files", "notes of what was recalled", "quarantined"]
+    singular = ["summary rewritten", "turn", "change of files", "note of what was recalled", "quarantined"]
+    assert [display.amount(1, name) for name in plural] == [f"1 {name}" for name in singular]
+    assert [display.amount(2000, name) for name in plural] == [f"2,000 {name}" for name in plural]

@@ -7,6 +7,7 @@ can distinguish; each is also labelled.
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import unicodedata
@@ -54,6 +55,15 @@ class Part:
 def counted(number: int, noun: str) -> str:
     """A count with its noun: ``1 hit``, ``2,000 hits``."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+_PLURAL = re.compile(r"(ie)?s\b")
+
+
+def amount(number: int, nouns: str) -> str:
+    """A count of what is given in the plural: ``1 summary rewritten``, ``2 summaries rewritten``."""
+    names = nouns if number != 1 else _PLURAL.sub(lambda ending: "y" if ending[1] else "", nouns, count=1)
+    return f"{number:,} {names}"
 
 
 def text(words: object) -> str:

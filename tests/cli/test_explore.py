@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.apps.cli.app import PANELS
 from hybrid_memory.apps.cli.demo import CHAT, USER
 from hybrid_memory.apps.cli.stores import open_store
@@ -180,3 +181,23 @@ def test_the_demo_keeps_out_of_other_memories(command: Any, filled: Path) -> Non
     assert command("demo", filled) == 2
     assert "holds another memory" in command.err
     assert [owner["user"] for owner in command.json("stats", filled)["by_owner"]] == ["alice"]
+
+
+@pytest.mark.parametrize(("about", "said"), [("Bruno", True), ("bruno", True), ("小明", True), ("Bru", False)])
+def test_facts_about_somebody_are_also_those_that_name_them(
+    command: Any, tmp_path: Path, about: str, said: bool
+) -> None:
+    store = tmp_path / "m.db"
+    with open_memory(MemoryConfig(url=f"sqlite:///{store}", embedder="none")) as memory:
+        files = memory.scoped(user="ann").files()
+        files.write("/facts/knowledge.md", "- Bruno's dog · name: Rex\n- 小明的狗 · name: 旺财\n")
+    assert command("facts", store, "--about", about) == 0, command.err
+    assert ("nothing is known" not in command.out) is said
+
+
+@pytest.mark.parametrize("verb", [("search", "--since"), ("history", "--until"), ("forget", "--before")])
+def test_a_wrong_date_is_refused_in_plain_words(command: Any, filled: Path, verb: tuple[str, str]) -> None:
+    name, option = verb
+    assert command(name, filled, *(["word"] if name == "search" else []), option, "yesterday") == 2
+    assert "'yesterday' is not a date: write it" in " ".join(command.err.replace("│", "").split())
+    assert "Value error" not in command.err

@@ -49,7 +49,7 @@ def test_words_go_from_the_file_and_all_its_revisions(
     assert ann.recall(CANARY) == [] or CANARY not in str(texts(ann.recall(CANARY)))
     if files.list():
         assert files.read("/old.md") == "- Buy milk\n- Sleep\n"
-        assert files.list()[0].size == len("- Buy milk\n- Sleep\n")
+        assert {file.path: file.size for file in files.list()}["/old.md"] == len("- Buy milk\n- Sleep\n")
         assert all(CANARY not in one.text for one in files.history("/old.md"))
         assert [one.change for one in files.history("/old.md")][:2] == ["write", "insert"]
 
@@ -85,8 +85,8 @@ def test_words_in_a_path_take_the_file_with_them(face: Face, memory: HybridMemor
     files.rename("/b.md", f"/{CANARY}/b.md")
     files.rename(f"/{CANARY}/b.md", "/c.md")
     ann.forget(query=CANARY)
-    assert [file.path for file in files.list(deep=True)] == ["/c.md"]
-    assert files.read("/c.md") == "Bread."
+    assert [file.path for file in files.list(deep=True)] == ["/c.md", "/facts/knowledge.md", "/profile.md"]
+    assert (files.read("/c.md"), files.read("/profile.md")) == ("Bread.", "- note: Bread.\n")
     assert residue(memory) == []
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import EventKind, File, HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory import EventKind, File, HybridMemory, LearningConfig, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.errors import FileError, InvalidInputError
 from hybrid_memory.files.units import units
 from tests.doubles import end_of, events_of, texts
@@ -20,9 +20,10 @@ TRIP = "# Trip\n\nWe go to Rome in May.\n\n- Book a hotel\n- Buy tickets\n"
 
 @pytest.fixture
 def memory(request: pytest.FixtureRequest, opened: Open) -> HybridMemory:
-    """On a file with the async face, else in memory."""
+    """On a file with the async face, else in memory; learns nothing, which would make files of facts."""
     params = request.node.callspec.params if hasattr(request.node, "callspec") else {}
-    return opened(embedder="none") if params.get("face") == "async" else opened(embedder="none", url="memory://")
+    place = {} if params.get("face") == "async" else {"url": "memory://"}
+    return opened(embedder="none", learning={"origins": ()}, **place)
 
 
 def paths(files: list[File]) -> list[str]:
@@ -312,7 +313,7 @@ STEP = st.one_of(
 
 @given(st.lists(STEP, max_size=12))
 def test_any_changes_leave_what_a_dict_would_have(steps: list[tuple[Any, ...]]) -> None:
-    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
+    with open_memory(MemoryConfig(url="memory://", embedder="none", learning=LearningConfig(origins=()))) as memory:
         ann = memory.scoped(user="ann")
         files, kept = ann.files(), dict[str, str]()
         for verb, *given_ in steps:
@@ -380,3 +381,15 @@ def test_of_writers_at_once_none_is_lost(store: str) -> None:
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(write, range(4)))
         assert len(files.read("/a.md").splitlines()) == 20
+
+
+def test_what_a_file_teaches_comes_and_goes_with_its_words(face: Face, opened: Open) -> None:
+    ann = opened(embedder="none", url="memory://").scoped(user="ann")
+    files = face(ann.files())
+    files.write("/me.md", "I am allergic to nuts.\n\nI live in Oslo.\n")
+    files.edit("/me.md", "nuts", "milk")
+    assert [fact.text for fact in ann.facts(attribute="allergy")] == ["I am allergic to milk."]
+    files.delete("/me.md")
+    assert ann.facts() == []
+    files.undo("/me.md")
+    assert ann.profile().home == "Oslo"

@@ -72,7 +72,7 @@ class Receipt:
         return [
             *([display.counted(len(self.ids), "event")] if self.ids else []),
             *([f"at {handle(self.positions[0], self.positions[-1])}"] if self.positions else []),
-            *(f"{count:,} {name}" for name, count in counts.items() if count),
+            *(display.amount(count, name) for name, count in counts.items() if count),
             *([self.note] if self.note else []),
         ]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
@@ -14,6 +13,7 @@ from hybrid_memory.apps.cli.moments import MOMENT, moment
 from hybrid_memory.apps.cli.printing import agreed, fields_of, one_line, print_json, show
 from hybrid_memory.apps.cli.recalling import handle, one_turn
 from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, open_store, with_owner
+from hybrid_memory.display import amount
 from hybrid_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -113,11 +113,6 @@ def _forgetting(
     return partial(whose.forget, user=scope.user)
 
 
-def _singular(name: str) -> str:
-    """Like ``turn`` for ``turns``, and ``note of what was recalled``."""
-    return re.sub(r"s\b", "", name, count=1)
-
-
 def _show_plan(whose: ScopedMemory, planned: Receipt, *, most: int | None, err: bool) -> None:
     """Show what would be deleted; on stderr if stdout is JSON."""
     if planned.note:
@@ -125,7 +120,7 @@ def _show_plan(whose: ScopedMemory, planned: Receipt, *, most: int | None, err: 
     if not planned.erased:
         show(f"nothing of {whose.scope} matches: nothing to forget", err=err)
         return
-    counts = ", ".join(f"{count:,} {name if count > 1 else _singular(name)}" for name, count in planned.erased.items())
+    counts = ", ".join(amount(count, name) for name, count in planned.erased.items())
     show(f"to be forgotten: {counts}", style="bold", err=err)
     for line in planned.turns[:most]:
         show(one_line(line), indent=2, err=err)

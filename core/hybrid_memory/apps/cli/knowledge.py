@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,12 +69,20 @@ def facts(
     """
     with owner.opened(store, learns=True) as whose:
         known = whose.facts(subject=about, history=history)
+        if not known and about is not None:
+            known = [fact for fact in whose.facts(history=history) if _mentions(fact, about)]
     if as_json:
         print_json(known)
     elif known:
         _show_facts(known, "about")
     else:
         show("nothing is known yet" if about is None else f"nothing is known about {about}")
+
+
+def _mentions(fact: Fact, name: str) -> bool:
+    """Whether the fact is about a thing of somebody's, such as Bruno's dog, or says their name."""
+    word = rf"\b{re.escape(name)}\b" if name.isascii() else re.escape(name)
+    return re.search(word, f"{fact.subject} · {fact.value}", re.IGNORECASE) is not None
 
 
 def show_profile(known: UserProfile, facts: Sequence[Fact], *, history: bool = False) -> None:

@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from hybrid_memory.errors import InvalidInputError
-
 MOMENT = "DATE"
 
 
@@ -16,13 +14,13 @@ def moment(text: str | datetime) -> datetime:
     """The time in ISO 8601 text, in UTC if it has no time zone.
 
     Raises:
-        InvalidInputError: the text is not a time.
+        typer.BadParameter: the text is not a time.
     """
     from hybrid_memory.validation import instant  # noqa: PLC0415 - help need not wait for it
 
     result = instant(text)
     if result is None:
-        raise InvalidInputError(f"{text!r} is not a date: write it like 2026-03-01 or 2026-03-01T14:30+01:00")
+        raise typer.BadParameter(f"{text!r} is not a date: write it like 2026-03-01 or 2026-03-01T14:30+01:00")
     return result
 
 
