@@ -81,6 +81,6 @@ def test_ids_and_pictures_stay(opened: Open) -> None:
     memory = opened(url="memory://", redaction={"kinds": ["email", "phone", "api key"]})
     alice = memory.scoped(user=MAIL)
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "AKIAABCDEFGHIJ123456/" * 20}}
-    alice.remember(Message(content=[picture], id="ann@example.org"))  # type: ignore[arg-type]
+    alice.remember(Message(content=[picture], id="ann@example.org"))
     (message,) = alice.history()
     assert (message.id, message.content) == ("ann@example.org", [picture])
