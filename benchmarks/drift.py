@@ -3,9 +3,10 @@
     python benchmarks/drift.py --data PATH --vectors PATH --json out.json
 
 The turns of a conversation are put into one queue, one by one and without pauses, as passages of the semantic index
-with the local embedder. After every turn `drift` looks at the last 60 turns of the queue and `fired` decides; when it
-says so, the queue is cut at the boundary found, as folding would. The sessions' labels are read only afterwards. Turns
-of the sets' people are the user's, so that a round is one turn between people, and two with an assistant.
+with the local embedder. After every turn `drift` looks at the last 60 turns of the user in the queue and `fired`
+decides; when it says so, the queue is cut at the boundary found, as folding would. The sessions' labels are read only
+afterwards. Turns of the sets' people are the user's, so that a round is one turn between people, and two with an
+assistant.
 
 right is the share of cuts that are at most one turn beside a session boundary, chance what it would be for the same
 cuts moved around the conversation together, the mean over all places. found is the share of boundaries with such a cut,
@@ -136,9 +137,8 @@ class Replay:
         """Every cut, as the first turn that stays and the number of turns there were."""
         made, start = [], 0
         for end in range(1, len(self.talk.users) + 1):
-            start = max(start, end - SEEN)
             change = self._drift(start, end)
-            row = start + (change.row if change else 0)
+            row = change.row if change else start
             rounds, before = sum(self.talk.users[start:end]), sum(self.talk.users[start:row])
             measures = Measures(rounds=rounds, tokens=0, max_tokens=100, drift=change, before=before)
             if fired(config, measures):
@@ -148,10 +148,11 @@ class Replay:
 
     def _drift(self, start: int, end: int) -> Drift | None:
         if (start, end) not in self._found:
-            queue = self.talk.likeness[start:end, start:end]
+            rows = [row for row in range(start, end) if self.talk.users[row]][-SEEN:]
             started = time.perf_counter()
-            self._found[start, end] = drift(queue)
+            change = drift(self.talk.likeness[np.ix_(rows, rows)])
             self.spent.append(time.perf_counter() - started)
+            self._found[start, end] = change and Drift(change.strength, rows[change.row])
         return self._found[start, end]
 
 

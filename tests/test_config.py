@@ -326,6 +326,14 @@ ONE_MISTAKE: Final = {
         "line 1, column 39: memory_system.tiers.l3_episodic.kv_store: 'sqllite' is not allowed: use one of sqlite, "
         "memory, redis (did you mean 'sqlite'?)"
     ),
+    "memory_system: {tiers: {l3_episodic: {ttl_days: 30}}}": (
+        "line 1, column 39: memory_system.tiers.l3_episodic.ttl_days: it does nothing without backup: name "
+        "one, or leave it out"
+    ),
+    "archive: {after: 3 days}": (
+        "line 1, column 1: archive: after does nothing without an archive: give its url too, such as "
+        "chdb:///memory.archive"
+    ),
     "memory_system: {tiers: {l3_episodic: {backup: chdb, ttl_days: -1}}}": (
         "line 1, column 53: memory_system.tiers.l3_episodic.ttl_days: Input should be greater than 0 seconds "
         "(got -1 day, 0:00:00)"

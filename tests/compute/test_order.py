@@ -16,7 +16,7 @@ from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Job, PriorityQueue, Task
 
 SCOPES = [None, Scope(user="alice"), Scope(user="bob"), Scope(user="bob", session="s")]
-KINDS = ["recall", "learning", "indexing"]
+KINDS = ["recall", "maintenance", "indexing"]
 
 fields = st.fixed_dictionaries(
     {

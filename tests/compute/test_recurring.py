@@ -163,7 +163,7 @@ def test_asked_for_while_queued_it_does_what_was_asked_last(make: Make, hold: Ho
     scheduler, done = make(workers=1, clock=clock), list[int]()
     held = hold(scheduler)
     for number in range(3):
-        scheduler.debounced("a", seconds(1), Task(lambda n=number: done.append(n), "learning"))  # type: ignore[misc]
+        scheduler.debounced("a", seconds(1), Task(lambda n=number: done.append(n), "indexing"))  # type: ignore[misc]
         clock.advance(1)
         wait_until(lambda: scheduler._debounced._keys["a"].planned is None)
     held.release()

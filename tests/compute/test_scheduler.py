@@ -130,6 +130,27 @@ def test_no_kind_exceeds_its_limit_and_others_go_on(make: Make) -> None:
     assert kinds(scheduler, "learning").done == 10
 
 
+@pytest.mark.parametrize("kind", ["reasoning", "summarization", "learning"])
+def test_work_of_a_model_has_threads_of_its_own_up_to_the_limit(make: Make, hold: Holding, kind: str) -> None:
+    scheduler = make(workers=2, concurrency=20)
+    jobs = hold(scheduler, 20, kind=kind, priority=3)  # returns when all of them run
+    one_more = scheduler.schedule(Task(int, kind, 9))
+    assert scheduler.schedule(Task(lambda: "through", "recall", 3)).result(60) == "through"
+    assert not one_more.done()
+    jobs.release()
+    assert one_more.result(60) == 0
+
+
+def test_other_work_has_no_more_threads_than_workers(make: Make, hold: Holding) -> None:
+    scheduler = make(workers=2, concurrency=20)
+    held = hold(scheduler, 2, kind="recall", priority=9)
+    waiting = scheduler.schedule(Task(int, "indexing", 9))
+    assert scheduler.schedule(Task(lambda: "through", "reasoning", 3)).result(60) == "through"
+    assert not waiting.done()
+    held.release()
+    assert waiting.result(60) == 0
+
+
 def test_background_work_never_holds_all_workers(make: Make, hold: Holding) -> None:
     scheduler = make(workers=3)
     hold(scheduler, 2, priority=7)
@@ -239,9 +260,9 @@ def test_a_full_queue_refuses_or_waits_until_there_is_room(make: Make, hold: Hol
 def test_a_queue_full_of_background_work_lets_interactive_tasks_in(make: Make, hold: Holding) -> None:
     scheduler = make(workers=2, capacity=1)
     hold(scheduler, priority=5)
-    scheduler.schedule(Task(int, "learning", 3))
+    scheduler.schedule(Task(int, "indexing", 3))
     with pytest.raises(QueueFullError):
-        scheduler.schedule(Task(int, "learning", 3), timeout=0)
+        scheduler.schedule(Task(int, "indexing", 3), timeout=0)
     assert scheduler.schedule(Task(lambda: "in", "recall", 8), timeout=0).result(60) == "in"
 
 

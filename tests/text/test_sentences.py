@@ -30,6 +30,8 @@ MIXED = st.lists(BITS, max_size=30).map("".join)
         ["真的吗?", "我不信!", "到了.", "用Python3.5写main.py文件"],
         ["他说：“你好。我来了。”", "然后走了。", "“走吧。”他说。", "「好。」她说。"],
         ["Call `a. B` now.", "Next"],
+        ["My appointment with **Dr.** Okafor is on Mon. at 5.", "Then I see Drs. Lee and Kim, and Mme. Curie."],
+        ["It is on Elm Ave. near the park, opp. the church.", "Call ext. 12.", "See Fr. Brown."],
     ],
 )
 def test_a_line_is_cut_into_its_sentences(pieces: list[str]) -> None:

@@ -8,7 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from hybrid_memory.config.compaction import CompactionConfig, PromptConfig
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
@@ -62,6 +62,12 @@ class ArchiveConfig(Settings):
 
     url: StoreUrl | None = None
     after: Duration = Field(default=timedelta(days=30), gt=timedelta(0))
+
+    @model_validator(mode="after")
+    def _moves_somewhere(self) -> Self:
+        if self.url is None and self.after != type(self).model_fields["after"].default:
+            raise ValueError("after does nothing without an archive: give its url too, such as chdb:///memory.archive")
+        return self
 
 
 class RetentionConfig(Settings):
@@ -125,7 +131,9 @@ class OrchestrationConfig(Settings):
     """Concurrency, batching, time limits and caches.
 
     Attributes:
-        concurrency: how many tasks of one kind run at the same time.
+        concurrency: how many tasks of one kind run at the same time. Work of a language model (reasoning,
+            summarization, learning) has threads of its own up to this number; all other work together has 4 plus one
+            per core.
         background: index, learn, count uses and archive on background threads once the conversation pauses.
         batch: texts per call of the embedder.
         window: how long a batch of background work waits for more texts.

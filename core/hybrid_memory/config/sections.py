@@ -166,6 +166,10 @@ def _resolve(document: Document, values: dict[str, Any], old: dict[str, Any]) ->
     if old.get("index") != {"sqlite": "faiss"}.get(engine, engine):  # else the index is beside the log
         fill("index", "url", index)
     fill("archive", "url", archive)
+    if "after" in _section(values, "archive") and _section(values, "archive").get("url") is None:
+        document.refuse(
+            document.places["archive", "after"], "it does nothing without backup: name one, or leave it out"
+        )
     fill("recall", "weights", chosen("weights", _WEIGHTS) or None)  # hybrid: the ranker's own
     threshold, limit = old.get("threshold"), _section(values, "compaction").get("max_tokens", DEFAULT_TOKENS)
     if isinstance(threshold, int | float) and isinstance(limit, int | float) and limit:

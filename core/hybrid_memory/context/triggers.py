@@ -23,8 +23,8 @@ from hybrid_memory.store.services import Services
 WORTH = 0.1
 """The least share of the excess that a compaction must free."""
 
-DRIFT_UNITS = 60
-"""How many of the newest units are searched for a change of topic."""
+DRIFT_TURNS = 60
+"""How many of the user's newest turns are searched for a change of topic; replies say more of the model than of it."""
 
 SMALL_TALK = 0.2
 """A round whose most important message is below this is small talk."""
@@ -148,21 +148,18 @@ def _by_round(units: Sequence[Unit]) -> list[float]:
 
 
 async def _drift(run: Runner, services: Services, units: tuple[Unit, ...]) -> Drift | None:
-    """The clearest change of topic, at the nearest start of a round; None without vectors."""
+    """The clearest change of topic in what opens a round: the user's turns; None without vectors."""
     owner = units[0].events[0].scope.owner
     try:
         _, note = await services.state(TextIndex).catch_up(run, services, owner)
         if note:
             return None
-        ids = np.array([unit.first for unit in units[-DRIFT_UNITS:]], dtype=np.int64)
+        rows = [row for row, unit in enumerate(units) if unit.opens][-DRIFT_TURNS:]
+        ids = np.array([units[row].first for row in rows], dtype=np.int64)
         found = drift(await run.call(services.index.likeness, owner, ids))
     except HybridMemoryError:
         return None
-    if found is None:
-        return None
-    start = max(0, len(units) - DRIFT_UNITS) + found.row
-    row = next((row for row in range(start, len(units)) if units[row].opens), None)
-    return None if row is None else Drift(found.strength, row)
+    return None if found is None else Drift(found.strength, rows[found.row])
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +235,10 @@ def drift(likeness: Floats, *, least: int = 4) -> Drift | None:
     turns, which resemble all others or none, count no more than others. The rest is measured in its standard deviation,
     so that the embedder's scale cancels out. The strength is ``gap / (1 + gap)``, 0 for no gap.
 
-    A ``config.drift`` of 0.6 is a good start. With it, the local embedder and a queue that grows turn by turn, 100 % of
-    the cuts were next to the start of a session in LongMemEval (concatenated chats), 90 % in MemoryBank (Chinese), 35 %
-    in REALTALK and 33 % in LoCoMo, where chance gives 24, 32, 13 and 14 %; of the sessions 83, 42, 30 and 45 % were
-    found. Friends who chat change the topic within a session and continue it in the next, so it says little there. See
-    benchmarks/drift.py.
+    A ``config.drift`` of 0.6 is a good start. With it, the local embedder and a queue that grows turn by turn, 35 % of
+    the cuts were next to the start of a session in REALTALK and 33 % in LoCoMo, where chance gives 13 and 14 %; of the
+    sessions 30 and 45 % were found. Friends who chat change the topic within a session and continue it in the next, so
+    it says little there. See benchmarks/drift.py.
     """
     rows = np.flatnonzero(likeness.diagonal() > 0)
     n = len(rows)

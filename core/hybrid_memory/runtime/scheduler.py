@@ -32,7 +32,8 @@ class Scheduler:
 
     Args:
         concurrency: how many tasks of a kind run at once.
-        workers: how many tasks run at once; by default 4 plus one per core, at most 32.
+        workers: how many tasks run at once; by default 4 plus one per core, at most 32. Work of a language model, which
+            waits for the network, does not count: reasoning, summarization and learning.
         capacity: how many tasks may be queued, interactive and others each; then `schedule` waits.
         statistics: counts what is done.
         clock: a monotonic clock, in seconds.

@@ -26,6 +26,9 @@ INTERACTIVE = 8
 PATIENT = 5
 """The priority of work whose caller waits until all of it is done, however long it takes."""
 
+MODEL_KINDS = frozenset(("reasoning", "summarization", "learning"))
+"""Kinds of work that may wait for a language model."""
+
 ENGINE_SECONDS = 2.5
 """How long to wait for a server while a caller is waiting; see `hurried`."""
 

@@ -6,7 +6,7 @@ import queue
 import threading
 from collections.abc import Callable
 
-from hybrid_memory.runtime.tasks import Allowed, AnyJob, Claim
+from hybrid_memory.runtime.tasks import MODEL_KINDS, Allowed, AnyJob, Claim
 from hybrid_memory.runtime.timer import joined
 
 
@@ -33,7 +33,8 @@ class WorkerPool:
     An asynchronous exception thrown into a thread ends its job, not the thread.
 
     Args:
-        workers: how many jobs run at once; if more than one, one of them is reserved for interactive jobs.
+        workers: how many jobs run at once; if more than one, one of them is reserved for interactive jobs. Jobs of
+            `MODEL_KINDS`, which wait for the network, do not count.
         limit: how many jobs of one kind run at once.
         lock: held by callers of `wake`, and while ``take`` and ``more`` are called.
         take: returns the next allowed job, and claims it before it leaves the queue.
@@ -74,7 +75,8 @@ class WorkerPool:
                 worker.woken.put(None)
                 return
         self._workers = [worker for worker in self._workers if worker.thread.is_alive()]
-        if len(self._workers) < self._size:
+        waits = self._more(lambda kind, interactive: kind in MODEL_KINDS and self._allowed(kind, interactive))
+        if len(self._workers) < self._size + (self._limit * len(MODEL_KINDS) if waits else 0):
             worker = _Worker(f"hybrid-memory-{len(self._workers)}", self._work)
             self._workers.append(worker)  # one that an interrupt keeps from starting is not alive
             worker.thread.start()
@@ -94,7 +96,11 @@ class WorkerPool:
         tasks = [worker.job.task for worker in self._workers if worker.job is not None]
         if sum(task.kind == kind for task in tasks) >= self._limit:
             return False
-        return interactive or self._size == 1 or sum(not task.interactive for task in tasks) < self._size - 1
+        if kind in MODEL_KINDS:
+            return True
+        others = [task for task in tasks if task.kind not in MODEL_KINDS]
+        background = sum(not task.interactive for task in others)
+        return len(others) < self._size and (interactive or self._size == 1 or background < self._size - 1)
 
     def _work(self, worker: _Worker) -> None:
         while True:

@@ -8,11 +8,15 @@ from collections.abc import Collection, Iterator
 from hybrid_memory.text.tokenize import terms
 
 _NEVER_LAST = frozenset(
-    "mr mrs ms dr prof st vs e.g i.e cf al approx gen col sgt capt rev hon gov sen rep mt messrs viz".split()
+    "mr mrs ms dr prof st vs e.g i.e cf al approx gen col sgt capt rev hon gov sen rep mt messrs viz drs fr mme mlle"
+    " sra pres supt".split()
 )
-_LAST_BEFORE_CAPITAL = frozenset("etc inc ltd co corp jr sr a.m p.m ph.d dept est min max avg incl esp".split())
+_LAST_BEFORE_CAPITAL = frozenset(
+    "etc inc ltd co corp jr sr a.m p.m ph.d dept est min max avg incl esp opp"
+    " ave blvd mon tue tues wed thu thur thurs fri".split()
+)
 _NOT_BEFORE_NUMBER = frozenset(
-    "no nos vol p pp ch sec fig figs eq art jan feb mar apr jun jul aug sep sept oct nov dec ca".split()
+    "no nos vol p pp ch sec fig figs eq art jan feb mar apr jun jul aug sep sept oct nov dec ca apt ext tel".split()
 )
 
 _HAN = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -25,7 +29,7 @@ _STOP = re.compile(
     re.DOTALL,
 )
 _FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`]*$)|~{3,})")
-_LAST_WORD = re.compile(r"[^\s(\[“\"'‘「,，:：;/]{1,20}$")
+_LAST_WORD = re.compile(r"[^\s(\[“\"'‘「,，:：;/*_]{1,20}$")
 _ORDINAL = re.compile(r"[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})$")
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
 _NOT_BLANK = re.compile(r"\S")

@@ -68,7 +68,7 @@ def facts(
     Example: hybrid-memory facts memory.db --about user
     """
     with owner.opened(store, learns=True) as whose:
-        known: list[Fact] = whose.facts(subject=about, history=history)
+        known: Sequence[Fact] = whose.facts(subject=about, history=history)
         if not known and about is not None:
             known = [fact for fact in whose.facts(history=history) if _mentions(fact, about)]
     if as_json:

@@ -45,7 +45,7 @@ def _is_turn(value: Any) -> bool:
 
 def _branch(chat: Mapping[str, Any]) -> list[Any]:
     """The turns from the first to the one shown last; all of them in a file that does not say what each answers."""
-    turns: list[Any] = chat["chat_messages"]
+    turns = items(chat["chat_messages"])
     linked = [turn for turn in turns if isinstance(turn, Mapping)]
     if not all(isinstance(turn.get(key), str) for turn in linked for key in ("uuid", "parent_message_uuid")):
         return turns

@@ -109,9 +109,9 @@ def _beginning(written: bytes, where: str, refusals: list[str]) -> Iterator[Reco
     values: list[Any] = []
     place = 1
     with suppress(ValueError, RecursionError):
-        while text.startswith("["):
-            value, place = _DECODER.raw_decode(text, _GAP.match(text, place).end())  # type: ignore[union-attr]
-            values.append(_valid(text, value))
+        while text.startswith("[") and (begin := _ITEM.search(text, place)):
+            value, place = _DECODER.raw_decode(text, begin.start())
+            values.append(_valid(text[begin.start() : place], value))
     if values:
         yield Record(values, where, refusals=refusals)
 
@@ -163,7 +163,7 @@ def _valid(text: str, value: Any) -> Any:
 
 
 _DECODER = json.JSONDecoder()
-_GAP = re.compile(r"[\s,]*")
+_ITEM = re.compile(r"[^\s,]")
 
 MAX_LOOKED_AT = 20
 """The number of lines, or of messages, within which a file must show its form."""
