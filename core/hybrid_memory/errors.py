@@ -83,10 +83,10 @@ class AccessDeniedError(HybridMemoryError):
 
 
 class MemoryClosedError(HybridMemoryError):
-    """A verb was called after ``close()``."""
+    """A verb was called after ``close()``, or in a fork of the process that opened the memory."""
 
-    def __init__(self) -> None:
-        super().__init__("this memory is closed: open it again with open_memory(...)")
+    def __init__(self, state: str = "closed") -> None:
+        super().__init__(f"this memory is {state}: open it again with open_memory(...)")
 
 
 class StoreError(HybridMemoryError):

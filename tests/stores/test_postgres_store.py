@@ -53,6 +53,22 @@ def memory(url: str) -> Iterator[HybridMemory]:
         yield memory
 
 
+def test_forgotten_words_leave_the_tables_of_log_and_index(postgres_server: PostgresServer, url: str) -> None:
+    with open_memory(MemoryConfig.of({"url": url, **QUIET})) as memory:
+        alice = memory.scoped(user="alice", session="s1")
+        alice.remember([f"The xylophagous quagga number {number} sleeps." for number in range(9)])
+        memory.flush()
+
+        def left() -> list[str]:
+            postgres_server.execute("CHECKPOINT")
+            files = [file for file in (postgres_server.data / "base").rglob("*") if file.is_file()]
+            return [file.name for file in files if b"xylophag" in file.read_bytes()]
+
+        assert len(left()) > 1, "the test looks in the wrong place"
+        alice.forget(query="xylophagous quagga")
+        assert left() == []
+
+
 def seen(connection: psycopg.Connection[Any], schema: str, table: str) -> set[int]:
     rows = connection.execute(f'SELECT DISTINCT owner FROM "{schema}".{table}'.encode())  # noqa: S608
     return {owner for (owner,) in rows}

@@ -54,7 +54,7 @@ def opened(url: str) -> HybridMemory:
 
     with _lock:
         memory = _opened.get(url)
-        if memory is None:
+        if memory is None or memory.closed:  # in a fork it is the other process's
             memory = _opened[url] = open_memory(url)
             _names[memory] = url  # its own url has no password
         return memory

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import logging
+import os
 import threading
 import time
 import weakref
@@ -76,9 +77,10 @@ class Runtime:
         self._learning: set[Scope] = set()
         self._closing = False
         self.closed = False
+        self._pid = os.getpid()
         self._session_locks: weakref.WeakValueDictionary[Scope, threading.Lock] = weakref.WeakValueDictionary()
         # Nothing in the background holds this strongly: who drops a memory without closing it gets all of it back.
-        self._dropped = weakref.finalize(self, _drop, self.scheduler, services, shared=of is not None)
+        self._dropped = weakref.finalize(self, _drop, self.scheduler, services, self._pid, shared=of is not None)
         self._dropped.atexit = False  # what was acknowledged is on disk, and the rest is done after the next opening
 
     def session_lock(self, scope: Scope) -> threading.Lock:
@@ -86,11 +88,22 @@ class Runtime:
         with self._lock:
             return self._session_locks.setdefault(scope, threading.Lock())
 
-    @property
-    def services(self) -> Services:
-        """The ports; raises `MemoryClosedError` after `close`."""
+    def _check_open(self) -> None:
+        """In a fork no thread of the process runs on, and what these held stays locked."""
         if self.closed:
             raise MemoryClosedError
+        if self.forked:
+            raise MemoryClosedError("that of another process, which forked this one")
+
+    @property
+    def forked(self) -> bool:
+        """Whether this process is a fork of that which opened the memory."""
+        return os.getpid() != self._pid
+
+    @property
+    def services(self) -> Services:
+        """The ports; raises `MemoryClosedError` after `close`, and in a fork."""
+        self._check_open()
         if self._of is not None:  # what it was given later counts here too
             self._services.embedder = self._of.services.embedder
             self._services.language_model = self._of.services.language_model
@@ -99,6 +112,7 @@ class Runtime:
     @property
     def loop(self) -> Runner:
         """The runner of the async face; its threads start with the first use."""
+        self._check_open()
         with self._lock:
             if self.closed:
                 raise MemoryClosedError
@@ -222,6 +236,9 @@ class Runtime:
 
     def close(self) -> None:
         """Release stores and threads; what still hangs after `CLOSING` is left behind."""
+        if self.forked:  # all of it is another process's
+            self.closed = True
+            return
         self._closing = True
         until = time.monotonic() + CLOSING.total_seconds()
         if not self.scheduler.close(until=until):
@@ -279,11 +296,13 @@ def _loosely(method: Callable[..., object], *args: object) -> Callable[[], objec
     return call
 
 
-def _drop(scheduler: Scheduler, services: Services, *, shared: bool) -> None:
+def _drop(scheduler: Scheduler, services: Services, pid: int, *, shared: bool) -> None:
     """Release what a dropped memory had; on a thread of its own, since the garbage collector may call this anywhere.
 
     `threading.Thread` is started by that one: it waits for locks that the interrupted code may hold.
     """
+    if os.getpid() != pid:
+        return
     release = partial(_release, scheduler, services, shared)
     thread = partial(threading.Thread, target=release, name="hybrid-memory-release", daemon=True)
     with suppress(RuntimeError):  # the interpreter ends

@@ -153,7 +153,7 @@ class HybridMemory(Texts):
     @property
     def closed(self) -> bool:
         """Whether `close` was called."""
-        return self._runtime.closed
+        return self._runtime.closed or self._runtime.forked
 
     def scoped(
         self,

@@ -140,23 +140,24 @@ class PostgresConnection:
 
         self.attempt(run)
 
-    def scrub(self, *tables: str) -> None:
-        """Remove deleted data from the files of these tables.
+    def scrub(self) -> None:
+        """Remove deleted data from the files of the tables, those of log and index alike, as they share a database.
 
         Large tables are not rewritten, as that would lock them for minutes: their space is only marked as free.
         """
-        named = ", ".join(tables)
-        sizes = "SELECT sum(pg_total_relation_size(named::regclass)) FROM unnest(%s::text[]) named"
-        if self.query(sizes, [list(tables)])[0][0] <= REWRITTEN_BYTES:
-            self.patiently(f"VACUUM (FULL) {named}")
+        sizes = "SELECT named, pg_total_relation_size(named::regclass) FROM unnest(%s::text[]) named"
+        large = [name for name, size in self.query(sizes, [list(OWNED)]) if size > REWRITTEN_BYTES]
+        if small := [name for name in OWNED if name not in large]:  # without a table, it is about the whole database
+            self.patiently(f"VACUUM (FULL) {', '.join(small)}")
+        if not large:
             return
-        self.patiently(f"VACUUM {named}")
+        self.patiently(f"VACUUM {', '.join(large)}")
         if self._whole:
             self._whole = False
             _log.warning(
                 "%s of the store %s on Postgres are too large to be rewritten each time: erased data may stay readable "
                 "in free space of their files until it is overwritten; VACUUM FULL destroys it",
-                *(named, self.schema),
+                *(", ".join(large), self.schema),
             )
 
     def owner_id(self, scope: Scope) -> int | None:

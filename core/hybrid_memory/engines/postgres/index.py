@@ -274,7 +274,7 @@ class PostgresIndex(SemanticIndex):
             self._approximate.build(number)
 
     def scrub(self) -> None:
-        self._db.scrub("records", "postings", "term_counts", "vectors")
+        self._db.scrub()
 
     def close(self) -> None:
         self._db.close()

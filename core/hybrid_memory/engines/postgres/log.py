@@ -142,9 +142,9 @@ class PostgresLog(EventLog):
     def scrub(self) -> None:
         """Make the server remove erased data from its tables.
 
-        Its write-ahead log and backups are the server's own responsibility.
+        Its write-ahead log and backups are the server's own responsibility, see docs/forgetting.md.
         """
-        self._db.scrub("events", "dropped")
+        self._db.scrub()
 
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
         if scope is None:
