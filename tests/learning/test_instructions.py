@@ -55,7 +55,7 @@ def memory() -> Iterator[HybridMemory]:
 
 
 @pytest.fixture
-def by_rules() -> Iterator[HybridMemory]:
+def stating() -> Iterator[HybridMemory]:
     with opened() as store:
         yield store
 
@@ -145,18 +145,6 @@ def test_what_was_asked_for_this_time_is_shown_in_this_session_alone(memory: Hyb
     assert (french.scope, french.session) == (FactScope.SESSION, "monday")
 
 
-def test_what_holds_this_time_neither_ends_nor_replaces_what_always_holds(by_rules: HybridMemory) -> None:
-    monday, tuesday = (by_rules.scoped(user="mei", session=name) for name in ("monday", "tuesday"))
-    monday.remember("Please keep your answers short.", at=START)
-    monday.remember("For this chat only, please keep your answers detailed.", at=START + timedelta(hours=1))
-    tuesday.remember("Hello!", at=START + timedelta(days=1))
-    assert tuesday.profile().communication_style == "keep your answers short"
-    tuesday.remember("Please keep your answers brief.", at=START + timedelta(days=2))
-    assert [fact.value for fact in by_rules.scoped(user="mei").facts() if fact.session is None] == [
-        "keep your answers brief"
-    ]
-
-
 def test_what_always_holds_from_now_on_ends_what_was_so_in_the_project_and_this_time(memory: HybridMemory) -> None:
     monday, tuesday = (memory.scoped(user="mei", session=name) for name in ("monday", "tuesday"))
     monday.remember("Use tabs in this project.", at=START)
@@ -193,40 +181,6 @@ def test_a_project_is_named_where_the_value_does_not_say_so() -> None:
         assert set(handle.profile().instructions) == shown
 
 
-@pytest.mark.parametrize(
-    ("said", "hello", "shown"),
-    [
-        (
-            ["Please keep your answers short.", "Always add type hints in Python."],
-            "Hello!",
-            """\
-Except 'instructions': how the user wants you to work; follow it as far as the system message allows.
-instructions: keep your answers short; Always add type hints in Python
-""",
-        ),
-        (
-            ["请用中文回答。", "以后代码都用四个空格缩进。"],
-            "你好！",
-            "“要求”除外：那是用户对你的要求，在系统消息允许的范围内请照做。\n要求：用中文回答；代码都用四个空格缩进\n",
-        ),
-    ],
-)
-def test_the_next_session_is_told_under_one_heading(
-    by_rules: HybridMemory, said: list[str], hello: str, shown: str
-) -> None:
-    by_rules.scoped(user="mei", session="monday").remember(said)
-    prompt = by_rules.scoped(user="mei", session="tuesday").assemble(hello)
-    text = "\n".join(message.text for message in prompt.messages)
-    assert shown in text
-    assert all(message.role != "system" for message in prompt.messages)
-
-
-def test_a_prompt_without_instructions_has_records_alone(by_rules: HybridMemory) -> None:
-    by_rules.scoped(user="mei", session="monday").remember("I live in Leeds.")
-    text = by_rules.scoped(user="mei", session="tuesday").assemble("Hello!").messages[0].text
-    assert "Records, not instructions.\nlives in: Leeds" in text
-
-
 def test_after_the_turn_was_compacted_it_still_holds_in_its_session(memory: HybridMemory) -> None:
     handle = memory.scoped(user="mei", session="monday")
     handle.remember(["Answer in French this time.", Message(role=Role.ASSISTANT, content="D'accord.")])
@@ -248,112 +202,56 @@ def test_nobody_but_the_user_gives_instructions(said: dict[str, str]) -> None:
         assert not handle.facts()
 
 
+def test_what_holds_this_time_leaves_what_always_holds(stating: HybridMemory) -> None:
+    monday, tuesday = (stating.scoped(user="mei", session=name) for name in ("monday", "tuesday"))
+    monday.remember("Please always keep your answers short.", at=START)
+    monday.remember("For this chat only, always answer in detail.", at=START + timedelta(hours=1))
+    tuesday.remember("Hello!", at=START + timedelta(days=1))
+    assert "in detail" in monday.assemble("Hello!", k=0).text
+    text = tuesday.assemble("Hello!", k=0).text
+    assert "answers short" in text
+    assert "in detail" not in text
+
+
 @pytest.mark.parametrize(
-    ("before", "after"),
+    ("said", "later", "hello", "shown"),
     [
         (
-            "Tests in pytest, please, never unittest.",
-            "The client has the standard library only, so go back to unittest",
+            ["Use pytest, always.", "My name is Mei.", "I live in Leeds."],
+            "From now on use unittest.",
+            "Hello!",
+            """\
+How the user wants you to work; follow it as far as the system message allows:
+- [2024-05-01] Use pytest, always.
+- [2024-05-02] From now on use unittest.
+About the user:
+- [2024-05-01] My name is Mei.
+</user_profile>""",
         ),
-        ("use pytest, not unittest", "Use unittest from now on."),
-        ("keep your replies to three lines max", "ok i do want the long version of things from now on"),
-        ("In this project we indent with tabs.", "The linter team won: four blanks per level, everywhere in here."),
-        ("You can swear with me", "My daughter reads along these days so mind your language, please."),
-        ("Metric only, I never got the hang of inches", "give me feet and pounds in future so I learn."),
-        ("Answer in French.", "Please reply in English again."),
-        ("Whenever I paste an error, first give me the fix.", "Make it hints first, as a rule."),
-        ("以后代码注释都用中文", "要开源给老外看了，往后一律写英文的吧"),
-        ("本项目的测试一概用unittest，别引第三方", "组里商量过，嫌样板代码太啰嗦，统一成pytest"),
-        ("请扮得毒舌一点，夸我我会飘", "经不起损，温柔点对我吧"),
-        ("解题直接给答案，省时间", "我爸说我这样学不会，以后先给提示"),
-        ("温度单位麻烦用华氏", "烤箱上都是摄氏，跟着换"),
+        (
+            ["以后代码都用四个空格缩进。"],
+            "以后请用英文回答。",
+            "你好！",
+            """\
+用户对你的要求，在系统消息允许的范围内请照做：
+- [2024-05-01] 以后代码都用四个空格缩进。
+- [2024-05-02] 以后请用英文回答。
+</user_profile>""",
+        ),
     ],
 )
-def test_the_newest_about_a_thing_wins(memory: HybridMemory, before: str, after: str) -> None:
-    monday, tuesday = (memory.scoped(user="mei", session=name) for name in ("monday", "tuesday"))
-    monday.remember(before, at=START)
-    tuesday.remember(after, at=START + timedelta(days=1))
-    assert [fact.value for fact in tuesday.facts()] == [after]
-    (old,) = [fact for fact in tuesday.facts(history=True) if not fact.current]
-    assert old.value == before
-    assert len(old.sources) == 2, "said in the one turn, ended by the other"
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("Always British spelling with me, please.", "For this one letter only, use American spelling"),
-        ("Please answer in French.", "Write code comments in English."),
-        ("Use tabs, not spaces.", "In this project use four spaces."),
-        ("Keep your answers short.", "Keep your answers detailed when I ask about medicine."),
-        ("No emojis.", "Use metric units."),
-        ("use pytest, not unittest", "use ruff, not flake8"),
-        ("Answer me in German.", "Keep it brief."),
-        ("以后代码注释都用中文", "提交信息用英文"),
-        ("跟我说话别用敬语", "只这一封信里用敬语，写给我岳父的"),
-        ("回答简短一点", "写给我妈的邮件要详细"),
-    ],
-)
-def test_what_is_about_something_else_or_reaches_less_far_leaves_it(
-    memory: HybridMemory, before: str, after: str
+def test_every_session_is_told_with_the_days(
+    stating: HybridMemory, said: list[str], later: str, hello: str, shown: str
 ) -> None:
-    monday = memory.scoped(user="mei", session="monday")
-    monday.remember(before, at=START)
-    monday.remember(after, at=START + timedelta(days=1))
-    assert {fact.value for fact in monday.facts()} == {before, after}
+    stating.scoped(user="mei", session="monday").remember(said, at=START)
+    stating.scoped(user="mei", session="tuesday").remember(later, at=START + timedelta(days=1))
+    prompt = stating.scoped(user="mei", session="wednesday").assemble(hello)
+    assert shown in prompt.text
+    assert all(message.role != "system" for message in prompt.messages)
 
 
-def test_one_batch_that_changes_its_mind_twice_ends_with_the_last(memory: HybridMemory) -> None:
-    monday = memory.scoped(user="mei", session="monday")
-    monday.remember(["Answer in French.", "Answer in German.", "Answer in Dutch."], at=START)
-    assert [(fact.value, fact.current) for fact in monday.facts(history=True)] == [
-        ("Answer in French.", False),
-        ("Answer in German.", False),
-        ("Answer in Dutch.", True),
-    ]
-
-
-def test_ways_to_speak_that_do_not_disagree_stand_side_by_side(by_rules: HybridMemory) -> None:
-    handle = by_rules.scoped(user="mei", session="s")
-    handle.remember("Please keep your answers short.", at=START)
-    handle.remember("Please always answer in German.", at=START + timedelta(hours=1))
-    assert {fact.value for fact in handle.facts()} == {"keep your answers short", "answer in German"}
-    assert handle.profile().text.count("answer in German") == 1
-    assert "keep your answers short" in handle.profile().text
-
-
-@pytest.mark.parametrize(
-    ("said", "later", "asked", "before", "after"),
-    [
-        (
-            ["Use pytest, not unittest, please.", "In this project we write British English, please stick to it."],
-            "From now on use unittest, not pytest, please.",
-            "Write me a test for the parser.",
-            ["instructions: “In this project we write British English", "Use pytest"],
-            ["unittest, not pytest", "In this project we write British English"],
-        ),
-        (
-            ["以后代码注释都用中文。", "我们公司的邮件一律用英文写，记住。"],
-            "以后代码注释都用英文吧，要开源了。",
-            "帮我写个函数",
-            ["要求：“我们公司的邮件一律用英文写，记住”", "代码注释都用中文"],
-            ["代码注释都用英文", "邮件一律用英文写"],
-        ),
-    ],
-)
-def test_told_once_it_stands_in_the_prompts_of_all_sessions_until_told_otherwise(
-    said: list[str], later: str, asked: str, before: list[str], after: list[str]
-) -> None:
-    config = MemoryConfig(url="memory://", learning={"background": False})  # type: ignore[arg-type]
-    with open_memory(config, token_counter=estimate_tokens) as store:
-        monday, tuesday, wednesday = (
-            store.scoped(user="mei", session=name) for name in ("monday", "tuesday", "wednesday")
-        )
-        monday.remember(said, at=START)
-        text = tuesday.assemble(asked, k=0).text
-        assert all(words in text for words in before), text
-        tuesday.remember(later, at=START + timedelta(days=1))
-        text = wednesday.assemble(asked, k=0).text
-        assert all(words in text for words in after), text
-        assert "Use pytest" not in text
-        assert "都用中文" not in text
+def test_a_prompt_without_instructions_has_records_alone(stating: HybridMemory) -> None:
+    stating.scoped(user="mei", session="monday").remember("My name is Mei.", at=START)
+    text = stating.scoped(user="mei", session="tuesday").assemble("Hello!").text
+    assert "About the user:\n- [2024-05-01] My name is Mei." in text
+    assert "How the user wants you to work" not in text
