@@ -11,7 +11,7 @@ from hybrid_memory.config import PagingConfig, PromptConfig
 from hybrid_memory.context.layout import Layout
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.origin import Origin
-from hybrid_memory.validation import checked_count, shown, storable
+from hybrid_memory.validation import checked_count, checked_text, shown, storable
 
 LEAST_TOKENS = 50
 RECALLED_TURNS = 5
@@ -81,6 +81,9 @@ class PromptRequest:
         """The request; raises `InvalidInputError` if an argument is invalid."""
         if query is not None and not query.strip():
             raise InvalidInputError(f"the query must be text, or None for the user's last turn; got {shown(query)}")
+        for name, text in texts.items():
+            if text is not None:
+                checked_text(name, text)
         _check_tools(tools)
         return cls(
             query=query,

@@ -153,7 +153,7 @@ _HOW_TO_WORK = re.compile(
 
 _QUESTION = re.compile(r"[?？]\W*$|[吗呢][。.!！]?$")
 _BARE = re.compile(
-    r"(?:(?:no|nope|nah|none|nothing|yes|yep|yeah|yup|sure|u+m+|u+h+|h+m+|oh|well|okay|ok|k|right|really|what|huh|"
+    r"(?:(?:no|nope|nah|none|nothing|yes|yep|yeah|yup|sure|u+m+|u+g*h+|h+m+|oh|well|okay|ok|k|right|really|what|huh|"
     r"wow|so|"
     r"and|but|thanks|ta|much|better|worse|fine|great|grand|not bad|perfect|done|good|lol|ha+|haha\w*|sí|si|vale|oui|"
     r"non|"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import log, log1p
+from math import log
 
 import numpy as np
 
@@ -43,11 +43,15 @@ NEWEST = 16
 SUBJECTS = 4
 """The number of subjects with the most facts that are considered, to find the user's name."""
 
-WEIGHTS = {"statement": 0.36, "turn": 0.52, "session": 0.54, "words": 0.18, "length": 0.92}
-"""How much likeness to the question counts: of the statement, its turn and its session, and of its words; and its size.
+WEIGHTS = {"statement": 0.34, "turn": 0.55, "session": 0.56, "words": 0.17, "length": 0.75, "lasting": 0.16}
+"""How much counts: likeness to the question of the statement, its turn, its session and its words; the logarithm of its
+size, and the log-odds that it tells something lasting.
 
 By logistic regression on the tasks and questions of twelve lives, each life held out (benchmarks/lives).
 """
+
+DOUBT = 0.02
+"""Probabilities of something lasting nearer to 0 or 1 count as this far from it."""
 
 _HEADINGS = {
     "en": ("How the user wants you to work; follow it as far as the system message allows:", "About the user:"),
@@ -122,14 +126,14 @@ class Sheet:
     Attributes:
         facts: the statements.
         vectors: of shape (n, dim), zeros for those without one.
-        sizes: the logarithm of one plus the number of terms, of shape (n,).
+        worth: of size and probability to tell something lasting, whatever the question, of shape (n,).
         words: the terms of each.
         counts: how many statements have each term.
     """
 
     facts: Sequence[Fact]
     vectors: Floats
-    sizes: Array
+    worth: Array
     words: Sequence[frozenset[str]]
     counts: Mapping[str, int]
 
@@ -158,7 +162,7 @@ class Sheet:
             "session": np.array([sessions.get(fact.session or "", least) for fact in self.facts]),
             "words": np.array([sum(rarity[term] for term in words & rarity.keys()) for words in self.words]),
         }
-        score = WEIGHTS["length"] * self.sizes
+        score = self.worth
         for name, column in columns.items():
             spread = float(column.std()) if total else 0.0
             score = score + WEIGHTS[name] * ((column - column.mean()) / spread if spread > 1e-9 else 0.0)  # noqa: PLR2004
@@ -198,8 +202,10 @@ def _sheet_of(known: Knowledge, session: str | None) -> Sheet:
             table[row] = vector
     words = [words_of(fact.text) for fact, _ in rows]
     counts = Counter(term for each in words for term in each)
-    sizes = np.array([log1p(1.5 * len(each)) for each in words])
-    return Sheet([fact for fact, _ in rows], table, sizes, words, counts)
+    lasting = np.clip([fact.confidence for fact, _ in rows], DOUBT, 1 - DOUBT)
+    odds = np.log(lasting / (1 - lasting))
+    worth = WEIGHTS["length"] * np.log1p([1.5 * len(each) for each in words]) + WEIGHTS["lasting"] * odds
+    return Sheet([fact for fact, _ in rows], table, worth, words, counts)
 
 
 async def _read_newest(run: Runner, services: Services, owner: Scope) -> None:
@@ -240,22 +246,24 @@ def _urgency(fact: Fact) -> tuple[int, float, int]:
 
 def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -> tuple[str, list[Fact]]:
     """The text of name, safety and instructions, as many as fit, by day; and which these are."""
-    left = max_tokens
+    chosen = always(facts)
+    orders = [fact for fact in chosen if is_order(fact.attribute)]
+    others = [fact for fact in chosen if not is_order(fact.attribute)]
     kept: list[Fact] = []
-    for fact in always(facts):
-        tokens = count(dated(fact))
-        if tokens <= left and fact.text not in {other.text for other in kept}:
-            kept.append(fact)
-            left -= tokens
+    left = max_tokens
+    # Neither crowds out the other: half for each first, then what is left for both.
+    for part, room in ((orders, max_tokens // 2), (others, max_tokens - max_tokens // 2), (chosen, max_tokens)):
+        spent = 0
+        for fact in part:
+            tokens = count(dated(fact))
+            if tokens <= min(left, room - spent) and fact.text not in {other.text for other in kept}:
+                kept.append(fact)
+                left -= tokens
+                spent += tokens
     kept.sort(key=lambda fact: (fact.valid_from, fact.id))
-    orders = [fact for fact in kept if is_order(fact.attribute)]
-    others = [fact for fact in kept if not is_order(fact.attribute)]
+    groups = [[fact for fact in kept if is_order(fact.attribute) is order] for order in (True, False)]
     headings = _HEADINGS["zh" if is_chinese("".join(fact.text for fact in kept)) else "en"]
-    parts = [
-        "\n".join([heading, *map(dated, chosen)])
-        for heading, chosen in zip(headings, (orders, others), strict=True)
-        if chosen
-    ]
+    parts = ["\n".join([heading, *map(dated, group)]) for heading, group in zip(headings, groups, strict=True) if group]
     return "\n".join(parts), kept
 
 

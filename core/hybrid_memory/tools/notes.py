@@ -97,7 +97,7 @@ async def update(call: Call, memory: ScopedMemory, wanted: Updating) -> str:
     receipt: Receipt = await call(outside(memory).remember, note)
     now = f"{named(receipt.positions[0])}{_quarantine_note(receipt)}"
     known = "; ".join([str(fact) for fact in await call(memory.facts) if fact.positions == (place,)])
-    stands = f" Still known from there: {known}." if known else ""
+    stands = f" Still known from there: {known.removesuffix('.')}." if known else ""
     return f"Remembered as {now}. It replaces {named(place)}, which stays in the history.{stands}"
 
 
