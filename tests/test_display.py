@@ -70,9 +70,9 @@ def trip(memory: HybridMemory) -> ScopedMemory:
     trip = memory.scoped(user=f"bo {CRAFTED}", session="trip")
     trip.remember(
         [
-            {"role": "user", "content": "I work as a carpenter, and we decided to take the night train to Porto."},
+            {"role": "user", "content": "I work at Timber. We decided to take the night train to Porto."},
             {"role": "assistant", "content": CRAFTED},
-            {"role": "user", "content": "I work as a teacher now."},
+            {"role": "user", "content": "I now work at Acme."},
             *({"role": "user", "content": f"Day {day}: {CRAFTED}"} for day in range(12)),
         ],
         at=MAY,
@@ -178,8 +178,8 @@ def test_short_reprs_tell_what_was_done(trip: ScopedMemory) -> None:
     assert repr(Migration(1, 2, 3, 0, "0123456789")) == (
         "<Migration of 1 owner, 2 events; 3 records, 0 vectors made; checksum 01234567>"
     )
-    (entry,) = trip.profile().sources["profession"]
-    assert repr(entry) == f"<ProfileEntry 'teacher' (current, {entry.confidence:.2f}, from 2026-05-01, 1 turn)>"
+    (entry,) = trip.profile().sources["work"]
+    assert repr(entry) == f"<ProfileEntry 'works at Acme' (current, {entry.confidence:.2f}, from 2026-05-01, 1 turn)>"
 
 
 def test_stats_tell_how_far_the_index_is_behind_and_that_a_memory_is_closed(memory: HybridMemory) -> None:
@@ -194,15 +194,15 @@ def test_stats_tell_how_far_the_index_is_behind_and_that_a_memory_is_closed(memo
 
 
 def test_facts_show_when_they_held_and_the_turns_that_say_so(trip: ScopedMemory) -> None:
-    facts = trip.facts(attribute="profession", history=True)
+    facts = trip.facts(attribute="employer", history=True)
     page = Page(facts._repr_html_())
     assert "2 facts" in page.text
     for fact in facts:
         assert f"{fact.value}{fact.state}{fact.valid_from:%Y-%m-%d}" in page.text
         assert f"#{fact.positions[0]}" in page.text
     profile = Page(trip.profile()._repr_html_()).text
-    assert "teacher" in profile
-    assert "carpenter (superseded" in profile
+    assert "Acme" in profile
+    assert "Timber (superseded" in profile
 
 
 @given(st.text())

@@ -77,8 +77,10 @@ def test_an_update_says_what_it_did_not_touch(alice: ScopedMemory, use: Use) -> 
     alice.remember("I live in Berlin and I am vegetarian.")
     alice.remember("I live in Lisbon.")
     told = use(alice, "update", handle="#1", text="I live in Lisbon.")
-    assert told.text.endswith(" Still known from there: user · diet: vegetarian.")
-    assert {str(fact) for fact in alice.facts()} == {"user · home: Lisbon", "user · diet: vegetarian"}
+    assert told.text.endswith(" Still known from there: user · note: I live in Berlin and I am vegetarian.")
+    assert {str(fact) for fact in alice.facts()} == {
+        "user · home: Lisbon", "user · note: I live in Berlin and I am vegetarian."
+    }  # fmt: skip
     assert "already" not in use(alice, "remember", text="I live in Berlin and I am vegetarian.").text
 
 
