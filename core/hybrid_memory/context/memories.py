@@ -104,8 +104,8 @@ class Memories:
     @property
     def sources(self) -> tuple[str, ...]:
         """The ids of the messages behind them."""
-        every = [*(hit.sources for hit in self.hits), *(fact.sources for fact in self.statements)]
-        return tuple(dict.fromkeys(source for sources in every for source in sources))
+        every = [*(hit.sources for hit in self.hits), *((*fact.sources, fact.asked) for fact in self.statements)]
+        return tuple(dict.fromkeys(source for sources in every for source in sources if source))
 
     def half(self) -> Memories:
         """The better half of each."""

@@ -83,6 +83,7 @@ class Claim:
         scope: where an instruction applies; other claims apply always.
         sentence: the speaker's own sentence, with the question that it answers; empty for what others derived.
         vector: of the sentence, as text; see `hybrid_memory.facts.statements.packed`.
+        asked: the id of the turn with the question; empty without one.
     """
 
     subject: str
@@ -102,12 +103,19 @@ class Claim:
     scope: FactScope = FactScope.ALWAYS
     sentence: str = ""
     vector: str = ""
+    asked: str = ""
 
     def as_payload(self) -> dict[str, Any]:
         """As JSON."""
         values = asdict(self)
         instants = {name: at.isoformat() for name in ("since", "until", "due") if (at := values[name]) is not None}
-        for name, usual in (("verbatim", False), ("scope", FactScope.ALWAYS), ("sentence", ""), ("vector", "")):
+        for name, usual in (
+            ("verbatim", False),
+            ("scope", FactScope.ALWAYS),
+            ("sentence", ""),
+            ("vector", ""),
+            ("asked", ""),
+        ):
             if values[name] == usual:
                 del values[name]
         return {name: value for name, value in {**values, **instants}.items() if value is not None}
@@ -144,6 +152,7 @@ class Fact:
         scope: where an instruction applies; other facts apply always.
         session: the session in which it was first said.
         text: the user's own sentence, verbatim; empty for what a model or a tool derived.
+        asked: the id of the turn with the question that the text begins with; empty without one.
     """
 
     id: int
@@ -169,6 +178,7 @@ class Fact:
     scope: FactScope = FactScope.ALWAYS
     session: str | None = None
     text: str = ""
+    asked: str = ""
 
     @property
     def current(self) -> bool:

@@ -187,8 +187,9 @@ async def settle(run: Runner, services: Services, scope: Scope, fact: Any) -> Re
         importance=fact.importance,
         by=SETTLED,
     )
+    sources = (fact.sources[-1], fact.asked) if fact.asked else (fact.sources[-1],)
     draft = services.draft(
-        EventKind.CLAIM, claim.as_payload(), session=scope.session, sources=(fact.sources[-1],), author=services.author
+        EventKind.CLAIM, claim.as_payload(), session=scope.session, sources=sources, author=services.author
     )
     try:
         (appended,) = await run.call(services.truth.append, scope.owner, [draft], seen=seen)

@@ -39,7 +39,7 @@ MODEL = "model "
 GONE = frozenset(("rules", "sentences"))
 """Extractors of earlier versions: what they made of the turns is dropped, and the turns are read again."""
 
-READ_BATCH = 512
+READ_BATCH = 128
 """Turns read by rules in one step."""
 
 CALL_TURNS = 20
@@ -277,7 +277,7 @@ def drafts_of(name: str, claims: Iterable[tuple[Event, Claim]]) -> list[Draft]:
             kind=EventKind.CLAIM,
             at=turn.at,
             payload=_payload(claim, turn),
-            sources=(turn.id,),
+            sources=(turn.id, claim.asked) if claim.asked else (turn.id,),
             author=turn.author,
         )
         for number, (turn, claim) in enumerate(claims)

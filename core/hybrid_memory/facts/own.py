@@ -190,6 +190,7 @@ class Sentence:
         owner: the subject of what it says about its speaker; empty if they can say nothing about themselves.
         text: verbatim, without a label in front.
         question: the question that it answers, asked by another speaker right before; mostly empty.
+        asked: the id of the turn that asked it.
         order: whether it says how to work, always.
     """
 
@@ -199,6 +200,7 @@ class Sentence:
     position: int
     at: datetime
     order: bool = False
+    asked: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +210,7 @@ class Spoken:
     owner: str
     speaker: str
     words: str
+    id: str
 
     @property
     def question(self) -> str:
@@ -222,11 +225,11 @@ def spoken(event: Event) -> Spoken | None:
         return None
     message, text = event.message, event.message.text[:MAX_CHARS].strip()
     if message.role is Role.USER and message.name is None and _chat(text.split("\n")):
-        return Spoken("", message.role.value, text)
+        return Spoken("", message.role.value, text, event.id)
     name, words = ("", text) if _LABEL.match(text) or _MAIL.match(text) else voice(text)
     person = message.name or (name if message.role is Role.USER else "")
     owner = person or (USER if message.role is Role.USER else "")
-    return Spoken(owner, person or message.role.value, words if person else text)
+    return Spoken(owner, person or message.role.value, words if person else text, event.id)
 
 
 def own_sentences(turns: Sequence[Event], before: Sequence[Event]) -> list[Sentence]:
@@ -238,7 +241,7 @@ def own_sentences(turns: Sequence[Event], before: Sequence[Event]) -> list[Sente
         turn = spoken(event)
         if turn is None:
             continue
-        question = earlier.question if earlier is not None and earlier.speaker != turn.speaker else ""
+        asking = earlier if earlier is not None and earlier.speaker != turn.speaker else None
         earlier = turn
         if not turn.owner:
             continue
@@ -246,12 +249,12 @@ def own_sentences(turns: Sequence[Event], before: Sequence[Event]) -> list[Sente
             fiction = False
         begins = _FICTION.search(turn.words) is not None
         if number >= len(before) and not fiction:
-            made += _of_turn(turn, event, question)
+            made += _of_turn(turn, event, asking)
         fiction = fiction or (begins and _QUESTION.search(turn.words) is None)
         if fiction and not begins and _out_of_role(turn.words):
             fiction = False
             if number >= len(before):
-                made += _of_turn(turn, event, question)
+                made += _of_turn(turn, event, asking)
     return made
 
 
@@ -262,8 +265,9 @@ def _out_of_role(words: str) -> bool:
     )
 
 
-def _of_turn(turn: Spoken, event: Event, question: str) -> list[Sentence]:
+def _of_turn(turn: Spoken, event: Event, asking: Spoken | None) -> list[Sentence]:
     made: list[Sentence] = []
+    question = asking.question if asking is not None else ""
     for number, text in enumerate(_own_lines(turn.words)):
         first = number == 0
         if _FICTION.search(text):
@@ -280,7 +284,8 @@ def _of_turn(turn: Spoken, event: Event, question: str) -> list[Sentence]:
             _QUESTION.search(plain) or (_REQUEST.search(plain) and "," not in plain and "，" not in plain)
         ):
             continue
-        made.append(Sentence(turn.owner, plain, answer, event.position, event.at, order))
+        asked = asking.id if asking is not None and answer else ""
+        made.append(Sentence(turn.owner, plain, answer, event.position, event.at, order, asked))
     return made[:MAX_SENTENCES] if len(made) <= 2 * MAX_SENTENCES else []
 
 

@@ -119,6 +119,7 @@ class Standing:
             scope=self.claim.scope,
             session=self.session,
             text=self.claim.sentence,
+            asked=self.claim.asked,
         )
 
 

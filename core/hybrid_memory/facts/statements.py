@@ -214,6 +214,7 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
         verbatim=True,
         sentence=whole,
         vector=vector,
+        asked=sentence.asked,
     )
     if value is None:
         return [claim]
