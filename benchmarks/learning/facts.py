@@ -64,11 +64,11 @@ SETS = {
 def run(options: Options) -> Iterator[Table]:
     """A table for each set: all values, then by kind; by rules alone, by sentences, and with a model beside them."""
     readers: dict[str, tuple[Any, CachedEmbedder | None]] = {
-        "rules": (None, None),
-        "sentences": (None, options.embedder),
+        "statements, by wording": (None, None),
+        "statements": (None, options.embedder),
     }
     if options.model is not None:
-        readers["sentences and model"] = options.model, options.embedder
+        readers["statements and model"] = options.model, options.embedder
     for name, prepare in SETS.items():
         conversations = list(load(options.data, name, options.limit))
         table = Table("", ["read by", *COUNTED, "required", "turns", "seconds"])

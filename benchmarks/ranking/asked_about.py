@@ -86,7 +86,7 @@ def _conversation(one: dict[str, Any], embedder: KeptVectors) -> tuple[Array, Ar
     config = MemoryConfig(
         url="memory://",
         orchestration=OrchestrationConfig(background=False),
-        learning=LearningConfig(extractor="rules"),  # by sentences it would embed all of them too
+        learning=LearningConfig(background=False),
     )
     with open_memory(config, embedder=embedder, clock=Clock()) as memory:
         for session, said in messages(one["turns"]):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hybrid_memory.analysis import Example
     from hybrid_memory.apps.evaluation.learning import Dialogue, Report, Share
 
-READERS = ("sentences", "rules")
+READERS = ("statements",)
 
 Lines = Annotated[
     list[Path] | None,
@@ -32,7 +32,7 @@ Dialogues = Annotated[
 Readers = Annotated[
     list[str] | None,
     typer.Option(
-        "--reader", "-r", metavar="NAME", help="An extractor of facts; may be repeated. By default sentences and rules."
+        "--reader", "-r", metavar="NAME", help="An extractor of facts; may be repeated. By default statements."
     ),
 ]
 Embedder = Annotated[
