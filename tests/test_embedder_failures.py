@@ -41,7 +41,7 @@ def test_vectors_made_before_a_failure_are_kept(face: Face, opened: Open) -> Non
     embedder = FaultyEmbedder(HashingEmbedder())
     memory = opened(embedder=embedder)
     alice = memory.scoped(user="alice")
-    face(alice).remember([f"cat number {number}" for number in range(100)])
+    face(alice).remember([f"Where is cat number {number}?" for number in range(100)])
     with embedder.failing(OFFLINE, methods={"embed_documents"}, after=2), pytest.raises(ModelError):
         face(memory).flush()
     stats = face(memory).stats()
@@ -55,7 +55,7 @@ def test_the_same_text_is_embedded_once_for_all_users(face: Face, opened: Open) 
     embedder = FaultyEmbedder(HashingEmbedder())
     memory = opened(embedder=embedder)
     for user in ("alice", "bob", "carol"):
-        face(memory.scoped(user=user)).remember("good morning")
+        face(memory.scoped(user=user)).remember("How are you?")
         face(memory).flush()
     assert embedder.calls.count("embed_documents") == 1
     assert face(memory).stats().vectors == 3

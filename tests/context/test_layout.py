@@ -131,9 +131,9 @@ def test_headings_are_in_the_language_of_what_they_stand_over() -> None:
     assert "records" not in text
 
 
-def test_the_heading_of_a_profile_is_in_the_language_of_its_labels() -> None:
-    english = Parts(profile="lives in: Oslo\nlikes: 乌龙茶和包子", question=Message(content="Hi")).standing
-    chinese = Parts(profile="住在：Ghent\n职业：software engineer at Acme", question=Message(content="Hi")).standing
+def test_the_heading_of_a_profile_is_in_the_language_of_its_sentences() -> None:
+    english = Parts(profile="- [2026-03-01] I live in Oslo and like 包子.", question=Message(content="Hi")).standing
+    chinese = Parts(profile="- [2026-03-01] 我住在根特，在Acme做软件工程师。", question=Message(content="Hi")).standing
     assert PROFILE_HEADINGS["en"] in english
     assert PROFILE_HEADINGS["zh"] in chinese
 

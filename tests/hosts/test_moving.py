@@ -48,7 +48,7 @@ async def test_an_agent_moves_between_hosts(memory: HybridMemory) -> None:
     await FunctionAgent(llm=llm, tools=[]).run("When do I fly to Oslo?", memory=chat)
     prompt = "\n".join(str(message.content) for message in llm.seen[-1])
     assert "Alice flies to Oslo on Friday." in prompt
-    assert "lives in: Berlin" in prompt
+    assert "I live in Berlin." in prompt
 
     # The same session goes on in the OpenAI Agents SDK.
     model = Scripted("With a warm coat.")

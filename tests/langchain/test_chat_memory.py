@@ -175,9 +175,9 @@ def test_a_prompt_within_max_tokens_begins_with_the_one_before(memory: HybridMem
 def test_max_tokens_as_text(memory: HybridMemory, face: Call) -> None:
     say(face, chat(memory), "My sister lives in Lisbon.", "How nice!")
     now = chat(memory, session="s2", max_tokens=300)
-    say(face, now, "I am a baker and moved to Berlin in May 2021.", "Noted.")
+    say(face, now, "I am allergic to nuts.", "Noted.")
     text = load(face, now, {"input": "Where does my sister live?"})
-    said = "Human: I am a baker and moved to Berlin in May 2021.\nAI: Noted."
+    said = "Human: I am allergic to nuts.\nAI: Noted."
     assert text.startswith(f"{said}\n\n<memory>\n{HEADING}")
     assert "user: My sister lives in Lisbon." in text
     for number in range(40):

@@ -122,7 +122,7 @@ def test_another_session_of_the_user_is_recalled(store: HybridMemory, run: Run) 
     assert note.role is MessageRole.USER
     assert recalled(note) == note.content
     known, _, memories = note.content.partition("</user_profile>\n\n")
-    assert "allergies and needs: allergic to peanuts" in known, "what is known of the user"
+    assert "] I am allergic to peanuts." in known, "what is known of the user"
     assert "I am allergic to peanuts." in memories
     assert run(second, "get_all") == []
 

@@ -282,7 +282,7 @@ class TestContent:
         block = HybridMemoryBlock.from_defaults(user="alice", memory=store, profile="")
         await flush(block, [user("My cat is called Pixel."), user("what is my cat called?")], "s0")
         here = "hybrid_memory.adapters"
-        monkeypatch.setattr(f"{here}.is_memory", lambda text: not text.endswith("?"))
+        monkeypatch.setattr(f"{here}.is_worth_a_line", lambda hit: not hit.record.text.endswith("?"))
         monkeypatch.setattr(f"{here}.asks_nothing", lambda text: text == "hi cat")
 
         text = await ask(block, user("what is my cat called now?"))

