@@ -163,7 +163,7 @@ def room_of(llm: Any) -> int | None:
     Raises:
         InvalidConfigError: it is no model.
     """
-    if llm is not None and not hasattr(llm, "metadata"):
+    if llm is not None and not hasattr(type(llm), "metadata"):  # of an object it may raise
         raise InvalidConfigError(f"llm must be a model of LlamaIndex, such as OpenAI(model=...), got {shown(llm)}")
     with suppress(ValueError):  # of a model whose name LlamaIndex does not know
         window = 0 if llm is None else llm.metadata.context_window

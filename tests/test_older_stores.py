@@ -42,21 +42,33 @@ def assert_found(now: dict[str, Any], then: dict[str, Any]) -> None:
             assert sources == read_from, question
 
 
+def assert_known(now: dict[str, Any], then: dict[str, Any]) -> None:
+    """Each value that rules of earlier versions cut out is at least in the sentence that is known of its turn."""
+    for _, _, value, _, _, positions in then["facts"]:
+        assert [fact for fact in now["facts"] if value in fact[2] and fact[5] == positions], value
+
+
+def unlearned(answers: dict[str, Any]) -> dict[str, Any]:
+    """The answers without what is made of the turns again."""
+    said = [event for event in answers["events"] if event[2] != "claim"]
+    return answers | {"recalled": (), "facts": (), "profile": (), "events": said}
+
+
 def test_a_store_of_0_9_0_answers_as_it_did(older: HybridMemory) -> None:
     expected, now = recorded(), as_json(store_0_9_0.answers(older, items))
     assert now.keys() == expected.keys()
     for name, shown in expected.items():
-        if isinstance(shown, dict):
-            if name in store_0_9_0.QUESTIONS:
-                assert_found(now[name], shown)
-            for part, value in shown.items():
-                asked = part == "recalled" and name in store_0_9_0.QUESTIONS
-                assert asked or now[name][part] == value, (name, part)
+        if name in store_0_9_0.QUESTIONS:
+            assert_found(now[name], shown)
+            assert_known(now[name], shown)
+            assert unlearned(now[name]) == unlearned(shown), name
         else:
             assert now[name] == shown, name
+    assert now["yard"]["profile"]["home"] == ["Porto"]
 
 
 def test_a_store_of_0_9_0_answers_as_it_did_when_its_index_is_derived_again(older: HybridMemory) -> None:
+    older.flush()
     before = older.stats()
     older.rebuild()
     after = older.stats()
@@ -64,7 +76,8 @@ def test_a_store_of_0_9_0_answers_as_it_did_when_its_index_is_derived_again(olde
     expected, now = recorded(), as_json(store_0_9_0.answers(older, items))
     for name in store_0_9_0.QUESTIONS:
         assert_found(now[name], expected[name])
-        assert now[name] | {"recalled": ()} == expected[name] | {"recalled": ()}
+        assert_known(now[name], expected[name])
+        assert unlearned(now[name]) == unlearned(expected[name])
 
 
 def test_a_store_of_0_9_0_learns_whose_words_it_holds(older: HybridMemory) -> None:
@@ -77,10 +90,11 @@ def test_a_store_of_0_9_0_learns_whose_words_it_holds(older: HybridMemory) -> No
             for record in older.for_scope(owner).records(range(1, older.heads()[owner] + 1))
         ]
 
+    older.flush()
     before = origins()
     turns, facts = ({one for _, of, one in before if of is kind} for kind in (RecordKind.TURN, RecordKind.FACT))
     assert turns == {"user", "assistant", "tool", "person"}
-    assert facts == {"user"}
+    assert not facts, "a statement is found by its turn"
     older.rebuild()
     assert origins() == before
 

@@ -90,6 +90,7 @@ def test_each_operation_is_a_span_beneath_the_one_that_it_belongs_to(
         "create_memory",
         "assemble",
         "  learn",
+        "    embeddings",
         "  search_memory",
         "    index",
         "      embeddings",

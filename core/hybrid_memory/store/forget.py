@@ -195,7 +195,8 @@ async def _destroy(run: Runner, services: Services, erasure: Erasure, *, dry_run
             break
         seen = upto if tries < TRIES else None
         try:
-            note = {DIGESTS: digests} if (digests := tombstones_of(owner, erasure.turns)) else {}
+            digests = [] if erasure.everything else tombstones_of(owner, erasure.turns)
+            note = {DIGESTS: digests} if digests else {}
             erased["records"] += await erase(run, services, owner, erasure.gone, erasure.rewritten, seen=seen, **note)
         except OutdatedError:
             continue

@@ -41,8 +41,8 @@ class TombstonesProjection(FoldedProjection[Tombstones]):
 
 
 def tombstones_of(owner: Scope, turns: Iterable[Event]) -> list[str]:
-    """The digests to note for erased messages; none for the messages of a user who is forgotten as a whole."""
-    return [_digest(owner, turn.id, turn.payload) for turn in turns if turn.kind is EventKind.MESSAGE and turn.payload]
+    """The digests to note for erased messages."""
+    return [_digest(owner, turn.id, turn.payload) for turn in turns if turn.kind is EventKind.MESSAGE]
 
 
 async def forgotten_ids(run: Runner, services: Services, owner: Scope, drafts: Sequence[Draft]) -> set[str]:

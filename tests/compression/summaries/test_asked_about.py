@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hybrid_memory import CompactionConfig, MemoryConfig, Message, Role, Scope, open_memory
+from hybrid_memory import CompactionConfig, EventKind, MemoryConfig, Message, Role, Scope, open_memory
 from hybrid_memory.context.summaries.asked_about import EMBEDDER, asked_about
 from hybrid_memory.context.summaries.lines import candidates
 from hybrid_memory.errors import StoreUnavailableError
@@ -42,7 +42,7 @@ def said() -> list[Message]:
 
 def chances(memory: Any) -> dict[str, float]:
     services = memory._runtime.services
-    turns = services.log.read(OWNER)
+    turns = services.log.read(OWNER, kinds=(EventKind.MESSAGE,))
     run: Any = Direct()
     found = asyncio.run(asked_about(run, services, OWNER, turns))
     return {turn.message.text: found[turn.position] for turn in turns if turn.position in found}
