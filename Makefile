@@ -150,6 +150,8 @@ $(OLDEST_HOSTS_STAMP): $(STAMP)
 test-full: test-oldest $(FULL_STAMP)
 	@echo "== what takes long: pytest $(LONG)"
 	@$(BIN)/python -m pytest -q $(SPREAD) $(LONG) $(ARGS)
+	@echo "== what an agent can do with a memory, not worse than expected: benchmarks/lives"
+	@$(BIN)/python benchmarks/lives --only en_bernie zh3_yiming --check
 	@echo "== the tests with real models: pytest tests/full"
 	@$(FULL)/bin/python -m pytest -q $(SPREAD) --dist load --maxschedchunk 1 --timeout 1200 -o faulthandler_timeout=1300 --durations=5 tests/full tests/models/test_by_name.py $(ARGS)
 
@@ -191,6 +193,8 @@ imports: $(STAMP)
 
 ifdef DATA
 bench: $(STAMP)
+	@echo "== what an agent can do with a memory: benchmarks/lives"
+	@$(BIN)/python benchmarks/lives --json lives.json
 	@echo "== retrieval quality: benchmarks/retrieval.py"
 	@$(BIN)/python benchmarks/retrieval.py --data "$(DATA)" --json retrieval.json
 	@echo "== long conversations: benchmarks/compression"
@@ -211,7 +215,7 @@ bench: $(STAMP)
 	@$(BIN)/python benchmarks/poisoning --json poisoning.json
 	@echo "== four figures before and after: benchmarks/original_case.py"
 	@$(BIN)/python benchmarks/original_case.py --data "$(DATA)" --json original_case.json
-	@echo "== written: retrieval, compression, learning, orchestration, paging, engines, methods, acting, poisoning, original_case (.json)"
+	@echo "== written: lives, retrieval, compression, learning, orchestration, paging, engines, methods, acting, poisoning, original_case (.json)"
 else
 bench:
 	@echo "The benchmarks read conversation sets with labelled evidence from a folder (*.jsonl.gz)."
@@ -235,6 +239,7 @@ bench:
 	@echo "  $(BIN)/python benchmarks/adapters.py                    what the adapters for LangChain cost per turn"
 	@echo "  $(BIN)/python benchmarks/agent.py                       what an agent is shown of a long conversation; --model"
 	@echo "  $(BIN)/python benchmarks/agent_llamaindex.py            the same with an agent of LlamaIndex"
+	@echo "  $(BIN)/python benchmarks/lives                          what an agent can do with the memory of a life; --only, --check"
 	@echo "  $(BIN)/python benchmarks/acting                         tasks that an agent must finish; --tasks, --systems, --show"
 	@echo "  $(BIN)/python benchmarks/poisoning                      attacks on an agent's memory; --cases, --systems, --show"
 	@echo "  $(BIN)/python benchmarks/peers --parts speed            recall, writing, memory and disk by engine; --sizes, --only"
