@@ -57,7 +57,7 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 TURNS: list[dict[str, Any]] = [
-    {"role": "user", "content": "I work as a marine biologist, and I live in Bergen.", "id": "m1"},
+    {"role": "user", "content": "I work as a marine biologist. I live in Bergen.", "id": "m1"},
     {"role": "assistant", "content": "Which boats measure the salinity there?", "id": "m2"},
     {"role": "user", "content": "The Sigrun and the Tora. 我喜欢喝乌龙茶。", "id": "m3"},
     {"role": "assistant", "content": "Noted, two boats.", "id": "m4"},

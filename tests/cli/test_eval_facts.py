@@ -10,8 +10,8 @@ import pytest
 from hybrid_memory.apps.evaluation.learning import Learner
 from hybrid_memory.testing import ScriptedModel
 
-QUICK = ("--reader", "rules", "--embedder", "none")
-LINES = "home=Bergen\tI live in Bergen.\nhome=Oslo\tOslo it is, these days.\n-question\tDo I live in Rome?\n"
+QUICK = ("--reader", "statements", "--embedder", "none")
+LINES = "home=Bergen\tI live in Bergen.\nhome=Oslo\tPlease plan a walk near my Oslo flat.\n-question\tAm I in Rome?\n"
 DIALOGUE = {
     "turns": [["user", "I live in Oslo."], ["user", "I moved to Bergen."]], "kind": "update",
     "current": [["home", "Bergen"]], "false": ["Oslo"],
@@ -45,7 +45,7 @@ def test_a_table_tells_what_was_found_and_what_was_right(command: Any, lines: Pa
     assert command("eval", "facts", "--file", lines, "--dialogues", dialogues, *QUICK) == 0
     assert command.err == "3 sentences, 1 dialogue\n"
     rows = [line.split() for line in command.out.splitlines() if line]
-    assert rows[1][:5] == ["rules", "all", "3", "50", "%"]
+    assert rows[1][:5] == ["statements", "all", "3", "50", "%"]
     assert ["question", "0", "of", "1"] in rows
     assert ["en", "update", "1", "1,", "0"] in rows
     assert [row[-3:] for row in rows if row[1:2] == ["to"]] == [["1", "of", "1"]]
@@ -54,7 +54,7 @@ def test_a_table_tells_what_was_found_and_what_was_right(command: Any, lines: Pa
 
 def test_json_has_every_sentence_and_its_facts(command: Any, lines: Path) -> None:
     (report,) = command.json("eval", "facts", "-f", lines, *QUICK)
-    assert report["reader"] == "rules"
+    assert report["reader"] == "statements"
     assert report["figures"][0]["recall"]["count"] == 1
     assert report["figures"][0]["kinds"]["question"]["total"] == 1
     assert [line["missed"] for line in report["lines"]] == [[], ["home: Oslo"], []]
@@ -64,7 +64,7 @@ def test_json_has_every_sentence_and_its_facts(command: Any, lines: Path) -> Non
 
 def test_what_a_model_adds_is_a_row_of_its_own(command: Any, lines: Path, model: ScriptedModel) -> None:
     reports = command.json("eval", "facts", "-f", lines, *QUICK, "--model", "openai:x", "--yes")
-    assert [report["reader"] for report in reports] == ["rules", "rules + model"]
+    assert [report["reader"] for report in reports] == ["statements", "statements + model"]
     assert [report["figures"][0]["recall"]["count"] for report in reports] == [1, 2]
     assert len(model.prompts) == 3
 
@@ -85,7 +85,7 @@ def test_a_model_that_fails_is_told_and_the_rest_is_shown(command: Any, lines: P
     for answer in range(2):
         model([{"role": "user", "content": f"{answer}"}])
     assert command("eval", "facts", "-f", lines, *QUICK, "--model", "openai:x", "--yes") == 1
-    assert "rules + model: the model failed 2 times: " in command.err
+    assert "statements + model: the model failed 2 times: " in command.err
     assert "claims found" in command.out
 
 

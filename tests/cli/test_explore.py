@@ -92,12 +92,12 @@ def test_crafted_text_is_printed_harmless(command: Any, filled: Path) -> None:
 
 
 def test_why_leads_from_a_field_and_from_a_turn_to_the_words(command: Any, filled: Path) -> None:
-    assert command("why", filled, "profession") == 0
-    assert "profession: 'marine biologist'" in command.out
+    assert command("why", filled, "home") == 0
+    assert "home: 'Oslo'" in command.out
     assert "[#1] 2026-03-01 10:00 user: I work as a marine biologist" in command.out
     by_handle = command.json("why", filled, "1")
     assert by_handle == command.json("why", filled, "#1")
-    assert {fact["value"] for fact in by_handle["facts"]} >= {"marine biologist", "Bergen"}
+    assert {fact["value"] for fact in by_handle["facts"]} == {"I work as a marine biologist.", "Bergen"}
     assert [turn["id"] for turn in command.json("why", filled, "m1")["turns"]] == ["m1"]
     assert command("why", filled, "nothing") == 2
     assert command.err.count("\n") == 1
@@ -112,15 +112,15 @@ def test_why_with_a_query_tells_the_place_of_a_turn(command: Any, filled: Path) 
 
 def test_the_profile_tells_what_stands_and_with_history_what_did(command: Any, filled: Path) -> None:
     assert command("profile", filled) == 0
-    assert re.search(r"^profession +0\.\d\d +2026-03-01 +marine biologist \(from #1\)$", command.out, re.MULTILINE)
-    assert "Oslo" in command.out
+    assert re.search(r"^home +0\.\d\d +2026-03-05 +Oslo \(from #5\)$", command.out, re.MULTILINE)
+    assert "“I work as a marine biologist.” (from #1)" in command.out
     assert "Bergen" not in command.out
     assert command("profile", filled, "--history") == 0
     assert re.search(r"^home .* Bergen \(superseded; from #\d+\)$", command.out, re.MULTILINE)
     told = command.json("profile", filled, "--history")
-    assert told["fields"]["profession"] == "marine biologist"
-    assert told["sources"]["profession"][0]["sources"] == ["m1"]
-    assert [entry["value"] for entry in told["history"]["profession"]] == ["marine biologist"]
+    assert told["fields"]["home"] == "Oslo"
+    assert told["sources"]["home"][0]["sources"] == ["m5"]
+    assert [entry["value"] for entry in told["history"]["home"]] == ["Bergen", "Oslo"]
     assert {fact["state"] for fact in told["facts"]} >= {"current", "superseded"}
 
 
@@ -159,7 +159,7 @@ def test_the_demo_searches_explains_and_folds_offline(command: Any, tmp_path: Pa
     assert command("demo", "--embedder", "hashing") == 0
     for told in (
         "32 turns of 3 conversations",
-        "search: Where does Noa live?",
+        "search: Where has Noa moved to?",
         "Porto",
         "superseded",
         "behind #",

@@ -31,7 +31,7 @@ CRAFTED = (
 TALK = [
     ("user", "My name is Alice, and I work as a data engineer at Northwind."),
     ("assistant", "Nice to meet you, Alice."),
-    ("user", "I live in Hamburg, near the harbour."),
+    ("user", "I live in Hamburg. It is near the harbour."),
     ("assistant", "Noted."),
     ("user", "I decided to book the night train NJ 491 to Vienna."),
     ("assistant", "The night train it is."),

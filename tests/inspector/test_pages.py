@@ -549,7 +549,7 @@ def test_no_page_of_an_owner_reads_a_long_log_as_a_whole(
 ) -> None:
     memory = opened(url="memory://", embedder="none")
     dave = memory.scoped(user="dave", session="s")
-    dave.remember([{"role": "user", "content": f"Turn {number} of many."} for number in range(1500)])
+    dave.remember([{"role": "user", "content": f"Is turn {number} one of many?"} for number in range(1500)])
     memory.flush(progress=False)
     log, sizes = memory._runtime.services.log, [0]
     read = log.read

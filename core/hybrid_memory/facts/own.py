@@ -152,6 +152,20 @@ _HOW_TO_WORK = re.compile(
 """A request about how to work, which is lasting."""
 
 _QUESTION = re.compile(r"[?？]\W*$|[吗呢][。.!！]?$")
+_TOLD_FIRST = re.compile(
+    r"^(?!\W*(?:if|when|what|why|how|who|which|where|suppos\w*|assum\w*|imagine|let['’]?s|say|since when|do|does|"
+    r"did|is|are|can|could|should|would|will|have|has|was|were|如果|要是|假如|假设)\b)(?P<told>"
+    r"(?!.*(?:\b(?:question|wonder\w*|ask\w*|know|curious|thinking|not sure|unsure|says?|said|"
+    r"told|thinks|claims?|pretend\w*)\b|想问|请问|不知道|如果|要是))"
+    r"[^?？]*(?:\bI(?:['’]m| am|['’]ve| have| take| can['’]?t| cannot| don['’]?t| never| only)\b|"
+    r"我(?:是|有|对|不|在|吃|得))"
+    r"[^?？]{3,}?)(?:\s*[,:;，：；]|\s+[-–—])\s*(?:(?:so|and|but|then)\s+)?"
+    r"(?=(?:what|how|which|where|who|can|could|should|would|any)\b.{12,}|"
+    r"[^，。,]{0,4}(?:有什么|吃什么|怎么|能不能|可以|哪|该).{3,})",
+    re.IGNORECASE,
+)
+"""A question after what its speaker says about themselves: "I'm allergic to nuts, what could I cook tonight?"."""
+
 _BARE = re.compile(
     r"(?:(?:no|nope|nah|none|nothing|yes|yep|yeah|yup|sure|u+m+|u+g*h+|h+m+|oh|well|okay|ok|k|right|really|what|huh|"
     r"wow|so|"
@@ -273,6 +287,8 @@ def _of_turn(turn: Spoken, event: Event, asking: Spoken | None) -> list[Sentence
         if _FICTION.search(text):
             break
         plain = _LABEL.sub("", text, count=1).strip() or text
+        if len(plain) <= MAX_SENTENCE_CHARS and _QUESTION.search(plain) and (before := _TOLD_FIRST.match(plain)):
+            plain = before["told"].strip()
         order = _HOW_TO_WORK.search(plain) is not None
         answer = question if first and len(plain) <= QUESTION_CHARS else ""
         telling = _LETTERS.search(plain) or (answer and any(map(str.isdigit, plain)))

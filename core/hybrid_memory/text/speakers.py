@@ -6,12 +6,12 @@ from hybrid_memory.text.patterns import lazy
 
 # A speaker in front of a turn, in at most three words or six Chinese characters: not every clause before a colon.
 _WORD = r"[^\W\d_\u2e80-\u9fff][\w.'’-]{0,23}"
-_NAMED = lazy(rf"({_WORD}(?: {_WORD}){{0,2}}|[\u4e00-\u9fff·]{{2,6}})[:：]\s*(?=\S)")
+_NAMED = lazy(rf"({_WORD}(?: {_WORD}){{0,2}}|[\u4e00-\u9fff·]{{2,6}})[:：](?!(?<=\d.)\d)\s*(?=\S)")
 
 # "Speaker 2" and "Anna K." are names, "to do" is none, and what holds 我 or 的 is a phrase.
 _PART = r"[^\W\d_a-z\u2e80-\u9fff][\w.'’-]{0,23}"
 _HAN_NAME = r"(?:(?![我你他她请的是了吗这那一问帮])[\u4e00-\u9fff·]){2,6}(?<![说问道想写诉])"
-_VOICE = lazy(rf"({_PART}(?: (?:{_PART}|\d{{1,3}})){{0,2}}|{_HAN_NAME})[:：]\s*(?=\S)")
+_VOICE = lazy(rf"({_PART}(?: (?:{_PART}|\d{{1,3}})){{0,2}}|{_HAN_NAME})[:：](?!(?<=\d.)\d)\s*(?=\S)")
 _LABELS = frozenset(
     """a address age agenda allergies also answer answers ask assistant background bad basically birthday bonus bot
     budget calculate caption caveat cc city clarification comment compare conclusion context convert correct

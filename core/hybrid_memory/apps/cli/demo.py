@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CHAT = Path(__file__).with_name("demo_chat.jsonl")
 USER = "noa"
-QUESTIONS = ("Where does Noa live?", "她喜欢喝什么？", "Why was PostgreSQL chosen instead of SQLite?")
+QUESTIONS = ("Where has Noa moved to?", "她喜欢喝什么？", "Why was PostgreSQL chosen instead of SQLite?")
 PAGE = ("jinja2", "starlette", "uvicorn")
 """What the inspector needs."""
 
