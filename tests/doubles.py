@@ -6,12 +6,14 @@ import gc
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from hybrid_memory import Event, EventKind, Hit, HybridMemory, Message, ScopedMemory
 from hybrid_memory.errors import StoreUnavailableError
+from hybrid_memory.facts.attributes import attribute
+from hybrid_memory.facts.fact import Claim
 
 T = TypeVar("T")
 
@@ -134,3 +136,20 @@ def assert_linear(work: Callable[[str], object], make: Callable[[int], str], siz
         if least[1] < 24 * max(least[0], 0.0025):
             return
     raise AssertionError(f"{len(long)} characters take {least[1]:.3f} s, {len(short)} take {least[0]:.3f} s")
+
+
+class Deriving:
+    """An extractor of facts, each given by words of its turn, subject, attribute and value, as a model derives them."""
+
+    name = "deriving"
+
+    def __init__(self, *told: tuple[str, str, str, str]) -> None:
+        self._told = told
+
+    def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
+        return [
+            Claim(subject, name, value, attribute(name).category, turn.position)
+            for turn in turns
+            for words, subject, name, value in self._told
+            if words in turn.message.text
+        ]

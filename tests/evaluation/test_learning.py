@@ -35,7 +35,7 @@ def fact(attribute: str, value: str, *, state: FactState = FactState.CURRENT, su
 def report(text: str, tmp_path: Path, model: Any = None) -> Report:
     file = tmp_path / "mine_en.tsv"
     file.write_text(text, encoding="utf-8")
-    with Learner("rules", embedder="none", model=model) as learner:
+    with Learner("statements", embedder="none", model=model) as learner:
         return learner.report(read_lines([file]), [])
 
 
@@ -48,22 +48,22 @@ def test_figures_are_what_the_labels_and_the_facts_come_to(tmp_path: Path) -> No
         for name in ("recall", "placed", "precision", "traps")
         for share in [getattr(one, name)]
     }
-    assert counts == {"recall": (3, 4), "placed": (3, 4), "precision": (3, 4), "traps": (1, 3)}
+    assert counts == {"recall": (3, 4), "placed": (2, 4), "precision": (3, 5), "traps": (2, 3)}
     assert {kind: (share.count, share.total) for kind, share in one.kinds.items()} == {
-        "momentary": (1, 1), "question": (0, 1), "quote": (0, 1),
+        "momentary": (1, 1), "question": (0, 1), "quote": (1, 1),
     }  # fmt: skip
     for share in (one.recall, one.precision, one.traps, *one.kinds.values()):
         assert share.value is not None
         assert 0 <= share.low <= share.value <= share.high <= 1
         assert share.low < share.high
-    assert sum(each.facts for each in told.calibration) == 4
+    assert sum(each.facts for each in told.calibration) == 5
     assert sum(each.right for each in told.calibration) == 3
     assert [line["missed"] for line in told.lines] == [[], [], ["employer: St Mary's"], [], [], []]
     assert [[each["right"] for each in line["facts"]] for line in told.lines] == [
         [True],
         [True],
         [True],
-        [],
+        [False],
         [],
         [False],
     ]
@@ -72,16 +72,16 @@ def test_figures_are_what_the_labels_and_the_facts_come_to(tmp_path: Path) -> No
 def test_a_model_reads_beside_the_reader_and_what_it_adds_is_seen(tmp_path: Path) -> None:
     added = {"value": "Bodil", "attribute": "boss", "subject": "user", "turn": 1, "stance": "holds"}
     text = "boss=Bodil\tBodil, who is my boss, keeps bees.\n"
-    assert report(text, tmp_path).figures[0].recall.count == 0
+    assert report(text, tmp_path).figures[0].placed.count == 0
     model = ScriptedModel([{"facts": [added]}])
     told = report(text, tmp_path, model)
-    assert (told.reader, told.figures[0].placed.count, len(model.prompts)) == ("rules + model", 1, 1)
+    assert (told.reader, told.figures[0].placed.count, len(model.prompts)) == ("statements + model", 1, 1)
 
 
 def test_a_model_that_fails_is_told_and_not_asked_for_ever(tmp_path: Path) -> None:
     told = report(LINES[: LINES.index("profession")], tmp_path, FaultyModel("rubbish"))
     assert len(told.failures) == 2
-    assert told.figures[0].recall.count == 2, "the rules have read them"
+    assert told.figures[0].recall.count == 2, "the statements are there"
     model = FaultyModel("raises")
     with pytest.raises(ModelError, match="offline"):
         report(LINES * 3, tmp_path, model)
@@ -143,7 +143,7 @@ def test_dialogues_end_right_with_all_that_is_so_and_nothing_that_is_not() -> No
 def test_dialogues_are_learned_from_turn_by_turn() -> None:
     turns = [["user", "I live in Oslo."], ["assistant", "I live in a rack."], ["user", "I moved to Bergen."]]
     talk = Dialogue.of({"turns": turns, "current": [["home", "Bergen"]], "false": ["Oslo", "rack"]}, "en")
-    with Learner("rules", embedder="none") as learner:
+    with Learner("statements", embedder="none") as learner:
         told = learner.report([], [talk])
     assert [(end.right, end.false) for end in told.dialogues] == [(1, 0)]
     assert told.figures == ()

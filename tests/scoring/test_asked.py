@@ -16,6 +16,7 @@ from hybrid_memory.recall import recall as flow
 from hybrid_memory.tools import MEMORY_TOOLS
 from langchain_hybrid_memory.documents import document
 from llamaindex_hybrid_memory.retriever import node
+from tests.doubles import Deriving
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 QUESTION, ANSWER = "When shall we meet at the station?", "At half past nine."
@@ -132,12 +133,14 @@ def test_a_cached_answer_is_the_same(memory: HybridMemory) -> None:
 
 
 @pytest.fixture
-def home(memory: HybridMemory) -> ScopedMemory:
-    ann = memory.scoped(user="ann", session="s")
-    ann.remember("Good morning.")
-    ann.remember("My sister Ines lives in Turin.", metadata={"channel": "mail"})
-    ann.flush(progress=False)
-    return ann
+def home() -> Iterator[ScopedMemory]:
+    derived = Deriving(("Ines", "Ines", "home", "Turin"))
+    with open_memory("memory://", embedder="hashing", extractor=derived) as memory:
+        ann = memory.scoped(user="ann", session="s")
+        ann.remember("Good morning.")
+        ann.remember("My sister Ines lives in Turin.", metadata={"channel": "mail"})
+        ann.flush(progress=False)
+        yield ann
 
 
 def test_a_turn_stands_in_its_own_words_for_the_fact_that_fits_better(home: ScopedMemory) -> None:

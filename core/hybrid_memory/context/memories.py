@@ -9,6 +9,7 @@ import numpy as np
 
 from hybrid_memory.context.layout import MEMORY_HEADINGS, SAID_HEADINGS, UNSURE, language_of
 from hybrid_memory.context.offload.payloads import payload_of
+from hybrid_memory.context.relief import Reliefs
 from hybrid_memory.context.view import PromptView
 from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.fact import Fact
@@ -218,6 +219,7 @@ async def _memories(run: Runner, services: Services, seen: PromptView) -> Memori
     if asking is not None:  # the log as it was before the question
         query = replace(query, where=replace(query.where, hidden=((asking, MAX_POSITION),)))
     hits = [hit for hit in await recall(run, services, query) if asking is None or hit.record.turn < asking]
+    seen = _without_dropped_notes(seen)
     statements = await _nearest(run, services, seen, hits)
     texts = {message.text.strip() for unit in seen.units for message in unit.messages}
     beside = request.host.beside
@@ -236,6 +238,17 @@ async def _memories(run: Runner, services: Services, seen: PromptView) -> Memori
     shown = [hit for hit in fresh if hit.record.sources[0] not in bare][: request.k]
     unsure = all((hit.confidence or 0.0) < SURE for hit in shown)
     return Memories(tuple(without_questions(shown, seen.visible)), statements, unsure)
+
+
+def _without_dropped_notes(seen: PromptView) -> PromptView:
+    """The view as it is if the question's note takes its space: what only dropped notes say is not visible."""
+    reliefs = Reliefs(seen)
+    bare = reliefs.with_note(reliefs.note_room()).bare
+    if not bare:
+        return seen
+    units = tuple(replace(unit, note=None, recalled=()) if unit.first in bare else unit for unit in seen.units)
+    said = (source for unit in units for source in (*(event.id for event in unit.events), *unit.recalled))
+    return replace(seen, units=units, visible=seen.left_out.union(said))
 
 
 async def _nearest(run: Runner, services: Services, seen: PromptView, hits: Sequence[Hit]) -> tuple[Fact, ...]:

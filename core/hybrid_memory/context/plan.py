@@ -14,7 +14,7 @@ from datetime import date
 from typing import TypeAlias
 
 from hybrid_memory.artifacts import changed_since, render
-from hybrid_memory.context.layout import PROGRESS_HEADINGS, Parts, language_of, memory_mark, messages
+from hybrid_memory.context.layout import PROGRESS_HEADINGS, SAID_HEADINGS, Parts, language_of, memory_mark, messages
 from hybrid_memory.context.memories import SENTENCES, Memories, memory_line, memory_note
 from hybrid_memory.context.relief import LEAST_INLINE, Relief, Reliefs
 from hybrid_memory.context.shortening import shortened
@@ -30,11 +30,8 @@ from hybrid_memory.text.tokens import PRIMING
 END = 400
 """Characters at either end of a long question that determine which of its parts matter."""
 
-LATER_SHARE = 0.25
-"""The least share of the tokens for memories that a later question of a conversation has."""
-
 TURNS_SHARE = 0.2
-"""The most of that space for recalled turns, where there are statements too."""
+"""The most of that space for recalled turns but the best, where there are statements too."""
 
 DAY_TOKENS = 8
 """Tokens of a day in front of its sentences."""
@@ -231,7 +228,7 @@ def affordable(seen: PromptView, memories: Memories, reliefs: Reliefs) -> Memori
     if not memories:
         return memories
     asked, count = frozenset(terms(seen.words)), seen.costs.count
-    room = _note_room(seen, reliefs) - count(memory_note((), seen.words, bare=True))
+    room = reliefs.note_room() - count(memory_note((), seen.words, bare=True))
     hits: list[Hit] = []
     shown: list[str] = []
     left = TURNS_SHARE * room if memories.statements else room
@@ -239,19 +236,20 @@ def affordable(seen: PromptView, memories: Memories, reliefs: Reliefs) -> Memori
         # Lines counted one by one may come to a token more than the note, never to less.
         line = memory_line(hit, asked)
         tokens = count(line) + 1
-        if tokens <= left and not any(hit.record.text in other for other in shown):
+        if tokens <= (left if hits else room) and not any(hit.record.text in other for other in shown):
             hits.append(hit)
             shown.append(line)
             left -= tokens
             room -= tokens
     statements: list[Fact] = []
+    heading = count(SAID_HEADINGS[language_of(seen.words)])
     days: set[date] = set()
     for fact in memories.statements:
         words = spoken_words(fact)
         if any(words in line for line in shown):
             continue
         day = fact.valid_from.date()
-        tokens = count(words + SENTENCES) + (0 if day in days else DAY_TOKENS)
+        tokens = count(words + SENTENCES) + (0 if day in days else DAY_TOKENS) + (0 if statements else heading)
         if tokens > room:
             if room < LEAST_STATEMENT:
                 break
@@ -264,17 +262,6 @@ def affordable(seen: PromptView, memories: Memories, reliefs: Reliefs) -> Memori
 
 _Start: TypeAlias = tuple[int, int | None]
 """Where the turns begin, and the turn that then precedes them, if any."""
-
-
-def _note_room(seen: PromptView, reliefs: Reliefs) -> int:
-    """Tokens for memories recalled now: what the sheet and earlier notes leave of their space, and at least a part.
-
-    Earlier notes are dropped only where the prompt has no space for them, as that changes it before the question.
-    """
-    bare = reliefs.with_note(0).bare
-    most = min(seen.request.marks.memory_tokens, int(seen.config.recall_ratio * seen.share))
-    before = sum(seen.note_tokens(unit) for unit in seen.units if unit.first not in bare)
-    return max(most - seen.costs.count(seen.parts.profile) - before, int(LATER_SHARE * most))
 
 
 def _starts(seen: PromptView) -> tuple[list[_Start], list[_Start]]:

@@ -28,6 +28,12 @@ RELIEF = 0.7
 WORTH = 1.5
 """A message is shortened if it exceeds its limit by this factor: less is not worth invalidating a cache."""
 
+LATER_SHARE = 0.25
+"""The least share of the tokens for memories that a later question of a conversation has."""
+
+LEAST_NOTE = 120
+"""And the least number of them, in a small budget: fewer hold a heading and no memory."""
+
 LEFT_NOTES = 0.25
 """The share of the memory budget that is filled after the oldest notes were dropped."""
 
@@ -101,6 +107,17 @@ class Reliefs:
             walk.add_note(0, note)
             walk.relieve()
         return walk.relief
+
+    def note_room(self) -> int:
+        """Tokens for memories recalled now: what the sheet and earlier notes leave of their space, and at least a part.
+
+        Earlier notes are dropped only where the prompt has no space for them, as that changes it before the question.
+        """
+        seen, bare = self._seen, self.with_note(0).bare
+        most = min(seen.request.marks.memory_tokens, int(seen.config.recall_ratio * seen.share))
+        before = sum(seen.note_tokens(unit) for unit in seen.units if unit.first not in bare)
+        least = max(int(LATER_SHARE * most), min(LEAST_NOTE, most))
+        return max(most - seen.costs.count(seen.parts.profile) - before, least)
 
 
 class _Walk:

@@ -73,6 +73,7 @@ class PromptView:
         budget: tokens of the whole prompt: ``max_tokens``, or more if the caller's own parts leave too little.
         sheet: the user's statements; None if a prompt shows none.
         standing: ids of those that stand before the conversation.
+        left_out: ids of messages that the host shows no more.
     """
 
     session: Session
@@ -90,6 +91,7 @@ class PromptView:
     budget: int
     sheet: Sheet | None = None
     standing: frozenset[int] = frozenset()
+    left_out: frozenset[str] = frozenset()
 
     @cached_property
     def fixed(self) -> int:
@@ -208,7 +210,7 @@ async def look(run: Runner, services: View, session: Session, request: PromptReq
     seen = replace(seen, sheet=rows, standing=frozenset(fact.id for fact in kept))
     # What is left out on purpose does not come back as a memory.
     left_out = _ids(session) - _ids(shown_session)
-    return replace(seen, visible=seen.visible | left_out) if left_out else seen
+    return replace(seen, visible=seen.visible | left_out, left_out=left_out) if left_out else seen
 
 
 def _ids(session: Session) -> set[str]:
