@@ -132,8 +132,9 @@ def claims_of(words: str) -> list[Event]:
     message = Message(content=words)
     turn = Event(1, "t", Scope(user="u"), EventKind.MESSAGE, NOW, message.model_dump(mode="json", exclude_none=True))
     return [
-        Event(number, f"c{number}", turn.scope, EventKind.CLAIM, NOW, claim.as_payload(), ("t",))
+        Event(number, f"c{number}", turn.scope, EventKind.CLAIM, NOW, liking.as_payload(), ("t",))
         for number, claim in enumerate(Statements().extract([turn], []), 2)
+        for liking in [replace(claim, attribute="likes", verbatim=False)]
     ]
 
 
@@ -358,7 +359,7 @@ def test_an_edit_lets_neither_blocks_nor_the_profile_be_made_anew(monkeypatch: p
 
     monkeypatch.setattr(sheet, "profile_of", counted)
     with open_memory("memory://", embedder="none") as memory:
-        memory.scoped(user="u", session="before").remember("I live in Oslo.")
+        memory.scoped(user="u", session="before").remember("I am allergic to nuts.")
         me = memory.scoped(user="u", session="s")
         said = [Message(content="Hello.", id="q"), Message(content="Hi.", id="a", role=Role.ASSISTANT)]
         me.follow(said)
@@ -368,7 +369,7 @@ def test_an_edit_lets_neither_blocks_nor_the_profile_be_made_anew(monkeypatch: p
         memory._runtime.services.log = log  # type: ignore[assignment]
         for number in range(6):
             me.follow([said[0], said[1].model_copy(update={"content": f"Hi {number}."})])
-            assert "Oslo" in str(me.assemble().messages)
+            assert "nuts" in str(me.assemble().messages)
             log.events = 0
             assert me.blocks()["human"].value == "text 19"
             if number:

@@ -1,7 +1,7 @@
 """The sheet: what the user said, in their own words, with the day; and `profile`, the same as fields.
 
 Name, safety and standing instructions are in every prompt, before the conversation. Of all other statements those
-nearest to the question stand beside it. See docs/decisions/0056 for what it was compared with.
+nearest to the question stand with the question. See docs/decisions/0056 for what it was compared with.
 """
 
 from __future__ import annotations

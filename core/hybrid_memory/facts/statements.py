@@ -69,7 +69,7 @@ _HARM = {
         r"\b(?:hospital|emergency room|a&e|ambulance|urgencias|urgences|notaufnahme)\b.{0,20}\bfor me\b|= ?hospital|"
         r"\b(?:put|puts|sent|sends|land(?:s|ed)?) me (?:in|to|into) (?:the )?(?:hospital|a&e|er|emergency)\b|"
         r"\b(?:throat|tongue|lips?|face) (?:swells?|swelled|closes?|closed)\b|\bhives\b|"
-        r"\b(?:can(?:no|')?t|cannot|mustn'?t|not allowed to|no puedo|ne peux pas|darf (?:kein|nicht)) "
+        r"\b(?:can(?:no|')?t|cannot|mustn'?t|must not|may not|not allowed to|no puedo|ne peux pas|darf (?:kein|nicht)) "
         r"(?:\w+ ){0,2}(?:have|eat|drink|touch|take|tolerate|comer|tomar|beber|manger|prendre|boire|essen|"
         r"trinken|nehmen)\b|不能[吃喝碰沾]|[吃喝碰打]不得|忌口",
         re.IGNORECASE,
