@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import pytest
 
-from hybrid_memory import Event, HybridMemory, MemoryConfig, Message, RecordKind, open_memory
+from hybrid_memory import Event, HybridMemory, MemoryConfig, Message, RecordKind, Role, open_memory
 from hybrid_memory.facts.fact import Claim
 from hybrid_memory.facts.statements import Statements
 from hybrid_memory.store import indexing
@@ -66,7 +66,7 @@ def test_the_users_own_sentence_is_found_as_the_turn_alone(store: str) -> None:
 def test_a_fact_has_the_origin_of_the_turn_that_it_was_read_from(opened: Opened) -> None:
     anna = opened().scoped(user="Anna", session="s")
     anna.remember("I live in Lisbon.")
-    anna.remember(Message(content="I live in Oslo.", role="assistant", name="Bo"))
+    anna.remember(Message(content="I live in Oslo.", role=Role.ASSISTANT, name="Bo"))
     anna.learn()
     anna.flush()
     facts = {hit.record.text: str(hit.record.origin) for hit in anna.recall("lives in", kinds=["fact"])}

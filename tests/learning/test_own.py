@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hybrid_memory import MemoryConfig, Message, open_memory
+from hybrid_memory import MemoryConfig, Message, Role, open_memory
 
 
 @pytest.mark.parametrize(
@@ -22,5 +22,5 @@ from hybrid_memory import MemoryConfig, Message, open_memory
 def test_what_is_said_before_a_question_or_around_a_time_is_heard(said: str, known: list[str]) -> None:
     with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
         handle = memory.scoped(user="noa", session="s")
-        handle.remember(Message(content=said, role="user", name="Noa"))
+        handle.remember(Message(content=said, role=Role.USER, name="Noa"))
         assert [fact.text for fact in handle.facts()] == known

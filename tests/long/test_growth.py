@@ -19,7 +19,6 @@ from hybrid_memory.artifacts.files import MAX_CHANGED, Effect, FileBook
 from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.context.compact import MAX_STRETCHES
 from hybrid_memory.context.shortening import excerpt as shortened_to
-from hybrid_memory.facts import sheet
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profiling import MAX_FACTS, looked_at, own_facts, profile_of
 from hybrid_memory.facts.resolving import resolve
@@ -134,7 +133,7 @@ def claims_of(words: str) -> list[Event]:
     return [
         Event(number, f"c{number}", turn.scope, EventKind.CLAIM, NOW, liking.as_payload(), ("t",))
         for number, claim in enumerate(Statements().extract([turn], []), 2)
-        for liking in [replace(claim, attribute="likes", verbatim=False)]
+        for liking in [replace(claim, attribute="likes", verbatim=False) if claim.verbatim else claim]
     ]
 
 
@@ -348,16 +347,7 @@ def test_the_name_of_a_file_is_looked_for_among_few_others() -> None:
     assert_linear(book, lambda size: "x" * size, 4_000)
 
 
-def test_an_edit_lets_neither_blocks_nor_the_profile_be_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = 0
-
-    def counted(*args: Any, **kwargs: Any) -> UserProfile:
-        nonlocal made
-        made += 1
-        profile: UserProfile = profile_of(*args, **kwargs)
-        return profile
-
-    monkeypatch.setattr(sheet, "profile_of", counted)
+def test_an_edit_does_not_let_blocks_be_made_anew() -> None:
     with open_memory("memory://", embedder="none") as memory:
         memory.scoped(user="u", session="before").remember("I am allergic to nuts.")
         me = memory.scoped(user="u", session="s")
@@ -374,7 +364,6 @@ def test_an_edit_lets_neither_blocks_nor_the_profile_be_made_anew(monkeypatch: p
             assert me.blocks()["human"].value == "text 19"
             if number:
                 assert log.events < 4
-    assert made == 1
 
 
 def test_a_profile_embeds_no_more_values_than_its_fields_look_at() -> None:

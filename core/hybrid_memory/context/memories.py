@@ -18,7 +18,7 @@ from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import Message, Role
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.origin import INSTRUCTING, Origin
 from hybrid_memory.log.visible import MAX_POSITION
 from hybrid_memory.recall.candidates import query_vector
 from hybrid_memory.recall.hit import Hit
@@ -46,8 +46,8 @@ SPARE = 4
 COMPARED = 100
 """How many turns are compared with the question, to find the statements near them."""
 
-MEMORY_CHARS = 200
-"""Longer turns are shown as excerpts; the log has the rest."""
+MEMORY_CHARS, OTHERS_CHARS = 200, 400
+"""Longer turns, of the user and of others, are shown as excerpts; the log has the rest."""
 
 SURE = 0.2
 """If no recalled turn has this confidence, their heading says that they may not answer the question."""
@@ -147,7 +147,8 @@ def memory_line(hit: Hit, wanted: frozenset[str]) -> str:
     The question that it answers comes first, with its speaker.
     """
     record = hit.record
-    text = excerpt(record.text, wanted, MEMORY_CHARS)
+    own = record.origin in INSTRUCTING  # the user's sentences are shown anyway
+    text = excerpt(record.text, wanted, MEMORY_CHARS if own else OTHERS_CHARS)
     # What was read from a turn names its subject itself.
     line = text if record.kind is RecordKind.FACT else f"{_speaker(record)}: {text}"
     return f"- [{record.at:%Y-%m-%d}] {within_line(question_line(hit, wanted) + line)}"

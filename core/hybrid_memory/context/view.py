@@ -210,7 +210,7 @@ async def look(run: Runner, services: View, session: Session, request: PromptReq
     seen = replace(seen, sheet=rows, standing=frozenset(fact.id for fact in kept))
     # What is left out on purpose does not come back as a memory.
     left_out = _ids(session) - _ids(shown_session)
-    return replace(seen, visible=seen.visible | left_out, left_out=left_out) if left_out else seen
+    return replace(seen, visible=seen.visible | left_out, left_out=frozenset(left_out)) if left_out else seen
 
 
 def _ids(session: Session) -> set[str]:

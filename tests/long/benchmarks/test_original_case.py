@@ -151,10 +151,10 @@ def test_after_fifty_rounds_the_window_has_lost_what_the_memory_still_shows(tmp_
     assert [answerable(tally, AFTER, (depth,))["found"] for depth in (50, 100, 200)] == [1, 1, None]
     assert max(prompt.tokens for prompts in tally.prompts.values() for prompt in prompts) <= 400
     assert not list(tmp_path.glob("copy*"))
-    # Each turn is embedded for recall and known to the prompt, which recalls once more where it has to fold before;
+    # Each turn is embedded for recall and known to the prompt, which compares it with statements too;
     # the question is known when it is asked again.
     assert tally.requests["turns"]["misses"] == 103
-    assert 103 <= tally.requests["turns"]["hits"] <= 103 + 103 // 10
+    assert 103 <= tally.requests["turns"]["hits"] <= 3 * 103
     assert tally.requests["questions"] == {"hits": 1, "misses": 1}
     assert tally.requests["writes"]["misses"] >= 2 * 102  # the last round is not followed by a pause
     for side in (BEFORE, AFTER):
