@@ -227,3 +227,9 @@ def test_what_earlier_versions_made_of_the_turns_is_dropped_and_they_are_read_ag
     cursor = services.draft(EventKind.LEARNED, {"cursors": {"rules": turn.positions[0]}}, id=revision_id("learned", 1))
     services.log.append(scoped.scope.owner, [claim, cursor])
     assert [fact.value for fact in scoped.facts(history=True)] == ["No pork in my diet."]
+
+
+def test_a_cut_value_ends_no_whole_sentence(memory: HybridMemory) -> None:
+    listed = facts(memory, "I live in Lisbon with my two cats these days.", "I moved to Porto.")
+    assert "user · home: Porto" in listed
+    assert any("two cats" in text for text in listed)

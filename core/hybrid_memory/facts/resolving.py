@@ -212,7 +212,7 @@ class Group:
         if not fact.state.standing:
             return
         for shelf in self._kept(places) if claim.single else ():
-            for other in list(shelf):
+            for other in [each for each in shelf if not each.verbatim]:  # a sentence says more than one value
                 self._contradict(fact, other, shelf)
         for opposite in _OPPOSITE.get(claim.attribute, ()):
             self._reverse(fact, self._shelves[opposite, FactScope.ALWAYS, ""])
