@@ -11,7 +11,7 @@ from hybrid_memory.context.layout import MEMORY_HEADINGS, SAID_HEADINGS, UNSURE,
 from hybrid_memory.context.offload.payloads import payload_of
 from hybrid_memory.context.relief import Reliefs
 from hybrid_memory.context.view import PromptView
-from hybrid_memory.errors import ModelError
+from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.sheet import spoken_words
 from hybrid_memory.index.record import Record, RecordKind
@@ -257,7 +257,10 @@ async def _nearest(run: Runner, services: Services, seen: PromptView, hits: Sequ
     rows = seen.sheet
     if rows is None or not rows.facts:
         return ()
-    vector, _ = await query_vector(run, services, seen.words)
+    try:
+        vector, _ = await query_vector(run, services, seen.words)
+    except StoreUnavailableError:  # the statements are of the log: without the index their words decide
+        vector = None
     turns = {source: hit.signals.vector for hit in hits for source in hit.record.sources}
     sessions: dict[str, float] = {}
     for hit in hits:
