@@ -102,6 +102,8 @@ def test_the_users_own_sentences_are_kept_whole(texts: list[str], expected: list
         ("I live in St. Louis.", ("home", "St. Louis")),
         ("I work at AT&T.", ("employer", "AT&T")),
         ("我叫张伟", ("name", "张伟")),
+        ("我搬到杭州了。", ("home", "杭州")),
+        ("我住在这里。", None),
         ("打错了，应该是章伟", ("name", "章伟")),
         ("姓名：王芳", ("name", "王芳")),
         ("- Allergies: nuts", ("allergy", "nuts")),

@@ -9,7 +9,7 @@ from hybrid_memory.facts.attributes import FAVOURITES, KINDS
 _NAME = r"[^\W\d_][\w'’.-]*(?: (?:[A-Z]|von |van |de |da |al-)[\w'’.-]*){0,3}"
 _PLACE = r"(?:St\. |the )?[A-Z][\w'’-]*(?:[ -](?:[A-Z][\w'’-]*|upon|on|am|an|der|del|de|la|le|sur)){0,4}"
 _DAY = r"(?:the )?\d{1,2}(?:st|nd|rd|th)? (?:of )?[A-Z]\w+|[A-Z]\w+ \d{1,2}(?:st|nd|rd|th)?"
-_HAN_PLACE = r"[\u4e00-\u9fff]{2,8}"
+_HAN_PLACE = r"(?![这那哪][里边儿个])[\u4e00-\u9fff]{2,8}?"
 
 _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (name, re.compile(form))

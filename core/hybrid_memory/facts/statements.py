@@ -98,7 +98,7 @@ _HARM = {
         re.IGNORECASE,
     ),
 }
-"""Wordings that may be about safety, in six languages: a lower bar than any other statement has."""
+"""Wordings that may be about safety, in five languages: a lower bar than any other statement has."""
 
 PLACES = ("home", "address")
 SURE = 0.9
