@@ -9,7 +9,7 @@ import time
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, TypeAlias, TypeVar
@@ -69,6 +69,7 @@ class IndexProjection(Projection):
         version: of the derivation; an index of another version is renewed when it is next followed.
         emptied: whether it was dropped and does not contain everything in the log yet.
         left: owners whose vectors a recall left to background work.
+        storing: held while vectors are stored, and while the embedder is replaced.
     """
 
     reads: ClassVar[tuple[EventKind, ...]] = ()
@@ -80,6 +81,7 @@ class IndexProjection(Projection):
         self._seen: LruCache[Scope, tuple[int, str]] = LruCache(SEEN_CACHE)
         self._filling = Counter[Scope]()
         self._lock = threading.Lock()
+        self.storing = threading.Lock()
         self.emptied = False
         self.left: set[Scope] = set()
 
@@ -453,22 +455,29 @@ async def put_vectors(
     embed: Callable[[list[T]], Awaitable[Floats]],
     *,
     wanted: Callable[[], bool] = lambda: True,
+    storing: AbstractContextManager[Any] | None = None,
 ) -> bool:
     """Give records the vectors for their content keys; each distinct content is embedded only once.
 
-    Returns False and stores nothing if the vectors are no longer ``wanted`` once they were made.
+    Returns False and stores nothing if the vectors are no longer ``wanted`` once they were made; ``storing`` is held
+    while that is asked and they are stored.
     """
     by_key = dict(content.values())
     known = await run.call(index.known, list(by_key))
     missing = [key for key in by_key if key not in known]
     fresh = dict(zip(missing, await embed([by_key[key] for key in missing]), strict=True)) if missing else {}
-    if not wanted():
-        return False
     # The width is the vectors': to ask a model for it may cost a call.
     width = len(next(iter((fresh or known).values())))
     keys = {number: key for number, (key, _) in content.items()}
-    await run.call(index.put_vectors, (embedder, width), keys, fresh)
-    return True
+
+    def put() -> bool:
+        with storing or nullcontext():
+            if wanted():
+                index.put_vectors((embedder, width), keys, fresh)
+                return True
+            return False
+
+    return await run.call(put)
 
 
 async def scrubbed(run: Runner, scrub: Callable[[], None]) -> None:
@@ -632,7 +641,9 @@ class TextIndex(IndexProjection):
         while wanted() and (pending := await run.call(services.index.pending, owner, EMBED_BATCH)):
             texts = await passages(pending, cleaning, embedder.name, embed)
             content = {number: (content_key(embedder.name, text), text) for number, text in texts.items()}
-            if await put_vectors(run, services.index, embedder.name, content, embed, wanted=wanted):
+            if await put_vectors(
+                run, services.index, embedder.name, content, embed, wanted=wanted, storing=self.storing
+            ):
                 count += len(pending)
             last = len(pending) < EMBED_BATCH
             if progress is not None:

@@ -117,8 +117,15 @@ async def rebuild(
     present(services)
     if embedder is not None and embedder is not services.embedder:
         await embedding(run, embedder.embed_documents, PROBE)
-    services.embedder = embedder  # first: what the background makes with the old one is not stored any more
     indexed, derived = 0, indexes(services)
+
+    def replaced() -> None:
+        with ExitStack() as stack:
+            for index in derived:
+                stack.enter_context(index.storing)
+            services.embedder = embedder
+
+    await run.call(replaced)  # first: what the background makes with the old one is not stored any more
     try:
         for index in derived:
             index.emptied = True
