@@ -19,7 +19,7 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("name", r"(?:打错了|写错了|更正)[，,]?\s*(?:名字)?(?:应该|应当)?是([\u4e00-\u9fff]{2,4})[。.!！]?"),
         ("home", rf"(?:I (?:now )?live in|Vivo en|J'habite à|Ich wohne in) ({_PLACE})(?: now| since [\w ]+)?[.!]?"),
         ("home", rf"I(?:'ve| have)? moved to ({_PLACE})(?: last \w+| in \w+)?[.!]?"),
-        ("home", rf"我(?:现在)?(?:住在?|搬到了?|搬去了?)({_HAN_PLACE})(?:了)?[。.!！]?"),
+        ("home", rf"我(?:现在)?(?:住在?+|搬到了?+|搬去了?+)({_HAN_PLACE})(?:了)?[。.!！]?"),
         ("employer", r"I (?:now )?work (?:at|for) ((?:[A-Z][\w'’&.-]*)(?: [A-Z&][\w'’&.-]*){0,3})[.!]?"),
         ("age", r"I(?:'m| am) (\d{1,3})(?: years old)?[.!]?"),
         ("age", r"我今年(\d{1,3})岁[。.!！]?"),
