@@ -107,12 +107,14 @@ async def learn(
     count = 0
     extractors = services.state(Extractors)
     if extractors.rules is not None:
-        _, cursors = await cursors_of(run, services, owner.owner)
-        if not GONE.isdisjoint(cursors):
+        read = await cursors_of(run, services, owner.owner)
+        if not GONE.isdisjoint(read[1]):
             await unlearn(run, services, owner.owner)
-        count += await _catch_up(run, services, owner.owner, extractors.rules, progress)
+            read = await cursors_of(run, services, owner.owner)
+        count += await _catch_up(run, services, owner.owner, extractors.rules, progress, read)
     if model and extractors.reader is not None and services.config.learning.model:
-        count += await _catch_up(run, services, owner.owner, extractors.reader, progress)
+        read = await cursors_of(run, services, owner.owner)
+        count += await _catch_up(run, services, owner.owner, extractors.reader, progress, read)
     return count
 
 
@@ -155,13 +157,18 @@ def left_for_later(owner: Scope) -> Iterator[None]:
 
 
 async def _catch_up(
-    run: Runner, services: Services, owner: Scope, extractor: FactExtractor, progress: Progress | None
+    run: Runner,
+    services: Services,
+    owner: Scope,
+    extractor: FactExtractor,
+    progress: Progress | None,
+    read: tuple[int, dict[str, int]],
 ) -> int:
     """Let one extractor continue, step by step; each step is durable, and done once however many processes try."""
     count = done = 0
     by_model = extractor is services.state(Extractors).reader
     limit = CALL_TURNS if by_model else READ_BATCH
-    number, cursors = await cursors_of(run, services, owner)
+    number, cursors = read
     while True:
         after, seen = cursors.get(extractor.name, 0), await head(run, services, owner)
         turns = await run.call(services.truth.read, owner, after=after, kinds=(EventKind.MESSAGE,), limit=limit)

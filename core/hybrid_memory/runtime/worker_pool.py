@@ -75,8 +75,9 @@ class WorkerPool:
                 worker.woken.put(None)
                 return
         self._workers = [worker for worker in self._workers if worker.thread.is_alive()]
+        # Whoever takes a job wakes the next, so one thread more than the jobs of a model that run is enough for those.
         waits = self._more(lambda kind, interactive: kind in MODEL_KINDS and self._allowed(kind, interactive))
-        if len(self._workers) < self._size + (self._limit * len(MODEL_KINDS) if waits else 0):
+        if len(self._workers) < self._size + len(self._of_models()) + waits:
             worker = _Worker(f"hybrid-memory-{len(self._workers)}", self._work)
             self._workers.append(worker)  # one that an interrupt keeps from starting is not alive
             worker.thread.start()
@@ -91,6 +92,10 @@ class WorkerPool:
         """Wait for running jobs, except one that calls this; returns whether all have ended."""
         ended = [joined(worker.thread, until) for worker in self._workers]  # each of them is waited for
         return all(ended)
+
+    def _of_models(self) -> list[AnyJob]:
+        jobs = [worker.job for worker in self._workers if worker.job is not None]
+        return [job for job in jobs if job.task.kind in MODEL_KINDS]
 
     def _allowed(self, kind: str, interactive: bool) -> bool:
         tasks = [worker.job.task for worker in self._workers if worker.job is not None]
