@@ -213,7 +213,7 @@ def test_the_sentences_of_one_long_line_are_chosen_one_by_one() -> None:
 def test_one_long_word_is_cut() -> None:
     shown = about("x" * 9000, "What is this?")
     assert shown.splitlines()[1].startswith("xxx")
-    assert shown.endswith(" …")
+    assert " left out …]" in shown
     assert estimate_tokens(shown) <= 100
 
 
@@ -237,3 +237,20 @@ print(excerpt(text, 82, wanted=frozenset(terms(text)), count=estimate_tokens))
         for seed in ("1", "2")
     }
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("tokens", [100, 1000, 4000])
+@pytest.mark.parametrize(
+    "line",
+    [
+        " ".join(f"box{number}" for number in range(15_000)),
+        "我们今天去河边散步看到很多鸟" * 3_000,
+        ",".join(map(str, range(15_000))),
+        "x7Q" * 30_000,
+        "Read this! " + "and then, " * 9_000 + "\nWhat is in it?",
+    ],
+)
+def test_a_long_line_without_ends_of_sentences_fills_the_budget(line: str, tokens: int) -> None:
+    text = about(line, "What is in box777?", tokens)
+    assert 0.7 * tokens < estimate_tokens(text) <= tokens
+    assert "box777" in text or "box777" not in line

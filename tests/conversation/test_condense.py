@@ -108,6 +108,12 @@ def test_what_was_said_once_is_not_said_again(face: Face, opened: Open) -> None:
     assert sorted(short.texts) == ["", "My sister has a cat and a red sofa.", "My sister lives in Lisbon."]
 
 
+@pytest.mark.parametrize("text", ["word after word " * 3_000, "我们今天去河边散步看到很多鸟" * 2_000])
+def test_a_text_without_ends_of_sentences_is_condensed_in_parts(face: Face, opened: Open, text: str) -> None:
+    (short,) = face(opened()).condense([text], max_tokens=600).texts
+    assert 50 < estimate_tokens(short) <= 600
+
+
 def test_code_and_addresses_stay_whole_or_go(face: Face, opened: Open) -> None:
     assert [piece.text for piece in fragments(0, CODE)] == [
         "Run this:",

@@ -7,9 +7,11 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hybrid_memory.text.protection import pieces_of
+from hybrid_memory.text.protection import chunks, pieces_of
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokens import TokenCounter
+
+MAX_FRAGMENT_CHARS = 400
 
 NOVEL = 0.5
 """The share of a sentence's worth that depends on saying something new."""
@@ -32,11 +34,12 @@ class Fragment:
 
 
 def fragments(row: int, text: str) -> list[Fragment]:
-    """The sentences of a text; never splits URLs, code, quotations and other protected text."""
+    """The sentences of a text, long ones in parts; never splits URLs, code, quotations and other protected text."""
     spans: list[tuple[int, int]] = []
     whole = _protected(text)
     end = 0
-    for sentence in sentences(text):
+    parts = (part.strip() for sentence in sentences(text) for part in chunks(sentence, len, MAX_FRAGMENT_CHARS))
+    for sentence in filter(None, parts):
         start = text.index(sentence, end)
         end = start + len(sentence)
         if spans and _within(whole, start):

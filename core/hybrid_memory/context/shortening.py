@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import fsum
@@ -19,6 +19,7 @@ from hybrid_memory.log.media import digest_media, is_media
 from hybrid_memory.log.message import Message, Role, ToolCall
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.text.marks import escaped
+from hybrid_memory.text.protection import chunks
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
@@ -27,7 +28,10 @@ MAX_TOKENS_PER_CHAR = 4
 """A character has at most four bytes in UTF-8, the smallest units of tokenizers: short texts need not be counted."""
 
 LONG_LINE = 400
-"""The sentences of a longer line are selected one by one."""
+"""The sentences of a longer line are selected one by one, and the parts of a longer sentence."""
+
+LEAST_PART = 40
+"""The fewest characters of a part of a sentence, where the budget is small."""
 
 HEADS: dict[Language, str] = {
     "en": "[shortened: about {share} % of {total:,} tokens, chosen for the question]",
@@ -152,8 +156,8 @@ def excerpt(text: str, max_tokens: int, *, wanted: Collection[str], count: Token
     Its beginning and its end come next. It starts with how much is shown, each gap says what is left out there, and
     ``foot`` ends it.
     """
-    parts = [part for line in text.splitlines() for part in (sentences(line) if len(line) > LONG_LINE else [line])]
-    rows = [part for part in parts if part.strip()]
+    size = max(LEAST_PART, min(LONG_LINE, max_tokens // 2))
+    rows = [part for line in text.splitlines() for part in _parts(line, size) if part.strip()]
     total = count(text)
     language = language_of(text)
     head = HEADS[language]
@@ -172,6 +176,15 @@ def excerpt(text: str, max_tokens: int, *, wanted: Collection[str], count: Token
         share = LINE_SHARE * max(room, 1) / max(total, 1)
         shown = [f"{text[: max(1, int(share * len(text)))]} …"]
     return "\n".join([head.format(share=round(100 * share), total=total), *shown, *([foot] if foot else [])])
+
+
+def _parts(line: str, size: int) -> Iterator[str]:
+    """The line; of a long one its sentences, and of a long sentence parts of at most this many characters."""
+    for part in sentences(line) if len(line) > LONG_LINE else [line]:
+        if len(part) > LONG_LINE:
+            yield from (piece.strip() for piece in chunks(part, len, size))
+        else:
+            yield part
 
 
 def _ranked(rows: list[str], wanted: Collection[str]) -> list[int]:
