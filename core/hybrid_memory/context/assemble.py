@@ -103,7 +103,7 @@ async def _assembled(run: Runner, services: Services, scope: Scope, request: Pro
             if await warned(run, services, session, request, made):
                 continue
             break
-        if await compact_units(run, services, session, needed.count, max_tokens=request.max_tokens, ask=request.wait):
+        if await compact_units(run, services, session, needed.count, max_tokens=seen.share, ask=request.wait):
             reason = reason or needed.why or "the model is asked again"
     if request.k and seen.shown_note is None and seen.words and request.layout != "classic":
         await _keep_note(run, services, session, seen, made, began=began)
@@ -139,7 +139,7 @@ async def compact_ahead(run: Runner, services: Services, scope: Scope, request: 
         _, count = await due(run, services, seen, wanted, seen.budget)
         if not count and (turn or not retries(services, session)):
             break
-        await compact_units(run, services, session, count, max_tokens=request.max_tokens)
+        await compact_units(run, services, session, count, max_tokens=seen.share)
     return True
 
 

@@ -49,7 +49,7 @@ LEAST_FRESH = 120
 LEAST_SHOWN = 50
 
 LEDGER_TOKENS = 20_000
-"""Tokens of the ledger when checking what survived; a prompt shows what fits."""
+"""Tokens of the ledger when checking what a model dropped; a prompt shows what fits."""
 
 ATTEMPTS = 3
 """How often a model is asked about a span before its deterministic summary becomes final."""
@@ -141,12 +141,14 @@ async def compact_units(
     old = session.state
     units, rest = compactable(session.queue.units, count)
     span = [event for event in fresh_events(session, units) if event.message.event != PRESSURE]
-    shown = max(LEAST_SHOWN, int(services.config.compaction.summary_ratio * max_tokens))
-    state = await _retried(run, services, session, way, shown) if ask else old
+    settings = services.config.compaction
+    shown = max(LEAST_SHOWN, int(settings.summary_ratio * max_tokens))
+    listed = int(settings.artifact_ratio * max_tokens)
+    state = await _retried(run, services, session, way, shown=shown, listed=listed) if ask else old
     if span:
         worth = await asked_about(run, services, session.scope, span)
         job = SummaryJob(state.lines, span, space(services, span, shown), worth)
-        state = await _summarised(run, services, way, state, job, ask=ask)
+        state = await _summarised(run, services, way, state, job, listed=listed, ask=ask)
     state = replace(
         state,
         number=old.number + 1,
@@ -209,7 +211,7 @@ def space(services: Services, span: Sequence[Event], shown: int) -> SummaryRoom:
 
 
 async def _summarised(
-    run: Runner, services: Services, way: Strategy, state: QueueState, job: SummaryJob, *, ask: bool
+    run: Runner, services: Services, way: Strategy, state: QueueState, job: SummaryJob, *, listed: int, ask: bool
 ) -> QueueState:
     span = job.span
     ledger = merge(state.ledger, read_on(state.ledger, [event.message for event in span]))
@@ -217,8 +219,9 @@ async def _summarised(
     asked = services if ask else replace(services, language_model=None, compressor=None)
     written = await summarise(run, asked, way, job, shown)
     lines = shown_lines(written.lines, max_tokens=job.room.shown, count=services.count)
-    report = replace(audited(span, lines, written.fresh, shown), fallbacks=int(written.failed), filled=written.filled)
-    earlier = remaining(state.audit, lines, report)
+    files = render(ledger, max_tokens=listed, count=services.count)
+    report = replace(audited(span, lines, written.fresh, files), fallbacks=int(written.failed), filled=written.filled)
+    earlier = remaining(state.audit, lines, sorted(state.stretches))
     missed = []
     unasked = not ask and services.language_model is not None
     if (written.failed or unasked) and asks_again(way):
@@ -234,7 +237,9 @@ async def _summarised(
     )
 
 
-async def _retried(run: Runner, services: Services, session: Session, way: Strategy, room: int) -> QueueState:
+async def _retried(
+    run: Runner, services: Services, session: Session, way: Strategy, *, shown: int, listed: int
+) -> QueueState:
     """The state after calling the model again for the oldest span on which it failed."""
     state = session.state
     if not state.retry or services.language_model is None or not asks_again(way):
@@ -245,14 +250,17 @@ async def _retried(run: Runner, services: Services, session: Session, way: Strat
         return replace(state, retry=tuple(others))
     ledger = render(state.ledger, max_tokens=LEDGER_TOKENS, count=services.count)
     worth = await asked_about(run, services, session.scope, span)
-    job = SummaryJob(state.lines, span, space(services, span, room), worth)
+    job = SummaryJob(state.lines, span, space(services, span, shown), worth)
     written = await again(run, services, way, job, ledger)
     if written is None:
         later = [attempt.once_more] if attempt.tries + 1 < ATTEMPTS else []
         return replace(state, retry=(*others, *later))
     lines = shown_lines(written.lines, max_tokens=job.room.shown, count=services.count)
-    report = replace(audited(span, lines, written.fresh, ledger), filled=written.filled)
-    earlier = remaining(state.audit.without(attempt.report), lines, report)
+    files = render(state.ledger, max_tokens=listed, count=services.count)
+    report = replace(audited(span, lines, written.fresh, files), filled=written.filled)
+    first = attempt.positions[0]
+    elsewhere = [stretch for stretch in sorted(state.stretches) if not stretch[0] <= first <= stretch[1]]
+    earlier = remaining(state.audit.without(attempt.report), lines, elsewhere)
     return replace(
         state,
         lines=tuple(written.lines),

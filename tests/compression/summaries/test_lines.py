@@ -220,3 +220,24 @@ def test_coverage_is_the_share_of_the_words_that_were_said() -> None:
     assert [found.coverage for found in measured(candidates(span, "off"), span)] == [1.0, 1.0]
     (made_up,) = measured([line("tiles of Lisbon")], span)
     assert made_up.coverage == 0.5
+
+
+@pytest.mark.parametrize("size", [60, 120, 400])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Never deploy on Fridays.",
+        "The plumber is called Jonas, his phone is 0171 2345678.",
+        "The audit is on 14 March.",
+        "We decided to use Postgres.",
+        "禁止在周五上线。",
+        "水管工的电话是13812345678。",
+        "审计在3月14日。",
+    ],
+)
+def test_what_is_critical_precedes_talk_and_a_series_takes_one_line(rule: str, size: int) -> None:
+    talk = "Round {n}: we walked along the river and looked at the ducks for a long while."
+    span = [event(1, rule), *(event(n, talk.format(n=n)) for n in range(2, 40))]
+    kept = texts(chosen(candidates(span, "light"), max_tokens=size, count=estimate_tokens))
+    assert f"user: {rule}" in kept
+    assert sum("river" in text for text in kept) <= 1

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from hybrid_memory.context.summaries.importance import CRITICAL, THRESHOLD, critical, importance, judged
-from hybrid_memory.context.summaries.lines import candidates, chosen, cost, line_of, merged, prose, updated
+from hybrid_memory.context.summaries.lines import candidates, chosen, cost, line_of, merged, prose, selected, updated
 from hybrid_memory.context.summaries.strategy import ModelKind, SummaryJob, transcript
 from hybrid_memory.context.summary import Line, Section
 from hybrid_memory.log.event import Event
@@ -72,7 +72,7 @@ class Importance(WindowOnly):
                 fresh.append(line_of(event, said, Section.FACTS, max(worth, CRITICAL)))
             else:
                 fresh += candidates([event], job.room.cleaning, job.worth)
-        fresh = chosen(fresh, max_tokens=job.room.fresh, count=job.room.count)
+        fresh = selected(fresh, job.room)
         return merged(job.standing, fresh, max_tokens=job.room.standing, count=job.room.count)
 
 
@@ -106,9 +106,7 @@ class Merging(WindowOnly):
                     origin=lowest(event.origin for event in events),
                 )
             )  # fmt: skip
-        fresh = chosen(
-            [line for line in fresh if line.importance >= THRESHOLD], max_tokens=job.room.fresh, count=job.room.count
-        )
+        fresh = selected([line for line in fresh if line.importance >= THRESHOLD], job.room)
         return merged(job.standing, fresh, max_tokens=job.room.standing, count=job.room.count)
 
 

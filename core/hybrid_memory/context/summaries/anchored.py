@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, chosen, merged, updated
+from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, chosen, merged, selected, updated
 from hybrid_memory.context.summaries.strategy import ModelKind, SummaryJob, transcript
 from hybrid_memory.context.summary import Line, Section
 from hybrid_memory.log.event import Event
@@ -72,7 +72,7 @@ class Anchored:
     def extract(self, job: SummaryJob, /) -> list[Line]:
         """The most important sentences of the span, added to the existing lines."""
         standing, said = updated(job.standing, job.span, job.room.cleaning, job.worth)
-        fresh = chosen(said, max_tokens=job.room.fresh, count=job.room.count, besides=standing)
+        fresh = selected(said, job.room, standing)
         return merged(standing, fresh, max_tokens=job.room.standing, count=job.room.count)
 
     def prompt(self, job: SummaryJob, /) -> list[Message]:

@@ -16,6 +16,9 @@ CRITICAL = 0.9
 """A score of at least this is kept verbatim."""
 
 MAX_SPECIFICS = 4
+DECIDING = 0.85
+"""Cues of at least this weight, such as rules and decisions, make a line critical."""
+
 CJK_WORDS = 0.4
 """Words per term of the text index that is one or two Chinese characters."""
 
@@ -58,6 +61,13 @@ CUES: tuple[Cue, ...] = (
         r"|can'?t stand|don'?t (?:like|eat|drink|want))\b|\bmy fav(?:ou?rite)\b|\ballerg(?:y|ic)\b"
         r"|\bvegetarian\b|\bvegan\b",
         r"偏好|喜欢|喜爱|最爱|爱吃|爱喝|讨厌|厌恶|不喜欢|不吃|不喝|过敏|忌口|吃素|更愿意|宁愿"),
+    Cue("rule", Section.FACTS, 0.9,
+        r"(?:^|[:;,] )(?:please )?(?:always|never|do not|don'?t)\b(?! (?:mind|worry|know|think|you))"
+        r"|\bmust (?:not|never|always)\b"
+        r"|(?<!you )(?<!it )(?<!that )\bmust\b|\bmustn'?t\b"
+        r"|\b(?:you|we|nobody|everybody) (?:should|may) (?:always|never|only)\b"
+        r"|\bnot allowed\b|\bforbidden\b",
+        r"必须|务必|禁止|不得(?!不)|不准|绝不|绝对不|一律|千万(?:别|不)|(?:^|[：，])(?:永远|始终|总是|不要(?!紧)|别(?!忘))"),
     Cue("appointment", Section.NEXT_STEPS, 0.9,
         r"\b(?:next (?:time|week|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|tomorrow"
         r"|tonight|appointment|deadline|due (?:on|by)|meeting (?:on|at|with)|scheduled"
@@ -90,6 +100,13 @@ def _cues(text: str) -> list[Cue]:
     return [cue for cue, pattern in (_ENGLISH if text.isascii() else _BOTH) if pattern.search(lower)]
 
 
+_NAMED = lazy(
+    r"\+?\d[\d ()/-]{5,}\d|\d{1,2}月\d{1,2}[日号]|\d[./]\d{1,2}[./]\d{2,4}"  # telephones and dates
+    r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December) \d{1,2}\b"
+    r"|\b\d{1,2}(?:st|nd|rd|th)? (?:of )?"
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
+    r"|\bnamed [A-Z]|\bname(?:'s| is) [A-Z]|\bis called [A-Z]|名叫|叫做|姓名"
+)  # fmt: skip
 _SPECIFIC = lazy(
     r"\d+(?:[.,:/-]\d+)*\s?(?:%|[a-zA-Z°$€£¥]{1,3}\b|元|块|岁|年|月|日|号|点|分|小时|天|周|公里|米|个|次|人)?"
     r"|[$€£¥]\s?\d"
@@ -97,6 +114,7 @@ _SPECIFIC = lazy(
     r"|[“\"「『《][^”\"」』》\n]{1,60}[”\"」』》]"
     r"|\w@[\w-]+\.\w|\w/\w|\w\.(?:py|js|ts|md|json|ya?ml|toml|txt|csv|go|rs|java)\b|Error\b|Exception\b"
 )  # fmt: skip
+_SPEAKER = lazy(r"\A[^:：]{1,40}[:：]\s*")
 _QUESTION = lazy(r"[?？]|[吗呢][。!！]?$")
 """Matched at the end of a sentence."""
 
@@ -142,3 +160,12 @@ def importance(text: str) -> float:
 def critical(text: str) -> tuple[str, ...]:
     """The names of the critical cues in a text, which must be kept verbatim."""
     return tuple(cue.name for cue in _cues(text) if cue.weight >= CRITICAL)
+
+
+@lru_cache(maxsize=8192)
+def is_critical(text: str) -> bool:
+    """Whether a line states a rule, a telephone, a name, a date or a decision: it precedes everything else."""
+    said = _SPEAKER.sub("", text)
+    if _QUESTION.search(said.rstrip()[-2:]):
+        return False
+    return any(cue.weight >= DECIDING for cue in _cues(said)) or _NAMED.search(said) is not None

@@ -10,8 +10,9 @@ from functools import lru_cache
 
 from hybrid_memory.artifacts.outcomes import is_observation
 from hybrid_memory.config import CleaningLevel
-from hybrid_memory.context.summaries.importance import CRITICAL, THRESHOLD, Judged, judged
+from hybrid_memory.context.summaries.importance import CRITICAL, THRESHOLD, Judged, is_critical, judged
 from hybrid_memory.context.summaries.revising import revised, says_something
+from hybrid_memory.context.summaries.strategy import SummaryRoom
 from hybrid_memory.context.summary import Line, Section
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message, Role
@@ -31,6 +32,12 @@ OF_ASSISTANT = 0.9
 
 DUPLICATE = 0.75
 """Lines that share this much of their terms are duplicates."""
+
+PRESSING = 0.5
+"""A critical line precedes others if nothing says that its turn will hardly be asked about."""
+
+SERIES = 3
+"""This many lines that differ in one number alone are a series, and take one line."""
 
 STRETCHES = 5
 """The number of equal stretches of the conversation that share the budget."""
@@ -149,9 +156,10 @@ def chosen(
 ) -> list[Line]:
     """Lines that fit, without repetitions of each other or of ``besides``; in the given order.
 
-    First come the newest decision, next step and question, within `FIRST`; then the most important lines of each
-    stretch of the conversation in turn, so that all of it is represented, and important lines precede others.
+    First come the newest decision, next step and question, within `FIRST`; then critical lines, then others, of either
+    the most important of each stretch of the conversation in turn, so that all of it is represented. Of a series whose lines differ in a number alone, only the newest is a candidate.
     """
+    lines = _without_series(lines)
     seen = [_key(line.text) for line in besides]
 
     def new(line: Line) -> bool:
@@ -162,6 +170,28 @@ def chosen(
         return True
 
     return _spread(lines, max_tokens, count, new)
+
+
+def selected(lines: Sequence[Line], room: SummaryRoom, besides: Collection[Line] = ()) -> list[Line]:
+    """The lines that a span adds: all critical ones that a prompt can show, and others within the span's share."""
+    critical = [line for line in lines if is_critical(line.text)]
+    first = chosen(critical, max_tokens=room.shown, count=room.count, besides=besides)
+    left = room.fresh - sum(cost(line, room.count) for line in first)
+    others = [line for line in lines if not is_critical(line.text)]
+    kept = {*first, *chosen(others, max_tokens=left, count=room.count, besides=[*besides, *first])}
+    return [line for line in lines if line in kept]
+
+
+def _without_series(lines: Sequence[Line]) -> list[Line]:
+    """The lines; of at least `SERIES` that differ in one number and are not critical, the last."""
+    series: dict[frozenset[str], list[int]] = {}
+    for row, line in enumerate(lines):
+        key = _key(line.text)
+        words = frozenset(term for term in key if not any(map(str.isdigit, term)))
+        if len(key) == len(words) + 1 and not is_critical(line.text):
+            series.setdefault(words, []).append(row)
+    dropped = {row for rows in series.values() if len(rows) >= SERIES for row in rows[:-1]}
+    return [line for row, line in enumerate(lines) if row not in dropped]
 
 
 def shown(lines: Sequence[Line], *, max_tokens: int, count: TokenCounter) -> list[Line]:
@@ -193,7 +223,22 @@ def _spread(
     least = int((1 - FIRST) * room)
     for row in _newest(lines, places):
         take(row, room - least)
-    order = [row for row in _by_weight(lines) if row not in kept]
+    critical = {row for row, line in enumerate(lines) if line.importance >= PRESSING and is_critical(line.text)}
+    order = _by_weight(lines)
+    for first in (True, False):
+        rest = [row for row in order if (row in critical) is first and row not in kept]
+        _in_turn(lines, rest, places, taken, lambda row: take(row, room))
+    return [line for row, line in enumerate(lines) if row in kept]
+
+
+def _in_turn(
+    lines: Sequence[Line],
+    order: Sequence[int],
+    places: Sequence[int],
+    taken: Sequence[int],
+    take: Callable[[int], object],
+) -> None:
+    """Take the rows of each stretch in this order, the stretches in turn; ``taken`` counts the lines of each."""
     waiting: list[list[tuple[int, int]]] = [[] for _ in range(STRETCHES)]
     for rank, row in reversed(list(enumerate(order))):
         waiting[places[row]].append((rank, row))
@@ -202,10 +247,9 @@ def _spread(
     heapq.heapify(heap)
     while heap:
         _, _, at = heapq.heappop(heap)
-        take(waiting[at].pop()[1], room)
+        take(waiting[at].pop()[1])
         if rest := waiting[at]:
             heapq.heappush(heap, (-_average(lines[rest[-1][1]], taken[at]), rest[-1][0], at))
-    return [line for row, line in enumerate(lines) if row in kept]
 
 
 def _places(lines: Sequence[Line]) -> list[int]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from hybrid_memory.context.summaries.importance import judged
-from hybrid_memory.context.summaries.lines import candidates, chosen, close, merged, prose
+from hybrid_memory.context.summaries.lines import candidates, close, merged, prose, selected
 from hybrid_memory.context.summaries.strategy import Strategy, SummaryJob
 from hybrid_memory.context.summary import Audit, Line, Section
 from hybrid_memory.errors import ModelError
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.origin import Origin, lowest
+from hybrid_memory.log.visible import Stretches
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.sentences import sentences
@@ -183,7 +185,7 @@ def _completed(lines: Sequence[Line], job: SummaryJob, ledger: str) -> tuple[lis
         for line in candidates([event for event in job.span if event.position in lost], job.room.cleaning, job.worth)
         if any(item in line.text.lower() for item in wanted)
     ]
-    added = chosen(offered, max_tokens=job.room.fresh, count=job.room.count, besides=lines)
+    added = selected(offered, job.room, lines)
     return merged(lines, added, max_tokens=job.room.standing, count=job.room.count), len(added)
 
 
@@ -221,7 +223,7 @@ def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line],
         span: the turns that were compacted.
         lines: the summary lines that a prompt shows.
         fresh: the lines written for the span.
-        ledger: as text.
+        ledger: as a prompt shows it.
     """
     in_lines, in_ledger = _plain([line.text for line in lines]), _plain_text(ledger)
     items = {item for event in span for item in critical_items(event)}
@@ -241,13 +243,19 @@ def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line],
     )
 
 
-def remaining(total: Audit, lines: Iterable[Line], newest: Audit) -> Audit:
-    """The audit of earlier compactions, given that a prompt now shows these lines.
+def remaining(total: Audit, lines: Iterable[Line], stretches: Stretches) -> Audit:
+    """The audit of earlier compactions, of these stretches, given that a prompt now shows these lines.
 
-    Items whose lines no longer fit are only in the log. A rewritten line may cover several.
+    Items whose lines no longer fit are only in the log. As in the audit, an item counts once for each stretch.
     """
-    held = sum(len(set(_items(line.text))) + _decisions(line) for line in lines) - newest.in_summary
-    there = min(max(total.in_summary, 0), max(held, 0))
+    held: dict[int, set[str]] = {}
+    decisions = 0
+    for line in lines:
+        row = bisect_right(stretches, line.last, key=lambda stretch: stretch[0]) - 1
+        if row >= 0 and line.last <= stretches[row][1]:
+            held.setdefault(row, set()).update(_items(line.text))
+            decisions += _decisions(line)
+    there = min(total.in_summary, sum(map(len, held.values())) + decisions)
     return replace(total, in_summary=there, in_log=total.in_log + total.in_summary - there)
 
 
