@@ -87,7 +87,7 @@ def test_a_summary_keeps_what_will_be_asked_about_before_words_that_sound_import
             owner.compact()
             lines = owner.summary().lines
         kept[embedder.name] = sum(any(text[:30] in line.text for line in lines) for text in ASKED_ABOUT)
-    assert kept == {HashingEmbedder().name: 0, EMBEDDER: 2}, "by cue words all room goes to the assistant's politeness"
+    assert kept[HashingEmbedder().name] < kept[EMBEDDER] == 2, "by cue words room goes to the assistant's politeness"
 
 
 def test_with_vectors_of_another_kind_the_rule_stays_and_without_any_the_form_tells() -> None:

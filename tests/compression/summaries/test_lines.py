@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hybrid_memory import Line, Message, Role, Section
 from hybrid_memory.context.summaries.importance import CRITICAL, THRESHOLD, critical, importance, judged
 from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, candidates, chosen, cost, line_of, merged, prose
-from hybrid_memory.context.summaries.summarise import audited, critical_items, measured, unsaid
+from hybrid_memory.context.summaries.summarise import audited, critical_items, measured, remaining, unsaid
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.compression.summaries.conftest import event, line, texts
 
@@ -241,3 +241,10 @@ def test_what_is_critical_precedes_talk_and_a_series_takes_one_line(rule: str, s
     kept = texts(chosen(candidates(span, "light"), max_tokens=size, count=estimate_tokens))
     assert f"user: {rule}" in kept
     assert sum("river" in text for text in kept) <= 1
+
+
+def test_an_item_in_several_lines_of_a_stretch_counts_once_in_the_audit() -> None:
+    span = [event(1, "We paid 40 EUR in Ghent."), event(2, "She paid 40 EUR in Ghent too."), event(3, "It took 15 km.")]
+    total = audited(span, candidates(span, "light"), [], "")
+    left = remaining(total, candidates(span[:2], "light"), [(1, 3)])
+    assert (total.in_summary, left.in_summary, left.in_log) == (3, 2, 1)

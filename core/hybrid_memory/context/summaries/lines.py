@@ -157,7 +157,8 @@ def chosen(
     """Lines that fit, without repetitions of each other or of ``besides``; in the given order.
 
     First come the newest decision, next step and question, within `FIRST`; then critical lines, then others, of either
-    the most important of each stretch of the conversation in turn, so that all of it is represented. Of a series whose lines differ in a number alone, only the newest is a candidate.
+    the most important of each stretch of the conversation in turn, so that all of it is represented. Of a series whose
+    lines differ in a number alone, only the newest is a candidate.
     """
     lines = _without_series(lines)
     seen = [_key(line.text) for line in besides]
