@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, open_memory
+from hybrid_memory.adapters import recollect
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.layout import MEMORY_HEADINGS
 from hybrid_memory.errors import StoreUnavailableError
@@ -262,7 +263,7 @@ def unsure() -> Iterator[HybridMemory]:
 class TestContent:
     async def test_profile_summary_and_what_is_recalled(self, store: HybridMemory) -> None:
         block = HybridMemoryBlock.from_defaults(user="alice", memory=store, token_limit=300)
-        await flush(block, [user("I work as a nurse. My cat is called Pixel."), assistant("Noted.")], "s0")
+        await flush(block, [user("My name is Anna. My cat is called Pixel."), assistant("Noted.")], "s0")
         await flush(block, [user("We decided to paint the house blue."), assistant("Blue it is."), *chatter(20)])
 
         text = await ask(block, user("what is my cat called?"))
@@ -270,7 +271,7 @@ class TestContent:
         assert estimate_tokens(text) <= 300
         profile, summary, note = text.split("\n\n")
         assert profile.startswith("<user_profile>\n")
-        assert "nurse" in profile
+        assert "My name is Anna." in profile
         assert summary.startswith("<summary>\n")
         assert "paint the house blue" in summary
         assert note.startswith(f"<memory>\n{HEADING}")
@@ -281,7 +282,7 @@ class TestContent:
     ) -> None:
         block = HybridMemoryBlock.from_defaults(user="alice", memory=store, profile="")
         await flush(block, [user("My cat is called Pixel."), user("what is my cat called?")], "s0")
-        here = "hybrid_memory.adapters"
+        here = "hybrid_memory.context.memories"
         monkeypatch.setattr(f"{here}.is_worth_a_line", lambda hit: not hit.record.text.endswith("?"))
         monkeypatch.setattr(f"{here}.asks_nothing", lambda text: text == "hi cat")
 
@@ -347,7 +348,14 @@ class TestContent:
         assert await here.aget([user("cat?")]) == ""
         assert "Pixel" in await ask(here, user("cat?"), session="s0")
 
-    async def test_recall_runs_once_a_turn(self, block: HybridMemoryBlock, recalls: list[str]) -> None:
+    async def test_recall_runs_once_a_turn(self, block: HybridMemoryBlock, monkeypatch: pytest.MonkeyPatch) -> None:
+        recalls: list[str] = []
+
+        async def counted(run: Any, memory: Any, query: str, **asked: Any) -> Any:
+            recalls.append(query)
+            return await recollect(run, memory, query, **asked)
+
+        monkeypatch.setattr("llamaindex_hybrid_memory.memory_block.recollect", counted)
         await flush(block, [user("My cat is called Pixel.")], "s0")
         call = ChatMessage(role="assistant", blocks=[ToolCallBlock(tool_call_id="c", tool_name="w", tool_kwargs={})])
         result = ChatMessage(role="tool", content="rain", additional_kwargs={"tool_call_id": "c"})
