@@ -9,7 +9,7 @@ from langchain_classic.memory.chat_memory import BaseChatMemory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import ConfigDict, Field, PrivateAttr
 
-from hybrid_memory import Context, HybridMemory, Role
+from hybrid_memory import Context, Host, HybridMemory, Role
 from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces, recollect, window
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from langchain_hybrid_memory.history import HybridChatMessageHistory
@@ -167,7 +167,12 @@ class HybridChatMemory(SessionMemory):
             with shown_in_run(run):
                 portion = await recollect(run, scoped, query, k=self.k, shown=shown, profile=self.profile)
             return {self.memory_key: self._view([to_langchain(message) for message in recent], after=portion.text)}
-        layout: dict[str, Any] = {"max_tokens": self.max_tokens, "k": self.k if query else 0, "profile": self.profile}
+        layout: dict[str, Any] = {
+            "max_tokens": self.max_tokens,
+            "k": self.k if query else 0,
+            "profile": self.profile,
+            "host": Host(assistant_first=True),
+        }
         try:
             with shown_in_run(run):
                 context = await run.call(scoped.assemble, query or None, **layout)
