@@ -102,8 +102,8 @@ class HybridChatMemory(SessionBound, BaseMemory):
 
         With ``paging`` the prompt is laid out as in MemGPT: with the blocks of working context, which are created if
         there are none, and a warning before turns leave the window. Give the agent the tools of
-        ``HybridMemoryToolSpec(paging=True)``. Since the model searches and keeps its own notes, nothing is recalled and
-        no profile is shown unless you set ``k`` and ``profile``.
+        ``HybridMemoryToolSpec(paging=True)``. Since the model searches and keeps its own notes, nothing is recalled
+        unless you set ``k``; the user's name, safety and standing instructions are shown.
 
         Raises:
             InvalidScopeError: no owner is named.

@@ -16,7 +16,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, open_memory
-from hybrid_memory.adapters import recollect
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.layout import MEMORY_HEADINGS
 from hybrid_memory.errors import StoreUnavailableError
@@ -348,14 +347,7 @@ class TestContent:
         assert await here.aget([user("cat?")]) == ""
         assert "Pixel" in await ask(here, user("cat?"), session="s0")
 
-    async def test_recall_runs_once_a_turn(self, block: HybridMemoryBlock, monkeypatch: pytest.MonkeyPatch) -> None:
-        recalls: list[str] = []
-
-        async def counted(run: Any, memory: Any, query: str, **asked: Any) -> Any:
-            recalls.append(query)
-            return await recollect(run, memory, query, **asked)
-
-        monkeypatch.setattr("llamaindex_hybrid_memory.memory_block.recollect", counted)
+    async def test_recall_runs_once_a_turn(self, block: HybridMemoryBlock, recollections: list[str]) -> None:
         await flush(block, [user("My cat is called Pixel.")], "s0")
         call = ChatMessage(role="assistant", blocks=[ToolCallBlock(tool_call_id="c", tool_name="w", tool_kwargs={})])
         result = ChatMessage(role="tool", content="rain", additional_kwargs={"tool_call_id": "c"})
@@ -371,7 +363,7 @@ class TestContent:
             assert len(seen) == 1
             assert "Pixel" in seen.pop()
 
-        assert recalls == ["my cat?", "my cat?"]
+        assert recollections == ["my cat?", "my cat?"]
 
     async def test_what_was_just_flushed_can_be_recalled_in_the_same_turn(self, block: HybridMemoryBlock) -> None:
         assert await ask(block, user("my cat?")) == ""

@@ -312,20 +312,21 @@ async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
         query = replace(query, where=replace(query.where, hidden=((asked.turn, MAX_POSITION),)))
     hits = [hit for hit in await recall(run, services, query) if asked.turn is None or hit.record.turn < asked.turn]
     statements = await _nearest(run, services, asked, hits)
-    rows = () if asked.sheet is None else asked.sheet.facts
-    texts = asked.texts.union(fact.text.strip() for fact in rows if fact.id in asked.standing)
     fresh = [
         hit
         for hit in hits
         if asked.visible.isdisjoint(hit.record.sources)
-        and hit.record.text.strip() not in texts
+        and hit.record.text.strip() not in asked.texts
         and (hit.confidence is None or hit.confidence >= asked.marks.min_confidence)
         and is_worth_a_line(hit)
         and _may_show(hit.record.scope.session, asked)
     ][: SPARE * asked.k]
     bare = await _calls_alone(run, services, asked.scope, fresh)
-    shown = [hit for hit in fresh if hit.record.sources[0] not in bare][: asked.k]
-    unsure = all((hit.confidence or 0.0) < SURE for hit in shown)
+    best = [hit for hit in fresh if hit.record.sources[0] not in bare][: asked.k]
+    unsure = all((hit.confidence or 0.0) < SURE for hit in best)
+    rows = () if asked.sheet is None else asked.sheet.facts
+    standing = {fact.text.strip() for fact in rows if fact.id in asked.standing}
+    shown = [hit for hit in best if hit.record.text.strip() not in standing]
     return Memories(tuple(without_questions(shown, asked.visible)), statements, unsure)
 
 
@@ -407,6 +408,8 @@ def fitting(memories: Memories, words: str, room: int, count: TokenCounter) -> M
 def is_worth_a_line(hit: Hit) -> bool:
     """Whether a recalled turn says something: no question, acknowledgement, bare result or step of an agent."""
     record = hit.record
+    if hit.asked is None and not any(character.isalpha() for character in record.text):
+        return False
     if record.origin is Origin.TOOL and len(terms(record.text)) < RESULT_WORDS:
         return False
     return is_memory(record.text) and not record.text.lstrip().startswith(STEPS)
