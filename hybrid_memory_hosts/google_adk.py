@@ -248,7 +248,8 @@ class HybridMemoryService(BaseMemoryService):
             return SearchMemoryResponse()
         statements = [*portion.standing, *portion.memories.statements]
         said = [_entry(fact.sources[0], "user", spoken_words(fact), fact.valid_from) for fact in statements]
-        records = [hit.record for hit in portion.memories.hits]
+        texts = {fact.text for fact in statements}
+        records = [hit.record for hit in portion.memories.hits if hit.record.text not in texts]
         turns = [
             _entry(record.sources[0], "user" if record.speaker == Role.USER else app_name, record.text, record.at)
             for record in records

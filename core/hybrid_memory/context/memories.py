@@ -322,11 +322,8 @@ async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
         and _may_show(hit.record.scope.session, asked)
     ][: SPARE * asked.k]
     bare = await _calls_alone(run, services, asked.scope, fresh)
-    best = [hit for hit in fresh if hit.record.sources[0] not in bare][: asked.k]
-    unsure = all((hit.confidence or 0.0) < SURE for hit in best)
-    rows = () if asked.sheet is None else asked.sheet.facts
-    standing = {fact.text.strip() for fact in rows if fact.id in asked.standing}
-    shown = [hit for hit in best if hit.record.text.strip() not in standing]
+    shown = [hit for hit in fresh if hit.record.sources[0] not in bare][: asked.k]
+    unsure = all((hit.confidence or 0.0) < SURE for hit in shown)
     return Memories(tuple(without_questions(shown, asked.visible)), statements, unsure)
 
 
