@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
@@ -26,8 +27,8 @@ try:
 except ImportError as error:
     raise MissingDependencyError("google-adk", "google-adk") from error
 
-from hybrid_memory import Hit, HybridMemory, Message, Role, ScopedMemory
-from hybrid_memory.adapters import TWINS, checked, recollect, without_notices
+from hybrid_memory import HybridMemory, Message, Role, ScopedMemory
+from hybrid_memory.adapters import TWINS, checked, recollect, spoken_words, without_notices
 from hybrid_memory.errors import InvalidInputError, ModelError, StoreError
 from hybrid_memory.tools import MemoryTool, tools_named
 from hybrid_memory_hosts.adk_events import MARK, TEMPORARY, from_event, to_events
@@ -237,13 +238,23 @@ class HybridMemoryService(BaseMemoryService):
         await self._scoped(app_name, user_id, None).aremember(notes)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
+        if not query.strip():
+            return SearchMemoryResponse()
         scoped = self._scoped(app_name, user_id, None)
         try:
-            hits = await recollect(TWINS, scoped, query, k=FOUND, shown={query.strip()})
+            portion = await recollect(TWINS, scoped, query, k=FOUND, shown={query})
         except (StoreError, ModelError) as error:
             _log.warning("the agent continues without memory: %s", error)
             return SearchMemoryResponse()
-        return SearchMemoryResponse(memories=[_entry(hit, app_name) for hit in hits])
+        statements = [*portion.standing, *portion.memories.statements]
+        said = [_entry(fact.sources[0], "user", spoken_words(fact), fact.valid_from) for fact in statements]
+        texts = {fact.text for fact in statements}
+        records = [hit.record for hit in portion.memories.hits if hit.record.text not in texts]
+        turns = [
+            _entry(record.sources[0], "user" if record.speaker == Role.USER else app_name, record.text, record.at)
+            for record in records
+        ]
+        return SearchMemoryResponse(memories=[*said, *turns])
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
         """Destroy a memory found by a search, and everything derived from it.
@@ -259,14 +270,12 @@ class HybridMemoryService(BaseMemoryService):
         return self._memory.scoped(tenant=self._tenant, user=user, agent=app, session=session)
 
 
-def _entry(hit: Hit, app: str) -> MemoryEntry:
-    record = hit.record
-    users = record.speaker == Role.USER
+def _entry(name: str, author: str, words: str, at: datetime) -> MemoryEntry:
     return MemoryEntry(
-        id=record.sources[0],
-        author="user" if users else app,
-        content=types.Content(role="user" if users else "model", parts=[types.Part(text=record.text)]),
-        timestamp=record.at.isoformat(),
+        id=name,
+        author=author,
+        content=types.Content(role="user" if author == "user" else "model", parts=[types.Part(text=words)]),
+        timestamp=at.isoformat(),
     )
 
 

@@ -7,14 +7,11 @@ from collections.abc import Callable, Collection
 from typing import Any, TypeAlias
 
 from hybrid_memory import ScopedMemory
-from hybrid_memory.adapters import TWINS, Portion, estimate_tokens, recollect, shown
+from hybrid_memory.adapters import TWINS, estimate_tokens, recollect, shown
 from hybrid_memory.errors import InvalidConfigError, ModelError, StoreError
 
 Whose: TypeAlias = ScopedMemory | Callable[[Any], ScopedMemory]
 """A memory, or a function that returns the memory of a run, given the run's context."""
-
-PROFILE_RATIO = 0.2
-"""Share of the tokens for the profile."""
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +29,7 @@ def memory_of(whose: Whose, context: Any) -> ScopedMemory:
 
 
 async def recalled(memory: ScopedMemory, question: str, *, among: Collection[str], k: int, max_tokens: int) -> str:
-    """The profile and the memories recalled for the user's words, each in a marked place; empty if there is nothing.
+    """What the memory shows before the user's words, each part in a marked place; empty if there is nothing.
 
     If the store or a model fails, it logs a warning and returns nothing: the agent continues without memory.
 
@@ -44,9 +41,8 @@ async def recalled(memory: ScopedMemory, question: str, *, among: Collection[str
         max_tokens: the budget of everything returned.
     """
     try:
-        profile = (await memory.aprofile()).render(int(PROFILE_RATIO * max_tokens), estimate_tokens)
-        hits = await recollect(TWINS, memory, question, k=k, shown={text.strip() for text in among})
+        portion = await recollect(TWINS, memory, question, k=k, shown=among, max_tokens=max_tokens)
     except (StoreError, ModelError) as error:
         _log.warning("the agent continues without memory: %s", error)
         return ""
-    return Portion(query=question, profile=profile, hits=hits).within(max_tokens, estimate_tokens).text
+    return portion.within(max_tokens, estimate_tokens).text

@@ -9,8 +9,8 @@ from langchain_classic.memory.chat_memory import BaseChatMemory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from pydantic import ConfigDict, Field, PrivateAttr
 
-from hybrid_memory import Context, HybridMemory, Role
-from hybrid_memory.adapters import LEAST_TOKENS, Portion, Runner, faces, recollect, window
+from hybrid_memory import Context, Host, HybridMemory, Role
+from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces, recollect, window
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from langchain_hybrid_memory.history import HybridChatMessageHistory
 from langchain_hybrid_memory.messages import Conversions, to_langchain
@@ -135,7 +135,7 @@ class HybridChatMemory(SessionMemory):
         human_prefix, ai_prefix: the speakers' names in the string.
         keep_steps: store the ``intermediate_steps`` of an `AgentExecutor` that returns them: tool calls and results.
         k: how many turns to recall; 0 recalls nothing.
-        window: how many recent messages to return, without summary and profile; a longer last turn, such as one with
+        window: how many recent messages to return, without a summary; a longer last turn, such as one with
             many tool steps, is returned whole. 0 returns only recalled memories.
         max_tokens: the budget of what comes back and the input together, without ``window``; by default as configured
             for the memory.
@@ -165,9 +165,14 @@ class HybridChatMemory(SessionMemory):
             recent = window(await run.call(self.chat_memory.recent, self.window), self.window)
             shown = {str(message.id) for message in recent}
             with shown_in_run(run):
-                note = Portion(hits=await recollect(run, scoped, query, k=self.k, shown=shown)).text
-            return {self.memory_key: self._view([to_langchain(message) for message in recent], after=note)}
-        layout: dict[str, Any] = {"max_tokens": self.max_tokens, "k": self.k if query else 0, "profile": self.profile}
+                portion = await recollect(run, scoped, query, k=self.k, shown=shown, profile=self.profile)
+            return {self.memory_key: self._view([to_langchain(message) for message in recent], after=portion.text)}
+        layout: dict[str, Any] = {
+            "max_tokens": self.max_tokens,
+            "k": self.k if query else 0,
+            "profile": self.profile,
+            "host": Host(assistant_first=True),
+        }
         try:
             with shown_in_run(run):
                 context = await run.call(scoped.assemble, query or None, **layout)

@@ -79,7 +79,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             10, or 0 with paging, where the model searches.
         blocks: labelled texts that are always in the prompt, instead of the memory's blocks. With paging the memory's
             blocks are shown, and a new owner starts with ``persona``, ``human`` and the texts given here.
-        profile: the text about the user; by default the learned profile, or none with paging. An empty text shows none.
+        profile: the text about the user; by default the learned profile. An empty text shows none.
         paging: whether, or how, the model pages its memory.
         reader: whether the model gets a tool to read more when space is short.
         model: whether the agent's own model also writes summaries and extracts facts, if the memory has no model.
@@ -139,7 +139,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         else:
             self._reading = None
             self.tools = paging_tools(calls)
-            self._layout |= {"k": k or 0, "profile": profile or "", **self._paging.layout}
+            self._layout |= {"k": k or 0, **self._paging.layout}
         self._own = frozenset(vars(self))
 
     def __getstate__(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from llama_index.core.settings import Settings
 from llama_index.core.tools import FunctionTool
 from pydantic import Field, PrivateAttr
 
-from hybrid_memory import Context, HybridMemory, Message, PagingConfig, Role, ScopedMemory
+from hybrid_memory import Context, Host, HybridMemory, Message, PagingConfig, Role, ScopedMemory
 from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces, without_notices
 from hybrid_memory.apps.agent import prepared
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
@@ -102,8 +102,8 @@ class HybridChatMemory(SessionBound, BaseMemory):
 
         With ``paging`` the prompt is laid out as in MemGPT: with the blocks of working context, which are created if
         there are none, and a warning before turns leave the window. Give the agent the tools of
-        ``HybridMemoryToolSpec(paging=True)``. Since the model searches and keeps its own notes, nothing is recalled and
-        no profile is shown unless you set ``k`` and ``profile``.
+        ``HybridMemoryToolSpec(paging=True)``. Since the model searches and keeps its own notes, nothing is recalled
+        unless you set ``k``; the user's name, safety and standing instructions are shown.
 
         Raises:
             InvalidScopeError: no owner is named.
@@ -140,9 +140,9 @@ class HybridChatMemory(SessionBound, BaseMemory):
     ) -> list[ChatMessage]:
         """The messages for the model's next call: instructions, and the turns with the memories before them.
 
-        The first turn is the user's, and a tool call comes with its results. One recall serves all calls between two
-        user messages. If ``input`` is not in the log yet, the last message contains only the memories for it, because
-        the engine adds the question itself.
+        The first turn is the user's, unless the assistant spoke first. A tool call comes with its results. One recall
+        serves all calls between two user messages. If ``input`` is not in the log yet, the last message contains only
+        the memories for it, because the engine adds the question itself.
 
         Args:
             input: the question to recall for; by default the user's last message.
@@ -158,6 +158,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
             "max_tokens": max(LEAST_TOKENS, self._max_tokens(self._store()) - initial_token_count),
             "reader": FETCH.name if self.reader else READER if self.paging is not None else None,
             "wait": False,
+            "host": Host(assistant_first=True),
         }
         try:
             with shown_to_handlers():

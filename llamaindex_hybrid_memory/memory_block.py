@@ -86,9 +86,6 @@ def _words(message: Message) -> tuple[Any, ...]:
     return message.role, message.content, message.name, message.tool_calls, message.tool_call_id, message.extra
 
 
-PROFILE_RATIO = 0.2
-"""Share of the budget for the profile."""
-
 LOOKED_AT = 1000
 """How many of the newest messages of a session are searched for a flush."""
 
@@ -182,15 +179,12 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
         return left.text or None
 
     async def _portion(self, scoped: ScopedMemory, turn: Turn) -> Portion:
-        profile = self.profile
-        if profile is None:
-            profile = (await scoped.aprofile()).render(int(PROFILE_RATIO * self.token_limit), estimate_tokens)
         session = scoped.scope.session
         lines = (await scoped.asummary()).lines if session is not None else ()
         k = self.k if self.within == "user" or session is not None else 0
+        asked: dict[str, Any] = {"k": k, "max_tokens": self.token_limit, "profile": self.profile, "within": self.within}
         with shown_to_handlers():
-            hits = await recollect(TWINS, scoped, turn.question, k=k, shown=turn.shown, within=self.within)
-        return Portion(query=turn.question, profile=profile, lines=lines, hits=hits)
+            return await recollect(TWINS, scoped, turn.question, shown=turn.shown, lines=lines, **asked)
 
     async def _write(self, session: str | None, flushed: list[Message]) -> None:
         """Write a flush, preceded by messages that could not be written before."""

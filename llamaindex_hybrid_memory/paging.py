@@ -31,7 +31,7 @@ def settings(paging: bool | PagingConfig, *, k: int | None, token_limit: Any, pr
         return given
     if isinstance(token_limit, int) and token_limit < LEAST_PAGED:
         raise InvalidConfigError(f"paging needs a token_limit of at least {LEAST_PAGED}, got {token_limit}")
-    return {**given, "k": 0 if k is None else k, "profile": "" if profile is None else profile}
+    return {**given, "k": 0 if k is None else k}
 
 
 async def assembled(

@@ -8,36 +8,40 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.blocks.block import MAX_CHARS, checked_label, checked_length
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.condense import How
 from hybrid_memory.context.layout import Parts, as_shown, language_of, memory_mark
-from hybrid_memory.context.memories import is_worth_a_line, memory_note, window, without_questions
-from hybrid_memory.context.request import LEAST_TOKENS
+from hybrid_memory.context.memories import Asking, Memories, asking_turn, fitting, memories, memory_note, window
+from hybrid_memory.context.request import LEAST_TOKENS, RECALLED_TURNS
 from hybrid_memory.context.summary import Line, written
-from hybrid_memory.context.view import budget_of
+from hybrid_memory.context.view import ALWAYS_RATIO, budget_of
 from hybrid_memory.errors import InvalidMessageError
-from hybrid_memory.index.record import RecordKind, Scalar
+from hybrid_memory.facts.fact import Fact
+from hybrid_memory.facts.sheet import sheet, spoken_words, standing_text
+from hybrid_memory.index.record import Scalar
 from hybrid_memory.items.items import FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
 from hybrid_memory.log.event import TimeOrderedIds, handle
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Role
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.memory.faces import Part
+from hybrid_memory.memory.faces import faces as verb_faces
 from hybrid_memory.memory.held import IN_MEMORY, close_all, found, held, opened, url_of
 from hybrid_memory.memory.texts import SWEEP_EVERY
-from hybrid_memory.recall.hit import Hit
-from hybrid_memory.recall.spans import asks, finds
+from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import InlineRunner, Runner, two_faces
-from hybrid_memory.runtime.tracing import Given, Span, listening, traced
+from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
+from hybrid_memory.runtime.tracing import Span, listening
 from hybrid_memory.scope import check_name
-from hybrid_memory.store.services import Services
-from hybrid_memory.text.asking import asks_nothing
+from hybrid_memory.sharing.grant import Right
+from hybrid_memory.store.view import in_view
 from hybrid_memory.text.structured import encodable, encodable_json
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.urls import shown_url
@@ -83,6 +87,7 @@ __all__ = [
     "recollect",
     "shown",
     "shown_url",
+    "spoken_words",
     "storable_name",
     "url_of",
     "window",
@@ -92,9 +97,6 @@ __all__ = [
 P = ParamSpec("P")
 S = TypeVar("S")
 T = TypeVar("T")
-
-SPARE = 3
-"""How many times more hits are recalled, to make up for those that are not memories."""
 
 ORIGIN = "hybrid_memory_origin"
 """The key for a message's origin in a framework's message, if it is lower than its role implies."""
@@ -134,65 +136,131 @@ def faces(
     return two_faces(admitted, lambda _: TWINS, like=flow)
 
 
-async def recollect(
-    run: Runner, memory: ScopedMemory, query: str, /, *, k: int, shown: Collection[str], **options: Any
-) -> list[Hit]:
-    """At most k turns that are relevant to a question, best first; none for small talk.
-
-    ``shown`` are texts, or ids of messages, that are in the prompt already; ``options`` are arguments of recall.
-    """
-    if not k or not query or asks_nothing(query):
-        return []
-    services = memory._runtime.services  # noqa: SLF001 - a part of it
-    return await _recollected(run, services, memory, query, k=k, shown=shown, **options)
-
-
-def _asks(span: Span, given: Given) -> None:
-    asks(span, given["query"], given["k"], given["memory"].scope)
-
-
-@traced("recall", _asks, finds)
-async def _recollected(
-    run: Runner, services: Services, memory: ScopedMemory, query: str, *, k: int, shown: Collection[str], **options: Any
-) -> list[Hit]:
-    seen, most = set(shown), SPARE * k + len(shown)
-    hits = await run.call(memory.recall, query, k=most, kinds=(RecordKind.TURN,), min_confidence=0.0, **options)
-    fresh = [hit for hit in hits if seen.isdisjoint((hit.record.text.strip(), *hit.record.sources))]
-    least = services.config.prompt.min_confidence
-    sure = (hit for hit in fresh if hit.confidence is None or hit.confidence >= least)
-    return without_questions([hit for hit in sure if is_worth_a_line(hit)][:k], seen)
-
-
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """The memory's part of a framework's prompt: hits for the query, a profile, and summary lines, oldest first."""
+    """The memory's part of a framework's prompt, as `ScopedMemory.assemble` shows it.
+
+    Attributes:
+        query: the user's words.
+        profile: the text about the user; by default name, safety and standing instructions.
+        standing: the statements of that text; none if the caller gave it.
+        lines: summary lines, oldest first.
+        memories: the statements nearest to the query, and recalled turns.
+        marks: the mark of memories.
+    """
 
     query: str = ""
     profile: str = ""
+    standing: Sequence[Fact] = ()
     lines: Sequence[Line] = ()
-    hits: Sequence[Hit] = ()
+    memories: Memories = field(default_factory=Memories)
+    marks: PromptConfig = field(default_factory=PromptConfig)
 
     @property
     def text(self) -> str:
-        """Profile, summary and recalled turns, each in its own marked place; what changes least comes first."""
+        """Profile, summary and memories, each in its own marked place; what changes least comes first."""
         chinese = language_of("".join(line.text for line in self.lines)) == "zh"
         parts = Parts(profile=self.profile, summary=written(self.lines, chinese=chinese, handles=False))
-        recalled = memory_mark(memory_note(self.hits, self.query), PromptConfig())
-        return "\n\n".join(part for part in (parts.standing, recalled) if part)
+        chosen = self.memories
+        note = memory_note(chosen.hits, self.query, statements=chosen.statements, unsure=chosen.unsure)
+        return "\n\n".join(part for part in (parts.standing, memory_mark(note, self.marks)) if part)
 
     def within(self, max_tokens: int, count: Callable[[str], int]) -> Portion:
-        """The portion that fits, in whole lines: the worst hits go first, then old summary lines, then the profile."""
+        """The portion that fits, in whole lines: first the memories go, the best last, then old summary lines."""
         left = self
         while left.text and count(left.text) > max_tokens:
             left = left._less()
         return left
 
     def _less(self) -> Portion:
-        if self.hits:
-            return replace(self, hits=self.hits[:-1])
+        if self.memories:
+            return replace(self, memories=self.memories.less())
         if self.lines:
             return replace(self, lines=self.lines[1:])
         return replace(self, profile="\n".join(self.profile.splitlines()[:-1]))
+
+
+class _Portions(Part):
+    """Makes portions; asks for the right to read."""
+
+    async def _portion(
+        self,
+        run: Runner,
+        query: str,
+        *,
+        k: int,
+        shown: Collection[str],
+        max_tokens: int | None,
+        profile: str | None,
+        lines: Sequence[Line],
+        within: Literal["user", "session"],
+    ) -> Portion:
+        scope, words = self._memory.scope, query.strip()
+        services = await in_view(run, self._services, scope)
+        marks, count = services.config.prompt, services.count
+        most = marks.memory_tokens if max_tokens is None else min(max_tokens, marks.memory_tokens)
+        await run.call(count, "")  # a counter may have tables to load, off the event loop
+        with at_priority(INTERACTIVE):
+            rows = await sheet(run, services, scope) if most else None
+            notes, ids = "\n".join(" ".join(text.split()) for text in shown), frozenset(shown)
+            kept: list[Fact] = []
+            if rows is not None and profile is None:
+                earlier = [fact for fact in rows.facts if ids.isdisjoint(fact.sources) and fact.text not in notes]
+                profile, kept = await run.call(standing_text, earlier, int(ALWAYS_RATIO * most), count)
+            asked = Asking(
+                scope=scope,
+                words=words,
+                k=k,
+                marks=marks.model_copy(update={"memory_tokens": most}),
+                turn=await asking_turn(run, services, scope, words) if words else None,
+                visible=ids,
+                present=ids,
+                texts=ids,
+                notes=notes,
+                sheet=rows,
+                standing=frozenset(fact.id for fact in kept),
+                within=within,
+            )
+            chosen = await memories(run, services, asked)
+        chosen = fitting(chosen, words, most - count(profile or ""), count)
+        count_uses(services, scope.owner, chosen.hits)
+        return Portion(words, profile or "", kept, lines, chosen, marks)
+
+    portion, aportion = verb_faces(_portion, needs=Right.READ, verb="recall")
+
+
+async def recollect(
+    run: Runner,
+    memory: ScopedMemory,
+    query: str,
+    /,
+    *,
+    k: int = RECALLED_TURNS,
+    shown: Collection[str] = (),
+    max_tokens: int | None = None,
+    profile: str | None = None,
+    lines: Sequence[Line] = (),
+    within: Literal["user", "session"] = "user",
+) -> Portion:
+    """What a framework's prompt shows beside the user's words; nothing but the standing text for small talk.
+
+    The log counts as it was before these words were said, if they are its newest turn.
+
+    Args:
+        run: the runner of an adapter's method.
+        memory: the memory of an owner.
+        query: the user's words.
+        k: the most turns to recall; 0 recalls nothing.
+        shown: texts, or ids of messages, that are in the prompt already.
+        max_tokens: the most tokens for memories, if less than the memory's own setting.
+        profile: the text about the user; by default name, safety and standing instructions.
+        lines: summary lines to show, oldest first.
+        within: ``session`` recalls from this session only.
+    """
+    return await run.call(
+        _Portions(memory).portion, query, k=k, shown={text.strip() for text in shown}, max_tokens=max_tokens,
+        profile=profile, lines=lines, within=within,
+    )  # fmt: skip
 
 
 def without_notices(messages: Sequence[Message]) -> list[Message]:

@@ -15,7 +15,7 @@ from hybrid_memory.context.context import Piece, context_of
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
 from hybrid_memory.context.memories import Memories
 from hybrid_memory.context.plan import plan
-from hybrid_memory.context.request import Reader
+from hybrid_memory.context.request import Host, Reader
 from hybrid_memory.context.view import LEAST_ROOM, PromptView
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.context.conftest import See, assistant, hit, page, tool_round, user
@@ -32,6 +32,24 @@ def told(seen: PromptView, hits: Sequence[Hit] = ()) -> Context:
 
 def reasons(context: Context, section: str) -> list[str]:
     return [piece.reason for piece in context.plan if piece.section == section]
+
+
+@pytest.mark.parametrize(
+    ("opening", "answer"),
+    [("Shall I order the oak boards at Brandt's?", "Yes, do."), ("要不要我订明早去苏州的票？", "好，订吧。")],
+)
+def test_what_the_assistant_says_first_stays_in_its_place(see: See, opening: str, answer: str) -> None:
+    said = [assistant(opening), user(answer), assistant("Done."), user("Thanks, and the bill?")]
+    own = plan(see(said, host=Host(assistant_first=True)), Memories()).laid
+    assert [message.text for message in own] == [message.text for message in said]
+    behind = plan(see(said, profile="likes tea"), Memories()).laid
+    assert [message.text for message in behind[1:]] == [message.text for message in said]
+    assert behind[0].role is Role.USER
+    first = plan(see(said), Memories()).laid[0]
+    assert first.role is Role.USER
+    assert first.text == f'<record origin="assistant">\n{opening}\n</record>\n\n{answer}'
+    alone = plan(see(said[:1], answer), Memories()).laid
+    assert [message.text for message in alone] == [first.text], "before the answer is in the log, too"
 
 
 def test_every_part_of_a_prompt_has_its_place_in_the_plan(see: See) -> None:

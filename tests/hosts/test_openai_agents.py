@@ -206,8 +206,8 @@ class TestAnAgent:
             if user == "bob":
                 assert model.asked == "Which city do I live in?"
         alice = model.inputs[1][-1]["content"]
-        assert "lives in: Berlin" in alice
         assert "I live in Berlin." in alice
+        assert alice.count("Which city do I live in?") == 1
         assert alice.endswith("\n\nWhich city do I live in?")
         held = HybridSession(memory.scoped(user="alice", session="s2"))
         assert (await held.get_items())[0] == {"role": "user", "content": "Which city do I live in?"}

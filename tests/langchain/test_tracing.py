@@ -184,10 +184,10 @@ def test_a_retriever_has_one_run_as_any_retriever(memory: HybridMemory, invoke: 
 def test_an_error_ends_the_run_without_its_words(memory: HybridMemory, invoke: Invoke) -> None:
     chat = HybridChatMemory(memory=memory, user="alice", session="now", window=4)
     memory.scoped(user="alice", session="now").remember(FRUIT)
-    line = line_to(memory, "log")
-    line.hits = lambda name, _: name == "state"
-    line.error = StoreUnavailableError("the log of alice is away")
     runs = Runs()
+    line = line_to(memory, "log")
+    line.hits = lambda name, _: name == "state" and bool(runs.named("recall"))
+    line.error = StoreUnavailableError("the log of alice is away")
     load = RunnableLambda(chat.load_memory_variables, afunc=chat.aload_memory_variables)
     with pytest.raises(StoreUnavailableError):
         invoke(load, {"input": ASKED}, {"callbacks": [runs]})

@@ -33,7 +33,7 @@ from pydantic import Field
 from workflows.context import PickleSerializer
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
-from hybrid_memory.adapters import close_all
+from hybrid_memory.adapters import close_all, recollect
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from llamaindex_hybrid_memory import HybridChatMemory, from_chat_message
 
@@ -203,6 +203,19 @@ def recalls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return await real(memory, query, **options)
 
     monkeypatch.setattr(ScopedMemory, "arecall", counted)
+    return asked
+
+
+@pytest.fixture
+def recollections(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The questions for which a block asks its memory."""
+    asked: list[str] = []
+
+    async def counted(run: Any, memory: ScopedMemory, query: str, **options: Any) -> Any:
+        asked.append(query)
+        return await recollect(run, memory, query, **options)
+
+    monkeypatch.setattr("llamaindex_hybrid_memory.memory_block.recollect", counted)
     return asked
 
 

@@ -262,7 +262,7 @@ def unsure() -> Iterator[HybridMemory]:
 class TestContent:
     async def test_profile_summary_and_what_is_recalled(self, store: HybridMemory) -> None:
         block = HybridMemoryBlock.from_defaults(user="alice", memory=store, token_limit=300)
-        await flush(block, [user("I work as a nurse. My cat is called Pixel."), assistant("Noted.")], "s0")
+        await flush(block, [user("My name is Anna. My cat is called Pixel."), assistant("Noted.")], "s0")
         await flush(block, [user("We decided to paint the house blue."), assistant("Blue it is."), *chatter(20)])
 
         text = await ask(block, user("what is my cat called?"))
@@ -270,7 +270,7 @@ class TestContent:
         assert estimate_tokens(text) <= 300
         profile, summary, note = text.split("\n\n")
         assert profile.startswith("<user_profile>\n")
-        assert "nurse" in profile
+        assert "My name is Anna." in profile
         assert summary.startswith("<summary>\n")
         assert "paint the house blue" in summary
         assert note.startswith(f"<memory>\n{HEADING}")
@@ -281,7 +281,7 @@ class TestContent:
     ) -> None:
         block = HybridMemoryBlock.from_defaults(user="alice", memory=store, profile="")
         await flush(block, [user("My cat is called Pixel."), user("what is my cat called?")], "s0")
-        here = "hybrid_memory.adapters"
+        here = "hybrid_memory.context.memories"
         monkeypatch.setattr(f"{here}.is_worth_a_line", lambda hit: not hit.record.text.endswith("?"))
         monkeypatch.setattr(f"{here}.asks_nothing", lambda text: text == "hi cat")
 
@@ -347,7 +347,7 @@ class TestContent:
         assert await here.aget([user("cat?")]) == ""
         assert "Pixel" in await ask(here, user("cat?"), session="s0")
 
-    async def test_recall_runs_once_a_turn(self, block: HybridMemoryBlock, recalls: list[str]) -> None:
+    async def test_recall_runs_once_a_turn(self, block: HybridMemoryBlock, recollections: list[str]) -> None:
         await flush(block, [user("My cat is called Pixel.")], "s0")
         call = ChatMessage(role="assistant", blocks=[ToolCallBlock(tool_call_id="c", tool_name="w", tool_kwargs={})])
         result = ChatMessage(role="tool", content="rain", additional_kwargs={"tool_call_id": "c"})
@@ -363,7 +363,7 @@ class TestContent:
             assert len(seen) == 1
             assert "Pixel" in seen.pop()
 
-        assert recalls == ["my cat?", "my cat?"]
+        assert recollections == ["my cat?", "my cat?"]
 
     async def test_what_was_just_flushed_can_be_recalled_in_the_same_turn(self, block: HybridMemoryBlock) -> None:
         assert await ask(block, user("my cat?")) == ""

@@ -97,8 +97,8 @@ class Context:
     """A prompt made by `assemble`.
 
     Attributes:
-        messages: the messages to send: at most one system message, then the conversation, starting with a user turn;
-            memories come before the turn they were recalled for.
+        messages: the messages to send: at most one system message, then the conversation, starting with a user turn
+            unless `Host.assistant_first`; memories come before the turn they were recalled for.
         sections: the text of each section by name, in order.
         tokens: the size of the prompt with message framing and tool schemas. It exceeds ``max_tokens`` only if
             identity, instructions, tools and the last turn alone do.

@@ -87,6 +87,7 @@ class Parts:
         question: the user's question; None if it is one of the turns.
         reader: the tool that reads handles; empty if there is none.
         marks: the places of marked texts, and the mark of memories.
+        assistant_first: whether what an assistant says first is a message of its own.
     """
 
     identity: str = ""
@@ -101,6 +102,7 @@ class Parts:
     question: Message | None = None
     reader: str = ""
     marks: PromptConfig = field(default_factory=PromptConfig)
+    assistant_first: bool = False
 
     @property
     def system(self) -> list[Message]:
@@ -134,7 +136,7 @@ def _stable(parts: Parts, *, apart: bool) -> list[Message]:
     with_notes = [*parts.turns, *([(parts.question, parts.note)] if parts.question is not None else [])]
     turns: list[_Turn] = [(message, memory_mark(note, parts.marks)) for message, note in with_notes]
     fronted = _fronted(turns, parts.standing, "message" if apart else parts.marks.place)
-    return [*parts.system, *_written(fronted, parts.marks.place)]
+    return [*parts.system, *_written(_begun(fronted, parts), parts.marks.place)]
 
 
 def _classic(parts: Parts) -> list[Message]:
@@ -143,10 +145,21 @@ def _classic(parts: Parts) -> list[Message]:
     front = "\n\n".join(part for part in (parts.standing, memory_mark(parts.note, parts.marks)) if part)
     turns: list[_Turn] = [(message, "") for message, _ in parts.turns]
     asked: list[_Turn] = [] if parts.question is None else [(parts.question, "")]
-    fronted = _fronted(turns or asked, front, place)
+    fronted = _begun(_fronted(turns or asked, front, place), parts)
     said, asked = (fronted, asked) if turns else ([], fronted)
     head = replace(parts, instructions="").system
     return [*head, *_written(said, place), *_system([parts.instructions]), *_written(asked, place)]
+
+
+def _begun(turns: list[_Turn], parts: Parts) -> list[_Turn]:
+    """The turns with what an assistant said before everything else as a record in the user's first turn."""
+    rows = (row for row, (message, _) in enumerate(turns) if message is None or message.role is not Role.ASSISTANT)
+    start = next(rows, len(turns))
+    if parts.assistant_first or not start:
+        return turns
+    opening = [as_record(message, Origin.ASSISTANT).text for message, _ in turns[:start] if message is not None]
+    message, mark = turns[start] if start < len(turns) else (None, "")
+    return [(message, "\n\n".join([*opening, *([mark] if mark else [])])), *turns[start + 1 :]]
 
 
 def memory_mark(note: str, marks: PromptConfig) -> str:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
+from typing import Literal
 
 import numpy as np
 
+from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.layout import MEMORY_HEADINGS, SAID_HEADINGS, UNSURE, language_of
 from hybrid_memory.context.offload.payloads import payload_of
 from hybrid_memory.context.relief import Reliefs
 from hybrid_memory.context.view import PromptView
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.facts.fact import Fact
-from hybrid_memory.facts.sheet import spoken_words
+from hybrid_memory.facts.sheet import Sheet, spoken_words
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.exchanges import exchanges
@@ -35,6 +38,7 @@ from hybrid_memory.text.marks import within_line
 from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.speech import SHORT_CHARS, emptiness, tells
 from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.text.voices import speaker
 
 IN_SIGHT = 100
@@ -66,6 +70,18 @@ SENTENCES = " / "
 
 QUESTION_CHARS = 200
 """The same for a question before its answer."""
+
+LATEST = 16
+"""Among how many of the newest turns the question may be."""
+
+TURNS_SHARE = 0.2
+"""The most of the space for recalled turns but the best, where there are statements too."""
+
+DAY_TOKENS = 8
+"""Tokens of a day in front of its sentences."""
+
+LEAST_STATEMENT = 12
+"""With fewer tokens left no further statement is tried."""
 
 
 def window(history: Sequence[Message], limit: int) -> list[Message]:
@@ -112,6 +128,12 @@ class Memories:
         """The better half of each."""
         hits, statements = self.hits[: len(self.hits) // 2], self.statements[: len(self.statements) // 2]
         return replace(self, hits=hits, statements=statements)
+
+    def less(self) -> Memories:
+        """Without the last turn; without turns, without the last statement."""
+        if self.hits:
+            return replace(self, hits=self.hits[:-1])
+        return replace(self, statements=self.statements[:-1])
 
 
 def memory_note(
@@ -170,14 +192,85 @@ def _speaker(record: Record) -> str:
     return speaker(record.origin, record.speaker, record.text)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Asking:
+    """A question, and what its prompt shows anyway.
+
+    Attributes:
+        scope: of the conversation.
+        words: of the question; empty without one.
+        k: the most turns to recall; 0 recalls nothing.
+        marks: the tokens for memories, and the least confidence of a turn.
+        turn: position of the question in the log; None if it is not there yet.
+        visible: ids of messages that are not recalled.
+        present: ids of messages whose own words the prompt has.
+        texts: the words of messages that are not recalled.
+        notes: a text that no statement repeats.
+        sheet: the user's statements; None if the prompt shows none.
+        standing: ids of those that stand before the conversation.
+        beside: a session that is not recalled, as in `Host`.
+        within: ``session`` recalls from this session only.
+    """
+
+    scope: Scope
+    words: str
+    k: int
+    marks: PromptConfig
+    turn: int | None = None
+    visible: frozenset[str] = frozenset()
+    present: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
+    notes: str = ""
+    sheet: Sheet | None = None
+    standing: frozenset[int] = frozenset()
+    beside: str | None = None
+    within: Literal["user", "session"] = "user"
+
+
 async def recalled(run: Runner, services: Services, seen: PromptView) -> Memories:
-    """The memories for the question, best first, without what is in the prompt anyway; none for small talk."""
-    request = seen.request
-    if not request.k or not request.marks.memory_tokens or not seen.words or seen.shown_note is not None:
+    """The memories for the question of a prompt; none if it was shown with some before."""
+    if seen.shown_note is not None:
         return Memories()
-    if asks_nothing(seen.words) or await _is_small_talk(run, services, seen.words):
+    asking = None if seen.asked is None else seen.units[seen.asked].first
+    seen = _without_dropped_notes(seen)
+    own = {event.id for unit in seen.units for event in unit.events}
+    recalled_before = {source for unit in seen.units for source in unit.recalled}
+    asked = Asking(
+        scope=seen.session.scope,
+        words=seen.words,
+        k=seen.request.k,
+        marks=seen.request.marks,
+        turn=asking,
+        visible=seen.visible,
+        present=seen.visible - (recalled_before - own),
+        texts=frozenset(message.text.strip() for unit in seen.units for message in unit.messages),
+        notes="\n".join(unit.note or "" for unit in seen.units),
+        sheet=seen.sheet,
+        standing=seen.standing,
+        beside=seen.request.host.beside,
+    )
+    return await memories(run, services, asked)
+
+
+async def memories(run: Runner, services: Services, asked: Asking) -> Memories:
+    """The memories for a question, best first, without what its prompt shows anyway; none for small talk."""
+    if not asked.k or not asked.marks.memory_tokens or not asked.words or asks_nothing(asked.words):
         return Memories()
-    return await _memories(run, services, seen)
+    if await _is_small_talk(run, services, asked.words):
+        return Memories()
+    return await _memories(run, services, asked)
+
+
+async def asking_turn(run: Runner, services: Services, scope: Scope, words: str) -> int | None:
+    """The position of the newest turn with these words that waits for its answer; None if there is none."""
+    newest = await run.call(services.log.read, scope, kinds=(EventKind.MESSAGE,), limit=LATEST, newest=True)
+    answered: set[str | None] = set()
+    for event in sorted(newest, key=lambda event: -event.position):
+        if event.message.role is Role.USER and event.message.text.strip() == words:
+            return None if event.scope.session in answered else event.position
+        if event.message.role is Role.ASSISTANT and not event.message.tool_calls:
+            answered.add(event.scope.session)
+    return None
 
 
 async def _is_small_talk(run: Runner, services: Services, words: str) -> bool:
@@ -193,8 +286,8 @@ async def _is_small_talk(run: Runner, services: Services, words: str) -> bool:
 
 
 def _asks(span: Span, given: Given) -> None:
-    seen: PromptView = given["seen"]
-    asks(span, seen.words, seen.request.k, seen.session.scope)
+    asked: Asking = given["asked"]
+    asks(span, asked.words, asked.k, asked.scope)
 
 
 def _finds(span: Span, memories: Memories) -> None:
@@ -202,14 +295,12 @@ def _finds(span: Span, memories: Memories) -> None:
 
 
 @traced("recall", _asks, _finds)
-async def _memories(run: Runner, services: Services, seen: PromptView) -> Memories:
-    request, scope = seen.request, seen.session.scope
-    asking = None if seen.asked is None else seen.units[seen.asked].first
+async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
     query = RecallRequest.of(
-        scope,
-        seen.words,
-        k=COMPARED + min(len(seen.visible), IN_SIGHT),
-        within="user",
+        asked.scope,
+        asked.words,
+        k=COMPARED + min(len(asked.visible), IN_SIGHT),
+        within=asked.within,
         kinds=(RecordKind.TURN,),  # the words themselves; what was read from them stands in the profile
         categories=(),
         since=None,
@@ -217,28 +308,23 @@ async def _memories(run: Runner, services: Services, seen: PromptView) -> Memori
         metadata=None,
         weights=None,
     )
-    if asking is not None:  # the log as it was before the question
-        query = replace(query, where=replace(query.where, hidden=((asking, MAX_POSITION),)))
-    hits = [hit for hit in await recall(run, services, query) if asking is None or hit.record.turn < asking]
-    seen = _without_dropped_notes(seen)
-    statements = await _nearest(run, services, seen, hits)
-    texts = {message.text.strip() for unit in seen.units for message in unit.messages}
-    beside = request.host.beside
+    if asked.turn is not None:  # the log as it was before the question
+        query = replace(query, where=replace(query.where, hidden=((asked.turn, MAX_POSITION),)))
+    hits = [hit for hit in await recall(run, services, query) if asked.turn is None or hit.record.turn < asked.turn]
+    statements = await _nearest(run, services, asked, hits)
     fresh = [
         hit
         for hit in hits
-        if not seen.visible.intersection(hit.record.sources)
-        and hit.record.text.strip() not in texts
-        and (hit.confidence is None or hit.confidence >= request.marks.min_confidence)
+        if asked.visible.isdisjoint(hit.record.sources)
+        and hit.record.text.strip() not in asked.texts
+        and (hit.confidence is None or hit.confidence >= asked.marks.min_confidence)
         and is_worth_a_line(hit)
-        and not _works_for(hit.record.scope.session, scope.session)
-        and (beside is None or hit.record.scope.session != beside)
-        and not _works_for(hit.record.scope.session, beside)
-    ][: SPARE * request.k]
-    bare = await _calls_alone(run, services, scope, fresh)
-    shown = [hit for hit in fresh if hit.record.sources[0] not in bare][: request.k]
+        and _may_show(hit.record.scope.session, asked)
+    ][: SPARE * asked.k]
+    bare = await _calls_alone(run, services, asked.scope, fresh)
+    shown = [hit for hit in fresh if hit.record.sources[0] not in bare][: asked.k]
     unsure = all((hit.confidence or 0.0) < SURE for hit in shown)
-    return Memories(tuple(without_questions(shown, seen.visible)), statements, unsure)
+    return Memories(tuple(without_questions(shown, asked.visible)), statements, unsure)
 
 
 def _without_dropped_notes(seen: PromptView) -> PromptView:
@@ -252,13 +338,13 @@ def _without_dropped_notes(seen: PromptView) -> PromptView:
     return replace(seen, units=units, visible=seen.left_out.union(said))
 
 
-async def _nearest(run: Runner, services: Services, seen: PromptView, hits: Sequence[Hit]) -> tuple[Fact, ...]:
+async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequence[Hit]) -> tuple[Fact, ...]:
     """The statements that the prompt does not show otherwise, nearest to the question first."""
-    rows = seen.sheet
+    rows = asked.sheet
     if rows is None or not rows.facts:
         return ()
     try:
-        vector, _ = await query_vector(run, services, seen.words)
+        vector, _ = await query_vector(run, services, asked.words)
     except StoreUnavailableError:  # the statements are of the log: without the index their words decide
         vector = None
     turns = {source: hit.signals.vector for hit in hits for source in hit.record.sources}
@@ -266,32 +352,71 @@ async def _nearest(run: Runner, services: Services, seen: PromptView, hits: Sequ
     for hit in hits:
         session = hit.record.scope.session or ""
         sessions[session] = max(sessions.get(session, 0.0), hit.signals.vector)
-    nearness = await run.call(rows.nearness, vector, terms(seen.words), turns, sessions)
-    notes = "\n".join(unit.note or "" for unit in seen.units)
-    recalled_before = {source for unit in seen.units for source in unit.recalled}
-    present = seen.visible - (recalled_before - {event.id for unit in seen.units for event in unit.events})
-    own, beside = seen.session.scope.session, seen.request.host.beside
+    nearness = await run.call(rows.nearness, vector, terms(asked.words), turns, sessions)
     chosen: dict[str, Fact] = {}
     for row in np.argsort(-nearness, kind="stable").tolist():
         fact = rows.facts[row]
         if (
-            fact.id not in seen.standing
-            and present.isdisjoint(fact.sources)
-            and not _works_for(fact.session, own)
-            and (beside is None or fact.session != beside)
-            and not _works_for(fact.session, beside)
-            and (words := spoken_words(fact)) not in notes
+            fact.id not in asked.standing
+            and asked.present.isdisjoint(fact.sources)
+            and _may_show(fact.session, asked)
+            and (asked.within == "user" or fact.session == asked.scope.session)
+            and (words := spoken_words(fact)) not in asked.notes
         ):
             chosen.setdefault(words, fact)
     return tuple(chosen.values())
 
 
+def fitting(memories: Memories, words: str, room: int, count: TokenCounter) -> Memories:
+    """The best turns, then the nearest statements, whose note for this question has so many tokens; nothing twice."""
+    asked = frozenset(terms(words))
+    room -= count(memory_note((), words, bare=True))
+    hits: list[Hit] = []
+    shown: list[str] = []
+    left = TURNS_SHARE * room if memories.statements else room
+    for hit in memories.hits:
+        # Lines counted one by one may come to a token more than the note, never to less.
+        line = memory_line(hit, asked)
+        tokens = count(line) + 1
+        if tokens <= (left if hits else room) and not any(hit.record.text in other for other in shown):
+            hits.append(hit)
+            shown.append(line)
+            left -= tokens
+            room -= tokens
+    statements: list[Fact] = []
+    heading = count(SAID_HEADINGS[language_of(words)])
+    days: set[date] = set()
+    for fact in memories.statements:
+        sentence = spoken_words(fact)
+        if any(sentence in line for line in shown):
+            continue
+        day = fact.valid_from.date()
+        tokens = count(sentence + SENTENCES) + (0 if day in days else DAY_TOKENS) + (0 if statements else heading)
+        if tokens > room:
+            if room < LEAST_STATEMENT:
+                break
+            continue
+        statements.append(fact)
+        days.add(day)
+        room -= tokens
+    return replace(memories, hits=tuple(hits), statements=tuple(statements))
+
+
 def is_worth_a_line(hit: Hit) -> bool:
     """Whether a recalled turn says something: no question, acknowledgement, bare result or step of an agent."""
     record = hit.record
+    if hit.asked is None and not any(character.isalpha() for character in record.text):
+        return False
     if record.origin is Origin.TOOL and len(terms(record.text)) < RESULT_WORDS:
         return False
     return is_memory(record.text) and not record.text.lstrip().startswith(STEPS)
+
+
+def _may_show(session: str | None, asked: Asking) -> bool:
+    """Whether a session may be recalled: not the one it works for, nor one that works for either."""
+    if asked.beside is not None and session == asked.beside:
+        return False
+    return not _works_for(session, asked.scope.session) and not _works_for(session, asked.beside)
 
 
 def _works_for(session: str | None, parent: str | None) -> bool:

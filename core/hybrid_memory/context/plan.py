@@ -10,34 +10,21 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 from typing import TypeAlias
 
 from hybrid_memory.artifacts import changed_since, render
-from hybrid_memory.context.layout import PROGRESS_HEADINGS, SAID_HEADINGS, Parts, language_of, memory_mark, messages
-from hybrid_memory.context.memories import SENTENCES, Memories, memory_line, memory_note
+from hybrid_memory.context.layout import PROGRESS_HEADINGS, Parts, language_of, memory_mark, messages
+from hybrid_memory.context.memories import Memories, fitting, memory_note
 from hybrid_memory.context.relief import LEAST_INLINE, Relief, Reliefs
 from hybrid_memory.context.shortening import shortened
 from hybrid_memory.context.view import PromptView
-from hybrid_memory.facts.fact import Fact
-from hybrid_memory.facts.sheet import spoken_words
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message
-from hybrid_memory.recall.hit import Hit
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import PRIMING
 
 END = 400
 """Characters at either end of a long question that determine which of its parts matter."""
-
-TURNS_SHARE = 0.2
-"""The most of that space for recalled turns but the best, where there are statements too."""
-
-DAY_TOKENS = 8
-"""Tokens of a day in front of its sentences."""
-
-LEAST_STATEMENT = 12
-"""With fewer tokens left no further statement is tried."""
 
 PRESSED = (0.6, 0.3, 0.15)
 """Shares of the available space for an unanswered message, tried in turn."""
@@ -101,7 +88,7 @@ def _reader(seen: PromptView, attempt: _Try) -> str:
 def _attempts(seen: PromptView, memories: Memories) -> Iterator[_Try]:
     """Layouts with less and less content."""
     reliefs = Reliefs(seen)
-    kept = affordable(seen, memories, reliefs)
+    kept = fitting(memories, seen.words, reliefs.note_room(), seen.costs.count) if memories else memories
     progress = "" if seen.shown_note is not None else _progress(seen)
     while True:
         note = note_text(seen, kept, progress)
@@ -221,43 +208,6 @@ def _progress(seen: PromptView) -> str:
         return ""
     changed = render(changed_since(state.ledger, said), max_tokens=int(PROGRESS * seen.share), count=seen.costs.count)
     return f"{PROGRESS_HEADINGS[language_of(seen.words)]}\n{changed}" if changed else ""
-
-
-def affordable(seen: PromptView, memories: Memories, reliefs: Reliefs) -> Memories:
-    """The best turns, then the nearest statements, that fit into the space for memories; nothing twice."""
-    if not memories:
-        return memories
-    asked, count = frozenset(terms(seen.words)), seen.costs.count
-    room = reliefs.note_room() - count(memory_note((), seen.words, bare=True))
-    hits: list[Hit] = []
-    shown: list[str] = []
-    left = TURNS_SHARE * room if memories.statements else room
-    for hit in memories.hits:
-        # Lines counted one by one may come to a token more than the note, never to less.
-        line = memory_line(hit, asked)
-        tokens = count(line) + 1
-        if tokens <= (left if hits else room) and not any(hit.record.text in other for other in shown):
-            hits.append(hit)
-            shown.append(line)
-            left -= tokens
-            room -= tokens
-    statements: list[Fact] = []
-    heading = count(SAID_HEADINGS[language_of(seen.words)])
-    days: set[date] = set()
-    for fact in memories.statements:
-        words = spoken_words(fact)
-        if any(words in line for line in shown):
-            continue
-        day = fact.valid_from.date()
-        tokens = count(words + SENTENCES) + (0 if day in days else DAY_TOKENS) + (0 if statements else heading)
-        if tokens > room:
-            if room < LEAST_STATEMENT:
-                break
-            continue
-        statements.append(fact)
-        days.add(day)
-        room -= tokens
-    return replace(memories, hits=tuple(hits), statements=tuple(statements))
 
 
 _Start: TypeAlias = tuple[int, int | None]

@@ -84,10 +84,14 @@ class Queue:
 
     @property
     def visible(self) -> tuple[Unit, ...]:
-        """What a chat model accepts as a conversation: complete units, starting with the user's."""
+        """What a chat model accepts as a conversation: complete units, from the user's first turn on.
+
+        Before it is only what an assistant says that speaks first.
+        """
         shown = [unit for unit in self.units if unit.shown]
         start = next((row for row, unit in enumerate(shown) if unit.opens), len(shown))
-        return tuple(shown[start:])
+        opening = [unit for unit in shown[:start] if unit.role is Role.ASSISTANT and not unit.messages[0].tool_calls]
+        return (*opening, *shown[start:])
 
 
 @dataclass(frozen=True, slots=True)

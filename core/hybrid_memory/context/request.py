@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from hybrid_memory.blocks.block import Block
@@ -42,11 +42,14 @@ class Host:
         began: id of the first message the copy ever had, if that was removed.
         beside: the session that this one works for, as a sub-agent does: neither it nor its other sub-sessions
             (``parent/...``) are recalled.
+        assistant_first: whether the model takes a conversation that the assistant began. Otherwise those words are
+            shown in the user's first turn, as some providers need a user first.
     """
 
     among: Collection[str] | None = None
     began: str | None = None
     beside: str | None = None
+    assistant_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,7 @@ def _host(host: Host | None) -> Host:
     among: Any = host.among
     if isinstance(among, str) or not isinstance(among, Collection | None) or _not_texts(among or ()):
         raise InvalidInputError(f"among must be a list of message ids, got {shown(among)}")
-    return Host(None if among is None else frozenset(among), host.began, host.beside)
+    return replace(host, among=None if among is None else frozenset(among))
 
 
 def _words(block: str | Block, *, edited: bool) -> str:

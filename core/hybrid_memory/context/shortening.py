@@ -83,7 +83,7 @@ def shortened(
         count: counts tokens.
         reader: the name of a tool that the model has; empty for none.
         wanted: terms of the question.
-        fresh: whether it is not answered yet.
+        fresh: whether it is not answered yet. Media of a user's fresh message stay, as the question is about them.
     """
     if message.role is Role.TOOL and message.name in {*OWN_TOOLS, reader}:
         named = READ_BEFORE[language_of(message.text)].format(name=message.name)
@@ -93,10 +93,14 @@ def shortened(
     if reader and not fresh:
         shorten = partial(_digest, handle=handle, count=count, reader=reader)
     changes: dict[str, Any] = {}
+    asked = fresh and message.role is Role.USER
     content = (
         _short(message.content, shorten, max_tokens, count)
         if isinstance(message.content, str)
-        else [_block(block, shorten, max_tokens, count) for block in message.content]
+        else [
+            block if asked and is_media(block) else _block(block, shorten, max_tokens, count)
+            for block in message.content
+        ]
     )
     if content != message.content:
         changes["content"] = content

@@ -253,6 +253,7 @@ def view(
         ),
         profile=request.profile or "",
         marks=request.marks,
+        assistant_first=request.host.assistant_first,
         reader="" if request.reader is None or not lines else request.reader.name,
     )
     tools = schema_tokens(request.tools, costs.count) if request.tools else 0

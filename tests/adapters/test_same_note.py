@@ -1,0 +1,118 @@
+"""What the memory shows beside a question is the same in every framework."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from llama_index.core.base.llms.types import ChatMessage
+
+from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, open_memory
+from hybrid_memory.config import PromptConfig
+from hybrid_memory.context.layout import MEMORY_HEADINGS
+from hybrid_memory_hosts.google_adk import HybridMemoryService
+from hybrid_memory_hosts.recalled import recalled
+from langchain_hybrid_memory import HybridChatMemory as ChainMemory
+from llamaindex_hybrid_memory import HybridChatMemory as EngineMemory
+from llamaindex_hybrid_memory import HybridMemoryBlock
+
+SAFETY = {"en": "I carry an EpiPen because of bee stings.", "zh": "我对青霉素过敏。"}
+ORDERS = {"en": "Please always quote prices in francs.", "zh": "以后回答都请用公里。"}
+NEAR = {"en": "My aunt Gerda keeps bees behind the chapel in Sion.", "zh": "我姑姑住在大理，开了一家书店。"}
+ASKED = {"en": "Where does my aunt keep her bees?", "zh": "我姑姑的书店在哪里？"}
+THANKS = {"en": "Thanks a lot!", "zh": "好的，谢谢！"}
+SURFACES = ("assemble", "window", "chain", "engine", "block", "host")
+BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def lives() -> Iterator[HybridMemory]:
+    """A memory that tells what is lasting, with an owner for each language."""
+    with open_memory(MemoryConfig(url="memory://", embedder="local")) as memory:
+        for language in ("en", "zh"):
+            for day, words in enumerate((SAFETY[language], ORDERS[language], NEAR[language])):
+                said = [
+                    Message(content=words, at=BEGAN + timedelta(days=day)),
+                    Message(role=Role.ASSISTANT, content="OK."),
+                ]
+                memory.scoped(user=language, session=f"s{day}").remember(said)
+        yield memory
+
+
+def shown(memory: HybridMemory, surface: str, user: str, words: str) -> str:
+    """What the surface shows before these words in a new session."""
+    whose: dict[str, Any] = {"memory": memory, "user": user, "session": f"new {surface} {words}"}
+    if surface == "assemble":
+        return memory.scoped(user=user, session="new").assemble(words).preface
+    if surface in ("window", "chain"):
+        chain = ChainMemory(**whose, window=4 if surface == "window" else None)
+        return str(chain.load_memory_variables({"input": words})["history"])
+    if surface == "engine":
+        return "".join(str(chat.content) for chat in EngineMemory.from_defaults(**whose).get(words))
+    if surface == "block":
+        block = HybridMemoryBlock.from_defaults(user=user, memory=memory)
+        return asyncio.run(block.aget([ChatMessage(role="user", content=words)], session_id="new"))
+    return asyncio.run(recalled(memory.scoped(user=user), words, among=[words], k=5, max_tokens=900))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("surface", SURFACES)
+def test_every_surface_shows_the_sheet_and_the_turns(lives: HybridMemory, surface: str, language: Any) -> None:
+    text = shown(lives, surface, language, ASKED[language])
+    assert text == shown(lives, "assemble", language, ASKED[language])
+    standing, note = text.split("\n\n")
+    assert SAFETY[language] in standing
+    assert ORDERS[language] in standing
+    assert NEAR[language] in note
+    assert MEMORY_HEADINGS[language] in note
+    assert "2026-03-04" in note
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("surface", SURFACES)
+def test_small_talk_shows_what_always_stands_and_nothing_else(lives: HybridMemory, surface: str, language: str) -> None:
+    text = shown(lives, surface, language, THANKS[language])
+    assert SAFETY[language] in text
+    assert NEAR[language] not in text
+    assert "<memory>" not in text
+
+
+@pytest.mark.parametrize("surface", ["window", "block", "host"])
+def test_the_question_itself_is_no_memory(surface: str) -> None:
+    with open_memory(MemoryConfig(url="memory://", embedder="local")) as memory:
+        memory.scoped(user="en", session="old").remember(NEAR["en"])
+        alone = shown(memory, surface, "en", ASKED["en"])
+        memory.scoped(user="en", session="new").remember(ASKED["en"])  # the host writes it before it recalls
+        text = shown(memory, surface, "en", ASKED["en"])
+        assert text == alone
+        assert ASKED["en"] not in text
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_one_setting_shows_nothing_anywhere(surface: str) -> None:
+    config = MemoryConfig(url="memory://", embedder="hashing", prompt=PromptConfig(memory_tokens=0))
+    with open_memory(config) as memory:
+        memory.scoped(user="en", session="old").remember([ORDERS["en"], NEAR["en"]])
+        assert "Sion" not in shown(memory, surface, "en", ASKED["en"])
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_headings_are_in_the_language_of_the_question(lives: HybridMemory, surface: str) -> None:
+    text = shown(lives, surface, "zh", "In which town is the bookshop of my aunt?")
+    assert NEAR["zh"] in text
+    assert MEMORY_HEADINGS["en"] in text
+    assert MEMORY_HEADINGS["zh"] not in text
+
+
+async def test_a_search_of_adk_finds_statements_too(lives: HybridMemory) -> None:
+    service = HybridMemoryService(lives)
+    owner = lives.scoped(user="u", agent="app", session="s")
+    await owner.aremember([SAFETY["en"], NEAR["en"]])
+    answer = await service.search_memory(app_name="app", user_id="u", query=ASKED["en"])
+    texts = [part.text for entry in answer.memories for part in entry.content.parts or ()]
+    assert texts[0] == SAFETY["en"]
+    assert NEAR["en"] in texts
+    assert len(texts) == len(set(texts))
