@@ -128,13 +128,21 @@ class ScopedMemory(Prompts):
     else:
         profile, aprofile = faces(_profile, needs=Right.READ)
 
-    async def _resolve(self, run: Runner, fact: Fact) -> Receipt:
-        """Decide a dispute in favour of this fact, or prefer it to a newer one.
+    async def _resolve(self, run: Runner, fact: Fact, *, value: str | None = None, reject: bool = False) -> Receipt:
+        """Approve a fact, correct or reject it; a dispute is decided in favour of an approved one.
+
+        Decisions outlast reading the turns again, also by another extractor. What the user says later counts as new.
+
+        Args:
+            fact: from `facts`.
+            value: the right value, or for a sentence the right sentence, in place of this one.
+            reject: the fact was never true: it is kept only in the history.
 
         Raises:
-            InvalidInputError: it is not a fact of this owner.
+            InvalidInputError: it is not a fact of this owner; or both a value and ``reject`` are given, or the value is
+                empty or no other one.
         """
-        return await knowing.settle(run, self._services, self.scope, fact)
+        return await knowing.settle(run, self._services, self.scope, fact, value, reject=reject)
 
     resolve, aresolve = faces(_resolve, needs=Right.WRITE)
     settle, asettle = renamed(resolve, "settle", "resolve"), renamed(aresolve, "asettle", "aresolve")
