@@ -262,9 +262,7 @@ class ScopedMemory(Prompts):
         from hybrid_memory.memory.space import SpaceMemory  # noqa: PLC0415 - it has these verbs itself
 
         scope = sharing.named(self._principal, name, session)
-        return SpaceMemory(
-            self._runtime, scope, self._horizon, principal=self._principal, remember=self.remembers
-        )
+        return SpaceMemory(self._runtime, scope, self._horizon, principal=self._principal, remember=self.remembers)
 
     async def _spaces(self, run: Runner) -> list[str]:
         """The names of all spaces that this user and agent may read."""

@@ -75,7 +75,9 @@ class SpaceMemory(ScopedMemory):
     @checked
     def at(self, moment: datetime | int) -> Self:
         """A read-only view of this space as it was, see `ScopedMemory.at`; rights are checked at every call."""
-        return type(self)(self._runtime, self.scope, rollback.horizon(moment), principal=self._principal, remember=self.remembers)
+        return type(self)(
+            self._runtime, self.scope, rollback.horizon(moment), principal=self._principal, remember=self.remembers
+        )
 
     async def _grant(
         self,
