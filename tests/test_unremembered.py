@@ -8,7 +8,7 @@ from hybrid_memory import HybridMemory, Message, ScopedMemory
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError
 from tests.faces import Face, Open
 
-SECRET = "I am allergic to shellfish and I want to quit my job."
+WORDS = "I am allergic to shellfish and I want to quit my job."
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ def unremembered(memory: HybridMemory) -> ScopedMemory:
 def test_an_agent_works_without_storing_anything(face: Face, memory: HybridMemory) -> None:
     before = memory.scoped(user="alice").events()
     alice = face(unremembered(memory))
-    assert alice.remember(SECRET).positions == ()
-    assert alice.follow([Message(content=SECRET), Message(role="assistant", content="Noted.")]) == [None, None]
+    assert alice.remember(WORDS).positions == ()
+    assert alice.follow([Message(content=WORDS), Message(role="assistant", content="Noted.")]) == [None, None]
     assert "My sister Zoe keeps bees." in [hit.record.text for hit in alice.recall("Who keeps bees?")]
     prompt = alice.assemble("Where do I live, and who keeps bees?")
     assert "I live in Ghent." in prompt.text
@@ -45,8 +45,8 @@ def test_other_verbs_that_write_are_refused(face: Face, memory: HybridMemory) ->
     alice = face(unremembered(memory))
     (home,) = alice.facts(attribute="home")
     for write in (
-        lambda: alice.learn(),
-        lambda: alice.compact(),
+        alice.learn,
+        alice.compact,
         lambda: alice.offload("long"),
         lambda: alice.resolve(home),
         lambda: alice.rollback(1),
@@ -64,7 +64,7 @@ def test_other_verbs_that_write_are_refused(face: Face, memory: HybridMemory) ->
 def test_a_space_is_read_with_the_same_rights(face: Face, memory: HybridMemory) -> None:
     memory.scoped(user="alice").create_space("team").remember("The launch is on Friday.")
     team = face(unremembered(memory).space("team"))
-    assert team.remember(SECRET).positions == ()
+    assert team.remember(WORDS).positions == ()
     assert [hit.record.text for hit in team.recall("When is the launch?")] == ["The launch is on Friday."]
     with pytest.raises(InvalidInputError, match="remember=False"):
         team.grant(user="bob", right="read")

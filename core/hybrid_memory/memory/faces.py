@@ -31,7 +31,6 @@ from hybrid_memory.steps import Chain, Step
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.services import Services
 
-
 SILENT = frozenset(("assemble", "remember", "follow", "reset"))
 """What an agent calls at each turn: with ``remember=False`` these verbs work, and store nothing."""
 
