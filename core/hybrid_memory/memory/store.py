@@ -167,9 +167,9 @@ class HybridMemory(Texts):
         """The memory of one owner, or of one of their sessions if it is named.
 
         Args:
-            tenant: whose memory it is, with ``user`` and ``agent``.
-            user: see ``tenant``.
-            agent: see ``tenant``.
+            tenant: a part of the owner, as are ``user`` and ``agent``.
+            user: the user.
+            agent: the agent.
             session: one conversation.
             remember: with False nothing is stored or learned through the result: `recall`, `assemble` and all that
                 reads work as before, `remember`, `follow` and `reset` do nothing, other verbs raise

@@ -30,7 +30,8 @@ About = Annotated[
 
 
 Review = Annotated[
-    bool, typer.Option("--review", help="Ask about each fact that nobody decided on yet: is it right, wrong, or edited?")
+    bool,
+    typer.Option("--review", help="Ask about each fact that nobody decided on yet: is it right, wrong, or edited?"),
 ]
 
 ANSWERS = ("y", "n", "e", "s", "q")
