@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hybrid_memory import HybridMemory, Message, ScopedMemory
+from hybrid_memory import HybridMemory, Message, Role, ScopedMemory
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError
 from tests.faces import Face, Open
 
@@ -26,7 +26,7 @@ def test_an_agent_works_without_storing_anything(face: Face, memory: HybridMemor
     before = memory.scoped(user="alice").events()
     alice = face(unremembered(memory))
     assert alice.remember(WORDS).positions == ()
-    assert alice.follow([Message(content=WORDS), Message(role="assistant", content="Noted.")]) == [None, None]
+    assert alice.follow([Message(content=WORDS), Message(role=Role.ASSISTANT, content="Noted.")]) == [None, None]
     assert "My sister Zoe keeps bees." in [hit.record.text for hit in alice.recall("Who keeps bees?")]
     prompt = alice.assemble("Where do I live, and who keeps bees?")
     assert "I live in Ghent." in prompt.text

@@ -149,7 +149,7 @@ class _Inspector:
         fields = {name: values[0] for name, values in (await self._form(request)).items()}
         asked = self._asked(request)
         await asyncio.to_thread(knowledge.decide, self._memory.for_scope(asked.scope.owner), fields)
-        shown = {name: request.query_params.get(name) for name in ("q", "history")}
+        shown = {name: request.query_params.get(name, "") for name in ("q", "history")}
         return RedirectResponse(asked.url("facts", **shown), HTTPStatus.SEE_OTHER)
 
     async def _form(self, request: Request) -> dict[str, list[str]]:
