@@ -9,7 +9,7 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import ensure_config
 
-from hybrid_memory import HybridMemory, Message, Role, ScopedMemory
+from hybrid_memory import HybridMemory, Message, Role, Scope, ScopedMemory
 from hybrid_memory.adapters import Runner, checked, faces
 from hybrid_memory.errors import InvalidScopeError
 from langchain_hybrid_memory.messages import from_langchain, to_langchain
@@ -24,11 +24,14 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
     The log is append-only, so `clear` deletes nothing: the history starts again from there, also after a restart and in
     other processes, and earlier messages can still be recalled.
 
+    With ``remember=False``, here or in the run's configuration, messages are kept by this object only.
+
     Args:
         memory: an open memory.
         session: the conversation.
         user, agent, tenant: the owner. Omitted parts, including the session, are taken from the run that uses the
             history, as in `HybridMemoryMiddleware`: ``config={"configurable": {"user_id": ...}}``.
+        remember: False stores nothing.
 
     Attributes:
         memory: the open memory.
@@ -47,10 +50,12 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
         user: str | None = None,
         agent: str | None = None,
         tenant: str | None = None,
+        remember: bool = True,
     ) -> None:
         super().__init__()
         self.memory = memory
-        self._binding = Binding(memory, user=user, session=session, agent=agent, tenant=tenant)
+        self._binding = Binding(memory, user=user, session=session, agent=agent, tenant=tenant, remember=remember)
+        self._passing: dict[Scope, list[Message]] = {}
         self._fixed = False
 
     def fixed(self) -> Self:
@@ -94,12 +99,16 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
         Raises:
             InvalidMessageError: a message cannot be stored. Nothing was written.
         """
-        await run.call(self.scoped.remember, [from_langchain(message, keep_id=False) for message in messages])
+        scoped, said = self.scoped, [from_langchain(message, keep_id=False) for message in messages]
+        await run.call(scoped.remember, said)
+        if not scoped.remembers:
+            self._passing.setdefault(scoped.scope, []).extend(said)
 
     add_messages, aadd_messages = faces(_add_messages)
 
     async def _clear(self, run: Runner, /) -> None:
         """Start the history again from here; earlier messages stay in the log and can be recalled."""
+        self._passing.pop(self.scoped.scope, None)
         await run.call(self.scoped.reset)
 
     clear, aclear = faces(_clear)
@@ -111,6 +120,9 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
             limit: how many; None is all. More come back if ``rounds`` reaches further back.
             rounds: how many user turns to include at least.
         """
+        if not self.scoped.remembers:
+            said = [*await run.call(self.scoped.conversation), *self._passing.get(self.scoped.scope, ())]
+            return said[-limit:] if limit else said
         found = await run.call(self.scoped.conversation, limit=limit)
         while limit and len(found) == limit and sum(message.role is Role.USER for message in found) < rounds:
             limit *= 2

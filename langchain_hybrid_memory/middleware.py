@@ -9,7 +9,7 @@ from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import ContextT, PrivateStateAttr, ResponseT, ToolCallRequest
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from langgraph.types import Command
@@ -19,7 +19,7 @@ from hybrid_memory.adapters import LEAST_TOKENS, Runner, checked, encodable, est
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError, InvalidScopeError, ModelError, StoreError
 from langchain_hybrid_memory.following import Follower, Seen, Written, owner_of
 from langchain_hybrid_memory.prompts import Paging, Prompts, Reading, budget_for, paging_tools
-from langchain_hybrid_memory.scopes import Binding
+from langchain_hybrid_memory.scopes import MAX_NAME_CHARS, Binding
 from langchain_hybrid_memory.tools import Calls
 from langchain_hybrid_memory.tracing import shown_in_run
 
@@ -85,6 +85,9 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         model: whether the agent's own model also writes summaries and extracts facts, if the memory has no model.
         beside: whether an agent inside a tool recalls nothing from the conversation it works for.
         name: a name that no other middleware of the agent has.
+        remember: False stores and learns nothing, as does a run with ``config={"configurable": {"remember": False}}``
+            or ``context={"remember": False}``. The conversation is then shown as the state has it, with memories
+            recalled for the user's last turn. Not with paging, which is about storing.
 
     Raises:
         InvalidInputError: an argument has another type or is out of range; ``memory`` is a URL, not an open memory; or,
@@ -113,16 +116,19 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         model: bool = False,
         beside: bool = True,
         name: str = "HybridMemoryMiddleware",
+        remember: bool = True,
     ) -> None:
         super().__init__()
         self._given = {
             "memory": memory, "user": user, "session": session, "agent": agent, "tenant": tenant,
             "max_tokens": max_tokens, "k": k, "blocks": blocks, "profile": profile, "paging": paging, "reader": reader,
-            "model": model, "beside": beside, "name": name,
+            "model": model, "beside": beside, "name": name, "remember": remember,
         }  # fmt: skip
         _check_sizes(max_tokens, k, name)
+        if paging and not remember:
+            raise InvalidInputError("paging=True stores what the model notes: give it or remember=False, not both")
         self._memory = memory
-        self._binding = Binding(memory, user=user, session=session, agent=agent, tenant=tenant)
+        self._binding = Binding(memory, user=user, session=session, agent=agent, tenant=tenant, remember=remember)
         self._name = name
         self._max_tokens = max_tokens
         self._adopts = model
@@ -163,6 +169,8 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
     ) -> dict[str, Any] | None:
         """Write what is new: the answer, or the messages of a run that never called the model."""
         scoped, follower = self._scoped(runtime, state), self._follower(state, runtime)
+        if not scoped.remembers:
+            return None
         try:
             return follower.after(await run.call(scoped.follow, follower.fresh(), host=follower.host)).update
         except FAILURES as error:
@@ -196,6 +204,8 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         scoped, follower = self._scoped(request.runtime, request.state), self._follower(request.state, request.runtime)
         plain = self._plain(request)
         try:
+            if not scoped.remembers:
+                return await self._passing_prompt(run, scoped, plain), follower
             follower = follower.after(await run.call(scoped.follow, follower.fresh(), host=follower.host))
             if not (asked := self._asked(request, follower)):
                 return plain, follower
@@ -209,6 +219,24 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
             return plain, follower
 
     _prompt, _aprompt = faces(_written_prompt)
+
+    async def _passing_prompt(
+        self, run: Runner, scoped: ScopedMemory, request: ModelRequest[ContextT]
+    ) -> ModelRequest[ContextT]:
+        """The request with what is recalled for the user's last words, of a conversation that is not stored."""
+        messages = request.messages
+        row = next((row for row in reversed(range(len(messages))) if messages[row].type == "human"), None)
+        if row is None or not (question := encodable(str(messages[row].text)).strip()):
+            return request
+        layout = {name: value for name, value in self._layout.items() if name in {"k", "profile", "blocks"}}
+        # The state has all of this session, so nothing of it is recalled.
+        session, thread = scoped.scope.session, owner_of(request.state, self._name)
+        elsewhere = self._binding.in_session(request.runtime, f"{session}/passing"[:MAX_NAME_CHARS], thread)
+        with shown_in_run(run):
+            context = await run.call(elsewhere.assemble, question, host=Host(beside=session), **layout)
+        if not context.preface:
+            return request
+        return request.override(messages=[*messages[:row], HumanMessage(context.preface), *messages[row:]])
 
     @checked
     def wrap_tool_call(

@@ -53,7 +53,8 @@ class Binding:
 
     The rest is taken from the run: from its ``context`` (attributes or keys), then from ``config["configurable"]``,
     under the names `user_id`, `session_id` or `thread_id`, `agent_id` and `tenant_id`; the user then from the server's
-    authentication. A run that names no owner continues with the owner of its thread's earlier runs.
+    authentication. A run that names no owner continues with the owner of its thread's earlier runs. With
+    ``remember=False``, given here or by the run, nothing is stored or learned.
 
     Raises:
         InvalidScopeError: a name is malformed.
@@ -64,6 +65,7 @@ class Binding:
     session: str | None = None
     agent: str | None = None
     tenant: str | None = None
+    remember: bool = True
 
     def __post_init__(self) -> None:
         nobody = self.user is None and self.agent is None and self.tenant is None
@@ -77,7 +79,9 @@ class Binding:
 
     def alone(self) -> ScopedMemory:
         """The memory of the known parts, whatever a run names; raises `InvalidScopeError` if they name no owner."""
-        return self.memory.scoped(tenant=self.tenant, user=self.user, agent=self.agent, session=self.session)
+        return self.memory.scoped(
+            tenant=self.tenant, user=self.user, agent=self.agent, session=self.session, remember=self.remember
+        )
 
     def scoped(self, runtime: Any = None, thread: Mapping[str, str] | None = None) -> ScopedMemory:
         """The memory of this run.
@@ -132,6 +136,7 @@ class Binding:
             session=self.session or _named("session", sources),
             agent=self.agent or _named("agent", sources),
             tenant=self.tenant or _named("tenant", sources),
+            remember=self.remember and not any(_value("remember", source) is False for source in sources),
         )
 
     def caller(self, runtime: Any, thread: Mapping[str, str] | None = None) -> Caller | None:
@@ -143,8 +148,10 @@ class Binding:
 
     def in_session(self, runtime: Any, session: str, thread: Mapping[str, str] | None = None) -> ScopedMemory:
         """The memory of the run's owner in this session."""
-        scope = self.scoped(runtime, thread).scope
-        return self.memory.scoped(tenant=scope.tenant, user=scope.user, agent=scope.agent, session=session)
+        own = self.scoped(runtime, thread)
+        return self.memory.scoped(
+            tenant=own.scope.tenant, user=own.scope.user, agent=own.scope.agent, session=session, remember=own.remembers
+        )
 
     @contextmanager
     def calling(self, root: str, session: str, call: Mapping[str, Any]) -> Iterator[None]:
@@ -174,9 +181,13 @@ def _named(part: str, sources: list[Any]) -> str | None:
     return next((value for source in sources for value in _values(part, source)), None)
 
 
+def _value(key: str, source: Any) -> Any:
+    return source.get(key) if isinstance(source, Mapping) else getattr(source, key, None)
+
+
 def _values(part: str, source: Any) -> Iterator[str]:
     for key in _KEYS[part]:
-        value = source.get(key) if isinstance(source, Mapping) else getattr(source, key, None)
+        value = _value(key, source)
         # Ids of databases are numbers or UUIDs as often as they are text; an object would be no stable name.
         if isinstance(value, str | int | UUID) and not isinstance(value, bool):
             yield str(value)

@@ -53,6 +53,8 @@ class HybridChatMemory(SessionBound, BaseMemory):
         profile: the text about the user; by default the learned profile. An empty text shows none.
         paging: how the window is used, if the model manages its own memory.
         reader: whether the agent has the tool from `tools`, so that prompts may name it.
+        remember: False stores and learns nothing: this object alone keeps the turns, ``get`` returns all of them, and
+            memories of other sessions are recalled. They are not serialised. Not with paging.
     """
 
     session: str = Field(default_factory=lambda: str(uuid4()))
@@ -60,10 +62,12 @@ class HybridChatMemory(SessionBound, BaseMemory):
     profile: str | None = None
     paging: PagingConfig | None = None
     reader: bool = False
+    remember: bool = True
 
     _opened: ScopedMemory | None = PrivateAttr(default=None)
     _called: dict[str, str] = PrivateAttr(default_factory=dict)
     _llm: Any = PrivateAttr(default=None)
+    _passing: list[Message] | None = PrivateAttr(default=None)
 
     @classmethod
     def class_name(cls) -> str:
@@ -110,6 +114,8 @@ class HybridChatMemory(SessionBound, BaseMemory):
             InvalidConfigError: ``url`` and ``memory`` are both given, ``model`` is set without a model, or an argument
                 is out of range or unknown.
         """
+        if paging and unknown.get("remember") is False:
+            raise InvalidConfigError("paging=True stores what the model notes: give it or remember=False, not both")
         shown = settings(paging, k=k, token_limit=token_limit, profile=profile)
         llm = Settings._llm if llm is None else llm  # noqa: SLF001 - `Settings.llm` would make one of OpenAI
         if model and llm is None:
@@ -152,6 +158,8 @@ class HybridChatMemory(SessionBound, BaseMemory):
         memory = await self._session(run)
         words = input.content if isinstance(input, ChatMessage) else input
         query = words if words and words.strip() else None
+        if not self.remember:
+            return await self._passing_prompt(run, query)
         asked: dict[str, Any] = {
             "k": self.k,
             "profile": self.profile,
@@ -173,8 +181,34 @@ class HybridChatMemory(SessionBound, BaseMemory):
 
     get, aget = faces(_get)
 
+    async def _turns(self, run: Runner, /) -> list[Message]:
+        """The turns without memory, which begin as the log has the session."""
+        if self._passing is None:
+            memory = await self._session(run)
+            self._passing = without_notices(await run.call(memory.conversation))
+        return self._passing
+
+    async def _passing_prompt(self, run: Runner, query: str | None) -> list[ChatMessage]:
+        """The turns that are not stored, with what is recalled before the user's last words."""
+        turns = await self._turns(run)
+        row = next((row for row in reversed(range(len(turns))) if turns[row].role is Role.USER), len(turns))
+        last = turns[row].text if row < len(turns) else ""
+        if query not in (None, last):
+            row = len(turns)
+        if not (query or last).strip():
+            return as_chats(turns)
+        # All turns of this session are shown, so none is recalled.
+        elsewhere, host = self._scoped(self._store(), f"{self.session}/passing"), Host(beside=self.session)
+        asked: dict[str, Any] = {"k": self.k, "profile": self.profile, "host": host}
+        with shown_to_handlers():
+            context = await run.call(elsewhere.assemble, query or last, **asked)
+        preface = [Message(content=context.preface)] if context.preface else []
+        return as_chats([*turns[:row], *preface, *turns[row:]])
+
     async def _get_all(self, run: Runner, /) -> list[ChatMessage]:
         """The whole conversation verbatim, since the last `reset` or as set by `set`."""
+        if not self.remember:
+            return as_chats(await self._turns(run))
         memory = await self._session(run)
         return as_chats(without_notices(await run.call(memory.conversation)))
 
@@ -192,7 +226,11 @@ class HybridChatMemory(SessionBound, BaseMemory):
             InvalidMessageError: a message cannot be stored. Nothing was written.
         """
         memory = await self._session(run)
-        await run.call(memory.remember, from_chat_messages(messages, self._called))
+        said = from_chat_messages(messages, self._called)
+        if self.remember:
+            await run.call(memory.remember, said)
+        else:
+            (await self._turns(run)).extend(said)
 
     put_messages, aput_messages = faces(_put_messages)
 
@@ -202,7 +240,11 @@ class HybridChatMemory(SessionBound, BaseMemory):
         Raises:
             InvalidMessageError: a message cannot be stored. Nothing has changed.
         """
-        await show(run, await self._session(run), from_chat_messages(messages, {}))
+        memory = await self._session(run)
+        if self.remember:
+            await show(run, memory, from_chat_messages(messages, {}))
+        else:
+            self._passing = from_chat_messages(messages, {})
 
     set, aset = faces(_set)
 
@@ -211,6 +253,10 @@ class HybridChatMemory(SessionBound, BaseMemory):
         await self._set(run, [])
 
     reset, areset = faces(_reset)
+
+    def _scoped(self, store: HybridMemory, session: str | None) -> ScopedMemory:
+        owner = {"tenant": self.tenant, "user": self.user, "agent": self.agent}
+        return store.scoped(**owner, session=session, remember=self.remember)
 
     async def _session(self, run: Runner, /) -> ScopedMemory:
         """The session in the store, after adopting the model and creating the initial blocks."""

@@ -287,3 +287,19 @@ def test_an_import_does_not_bring_back_what_was_forgotten(command: Any, tmp_path
     told = command.json("import", store, chat, *QUICK)
     assert (told["messages"], told["forgotten"]) == (2, 1)
     assert {turn["content"] for turn in log(store)} == {"My cat is Tom."}
+
+
+def test_facts_are_reviewed_on_a_terminal(command: Any, filled: Path, typed: Any) -> None:
+    typed("y\nx\ne\nBodø\nn\n" + "s\n" * 9)
+    assert command("facts", filled, "--review") == 0
+    facts = {fact["value"]: fact for fact in command.json("facts", filled, "--history")}
+    reviewed = [fact for fact in facts.values() if "settled" in fact["by"]]
+    assert len(reviewed) == 4  # the corrected one stays in the history
+    assert facts["Bodø"]["state"] == "current"
+    assert sum(fact["state"] == "ended" for fact in reviewed) == 2
+    typed("q\n")
+    assert command("facts", filled, "--review") == 0
+    assert "0 decided" in command.out or "nothing to review" in command.out
+    typed("", terminal=False)
+    assert command("facts", filled, "--review") == 2
+    assert "no terminal" in command.err

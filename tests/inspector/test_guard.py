@@ -202,3 +202,27 @@ def test_an_owner_that_is_no_name_is_told_of(bare: HybridMemory) -> None:
     inside = stranger(bare, authorization=f"Bearer {TOKEN}")
     for key in ("nobody", "user=", "user=a&other=b", "session=s", "user=~00"):
         assert inside.get(f"/o/{key}/timeline").status_code == 400
+
+
+def test_facts_are_approved_corrected_and_rejected_on_their_page(fresh: HybridMemory, browse: Any) -> None:
+    alice, writer = fresh.scoped(user="alice"), browse(fresh, writable=True)
+    assert "form_token" not in browse(fresh).get("/o/user=alice/facts").text
+    page = writer.get("/o/user=alice/facts").text
+    (token, *_) = re.findall(r'name="form_token" value="([^"]+)"', page)
+    home = next(fact for fact in alice.facts() if fact.value == "Berlin")
+    name, train = (fact for word in ("Northwind", "NJ 491") for fact in alice.facts() if word in fact.text)
+    for fact, does, value in ((home, "correct", "Potsdam"), (name, "approve", ""), (train, "reject", "")):
+        assert f'name="fact" value="{fact.id}"' in page
+        form = {"form_token": token, "fact": str(fact.id), "does": does, "value": value}
+        assert writer.post("/o/user=alice/facts", data=form, headers={"origin": "http://evil"}).status_code == 403
+        answer = writer.post("/o/user=alice/facts?history=1", data=form, headers={"origin": ADDRESS})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/o/user=alice/facts?history=1")
+    assert "Potsdam" in writer.get("/o/user=alice/facts").text
+    facts = {fact.id: fact for fact in alice.facts(history=True)}
+    assert [fact.value for fact in alice.facts(attribute="home")] == ["Potsdam"]
+    assert [facts[each.id].reviewed for each in (home, name, train)] == [True] * 3
+    assert [facts[each.id].current for each in (home, name, train)] == [False, True, False]
+    for form in ({"fact": "0", "does": "approve"}, {"fact": str(name.id), "does": "drop"}):
+        answer = writer.post("/o/user=alice/facts", data={**form, "form_token": token}, headers={"origin": ADDRESS})
+        assert answer.status_code == 400
+    assert browse(fresh).post("/o/user=alice/facts", data={"form_token": token}).status_code == 403

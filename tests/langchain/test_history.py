@@ -178,3 +178,15 @@ def test_nobody_reads_the_history_of_another_than_who_is_signed_in(memory: Hybri
     config: RunnableConfig = {"configurable": {"user_id": "ann", "langgraph_auth_user_id": "ben"}}
     with pytest.raises(InvalidScopeError, match="signed in"):
         read.invoke("", config)
+
+
+def test_a_history_without_memory_keeps_its_messages_itself(opened: Call, face: Call) -> None:
+    with opened() as memory:
+        history = HybridChatMessageHistory(memory, user="alice", session="s1", remember=False)
+        face(history).add_messages(SAID[:2])
+        assert history.messages == SAID[:2]
+        assert asyncio.run(history.aget_messages()) == SAID[:2]
+        assert memory.scoped(user="alice").events() == []
+        assert HybridChatMessageHistory(memory, user="alice", session="s1").messages == []
+        face(history).clear()
+        assert history.messages == []

@@ -26,7 +26,7 @@ from langgraph.types import Command
 from pydantic import BaseModel
 
 from hybrid_memory import HybridMemory
-from hybrid_memory.errors import InvalidScopeError, StoreUnavailableError
+from hybrid_memory.errors import InvalidInputError, InvalidScopeError, StoreUnavailableError
 from langchain_hybrid_memory import HybridMemoryMiddleware
 from tests.langchain.conftest import THREAD, ScriptedChat, numbered, said, words
 
@@ -435,3 +435,33 @@ def test_what_no_encoding_has_is_replaced_and_the_rest_kept(
     assert words(model.prompts[-1])[-2:] == ["one file", "thanks"]
     assert "".join(words(model.prompts[-1])).encode()
     assert not caplog.records
+
+
+@pytest.mark.parametrize("given", ["constructor", "configurable", "context"])
+def test_a_run_without_memory_recalls_and_stores_nothing(memory: HybridMemory, invoke: Invoke, given: str) -> None:
+    memory.scoped(user="alice", session="old").remember(["I am allergic to nuts.", "My sister Zoe keeps bees."])
+    before = [event.id for event in memory.scoped(user="alice").events(kinds=("message",))]
+    model = ScriptedChat(answers=[calls("Rome"), "sunny", "She is Zoe."])
+    middleware = HybridMemoryMiddleware(memory, remember=given != "constructor")
+    agent = create_agent(
+        model, [weather], system_prompt="Be brief.", middleware=[middleware], checkpointer=InMemorySaver(),
+        context_schema=dict,
+    )  # fmt: skip
+    configurable = {**THREAD["configurable"], **({"remember": False} if given == "configurable" else {})}
+    context = {"context": {"remember": False}} if given == "context" else {}
+    for text in ("I quit my secret job. The weather in Rome?", "Who keeps bees, for a nut cake?"):
+        state = invoke(agent, said(text), {"configurable": configurable}, **context)
+    assert [event.id for event in memory.scoped(user="alice").events(kinds=("message",))] == before
+    assert "secret" not in str([event.payload for event in memory.scoped(user="alice").events()])
+    assert len(state["messages"]) == 6
+    prompt = words(model.prompts[-1])
+    assert prompt[:2] == ["Be brief.", "I quit my secret job. The weather in Rome?"]
+    assert prompt[-1] == "Who keeps bees, for a nut cake?"
+    assert "allergic to nuts" in prompt[-2]
+    assert "Zoe keeps bees" in prompt[-2]
+    assert model.prompts[1][-2:] == [model.prompts[1][-2], state["messages"][2]]
+
+
+def test_paging_needs_memory(memory: HybridMemory) -> None:
+    with pytest.raises(InvalidInputError, match="remember=False"):
+        HybridMemoryMiddleware(memory, paging=True, remember=False)

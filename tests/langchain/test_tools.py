@@ -12,6 +12,7 @@ import pytest
 from blockbuster import blockbuster_ctx
 from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import ToolsIntegrationTests
@@ -321,3 +322,12 @@ def test_a_file_that_an_agent_writes_is_found_elsewhere(filled: HybridMemory, in
     alice = filled.scoped(user="alice", session="another")
     assert alice.files().read("/trip.md") == "The trip goes to Lisbon.\n"
     assert alice.recall("Where does the trip go?", k=1)[0].record.text == "The trip goes to Lisbon."
+
+
+def test_in_a_run_without_memory_the_model_is_told_that_nothing_is_stored(memory: HybridMemory) -> None:
+    memory.scoped(user="alice").remember("I like tea.")
+    tools = {tool.name: tool for tool in memory_tools(memory, user="alice")}
+    config: RunnableConfig = {"configurable": {"remember": False}}
+    for name, given in (("memory_remember", {"text": "I quit."}), ("memory_forget", {"handles": "#1"})):
+        assert "remember=False" in tools[name].invoke(given, config)
+    assert [message.text for message in memory.scoped(user="alice").history()] == ["I like tea."]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,11 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import Event, EventKind, Fact, FactState, Scope
+from hybrid_memory import Event, EventKind, Fact, FactState, HybridMemory, Scope, ScopedMemory, open_memory
+from hybrid_memory.config import LearningConfig, MemoryConfig
+from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.attributes import attribute
-from hybrid_memory.facts.fact import USER, Claim, Stance
+from hybrid_memory.facts.fact import SETTLED, USER, Claim, Stance
 from hybrid_memory.facts.knowing import Knowledge
-from hybrid_memory.facts.resolving import AT_ONCE, SETTLED, resolve
+from hybrid_memory.facts.learn import Extractors
+from hybrid_memory.facts.resolving import AT_ONCE, resolve
+from tests.faces import Face
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
 
@@ -230,3 +234,121 @@ def test_facts_are_sound(claims: list[Claim]) -> None:
         assert fact.superseded_by is None or fact.superseded_by in by_id
     held = {f"t{one.source}" for one in claims if one.stance is Stance.HOLDS}
     assert held <= {source for fact in facts for source in fact.sources}, "nothing that was claimed is lost"
+
+
+BERLIN = "I live in Berlin."
+
+
+class Notes:
+    """An extractor that files every sentence under another topic than the default one does."""
+
+    name = "notes"
+
+    def extract(self, turns: Sequence[Event], before: Sequence[Event]) -> list[Claim]:
+        return [
+            replace(claim("note", turn.message.text, turn.position), verbatim=True, sentence=turn.message.text)
+            for turn in turns
+        ]
+
+
+@pytest.fixture
+def memory() -> Iterator[HybridMemory]:
+    with open_memory(MemoryConfig(url="memory://", learning=LearningConfig(background=False)), embedder="none") as it:
+        yield it
+
+
+def reread(memory: HybridMemory, *, other: bool) -> ScopedMemory:
+    if other:
+        memory._services.state(Extractors).rules = Notes()
+    alice = memory.scoped(user="alice")
+    alice.learn(again=True)
+    return alice
+
+
+@pytest.mark.parametrize("other", [False, True], ids=["same", "another extractor"])
+def test_a_rejected_statement_does_not_come_back_by_reading_again(
+    face: Face, memory: HybridMemory, other: bool
+) -> None:
+    alice = memory.scoped(user="alice")
+    alice.remember([BERLIN, "I work as a nurse, nights mostly."])
+    home, work = alice.facts()
+    alice = face(alice)
+    for fact in (home, work):
+        alice.resolve(fact, reject=True)
+    assert alice.facts() == []
+    alice = face(reread(memory, other=other))
+    assert alice.facts() == []
+    assert [(fact.text, str(fact.state), fact.reviewed) for fact in alice.facts(history=True)] == [
+        (home.text, "ended", True),
+        (work.text, "ended", True),
+    ]
+    alice.remember("I live in Berlin!")
+    assert [fact.text for fact in alice.facts()] == ["I live in Berlin!"]
+
+
+@pytest.mark.parametrize("other", [False, True], ids=["same", "another extractor"])
+def test_an_approved_and_a_corrected_statement_stay_through_reading_again(
+    face: Face, memory: HybridMemory, other: bool
+) -> None:
+    alice = memory.scoped(user="alice")
+    alice.remember([BERLIN, "I work as a nurse, nights mostly."], at=START)
+    home, work = alice.facts()
+    face(alice).resolve(home, value="Ghent")
+    face(alice).resolve(work)
+    for alice in (memory.scoped(user="alice"), reread(memory, other=other)):
+        facts = alice.facts()
+        assert {(fact.attribute, fact.value, fact.text, fact.valid_from) for fact in facts} == {
+            ("home", "Ghent", "I live in Ghent.", START),
+            (work.attribute, work.value, work.text, START),
+        }
+        assert all(fact.reviewed for fact in facts)
+        assert "Berlin" not in str(alice.profile())
+    evening = memory.scoped(user="alice", session="new").assemble("Plan my evening in my town").text
+    assert "I live in Ghent." in evening
+
+
+def test_the_last_decision_counts_and_can_be_seen_and_taken_back_like_any_event(
+    face: Face, memory: HybridMemory
+) -> None:
+    alice = memory.scoped(user="alice")
+    alice.remember(BERLIN)
+    (home,) = alice.facts()
+    place = alice.events()[-1].position
+    (rejected,) = face(alice).resolve(home, reject=True).positions
+    assert [alice.at(moment).facts() == [] for moment in (place, rejected)] == [False, True]
+    (gone,) = alice.facts(history=True)
+    face(alice).resolve(gone)
+    assert [fact.value for fact in reread(memory, other=False).facts()] == ["Berlin"]
+    alice.rollback(rejected)
+    assert alice.facts() == []
+    alice.rollback(place)
+    assert [fact.value for fact in alice.facts()] == ["Berlin"]
+
+
+def test_a_rejection_is_forgotten_with_its_turn(face: Face, memory: HybridMemory) -> None:
+    alice = memory.scoped(user="alice")
+    (turn,) = alice.remember(BERLIN).ids
+    face(alice).resolve(*alice.facts(), reject=True)
+    alice.forget(ids=turn)
+    assert alice.facts(history=True) == []
+    assert "Berlin" not in str([event.payload for event in alice.events()])
+
+
+def test_a_fact_that_several_turns_state_is_rejected_in_all_of_them(face: Face, memory: HybridMemory) -> None:
+    alice = memory.scoped(user="alice")
+    ids = alice.remember([BERLIN, "I live in Berlin!"]).ids
+    (home,) = alice.facts()
+    assert len(home.sources) == len(ids)
+    face(alice).resolve(home, reject=True)
+    alice.forget(ids=ids[1])
+    assert reread(memory, other=False).facts() == []
+
+
+def test_a_decision_needs_one_other_value(face: Face, memory: HybridMemory) -> None:
+    alice = memory.scoped(user="alice")
+    alice.remember(BERLIN)
+    (home,) = alice.facts()
+    for wrong in ({"value": "berlin"}, {"value": " "}, {"value": "Ghent", "reject": True}):
+        with pytest.raises(InvalidInputError, match="another value"):
+            face(alice).resolve(home, **wrong)
+    assert [fact.value for fact in alice.facts()] == ["Berlin"]

@@ -470,3 +470,29 @@ async def test_concurrent_puts_are_all_kept_in_one_log(kind: str, request: pytes
         assert kept[place : place + 2] == pair
     assert len(kept) == 80
     assert await chats[1].aget_all() == kept
+
+
+def test_a_session_without_memory_recalls_and_stores_nothing(run: Run) -> None:
+    with open_memory(IN_MEMORY) as memory:
+        memory.scoped(user="alice", session="old").remember(["I am allergic to nuts.", "My sister Zoe keeps bees."])
+        before = [event.id for event in memory.scoped(user="alice").events(kinds=("message",))]
+        chat = HybridChatMemory.from_defaults(user="alice", session="new", memory=memory, remember=False)
+        said = [user("I quit my secret job."), assistant("Noted."), user("Who keeps bees, for a nut cake?")]
+        run(chat, "put_messages", said[:1])
+        for message in said[1:]:
+            run(chat, "put", message)
+        shown = run(chat, "get")
+        assert [message.content for message in shown[:2]] == ["I quit my secret job.", "Noted."]
+        assert "allergic to nuts" in str(shown[2].content)
+        assert "Zoe keeps bees" in str(shown[2].content)
+        assert [message.content for message in shown[3:]] == ["Who keeps bees, for a nut cake?"]
+        (*turns, preface) = run(chat, "get", "Am I allergic to something?")
+        assert "allergic to nuts" in str(preface.content)
+        assert turns == run(chat, "get_all")
+        assert [message.content for message in turns] == [message.content for message in said]
+        run(chat, "reset")
+        assert run(chat, "get_all") == run(chat, "get") == []
+        assert [event.id for event in memory.scoped(user="alice").events(kinds=("message",))] == before
+        assert "secret" not in str([event.payload for event in memory.scoped(user="alice").events()])
+        with pytest.raises(InvalidConfigError, match="remember=False"):
+            HybridChatMemory.from_defaults(user="alice", memory=memory, remember=False, paging=True)

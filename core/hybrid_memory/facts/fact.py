@@ -13,6 +13,9 @@ from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.origin import spoken
 
+SETTLED = "settled"
+"""The ``by`` of a claim that somebody decided with `resolve`: it wins under every rule, and no re-reading drops it."""
+
 USER = "user"
 """The subject of what the owner says about themselves."""
 
@@ -184,6 +187,11 @@ class Fact:
     def current(self) -> bool:
         """Whether it is true today."""
         return self.state.standing
+
+    @property
+    def reviewed(self) -> bool:
+        """Whether it was approved, corrected or rejected with `resolve`; a rejected one is no longer current."""
+        return SETTLED in self.by
 
     def __str__(self) -> str:
         return f"{self.subject} · {self.attribute}: {self.value}"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import InvalidInputError, ModelError, OutdatedError
 from hybrid_memory.facts.attributes import attribute as attribute_of
-from hybrid_memory.facts.fact import Category, Claim, Fact
+from hybrid_memory.facts.fact import SETTLED, Category, Claim, Fact, FactScope, Stance
 from hybrid_memory.facts.knowing import NOWHERE, Knowledge, Place, place_of
 from hybrid_memory.facts.learn import learn, learn_before_reading
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.facts.resolving import SETTLED
-from hybrid_memory.facts.values import normalised
+from hybrid_memory.facts.values import NOT_SAID, normalised
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import LogState
 from hybrid_memory.log.receipt import Receipt
@@ -168,31 +168,73 @@ async def _newest(run: Runner, view: View, state: LogState | None = None) -> lis
     return [state.last.get(kind, NOWHERE) for kind in kinds]
 
 
-async def settle(run: Runner, services: Services, scope: Scope, fact: Any) -> Receipt:
-    """Write a claim that this fact is true."""
+async def settle(
+    run: Runner, services: Services, scope: Scope, fact: Any, value: str | None = None, *, reject: bool = False
+) -> Receipt:
+    """Write, for each turn of this fact, a claim that it is true, or wrong; or that another value is true instead."""
     if not isinstance(fact, Fact):
         raise InvalidInputError(f"give a fact from facts(), got {shown(fact)}")
+    if value is not None and (reject or normalised(value) in NOT_SAID or normalised(value) == normalised(fact.value)):
+        raise InvalidInputError(f"give another value or reject=True, not both; got {shown(value)} for {fact!r}")
     seen = await head(run, services, scope)
-    known = {one.id: one for one in await facts(run, present(services), scope, history=True)}
-    if fact.id not in known or not fact.positions:
+    by_id = {each.id: each for each in await facts(run, present(services), scope, history=True)}
+    if fact.id not in by_id or not fact.positions:
         raise InvalidInputError(f"{scope.owner} has no such fact: {fact!r}")
-    claim = Claim(
+    known = await knowledge(run, await in_view(run, services, scope))
+    vector = next((vector for each, vector in known.statements() if each.id == fact.id), "")
+    claims = [
+        replace(claim, source=position)
+        for claim in _decisions(fact, value, vector, reject=reject)
+        for position in fact.positions
+    ]
+    drafts = [
+        services.draft(
+            EventKind.CLAIM,
+            claim.as_payload(),
+            session=scope.session if fact.scope is FactScope.ALWAYS else fact.session,
+            sources=(source, fact.asked) if fact.asked else (source,),
+            author=services.author,
+        )
+        for claim in claims
+        for source in [fact.sources[fact.positions.index(claim.source)]]
+    ]
+    try:
+        appended = await run.call(services.truth.append, scope.owner, drafts, seen=seen)
+    except OutdatedError:  # perhaps the fact itself
+        return await settle(run, services, scope, fact, value, reject=reject)
+    return Receipt(
+        ids=tuple(each.id for each in appended),
+        positions=tuple(each.position for each in appended),
+        learned=len(appended),
+    )
+
+
+def _decisions(fact: Fact, value: str | None, vector: str, *, reject: bool) -> list[Claim]:
+    """What somebody decided on a fact; a correction rejects it and states the other value."""
+    single = attribute_of(fact.attribute).single
+    approved = Claim(
         fact.subject,
         fact.attribute,
         fact.value,
         fact.category,
         fact.positions[-1],
-        single=attribute_of(fact.attribute).single or bool(fact.rivals or fact.superseded_by),
+        single=single or bool(fact.rivals or fact.superseded_by),
         confidence=fact.confidence,
         importance=fact.importance,
+        since=fact.valid_from if fact.current else None,
+        due=fact.due,
         by=SETTLED,
+        verbatim=fact.verbatim,
+        scope=fact.scope,
+        sentence=fact.text,
+        vector=vector,
+        asked=fact.asked,
     )
-    sources = (fact.sources[-1], fact.asked) if fact.asked else (fact.sources[-1],)
-    draft = services.draft(
-        EventKind.CLAIM, claim.as_payload(), session=scope.session, sources=sources, author=services.author
-    )
-    try:
-        (appended,) = await run.call(services.truth.append, scope.owner, [draft], seen=seen)
-    except OutdatedError:  # perhaps the fact itself
-        return await settle(run, services, scope, fact)
-    return Receipt(ids=(appended.id,), positions=(appended.position,), learned=1)
+    rejected = replace(approved, stance=Stance.WRONG, single=single, since=None, vector="")
+    if reject:
+        return [rejected]
+    if value is None:
+        return [approved]
+    sentence = fact.text.replace(fact.value, value) if fact.text.count(fact.value) == 1 else ""
+    corrected = replace(approved, value=value, sentence=sentence or (fact.text and value))
+    return [rejected, corrected]

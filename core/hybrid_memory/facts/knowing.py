@@ -13,9 +13,10 @@ from threading import RLock
 
 from hybrid_memory.config import ConflictRule
 from hybrid_memory.facts.authority import by_the_user, names_of_user, person_of
-from hybrid_memory.facts.fact import Claim, Fact, FactScope
-from hybrid_memory.facts.resolving import SETTLED, Group, Pair, Trust, group_of, resolved
+from hybrid_memory.facts.fact import SETTLED, Claim, Fact, FactScope
+from hybrid_memory.facts.resolving import Group, Pair, Trust, group_of, resolved
 from hybrid_memory.facts.standing import Standing
+from hybrid_memory.facts.values import normalised
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.visible import MAX_POSITION, Stretches, visible
 
@@ -76,6 +77,7 @@ class Knowledge:
         self._user = user
         self._own: set[str] = names_of_user((), user)
         self._others: set[str] = set()
+        self._decided: dict[tuple[int, str], Claim] = {}
         self._groups: dict[tuple[str, str], Group] = {}
         self._latest: dict[tuple[str, str], int] = {}
         self._turns: list[int] = []
@@ -99,6 +101,20 @@ class Knowledge:
         """Whether the claim's author may make it: nobody else speaks about the user by name."""
         return self._user is None or by_the_user(event) or person_of(event.payload["subject"]) not in self._own
 
+    def _as_decided(self, claim: Claim) -> Claim:
+        """The claim of a sentence that somebody decided on as what they saw then, however it is read now."""
+        key = claim.source, normalised(claim.sentence)
+        if claim.by == SETTLED:
+            self._decided[key] = claim
+            return claim
+        seen = self._decided.get(key) if claim.sentence else None
+        if seen is None:
+            return claim
+        return replace(
+            claim, subject=seen.subject, attribute=seen.attribute, value=seen.value, category=seen.category,
+            single=seen.single, verbatim=seen.verbatim, scope=seen.scope,
+        )  # fmt: skip
+
     def take(self, events: Sequence[Event], last: Place) -> None:
         """Add claims: all that were written since the last one, up to this; known ones are ignored."""
         with self._lock:
@@ -114,7 +130,7 @@ class Knowledge:
                 if not visible(turn, self.hidden):
                     insort(self._left_out, turn)
                     continue
-                claim = Claim.of(event.payload)
+                claim = self._as_decided(Claim.of(event.payload))
                 if claim.scope is FactScope.SESSION:
                     self.passing.add(event.scope.session)
                 groups[group_of(claim)].append((replace(event, payload={}), claim))
@@ -149,7 +165,7 @@ class Knowledge:
             more: dict[tuple[str, str], list[Pair]] = defaultdict(list)
             for event in also:
                 if self._believes(event) and visible(turn_of(event), self.hidden):
-                    claim = Claim.of(event.payload)
+                    claim = self._as_decided(Claim.of(event.payload))
                     more[group_of(claim)].append((event, claim))
             found: list[Fact] = []
             for key, group in self._groups.items():

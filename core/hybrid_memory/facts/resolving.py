@@ -13,13 +13,10 @@ from datetime import datetime, timedelta
 
 from hybrid_memory.config import ConflictRule
 from hybrid_memory.facts.attributes import kin
-from hybrid_memory.facts.fact import Category, Claim, Fact, FactScope, FactState, Stance
+from hybrid_memory.facts.fact import SETTLED, Category, Claim, Fact, FactScope, FactState, Stance
 from hybrid_memory.facts.standing import GROWS, Shelf, Standing
-from hybrid_memory.facts.values import NOT_SAID, normalised, value_key
+from hybrid_memory.facts.values import NOT_SAID, normalised, value_key, within
 from hybrid_memory.log.event import Event
-
-SETTLED = "settled"
-"""The ``by`` of a claim that settles a dispute: it wins under every rule."""
 
 AT_ONCE = timedelta(minutes=1)
 """Claims of two authors no further apart than this are simultaneous: neither has seen the other."""
@@ -89,14 +86,18 @@ def _places_of(name: str, claim: Claim, event: Event) -> list[_Place]:
 
 
 class _Wrong:
-    """The claims that call others wrong, by what those said."""
+    """The claims that call others wrong, by what those said; of decisions about a value, the last one counts."""
 
-    def __init__(self, pairs: Iterable[Pair]) -> None:
+    def __init__(self, pairs: Sequence[Pair]) -> None:
+        decided = [pair for pair in pairs if pair[1].by == SETTLED]
+        decisions = {(claim.attribute, normalised(claim.value)): claim.stance for _, claim in decided}
         self._by_value: dict[tuple[str, str | None], list[tuple[int, Pair]]] = defaultdict(list)
         self._by_turn: dict[tuple[str, int], list[tuple[int, Pair]]] = defaultdict(list)
         for number, pair in enumerate(pairs):
             claim = pair[1]
-            if claim.stance is Stance.WRONG:
+            if claim.stance is Stance.WRONG and (
+                claim.by != SETTLED or decisions[claim.attribute, normalised(claim.value)] is Stance.WRONG
+            ):
                 self._by_value[claim.attribute, _value(claim)].append((number, pair))
                 self._by_turn[claim.attribute, claim.source].append((number, pair))
 
@@ -113,7 +114,7 @@ class _Wrong:
         if claim.stance is Stance.WRONG:
             return
         for number, (later, wrong) in self._by_turn.get((claim.attribute, claim.source), ()):
-            if later.position > event.position and value_key(wrong) == value_key(claim):
+            if _rejects(wrong, claim) or (later.position > event.position and value_key(wrong) == value_key(claim)):
                 yield number, (later, wrong)
                 break
         for value in {normalised(claim.value), None}:
@@ -121,6 +122,13 @@ class _Wrong:
             first = bisect_right(told, (event.at, claim.source), key=lambda one: (one[1][0].at, one[1][1].source))
             after = (one for one in told[first:] if one[1][1].source != claim.source)
             yield from [one for one in [next(after, None)] if one is not None]
+
+
+def _rejects(wrong: Claim, claim: Claim) -> bool:
+    """Whether somebody rejected what this claim of the same turn says, also if the turn was read again since."""
+    rejected, value = normalised(wrong.value), normalised(claim.value)
+    grown = claim.attribute in GROWS and (within(value, rejected) or within(rejected, value))
+    return wrong.by == SETTLED and claim.by != SETTLED and (rejected == value or grown)
 
 
 def _value(wrong: Claim) -> str | None:
@@ -143,6 +151,7 @@ class Group:
         self._trust = trust
         self._shelves: dict[_Place, Shelf] = defaultdict(Shelf)
         self._changed: dict[int, Standing] = {}
+        self._rejecting = False
 
     def take(self, pairs: Sequence[Pair]) -> dict[int, Standing]:
         """Add claims; returns the facts that may have changed or disappeared, by id."""
@@ -150,7 +159,8 @@ class Group:
         new = sorted(pairs, key=moment)
         late = bool(new and self.pairs) and moment(new[0]) < moment(self.pairs[-1])
         self.pairs += new
-        if not late and not any(claim.stance is Stance.WRONG for _, claim in new):
+        self._rejecting |= any(claim.stance is Stance.WRONG and claim.by == SETTLED for _, claim in new)
+        if not late and not self._rejecting and not any(claim.stance is Stance.WRONG for _, claim in new):
             self._fold(new, None)
             return self._changed
         before = self.facts

@@ -19,6 +19,8 @@ from hybrid_memory.arguments import Arguments
 from hybrid_memory.blocks import edit as flows
 from hybrid_memory.blocks.block import MAX_CHARS, Block, Edit
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.facts.learn import learn_before_reading
+from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.visible import Horizon
 from hybrid_memory.memory.runtime import Runtime
@@ -26,7 +28,11 @@ from hybrid_memory.runtime.runners import Runner, two_faces
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.grant import Asked, Right
 from hybrid_memory.steps import Chain, Step
+from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.services import Services
+
+SILENT = frozenset(("assemble", "remember", "follow", "reset"))
+"""What an agent calls at each turn: with ``remember=False`` these verbs work, and store nothing."""
 
 
 class Verbs:
@@ -44,17 +50,34 @@ class Handle(Verbs):
 
     Attributes:
         scope: whose it is.
+        remembers: whether what is said through this handle is stored.
     """
 
-    def __init__(self, runtime: Runtime, scope: Scope, horizon: Horizon | None = None) -> None:
+    def __init__(
+        self, runtime: Runtime, scope: Scope, horizon: Horizon | None = None, *, remember: bool = True
+    ) -> None:
         self._runtime = runtime
         self._horizon = horizon
         self.scope = scope
+        self.remembers = remember
 
     @property
     def _services(self) -> Services:
         services = self._runtime.services
+        if not self.remembers:
+            services = replace(services, log=ReadOnlyLog(services.log), read_only=True)
         return services if self._horizon is None else replace(services, horizon=self._horizon)
+
+    async def _admitted(self, run: Runner, asked: Asked | None) -> Self:
+        if self.remembers or asked is None:
+            return self
+        if asked.needed is not Right.READ and asked.verb not in SILENT:
+            raise InvalidInputError(f"{asked.verb}: nothing is stored with remember=False: use scoped() without it")
+        services = self._runtime.services
+        if self._horizon is None and not services.read_only:  # what was said in other sessions is found
+            await services.state(TextIndex).catch_up(run, services, self.scope.owner)
+            await learn_before_reading(run, services, self.scope)
+        return self
 
     @property
     def _principal(self) -> Scope:

@@ -193,7 +193,8 @@ class Prompts(Turns):
         Raises:
             InvalidInputError: ``keep`` is not a list of ids of this session's messages.
         """
-        await logged.reset(run, self._services, self.scope, keep)
+        if self.remembers:
+            await logged.reset(run, self._services, self.scope, keep)
 
     reset, areset = faces(_reset, needs=Right.WRITE)
 

@@ -12,7 +12,7 @@ from hybrid_memory.arguments import checked
 from hybrid_memory.context import why as explaining
 from hybrid_memory.context.summary import Line
 from hybrid_memory.display import progress_bar
-from hybrid_memory.errors import HybridMemoryError
+from hybrid_memory.errors import HybridMemoryError, InvalidInputError
 from hybrid_memory.facts import facts as knowing
 from hybrid_memory.facts import learn as learning
 from hybrid_memory.facts.fact import Category, Explanation, Fact, Facts
@@ -128,13 +128,21 @@ class ScopedMemory(Prompts):
     else:
         profile, aprofile = faces(_profile, needs=Right.READ)
 
-    async def _resolve(self, run: Runner, fact: Fact) -> Receipt:
-        """Decide a dispute in favour of this fact, or prefer it to a newer one.
+    async def _resolve(self, run: Runner, fact: Fact, *, value: str | None = None, reject: bool = False) -> Receipt:
+        """Approve a fact, correct or reject it; a dispute is decided in favour of an approved one.
+
+        Decisions outlast reading the turns again, also by another extractor. What the user says later counts as new.
+
+        Args:
+            fact: from `facts`.
+            value: the right value, or for a sentence the right sentence, in place of this one.
+            reject: the fact was never true: it is kept only in the history.
 
         Raises:
-            InvalidInputError: it is not a fact of this owner.
+            InvalidInputError: it is not a fact of this owner; or both a value and ``reject`` are given, or the value is
+                empty or no other one.
         """
-        return await knowing.settle(run, self._services, self.scope, fact)
+        return await knowing.settle(run, self._services, self.scope, fact, value, reject=reject)
 
     resolve, aresolve = faces(_resolve, needs=Right.WRITE)
     settle, asettle = renamed(resolve, "settle", "resolve"), renamed(aresolve, "asettle", "aresolve")
@@ -159,7 +167,7 @@ class ScopedMemory(Prompts):
         Raises:
             InvalidInputError: the datetime has no time zone, or it is neither.
         """
-        return type(self)(self._runtime, self.scope, rolling.horizon(moment))
+        return type(self)(self._runtime, self.scope, rolling.horizon(moment), remember=self.remembers)
 
     async def _rollback(self, run: Runner, to: datetime | int) -> Receipt:
         """Return this owner's whole memory, all sessions, to its state at this position or instant.
@@ -219,7 +227,7 @@ class ScopedMemory(Prompts):
         Raises:
             ModelError: the embedder failed. Texts are indexed; the missing vectors are made next time.
         """
-        services = self._services
+        services = self._services if self.remembers else self._runtime.services  # of other sessions
         await self._runtime.compact_due(run, self.scope.owner)
         return await flush_owners(run, services, [self.scope.owner], progress)
 
@@ -232,6 +240,8 @@ class ScopedMemory(Prompts):
             InvalidInputError: the space already exists, or the scope names neither a user nor an agent.
         """
         made = self.space(name)
+        if not self.remembers:
+            raise InvalidInputError("create_space: nothing is stored with remember=False: use scoped() without it")
         services = present(replace(self._runtime.services, horizon=self._horizon))
         await sharing.create(run, services, Member(self._principal, made.scope))
         return made
@@ -252,7 +262,7 @@ class ScopedMemory(Prompts):
         from hybrid_memory.memory.space import SpaceMemory  # noqa: PLC0415 - it has these verbs itself
 
         scope = sharing.named(self._principal, name, session)
-        return SpaceMemory(self._runtime, scope, self._horizon, principal=self._principal)
+        return SpaceMemory(self._runtime, scope, self._horizon, principal=self._principal, remember=self.remembers)
 
     async def _spaces(self, run: Runner) -> list[str]:
         """The names of all spaces that this user and agent may read."""

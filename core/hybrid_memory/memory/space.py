@@ -39,8 +39,16 @@ class SpaceMemory(ScopedMemory):
         scope: the space.
     """
 
-    def __init__(self, runtime: Runtime, scope: Scope, horizon: Horizon | None = None, *, principal: Scope) -> None:
-        super().__init__(runtime, scope, horizon)
+    def __init__(
+        self,
+        runtime: Runtime,
+        scope: Scope,
+        horizon: Horizon | None = None,
+        *,
+        principal: Scope,
+        remember: bool = True,
+    ) -> None:
+        super().__init__(runtime, scope, horizon, remember=remember)
         self._member = Member(principal, scope.owner)
         self._standing: Standing | None = None
 
@@ -61,12 +69,15 @@ class SpaceMemory(ScopedMemory):
         handle._standing = await sharing.admitted(  # noqa: SLF001 - a copy of this one
             run, self._runtime.services, self._member, asked
         )
+        await super(SpaceMemory, handle)._admitted(run, asked)
         return handle
 
     @checked
     def at(self, moment: datetime | int) -> Self:
         """A read-only view of this space as it was, see `ScopedMemory.at`; rights are checked at every call."""
-        return type(self)(self._runtime, self.scope, rollback.horizon(moment), principal=self._principal)
+        return type(self)(
+            self._runtime, self.scope, rollback.horizon(moment), principal=self._principal, remember=self.remembers
+        )
 
     async def _grant(
         self,

@@ -162,13 +162,24 @@ class HybridMemory(Texts):
         user: str | None = None,
         agent: str | None = None,
         session: str | None = None,
+        remember: bool = True,
     ) -> ScopedMemory:
         """The memory of one owner, or of one of their sessions if it is named.
+
+        Args:
+            tenant: a part of the owner, as are ``user`` and ``agent``.
+            user: the user.
+            agent: the agent.
+            session: one conversation.
+            remember: with False nothing is stored or learned through the result: `recall`, `assemble` and all that
+                reads work as before, `remember`, `follow` and `reset` do nothing, other verbs raise
+                `InvalidInputError`.
 
         Raises:
             InvalidScopeError: none of tenant, user and agent is given, or one is malformed.
         """
-        return self.for_scope(scope_of(tenant=tenant, user=user, agent=agent, session=session))
+        scope = scope_of(tenant=tenant, user=user, agent=agent, session=session)
+        return ScopedMemory(self._runtime, scope, remember=remember)
 
     @checked
     def for_scope(self, scope: Scope) -> ScopedMemory:

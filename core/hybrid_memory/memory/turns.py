@@ -96,6 +96,8 @@ class Turns(Handle):
             StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
         """
         messages = as_messages(content, role=role, at=at, metadata=metadata, message_id=id)
+        if not self.remembers:
+            return Receipt()
         receipt = await remember.remember(run, self._services, self.scope, messages)
         self._runtime.after_write(self.scope)
         return receipt
@@ -124,6 +126,8 @@ class Turns(Handle):
             InvalidMessageError: one of them cannot be stored. Nothing was written.
             StoreUnavailableError: the disk is full or cannot be written. Nothing was written.
         """
+        if not self.remembers:
+            return [None for _ in as_messages(messages)]
         ids = await following.follow(run, self._services, self.scope, as_messages(messages), host)
         self._runtime.after_write(self.scope)
         return ids

@@ -140,6 +140,8 @@ async def forget(call: Call, memory: ScopedMemory, wanted: Forgetting) -> str:
 
 def outside(memory: ScopedMemory) -> ScopedMemory:
     """The memory without its session: a note is not a turn, and would come between a tool call and its result."""
+    if not memory.remembers:
+        raise InvalidInputError("nothing is stored in this session (remember=False): go on without a note")
     outside = copy(memory)
     outside.scope = memory.scope.owner
     return outside

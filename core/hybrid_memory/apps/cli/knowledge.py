@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,9 +13,10 @@ from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.printing import print_json, show, show_rows
 from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, with_owner
 from hybrid_memory.apps.cli.wording import headings, mostly_chinese
+from hybrid_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from hybrid_memory import Fact, ProfileEntry, UserProfile
+    from hybrid_memory import Fact, ProfileEntry, ScopedMemory, UserProfile
 
 STYLES = ("cyan", "", "dim", "")
 """Of the columns."""
@@ -26,6 +28,15 @@ About = Annotated[
     str | None,
     typer.Option("--about", metavar="WHO", help="Only facts about this person: user, or a name such as Lia."),
 ]
+
+
+Review = Annotated[
+    bool,
+    typer.Option("--review", help="Ask about each fact that nobody decided on yet: is it right, wrong, or edited?"),
+]
+
+ANSWERS = ("y", "n", "e", "s", "q")
+KEYS = "y right, n wrong, e edit, s skip, q quit"
 
 
 @with_owner(session=False)
@@ -60,6 +71,7 @@ def facts(
     *,
     about: About = None,
     history: History = False,
+    review: Review = False,
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
@@ -67,16 +79,40 @@ def facts(
 
     Example: hybrid-memory facts memory.db --about user
     """
+    if review and not sys.stdin.isatty():
+        raise InvalidInputError("there is no terminal to review facts on: decide with resolve in Python")
     with owner.opened(store, learns=True) as whose:
         known: Sequence[Fact] = whose.facts(subject=about, history=history)
         if not known and about is not None:
             known = [fact for fact in whose.facts(history=history) if _mentions(fact, about)]
+        if review:
+            _review(whose, [fact for fact in known if fact.current and not fact.reviewed])
+            return
     if as_json:
         print_json(known)
     elif known:
         _show_facts(known, "about")
     else:
         show("nothing is known yet" if about is None else f"nothing is known about {about}")
+
+
+def _review(whose: ScopedMemory, facts: Sequence[Fact]) -> None:
+    """Ask about each of these facts, and keep each answer at once."""
+    decided = 0
+    show(f"{len(facts)} to review: {KEYS}" if facts else "nothing to review")
+    for fact in facts:
+        show(f"{fact} (from #{fact.positions[0]})")
+        while (answer := typer.prompt("y/n/e/s/q", default="s", show_default=False, err=True)) not in ANSWERS:
+            show(KEYS)
+        if answer == "q":
+            break
+        if answer == "e":
+            whose.resolve(fact, value=typer.prompt("right is", err=True))
+        elif answer != "s":
+            whose.resolve(fact, reject=answer == "n")
+        decided += answer != "s"
+    if facts:
+        show(f"{decided} decided")
 
 
 def _mentions(fact: Fact, name: str) -> bool:

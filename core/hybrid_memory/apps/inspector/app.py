@@ -19,7 +19,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -71,7 +71,8 @@ def application(memory: HybridMemory, *, token: str, writable: bool = False) -> 
     inspector = _Inspector(memory, token, writable=writable)
     routes = [
         Route("/", inspector.start),
-        *(Route(f"/o/{{key}}/{name}", inspector.page(name)) for name in PAGES),
+        *(Route(f"/o/{{key}}/{name}", inspector.page(name), methods=["GET"]) for name in PAGES),
+        Route("/o/{key}/facts", inspector.decide, methods=["POST"]),
         Route("/o/{key}/forget", inspector.ask_to_forget, methods=["GET"]),
         Route("/o/{key}/forget", inspector.forget, methods=["POST"]),
         Mount("/static", StaticFiles(packages=[("hybrid_memory.apps.inspector", "static")])),
@@ -129,19 +130,11 @@ class _Inspector:
         asked = self._asked(request)
         positions = log.positions_of(request.query_params.getlist("position"))
         values = log.asking(self._memory, asked, positions)
-        return self._shown("forget", {**values, "form_token": form_token(self._token)}, asked)
+        return self._shown("forget", values, asked)
 
     async def forget(self, request: Request) -> Response:
         """Forget, once it was confirmed."""
-        self._check_writable()
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > MOST_FORM_BYTES:
-                raise HTTPException(413)
-        fields = parse_qs(body.decode(errors="replace"))
-        if not from_own_form(request, fields.get("form_token", [""])[0], self._token):
-            raise HTTPException(403, "this form was not sent by this page")
+        fields = await self._form(request)
         if fields.get("confirmed") != ["yes"]:
             raise InvalidInputError("nothing was forgotten: tick the box to confirm")
         return await asyncio.to_thread(self._forget, request, fields)
@@ -151,9 +144,30 @@ class _Inspector:
         positions = log.positions_of(fields.get("position", []))
         return self._shown("forgotten", log.forgetting(self._memory, asked, positions), asked)
 
+    async def decide(self, request: Request) -> Response:
+        """Approve, correct or reject a fact, and show the facts again."""
+        fields = {name: values[0] for name, values in (await self._form(request)).items()}
+        asked = self._asked(request)
+        await asyncio.to_thread(knowledge.decide, self._memory.for_scope(asked.scope.owner), fields)
+        shown = {name: request.query_params.get(name, "") for name in ("q", "history")}
+        return RedirectResponse(asked.url("facts", **shown), HTTPStatus.SEE_OTHER)
+
+    async def _form(self, request: Request) -> dict[str, list[str]]:
+        """The fields of a form of this page that may change something."""
+        self._check_writable()
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > MOST_FORM_BYTES:
+                raise HTTPException(413)
+        fields = parse_qs(body.decode(errors="replace"))
+        if not from_own_form(request, fields.get("form_token", [""])[0], self._token):
+            raise HTTPException(403, "this form was not sent by this page")
+        return fields
+
     def _check_writable(self) -> None:
         if not self._writable:
-            raise HTTPException(403, "this page only reads: start it with --write to forget")
+            raise HTTPException(403, "this page only reads: start it with --write to change something")
 
     def _asked(self, request: Request) -> PageRequest:
         query = dict(request.query_params)
@@ -162,6 +176,7 @@ class _Inspector:
 
     def _shown(self, name: str, values: Mapping[str, Any], asked: PageRequest | None, status: int = 200) -> Response:
         page = {"here": name, "request": asked, "store": self._memory.url, "writable": self._writable}
+        page["form_token"] = form_token(self._token) if self._writable else ""
         return HTMLResponse(_templates().get_template(f"{name}.html.jinja").render(page, **values), status)
 
     def failed(self, request: Request, error: Exception) -> Response:

@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from hybrid_memory import Block, Event, EventKind, Fact, Line, ProfileEntry, Section, Summary, UserProfile
+from hybrid_memory import Block, Event, EventKind, Fact, Line, ProfileEntry, ScopedMemory, Section, Summary, UserProfile
 from hybrid_memory.analysis import Ledger, first_said, handle
 from hybrid_memory.apps.inspector.log import Row, row_of
 from hybrid_memory.apps.inspector.reading import RECENT, PageRequest, state_of
+from hybrid_memory.errors import InvalidInputError
 
 THINGS = 60
 """Of which facts are told, on one page."""
@@ -167,6 +168,22 @@ def _unread(request: PageRequest) -> bool:
     read = request.memory.for_scope(request.scope.owner).events(kinds=(EventKind.LEARNED,), limit=1)
     upto = max(read[0].payload["cursors"].values(), default=0) if read else 0
     return bool(said) and said[0].position > upto
+
+
+def decide(memory: ScopedMemory, fields: Mapping[str, str]) -> None:
+    """Approve, correct or reject the fact that a form names."""
+    fact = next((fact for fact in memory.facts(history=True) if str(fact.id) == fields.get("fact")), None)
+    if fact is None:
+        raise InvalidInputError("this fact is no longer there: look at the facts again")
+    match fields.get("does"):
+        case "approve":
+            memory.resolve(fact)
+        case "reject":
+            memory.resolve(fact, reject=True)
+        case "correct":
+            memory.resolve(fact, value=fields.get("value", ""))
+        case _:
+            raise InvalidInputError("choose to approve, correct or reject it")
 
 
 SOURCES = 400
