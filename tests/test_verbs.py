@@ -26,6 +26,8 @@ from hybrid_memory.models.embedders import HashingEmbedder
 from tests.doubles import Clock, texts
 from tests.faces import Face, Open
 
+pytestmark = pytest.mark.in_pairs("face", "memory")
+
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 EXTRA = {"usage": {"tokens": 3}, "refusal": None}
 
