@@ -137,8 +137,3 @@ def judged(sentence: str) -> Judged:
 def importance(text: str) -> float:
     """The importance of a whole message, in [0, 1]: that of its most important part of 400 characters."""
     return max((judged(text[start : start + 400]).score for start in range(0, min(len(text), 4000), 400)), default=0.0)
-
-
-def critical(text: str) -> tuple[str, ...]:
-    """The names of the critical cues in a text, which must be kept verbatim."""
-    return tuple(cue.name for cue in _cues(text) if cue.weight >= CRITICAL)

@@ -32,10 +32,10 @@ class Regenerate(Anchored):
 
     def prompt(self, job: SummaryJob, /) -> list[Message]:
         """The last summary and the span, both to be rewritten."""
-        task, turns = super().prompt(replace(job, standing=()))
+        rules, turns = super().prompt(replace(job, standing=()))
         before = "\n".join(f"[{line.last}] {line.section}: {line.text}" for line in job.standing)
         both = f"Notes so far:\n{before}\n\nNew turns:\n{turns.text}" if before else turns.text
-        task = f"{task.text}\n\nRewrite the notes so far together with the new turns."
+        task = f"{rules.text}\n\nRewrite the notes so far together with the new turns."
         return [Message(role=Role.SYSTEM, content=task), Message(role=Role.USER, content=both)]
 
     def read(self, answer: Any, job: SummaryJob, /) -> list[Line]:
