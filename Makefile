@@ -31,7 +31,7 @@ test test-oldest test-full: export OMP_NUM_THREADS := 1
 
 # Of the tests of the adapters, what says nothing of a framework's version: the second store, runs of hundreds of turns,
 # paging, the async twins, and what both adapters do alike.
-OTHERWISE := sqlite or async or agent_long or paging or data_loss or event_script or evaluation_methods
+OTHERWISE := sqlite or async or paging or data_loss or event_script or evaluation_methods
 
 # The stamp holds the folder that it was made in: in a copied tree the environment would still import the original.
 # A missing or broken environment is made again, and so is one of an older pyproject.toml.

@@ -29,8 +29,8 @@ from hybrid_memory.apps.evaluation.probing.probe import holds
 from hybrid_memory.errors import InvalidInputError
 
 MAX_TOKENS = 2000
-LEFT_OUT = ("merging", "importance", "merging-alone", "importance-alone", "llmlingua", "llmlingua-alone")
-"""By default: the two further strategies, and what needs LLMLingua."""
+LEFT_OUT = ("llmlingua", "llmlingua-alone")
+"""By default: what needs LLMLingua."""
 
 ASKED_FILES = "Which files were {operation} in the course of this work?"
 ASKED_IDS = "Which reservations, flights and payment methods came up?"

@@ -46,9 +46,12 @@ class _Twins:
         return lambda *args, **kwargs: asyncio.run(call(*args, **kwargs))
 
 
-@pytest.fixture(params=["blocking", "async"])
+@pytest.fixture(params=["async"])
 def face(request: pytest.FixtureRequest) -> Iterator[Face]:
-    """Both faces in turn; the async one fails if it ever blocks the event loop."""
+    """The async face, which fails if it ever blocks the loop; in a module marked ``in_pairs`` also the blocking one.
+
+    Both are made of one coroutine: what a verb does, one of them shows.
+    """
     if request.param == "blocking":
         yield lambda owner: owner
     else:
@@ -102,9 +105,10 @@ def memory(request: pytest.FixtureRequest, opened: Open) -> HybridMemory:
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures bring their own parameters
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """In a module marked so, each face runs on one engine; both run on each where the verbs themselves are tested."""
+    """In a module marked so, each face runs on one engine."""
     mark = metafunc.definition.get_closest_marker("in_pairs")
-    if mark is not None and set(mark.args) <= set(metafunc.fixturenames):
+    given = " ".join(str(other.args[0]) for other in metafunc.definition.iter_markers("parametrize"))
+    if mark is not None and set(mark.args) <= set(metafunc.fixturenames) and "face" not in given:
         pairs = [("blocking", "memory"), ("async", "sqlite")]
         metafunc.definition.add_marker(pytest.mark.parametrize(mark.args, pairs, indirect=True))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -27,7 +26,6 @@ from hybrid_memory import (
     open_memory,
 )
 from hybrid_memory.config import yaml
-from hybrid_memory.config.sections import translate
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.urls import shown_url
 from hybrid_memory.validation import Settings
@@ -46,31 +44,6 @@ recall:
 orchestration: {concurrency: 10, batch: 32, cache: 10000, cache_ttl: PT1H, window: 50 ms}
 """
 
-SECTIONS: Final = """\
-memory_system:
-  tiers:
-    l1_context: {max_tokens: 128000, compression_threshold: 100000, keep_ratio: 0.3}
-    l2_semantic: {vector_store: milvus, embedding_model: text-embedding-v4, index_type: IVF_FLAT, nlist: 1024}
-    l3_episodic: {kv_store: redis, ttl_days: 30, backup: clickhouse}
-  orchestration:
-    max_concurrent_tasks: 10
-    embedding_batch_size: 32
-    cache: {enabled: true, max_size: 10000, ttl_seconds: 3600}
-  retrieval:
-    default_strategy: hybrid
-    weights: {exact_match: 0.3, semantic: 0.5, temporal: 0.2}
-    cache_ttl_seconds: 300
-"""
-
-FLAT_0_5_0: Final = """\
-url: sqlite:///old.db
-exact_limit: 77
-cleaning: 'off'
-recall: {weights: {vector: 0.6, text: 0.4}, half_life: P3DT0.000001S, query_cache: 55}
-learning: {delay: PT2S}
-retention: {ttl: {turn: P365D}, half_life: null}
-redaction: {kinds: [api key], keep_original: true}
-"""
 
 SETTINGS: Final = MemoryConfig(
     url="redis://localhost:6379/0",
@@ -84,21 +57,13 @@ SETTINGS: Final = MemoryConfig(
 
 
 def loaded(text: str) -> MemoryConfig:
-    return yaml.loaded(MemoryConfig, text.encode(), "memory.yaml", translate=translate)
-
-
-def sections(text: str) -> MemoryConfig:
-    """The settings of a file with this under `memory_system`."""
-    with pytest.warns(DeprecationWarning, match=r"memory\.yaml has settings as they were before version 0\.10"):
-        return loaded(f"memory_system:\n{indented(text)}\n")
+    return yaml.loaded(MemoryConfig, text.encode(), "memory.yaml")
 
 
 def refused(text: str) -> list[str]:
     """What is said about a wrong file, a line for each mistake."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        with pytest.raises(InvalidConfigError) as caught:
-            loaded(text)
+    with pytest.raises(InvalidConfigError) as caught:
+        loaded(text)
     return [line.removeprefix("memory.yaml ") for line in str(caught.value).split("\n")]
 
 
@@ -147,120 +112,6 @@ recall:
 def test_an_alias_stands_for_what_it_names() -> None:
     config = loaded("learning: {delay: &quiet PT9S}\nretention: {ttl: {turn: *quiet}}")
     assert config.retention.ttl == {"turn": timedelta(seconds=9)}
-
-
-def test_sections_are_read_as_the_same_settings() -> None:
-    with pytest.warns(DeprecationWarning, match="to_yaml"):
-        assert loaded(SECTIONS) == SETTINGS
-
-
-@pytest.mark.parametrize(
-    "text", ["", "tiers: ", "tiers: {l1_context: , l3_episodic: {url: }}\nretrieval: {weights: {}}"]
-)
-def test_what_sections_leave_out_is_as_it_is_without_a_file(text: str) -> None:
-    assert sections(text) == MemoryConfig()
-
-
-LOCAL: Final = "sqlite:///memory.db"
-REDIS: Final = "redis://localhost:6379/0"
-MILVUS: Final = "milvus://localhost:19530"
-
-
-@pytest.mark.parametrize(
-    ("semantic", "episodic", "log", "index"),
-    [
-        ("vector_store: faiss", "", LOCAL, None),
-        ("vector_store: faiss", "url: 'sqlite:///记忆.db'", "sqlite:///记忆.db", None),
-        ("vector_store: faiss", "kv_store: redis", REDIS, "sqlite:///memory.index.db"),
-        ("vector_store: faiss, url: sqlite:///x.db", "", LOCAL, "sqlite:///x.db"),
-        ("vector_store: memory", "kv_store: memory", "memory://", None),
-        ("vector_store: redis", "", LOCAL, REDIS),
-        ("vector_store: redis", "url: redis://far:1/0", "redis://far:1/0", None),
-        ("vector_store: redis, url: redis://near:1/0", "kv_store: redis", REDIS, "redis://near:1/0"),
-        ("vector_store: milvus", "kv_store: redis, url: rediss+cluster://a:b@far", "rediss+cluster://a:b@far", MILVUS),
-        ("url: milvus+tls://far", "kv_store: sqlite", LOCAL, "milvus+tls://far"),
-        ("vector_store: null, url: null", "kv_store: redis, url:", REDIS, None),
-    ],
-)
-def test_a_store_is_where_its_url_says(semantic: str, episodic: str, log: str, index: str | None) -> None:
-    config = sections(f"tiers: {{l2_semantic: {{{semantic}}}, l3_episodic: {{{episodic}}}}}")
-    assert (config.url, config.index.url) == (log, index)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("tiers: {l3_episodic: {backup: null}}", MemoryConfig()),
-        (
-            "tiers: {l3_episodic: {backup: chdb, ttl_days: 0.5}}",
-            MemoryConfig(archive=ArchiveConfig(url="chdb:///memory.archive", after=timedelta(hours=12))),
-        ),
-        (
-            "tiers: {l3_episodic: {backup_url: clickhouse+tls://h/d, ttl_days: P1D, power_safe: false, outbox: o}}",
-            MemoryConfig(
-                archive=ArchiveConfig(url="clickhouse+tls://h/d", after=timedelta(days=1)), power_safe=False, outbox="o"
-            ),
-        ),
-        (
-            "tiers: {l2_semantic: {index_type: HNSW, exact_limit: 7, cleaning: off}}",
-            MemoryConfig(index=IndexConfig(algorithm="hnsw"), exact_limit=7, cleaning="off"),
-        ),
-        (
-            "tiers: {l1_context: {compression_threshold: 15000, strategy: window}}",
-            MemoryConfig(compaction=CompactionConfig(flush=0.5, strategy="window")),
-        ),
-        (
-            "orchestration: {embedding_window_ms: 2.5, background: false, cache: {enabled: false, max_size: 5}}",
-            MemoryConfig(
-                orchestration=OrchestrationConfig(window=timedelta(microseconds=2500), background=False, cache=0)
-            ),
-        ),
-        (
-            "retrieval: {half_life_days: 1.5, cache_ttl_seconds: 0, diversity: 0.5}\nlearning: {delay: 3}",
-            MemoryConfig(
-                recall=RecallConfig(half_life=timedelta(days=1.5), cache_ttl=timedelta(0), diversity=0.5),
-                learning=LearningConfig(delay=timedelta(seconds=3)),
-            ),
-        ),
-    ],
-)
-def test_each_section_is_a_model(text: str, expected: MemoryConfig) -> None:
-    assert sections(text) == expected
-
-
-def only(**weights: float) -> Weights:
-    return Weights(**dict.fromkeys(Weights.__dataclass_fields__, 0.0) | weights)
-
-
-@pytest.mark.parametrize(
-    ("retrieval", "weights"),
-    [
-        ("default_strategy: hybrid", None),
-        ("default_strategy: vector", Weights(vector=1, text=0)),
-        ("default_strategy: text", Weights(vector=0, text=1)),
-        ("weights: {exact_match: 0.3, semantic: 0.5, temporal: 0.2}", Weights.routed()),
-        ("weights: {exact_match: 0.3}", only(text=0.15, exact=0.15)),
-        ("weights: {semantic: 1}", only(vector=1)),
-        ("weights: {exact_match: 1, text: 2, recency: 3}", only(text=2, recency=3, exact=1)),
-        ("weights: {temporal: 0.9, use: 1e-3}", Weights(temporal=0.9, use=0.001)),
-    ],
-)
-def test_weights_are_of_a_strategy_or_by_either_of_their_names(retrieval: str, weights: Weights | None) -> None:
-    assert sections(f"retrieval: {{{retrieval}}}").recall.weights == weights
-
-
-def test_a_file_that_was_written_until_0_5_0_is_read() -> None:
-    with pytest.warns(DeprecationWarning, match="to_yaml"):
-        config = loaded(FLAT_0_5_0)
-    assert config == MemoryConfig(
-        url="sqlite:///old.db",
-        exact_limit=77,
-        cleaning="off",
-        recall=RecallConfig(weights=Weights(vector=0.6, text=0.4), half_life=timedelta(days=3, microseconds=1)),
-        retention=RetentionConfig(ttl={"turn": timedelta(days=365)}),
-        redaction=RedactionConfig(kinds=("api key",), keep_original=True),
-        orchestration=OrchestrationConfig(cache=55),
-    )
 
 
 ONE_MISTAKE: Final = {
@@ -319,39 +170,9 @@ ONE_MISTAKE: Final = {
     "a: b\n---\nc: d\n": "line 2, column 1: not YAML: but found another document",
     "url: a\noutbox: \x07\n": "line 2, column 1: not YAML: the character '\\x07'",
     "a: " + "[" * 1000: "line 1, column 1: too deeply nested",
-    "memory_system: {}\nurl: memory://": (
-        "line 2, column 1: url: move it below memory_system, or leave memory_system out"
-    ),
-    "memory_system: {tiers: {l3_episodic: {kv_store: sqllite}}}": (
-        "line 1, column 39: memory_system.tiers.l3_episodic.kv_store: 'sqllite' is not allowed: use one of sqlite, "
-        "memory, redis (did you mean 'sqlite'?)"
-    ),
-    "memory_system: {tiers: {l3_episodic: {ttl_days: 30}}}": (
-        "line 1, column 39: memory_system.tiers.l3_episodic.ttl_days: it does nothing without backup: name "
-        "one, or leave it out"
-    ),
     "archive: {after: 3 days}": (
         "line 1, column 1: archive: after does nothing without an archive: give its url too, such as "
         "chdb:///memory.archive"
-    ),
-    "memory_system: {tiers: {l3_episodic: {backup: chdb, ttl_days: -1}}}": (
-        "line 1, column 53: memory_system.tiers.l3_episodic.ttl_days: Input should be greater than 0 seconds "
-        "(got -1 day, 0:00:00)"
-    ),
-    "memory_system: {tiers: {l1_context: {compression_threshold: 30001}}}": (
-        "line 1, column 38: memory_system.tiers.l1_context.compression_threshold: Input should be less than or equal "
-        "to 1 (got 1.0000333333333333)"
-    ),
-    "memory_system:\n  retreival: {}\n  retrieval: {candidates: 0}": (
-        "line 3, column 15: memory_system.retrieval.candidates: Input should be greater than or equal to 1 (got 0)"
-    ),
-    "memory_system: {tiers: {l2_semantic: {vector_store: [a]}}}": (
-        "line 1, column 39: memory_system.tiers.l2_semantic.vector_store: \"['a']\" is not allowed: use one of faiss, "
-        "memory, redis, milvus"
-    ),
-    "memory_system: {orchestration: 5}": (
-        "line 1, column 17: memory_system.orchestration: Input should be a section, with its settings as "
-        "keys below it (got 5)"
     ),
 }
 
@@ -363,7 +184,7 @@ def test_a_mistake_is_reported_with_its_place_and_what_is_allowed(text: str, mes
 
 def test_a_file_that_is_no_utf_8_is_refused_with_the_line() -> None:
     with pytest.raises(InvalidConfigError, match=r"^memory\.yaml line 2, column 1: not text in UTF-8$"):
-        yaml.loaded(MemoryConfig, "url: x\noutbox: 记忆".encode("gb18030"), "memory.yaml", translate=translate)
+        yaml.loaded(MemoryConfig, "url: x\noutbox: 记忆".encode("gb18030"), "memory.yaml")
 
 
 def test_all_mistakes_of_a_file_are_reported_at_once_in_their_order() -> None:
@@ -507,17 +328,15 @@ junk = st.sampled_from(
 )
 
 
-@given(row=st.integers(0, 80), value=junk | st.text(max_size=8), config=st.sampled_from([FILE, SECTIONS, FLAT_0_5_0]))
-def test_whatever_stands_in_a_line_is_read_or_told_with_a_line(row: int, value: str, config: str) -> None:
-    lines = config.splitlines()
+@given(row=st.integers(0, 80), value=junk | st.text(max_size=8))
+def test_whatever_stands_in_a_line_is_read_or_told_with_a_line(row: int, value: str) -> None:
+    lines = FILE.splitlines()
     row %= len(lines)
     lines[row] = f"{lines[row].split(':')[0]}: {value}"
     text = "\n".join(lines)
     told = ""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            yaml.loaded(MemoryConfig, text.encode("utf-8", "surrogatepass"), "f", translate=translate)
+        yaml.loaded(MemoryConfig, text.encode("utf-8", "surrogatepass"), "f")
     except InvalidConfigError as error:
         told = str(error)
     numbers = [re.match(r"f line (\d+), column \d+: ", line) for line in told.split("\n") if told]

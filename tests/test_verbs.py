@@ -26,6 +26,8 @@ from hybrid_memory.models.embedders import HashingEmbedder
 from tests.doubles import Clock, texts
 from tests.faces import Face, Open
 
+pytestmark = pytest.mark.in_pairs("face", "memory")
+
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 EXTRA = {"usage": {"tokens": 3}, "refusal": None}
 
@@ -253,29 +255,6 @@ async def test_a_block_closes_the_memory_at_its_end() -> None:
         await another.scoped(user="alice").aremember("hello")
     with pytest.raises(MemoryClosedError):
         await another.astats()
-
-
-def test_former_names_say_what_they_are_now(face: Face, alice: ScopedMemory) -> None:
-    with pytest.warns(DeprecationWarning, match=r"put_block is deprecated: use block\(label\)\.a?put"):
-        face(alice).put_block("human", "Name: Ada", max_chars=40)
-    with pytest.warns(DeprecationWarning, match="edit_block"):
-        assert face(alice).edit_block("human", append="Cat: Pixel").value == "Name: Ada\nCat: Pixel"
-    with pytest.warns(DeprecationWarning, match="block_history"):
-        assert len(face(alice).block_history("human")) == 2
-    with pytest.warns(DeprecationWarning, match="undo_block"):
-        assert face(alice).undo_block("human") == alice.blocks()["human"]
-    with pytest.warns(DeprecationWarning, match="remove_block"):
-        face(alice).remove_block(label="human")  # type: ignore[call-arg]
-    alice.create_space("team").block("human").put("Name: Eve")
-    with pytest.warns(DeprecationWarning, match="attach_block"):
-        assert face(alice).attach_block("human", space="team").value == "Name: Eve"
-    face(alice).remember("I live in Rome.")
-    with pytest.warns(DeprecationWarning, match="settle is deprecated: use a?resolve"):
-        face(alice).settle(alice.facts()[0])
-    with pytest.warns(DeprecationWarning, match=r"assemble\(host=Host\(...\)\)"):
-        assert face(alice).assemble("Where?", beside="s2", began=None).messages
-    with pytest.raises(TypeError, match="besides"):
-        face(alice).assemble("Where?", besides="s2")  # type: ignore[call-arg]
 
 
 def test_entries_are_read_by_id_or_position_though_they_are_hidden(face: Face, alice: ScopedMemory) -> None:

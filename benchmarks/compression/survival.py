@@ -32,6 +32,7 @@ from tqdm import tqdm
 
 from benchmarks.compression.sets import IDENTITY, MAX_TOKENS, Table, count_tokens, dialogue, load
 from hybrid_memory import CompactionConfig, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory.apps.evaluation.methods.strategies import COMPARED
 from hybrid_memory.apps.evaluation.probing.probe import holds
 from hybrid_memory.context.request import RECALLED_TURNS
 from hybrid_memory.text.tokens import message_tokens
@@ -40,7 +41,7 @@ STEPS = 30
 AFTER = (1, 3, 10, 30)
 PORTION = 12
 STRATEGIES = (
-    "anchored", "regenerate", "compact", "recursive", "merging", "importance", "window",
+    "anchored", "regenerate", "compact", "recursive", "window",
 )  # fmt: skip
 CHATS = 3
 AIRLINE = 6
@@ -173,7 +174,7 @@ def measure(chat: Chat, filler: Sequence[Message], strategy: str, embedder: Any,
     """Count one chat under one strategy."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "chat.db"
-        compaction = CompactionConfig(strategy=strategy, max_tokens=MAX_TOKENS)
+        compaction = CompactionConfig(strategy=COMPARED[strategy], max_tokens=MAX_TOKENS)
         config = MemoryConfig(url=f"sqlite:///{file}", power_safe=False, compaction=compaction)
         with open_memory(config, embedder=embedder, token_counter=count_tokens) as memory:
             owner = memory.scoped(user="u", session="s")

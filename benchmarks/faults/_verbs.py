@@ -13,10 +13,8 @@ from typing import Any
 from benchmarks.faults._hostile import FITTING, HOSTILE, shown
 from hybrid_memory import HybridMemory, Message
 
-LEFT_OUT = {"close", "as_read_only", "lock", "schedule", "rekey", "now", "migrate", "adopt", "language_model"} | {
-    f"{verb}_block" for verb in ("put", "edit", "undo", "attach", "remove")
-} | {"block_history"}  # fmt: skip
-"""What ends the memory, gives it another model or makes another memory; and former names, whose new ones are called."""
+LEFT_OUT = {"close", "as_read_only", "lock", "schedule", "rekey", "now", "migrate", "adopt", "language_model"}
+"""What ends the memory, gives it another model or makes another memory."""
 
 CHANCES = (0.15, 0.35)
 """That an optional argument is given: few, since some verbs take one of several only."""

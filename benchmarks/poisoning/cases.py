@@ -15,7 +15,7 @@ from benchmarks.poisoning.hosts import HostCase, Reader
 Case = HostCase | CoreCase
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
-STRATEGIES = ("anchored", "regenerate", "compact", "recursive", "window", "merging", "importance", "llmlingua")
+STRATEGIES = ("anchored", "recursive", "window")
 WRITERS: tuple[Writer, ...] = ("copying", "obeying")
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
@@ -117,7 +117,7 @@ def _of_strategies(account: Iterator[str]) -> Iterator[CoreCase]:
 def _with_models(account: Iterator[str]) -> Iterator[CoreCase]:
     """A model writes the summaries and reads the facts: one that copies, and one that does what it reads."""
     attacks, languages, carriers = cycle(("policy-error", "iban", "close-marks")), cycle(LANGUAGES), cycle(EVERYWHERE)
-    for strategy in ("anchored", "regenerate", "recursive", "compact", "llmlingua"):
+    for strategy in ("anchored", "recursive"):
         for writer in WRITERS:
             attack = BY_NAME[next(attacks)]
             yield CoreCase(attack, next(carriers), next(languages), next(account), strategy=strategy, writer=writer)

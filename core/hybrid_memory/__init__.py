@@ -8,8 +8,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hybrid_memory import moved
-
 if TYPE_CHECKING:
     from hybrid_memory.apps.agent import AgentRun, PagedAgent
     from hybrid_memory.blocks.block import Block
@@ -58,7 +56,6 @@ if TYPE_CHECKING:
 
 __version__ = "0.11.0"
 
-moved.install()
 
 _HOME = {
     "AgentRun": "apps.agent",

@@ -14,8 +14,10 @@ from hybrid_memory.artifacts.outcomes import errors, is_observation, outcome, re
 from hybrid_memory.context.layout import Parts, as_event, memory_mark
 from hybrid_memory.context.request import LEAST_TOKENS, RECALLED_TURNS
 from hybrid_memory.context.state import QueueState
-from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, candidates, prose
-from hybrid_memory.context.summaries.strategy import STRATEGIES
+from hybrid_memory.context.summaries.alternatives import Recursive
+from hybrid_memory.context.summaries.anchored import Anchored, statements
+from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, candidates, chosen, prose, updated
+from hybrid_memory.context.summaries.strategy import STRATEGIES, ModelKind, Strategy, SummaryJob, transcript
 from hybrid_memory.context.summaries.summarise import critical_items
 from hybrid_memory.facts.attributes import RULE, attribute
 from hybrid_memory.facts.fact import USER, Claim, Stance
@@ -33,9 +35,10 @@ from hybrid_memory.text.marks import escaped
 
 __all__ = [
     "CLAIMS", "LEAST_TOKENS", "MAX_LINE_CHARS", "PRESSURE", "RECALLED_TURNS", "RESERVED", "RULE", "STOPPED",
-    "STRATEGIES",
-    "USER", "Claim", "Example", "FileState", "Ledger", "Operation", "Parts", "QueueState", "Stance", "Statements",
-    "TestRun", "Told", "actions", "as_event", "attribute", "candidates", "critical_items", "errors", "escaped",
-    "first_said", "handle", "ids", "is_echo", "is_observation", "labelled_ids", "labelled_sentence", "memory_mark",
-    "outcome", "parts", "prose", "read_ledger", "refused", "resolve", "spoken", "urls", "verdicts",
+    "STRATEGIES", "USER", "Anchored", "Claim", "Example", "FileState", "Ledger", "ModelKind", "Operation", "Parts",
+    "QueueState", "Recursive", "Stance", "Statements", "Strategy", "SummaryJob", "TestRun", "Told", "actions",
+    "as_event", "attribute", "candidates", "chosen", "critical_items", "errors", "escaped", "first_said", "handle",
+    "ids", "is_echo", "is_observation", "labelled_ids", "labelled_sentence", "memory_mark", "outcome", "parts",
+    "prose", "read_ledger", "refused", "resolve", "spoken", "statements", "transcript", "updated", "urls",
+    "verdicts",
 ]  # fmt: skip

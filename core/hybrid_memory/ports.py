@@ -53,7 +53,6 @@ __all__ = [
     "LogSize",
     "Matches",
     "MediaEmbedder",
-    "Places",
     "Progress",
     "Query",
     "Ranker",
@@ -69,6 +68,3 @@ __all__ = [
     "TokenCounter",
     "Use",
 ]
-
-Places = RecordColumns
-"""Deprecated name of `RecordColumns`; it will be removed in the next version."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib import util
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -124,8 +125,7 @@ class Writer:
         raise AssertionError("the memories ask for text")
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "language"), [*zip(NAMES, cycle(LANGUAGES), strict=False)])
 class TestAll:
     def test_a_question_stands_last_behind_the_system_message_and_the_newest_turn(
         self, name: str, language: str, told_once: ToldOnce

@@ -143,7 +143,7 @@ def test_a_summary_leads_back_to_the_words(command: Any, filled: Path) -> None:
     assert command("summary", filled) == 0
     assert "there is no summary yet" in command.out
     done = command.json("compact", filled, "-s", "spring", "--keep", 1)
-    assert done["folded"] == 2
+    assert done["compacted"] == 2
     assert command("summary", filled) == 0
     assert "these sessions have a summary: spring" in command.out
     told = command.json("summary", filled, "-s", "spring")

@@ -17,6 +17,7 @@ from hybrid_memory import (
     Summary,
     open_memory,
 )
+from hybrid_memory.apps.evaluation.methods.strategies import Shortened
 from hybrid_memory.context.summaries.summarise import critical_items
 from hybrid_memory.errors import ModelError
 from hybrid_memory.models.llmlingua import LlmLinguaCompressor
@@ -164,8 +165,8 @@ LONG = [
 
 
 def test_llmlingua_compresses_the_turns_and_protected_spans_survive(opened: Open, smollm2: str) -> None:
-    handle = opened("llmlingua", compressor=LlmLinguaCompressor(smollm2))
-    plain = opened("llmlingua")
+    handle = opened(Shortened(), compressor=LlmLinguaCompressor(smollm2))
+    plain = opened(Shortened())
     summary, extracted = folded(handle, LONG), folded(plain, LONG)
     assert summary.audit.fallbacks == 0
     line = summary.lines[-1]
@@ -181,8 +182,8 @@ def test_llmlingua_compresses_the_turns_and_protected_spans_survive(opened: Open
 
 
 def test_a_compressor_that_fails_leaves_the_deterministic_text(opened: Open, caplog: pytest.LogCaptureFixture) -> None:
-    summary = folded(broken := opened("llmlingua", compressor=Broken()), LONG)
-    extracted = folded(opened("llmlingua"), LONG)
+    summary = folded(broken := opened(Shortened(), compressor=Broken()), LONG)
+    extracted = folded(opened(Shortened()), LONG)
     assert [line.text for line in summary] == [line.text for line in extracted]
     assert summary.audit.fallbacks == 2
     assert "summarised without the model" in caplog.text

@@ -253,20 +253,16 @@ def test_what_is_imported_into_the_past_can_be_rolled_back_from(
 
 
 EXAMPLE = """\
-memory_system:
-  tiers:
-    l1_context: {{max_tokens: 128000, compression_threshold: 100000, keep_ratio: 0.3}}
-    l2_semantic: {{vector_store: milvus, url: "{index}", embedding_model: text-embedding-v4, index_type: IVF_FLAT, nlist: 1024}}
-    l3_episodic: {{kv_store: redis, url: "{log}", ttl_days: 30, backup: chdb, backup_url: "{archive}"}}
-  orchestration:
-    max_concurrent_tasks: 10
-    embedding_batch_size: 32
-    cache: {{enabled: true, max_size: 10000, ttl_seconds: 3600}}
-  retrieval:
-    default_strategy: hybrid
-    weights: {{exact_match: 0.3, semantic: 0.5, temporal: 0.2}}
-    cache_ttl_seconds: 300
-"""  # noqa: E501 - as it is documented
+url: "{log}"
+index: {{url: "{index}", algorithm: ivf_flat, nlist: 1024}}
+archive: {{url: "{archive}", after: 30 days}}
+embedder: text-embedding-v4
+compaction: {{max_tokens: 128000, flush: 0.78125, keep_ratio: 0.3}}
+recall:
+  weights: {{exact: 0.15, vector: 0.5, temporal: 0.2, text: 0.15}}
+  cache_ttl: 5 minutes
+orchestration: {{concurrency: 10, batch: 32, cache: 10000, cache_ttl: PT1H, window: 50 ms}}
+"""
 
 
 @pytest.mark.usefixtures("engine")
@@ -277,9 +273,7 @@ def test_the_example_file_starts_a_memory_on_all_three_engines(
     with MilvusServer(tmp_path / "milvus") as server:
         log = f"{redis_server.url}?prefix=yaml{next(numbers)}"
         file.write_text(EXAMPLE.format(index=server.url, log=log, archive=f"chdb:///{folder}?table={table}"), "utf-8")
-        with pytest.warns(DeprecationWarning, match="before version 0.10"):
-            memory = open_memory(file, embedder=HashingEmbedder().embed_documents, clock=clock)
-        with memory:
+        with open_memory(file, embedder=HashingEmbedder().embed_documents, clock=clock) as memory:
             say(memory, clock)
             assert memory.archive().archived == DAYS - 31
             alice = memory.scoped(**ALICE, session="s0")

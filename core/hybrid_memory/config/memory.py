@@ -313,20 +313,19 @@ class MemoryConfig(Settings):
     def from_yaml(cls, path: str | Path) -> Self:
         """Read settings from a YAML file whose keys are the fields of this class; see `to_yaml`.
 
-        Every setting is optional. Files from before version 0.10 (under ``memory_system``) are read too, with a
-        `DeprecationWarning`.
+        Every setting is optional.
 
         Raises:
             InvalidConfigError: the file cannot be read or has mistakes; one line for each, with file, line and column,
                 the setting, its value and what is allowed.
         """
-        from hybrid_memory.config import sections, yaml  # noqa: PLC0415 - only who reads YAML pays for it
+        from hybrid_memory.config import yaml  # noqa: PLC0415 - only who reads YAML pays for it
 
         try:
             content = Path(path).read_bytes()
         except OSError as error:
             raise InvalidConfigError(f"cannot read {path}: {error}") from error
-        return yaml.loaded(cls, content, str(path), translate=sections.translate)
+        return yaml.loaded(cls, content, str(path))
 
     def to_yaml(self, *, passwords: bool = False) -> str:
         """All settings as YAML for `from_yaml`; raises `InvalidConfigError` for a setting that is an object.

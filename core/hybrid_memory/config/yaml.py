@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import timedelta
 from difflib import get_close_matches
@@ -145,21 +145,18 @@ class _Dumper(yaml.SafeDumper):
 _Dumper.add_representer(str, _Dumper.text)
 
 
-def loaded(model: type[S], content: bytes, file: str, *, translate: Callable[[Document], None]) -> S:
+def loaded(model: type[S], content: bytes, file: str) -> S:
     """The settings in a file.
 
     Args:
         model: of the settings.
         content: YAML in UTF-8.
         file: its name, as messages say it.
-        translate: changes values that are in an older form.
 
     Raises:
         InvalidConfigError: all mistakes of the file, each with its line and column.
     """
     document = Document(content, file)
-    translate(document)
-    document.check()
     values = document.values
     if isinstance(values, dict):  # a section without anything below it says nothing
         values = {name: value for name, value in values.items() if value is not None or not _is_section(model, name)}

@@ -14,7 +14,7 @@ from hybrid_memory.context.session import costs_of, write_state
 from hybrid_memory.context.state import Attempt, QueueState
 from hybrid_memory.context.summaries.asked_about import asked_about
 from hybrid_memory.context.summaries.lines import shown as shown_lines
-from hybrid_memory.context.summaries.strategy import Strategy, SummaryJob, SummaryRoom, asks_again, resolve_strategy
+from hybrid_memory.context.summaries.strategy import Strategy, SummaryJob, SummaryRoom, resolve_strategy
 from hybrid_memory.context.summaries.summarise import again, audited, remaining, summarise
 from hybrid_memory.context.summary import Summary, written
 from hybrid_memory.context.triggers import excess, retries
@@ -224,7 +224,7 @@ async def _summarised(
     earlier = remaining(state.audit, lines, sorted(state.stretches))
     missed = []
     unasked = not ask and services.language_model is not None
-    if (written.failed or unasked) and asks_again(way):
+    if (written.failed or unasked) and way.asks_again:
         missed.append(Attempt(tuple(event.position for event in span), int(written.failed), report))
     return replace(
         state,
@@ -242,7 +242,7 @@ async def _retried(
 ) -> QueueState:
     """The state after calling the model again for the oldest span on which it failed."""
     state = session.state
-    if not state.retry or services.language_model is None or not asks_again(way):
+    if not state.retry or services.language_model is None or not way.asks_again:
         return state
     attempt, *others = state.retry
     span = await at_positions(run, services, session.scope, attempt.positions)

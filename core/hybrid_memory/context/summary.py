@@ -27,14 +27,6 @@ class Section(StrEnum):
     NOTES = "notes"
 
 
-def _renamed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields under their current names; stores until 0.10 have older ones."""
-    return {_FORMER.get(name, name): value for name, value in values.items()}
-
-
-_FORMER = {"closeness": "coverage", "by_handle": "in_log"}
-
-
 @dataclass(frozen=True, slots=True)
 class Line:
     """One statement of a summary.
@@ -45,7 +37,7 @@ class Line:
         first, last: log positions of the first and last turn it covers.
         importance: in [0, 1]; the least important lines are left out first.
         coverage: the share of its terms that occur in the turns it covers, in [0, 1]; 1 for a quotation.
-        origin: whose words it contains, the lowest of its sources; None if unknown, as in version 0.9.
+        origin: whose words it contains, the lowest of its sources; None if unknown.
     """
 
     section: Section
@@ -67,7 +59,7 @@ class Line:
         """The line that `asdict` wrote."""
         origin = None if values.get("origin") is None else Origin(values["origin"])
         known = {"section": Section(values["section"]), "sources": tuple(values["sources"]), "origin": origin}
-        return cls(**{**_renamed(values), **known})
+        return cls(**{**values, **known})
 
     def __repr__(self) -> str:
         return f"<Line {self.section}: {self.text} [{self.handle}]>"
@@ -101,7 +93,7 @@ class Audit:
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
         """The audit that `asdict` wrote."""
-        return cls(**_renamed(values))
+        return cls(**values)
 
     @property
     def survived(self) -> float:

@@ -12,7 +12,7 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context.queue import Session, Unit, cut
 from hybrid_memory.context.summaries.importance import importance
-from hybrid_memory.context.summaries.strategy import asks_again, resolve_strategy
+from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.context.view import PromptView
 from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.log.message import Role
@@ -72,7 +72,7 @@ def retries(services: Services, session: Session) -> bool:
     """Whether to ask a model again about turns on which it failed."""
     if not session.state.retry or services.language_model is None:
         return False
-    return asks_again(resolve_strategy(services.config.compaction.strategy))
+    return resolve_strategy(services.config.compaction.strategy).asks_again
 
 
 def _answered_units(units: Sequence[Unit]) -> int:

@@ -25,9 +25,6 @@ Place = tuple[int, str]
 
 NOWHERE: Place = (0, "")
 
-Lapse = tuple[int, int, int]
-"""Position of the turn that ended a fact, position of the first turn that stated it, and the fact's id."""
-
 
 @dataclass(slots=True)
 class _Subject:
@@ -88,9 +85,6 @@ class Knowledge:
         self._subjects: dict[str, _Subject] = defaultdict(_Subject)
         self._by_turn: dict[int, dict[int, None]] = defaultdict(dict)
         self._by_record: dict[int, int] = {}
-        self._followers: dict[int, dict[int, None]] = defaultdict(dict)
-        self._lapses: list[Lapse] = []
-        self._lapse_of: dict[int, Lapse] = {}
 
     def names_the_user_anew(self, events: Sequence[Event]) -> bool:
         """Whether these claims show that the user has a name others used before, whose claims then do not count."""
@@ -187,12 +181,6 @@ class Knowledge:
                 if each.fact.claim.sentence and each.fact.state.standing
             ]
 
-    def lapses(self, after: int) -> list[tuple[Fact, int, int]]:
-        """The facts that ended after a position, each with its first turn and the turn that ended it."""
-        with self._lock:
-            late = islice(self._lapses, bisect_right(self._lapses, (after, MAX_POSITION, 0)), None)
-            return [(self._made(self._known[number]), first, last) for last, first, number in late]
-
     def count(self, upto: int) -> int:
         """The number of claims made by turns up to a position."""
         return bisect_right(self._turns, upto)
@@ -267,9 +255,6 @@ class Knowledge:
                 self._drop(number)
             else:
                 self._index(fact)
-        for number in changed.keys() & group.facts.keys():
-            for other in [number, *self._followers.get(number, ())]:
-                self._lapsed(other)
 
     def _index(self, fact: Standing) -> None:
         known = self._known.get(fact.id)
@@ -283,8 +268,6 @@ class Knowledge:
             self._by_turn[turn][fact.id] = None
         for record in fact.records[known.records :]:
             self._by_record[record] = fact.id
-        if fact.superseded_by is not None:
-            self._followers[fact.superseded_by][fact.id] = None
         subject.count += len(fact.sources) - known.turns
         subject.first, subject.last = min(subject.first, fact.first), max(subject.last, fact.last)
         known.turns, known.records, known.made = len(fact.sources), len(fact.records), None
@@ -297,25 +280,6 @@ class Knowledge:
         self._subjects[known.fact.claim.subject].count -= known.turns
         for turn in known.fact.sources:
             self._by_turn[turn].pop(number, None)
-        self._forget_lapse(number)
-
-    def _lapsed(self, number: int) -> None:
-        """Record the turn from which on a fact was no longer true."""
-        self._forget_lapse(number)
-        known = self._known.get(number)
-        if known is None or known.fact.state.standing:
-            return
-        fact, after = known.fact, self._known.get(known.fact.superseded_by or 0)
-        last = fact.last
-        if after is not None:
-            last = after.fact.first if after.fact.first > fact.first else after.fact.last
-        self._lapse_of[number] = lapse = (last, fact.first, number)
-        insort(self._lapses, lapse)
-
-    def _forget_lapse(self, number: int) -> None:
-        lapse = self._lapse_of.pop(number, None)
-        if lapse is not None:
-            del self._lapses[bisect_left(self._lapses, lapse)]
 
     @staticmethod
     def _made(known: _Known) -> Fact:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -45,12 +44,6 @@ class Receipt:
     turns: tuple[str, ...] = ()
     forgotten: tuple[str, ...] = ()
     note: str = ""
-
-    @property
-    def folded(self) -> int:
-        """Deprecated name of ``compacted``."""
-        warnings.warn("Receipt.folded is Receipt.compacted now", DeprecationWarning, stacklevel=2)
-        return self.compacted
 
     def __repr__(self) -> str:
         return f"<Receipt{' of a dry run' if self.dry_run else ''} {', '.join(self._told()) or 'nothing was done'}>"

@@ -6,12 +6,10 @@ recall, arecall = faces(_recall, needs=Right.READ)
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import replace
-from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
 from hybrid_memory import steps
@@ -122,18 +120,6 @@ def faces(
     face, twin = two_faces(admitted, lambda self: self._runtime.loop, like=flow)
     face.__dict__["asked"] = asked
     return face, twin
-
-
-def renamed(new: Callable[P, T], old: str, instead: str) -> Callable[P, T]:
-    """A verb under its former name, which warns."""
-
-    @wraps(new)
-    def warned(*args: P.args, **kwargs: P.kwargs) -> T:
-        warnings.warn(f"{old} is deprecated: use {instead}", DeprecationWarning, stacklevel=2)
-        return new(*args, **kwargs)
-
-    warned.__doc__ = f"Deprecated: use `{instead}`."
-    return warned
 
 
 class Part(Verbs):
@@ -323,14 +309,3 @@ class AgentSteps(Part):
 def owned(memory: Handle) -> flows.Owned:
     """Whose blocks these are, and who asks."""
     return flows.Owned(memory._services, memory.scope, memory._principal)  # noqa: SLF001 - a part of this handle
-
-
-def of_block(verb: Callable[Concatenate[BlockHandle, P], T], old: str) -> Callable[Concatenate[Any, str, P], T]:
-    """The deprecated verb of a memory that takes the label of the block first."""
-
-    def called(memory: Handle, label: str, *args: P.args, **kwargs: P.kwargs) -> T:
-        return verb(BlockHandle(memory, label), *args, **kwargs)
-
-    called.__name__ = called.__qualname__ = old
-    # A type checker takes the label by position only.
-    return renamed(called, old, f"block(label).{getattr(verb, '__name__', '')}")  # type: ignore[return-value]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, TypedDict, Unpack
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from hybrid_memory.arguments import checked
 from hybrid_memory.blocks import edit as block_flows
@@ -25,7 +23,7 @@ from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.memory.faces import BlockHandle, faces, of_block, owned
+from hybrid_memory.memory.faces import BlockHandle, faces, owned
 from hybrid_memory.memory.turns import Turns
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
@@ -34,14 +32,6 @@ from hybrid_memory.sharing.grant import Right
 
 PAGE_CHARS = 4000
 DIGEST_TOKENS = 200
-
-
-class HostArguments(TypedDict, total=False):
-    """Arguments of `Prompts.assemble` that became one: fields of `Host`."""
-
-    among: Collection[str] | None
-    began: str | None
-    beside: str | None
 
 
 class Prompts(Turns):
@@ -64,7 +54,6 @@ class Prompts(Turns):
         reader: str | Reader | None = None,
         wait: bool = True,
         paging: PagingConfig | None = None,
-        **moved: Unpack[HostArguments],
     ) -> Context:
         """The prompt for the next model call: summary, recent turns, recalled memories, and the question.
 
@@ -96,7 +85,6 @@ class Prompts(Turns):
                 background, or right now without the model if they no longer fit.
             paging: lay out the prompt for a model that manages its own memory, with a warning before messages leave it
                 and a recursive summary of those that did; see `PagingConfig`. Then no question is needed.
-            **moved: deprecated: ``among``, ``began`` and ``beside`` are fields of ``host``.
 
         If the budget is too small for identity, instructions and tools, a warning is logged once. The conversation then
         gets a quarter of the budget, and the prompt is longer than asked.
@@ -104,9 +92,6 @@ class Prompts(Turns):
         Raises:
             InvalidInputError: an argument is wrong, or there is no question.
         """
-        if moved:
-            host = replace(host or Host(), **moved)
-            warnings.warn("give assemble(host=Host(...)) instead", DeprecationWarning, stacklevel=5)
         services = self._services
         if blocks is None:
             blocks = await self._shown(run, edited=paging is not None)
@@ -138,16 +123,6 @@ class Prompts(Turns):
     def block(self, label: str) -> BlockHandle:
         """The handle of one block, to put, edit, undo, attach or remove it."""
         return BlockHandle(self, label)
-
-    put_block, aput_block = of_block(BlockHandle.put, "put_block"), of_block(BlockHandle.aput, "aput_block")
-    edit_block, aedit_block = of_block(BlockHandle.edit, "edit_block"), of_block(BlockHandle.aedit, "aedit_block")
-    undo_block, aundo_block = of_block(BlockHandle.undo, "undo_block"), of_block(BlockHandle.aundo, "aundo_block")
-    block_history = of_block(BlockHandle.history, "block_history")
-    ablock_history = of_block(BlockHandle.ahistory, "ablock_history")
-    attach_block = of_block(BlockHandle.attach, "attach_block")
-    aattach_block = of_block(BlockHandle.aattach, "aattach_block")
-    remove_block = of_block(BlockHandle.remove, "remove_block")
-    aremove_block = of_block(BlockHandle.aremove, "aremove_block")
 
     async def _begin_blocks(self, run: Runner, blocks: Sequence[Block]) -> None:
         """Create these blocks, all or none, unless the owner has ever had a block.

@@ -20,7 +20,7 @@ from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.sheet import profile as profile_of_user
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.memory.faces import AgentSteps, faces, renamed
+from hybrid_memory.memory.faces import AgentSteps, faces
 from hybrid_memory.memory.files import MemoryFiles
 from hybrid_memory.memory.prompts import Prompts
 from hybrid_memory.memory.runtime import flush_owners
@@ -145,7 +145,6 @@ class ScopedMemory(Prompts):
         return await knowing.settle(run, self._services, self.scope, fact, value, reject=reject)
 
     resolve, aresolve = faces(_resolve, needs=Right.WRITE)
-    settle, asettle = renamed(resolve, "settle", "resolve"), renamed(aresolve, "asettle", "aresolve")
 
     async def _why(self, run: Runner, what: Fact | Hit | Line | str) -> Explanation:
         """Where a fact, a profile field, a summary line or a hit comes from.

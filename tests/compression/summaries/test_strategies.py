@@ -19,14 +19,14 @@ from hybrid_memory import (
     open_memory,
     sockets,
 )
+from hybrid_memory.apps.evaluation.methods.strategies import COMPARED
 from hybrid_memory.context.summaries.lines import cost
-from hybrid_memory.context.summaries.strategy import STRATEGIES as NAMES
 from hybrid_memory.context.summaries.strategy import ModelKind, SummaryJob, SummaryRoom, resolve_strategy
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
-from tests.compression.summaries.conftest import event, span
+from tests.compression.summaries.conftest import span
 
-STRATEGIES = {name: resolve_strategy(name) for name in NAMES}
+STRATEGIES = {name: resolve_strategy(given) for name, given in COMPARED.items()}
 ROOM = SummaryRoom(standing=600, shown=200, fresh=200, count=estimate_tokens)
 FIRST = [
     "My name is Nora Winter, and I live at 12 Elm Street.", "We decided to use the blue tiles for the bathroom.",
@@ -76,42 +76,6 @@ def test_compact_is_the_densest() -> None:
     sizes = {name: size(strategy.extract(job(texts))) for name, strategy in STRATEGIES.items() if name != "window"}
     assert min(sizes, key=sizes.__getitem__) == "compact"
     assert 0 < sizes["compact"] < 0.6 * min(tokens for name, tokens in sizes.items() if name != "compact")
-
-
-def test_merging_makes_one_line_of_turns_that_say_nearly_the_same() -> None:
-    texts = [
-        "Remember that the parcel for Nora goes to Elm Street 12.",
-        "The parcel for Nora goes to Elm Street 12, remember that!",
-        "记住，花生会让我过敏。",
-        "Please remember that the parcel for Nora goes to Elm Street 12, with a blue ribbon.",
-        "花生会让我过敏，记住。",
-    ]
-    parcel, peanuts = sorted(STRATEGIES["merging"].extract(job(texts)), key=lambda line: line.first)
-    assert parcel.sources == ("e1", "e2", "e4")
-    assert "blue ribbon" in parcel.text
-    assert peanuts.sources == ("e3", "e5")
-    assert (parcel.first, parcel.last, peanuts.first, peanuts.last) == (1, 4, 3, 5)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "My name is Nora. We sat in the sun.",
-        "Call the phone number 555-123-4567.",
-        "我的偏好是靠窗。",
-        "我们约定好了。",
-    ],
-)
-def test_importance_keeps_critical_turns_word_for_word(text: str) -> None:
-    (line,) = STRATEGIES["importance"].extract(job(["Ok.", text, "好的。"]))
-    assert line.text == f"user: {text}"
-    assert line.sources == ("e2",)
-
-
-def test_importance_keeps_system_messages_and_leaves_small_talk_out() -> None:
-    told = event(1, "Answer with short sentences, and never in rhymes.", Role.SYSTEM)
-    (line,) = STRATEGIES["importance"].extract(SummaryJob([], [told, *span(["Ok.", "Haha!", "好的。"], 2)], ROOM))
-    assert line.text == "system: Answer with short sentences, and never in rhymes."
 
 
 def test_anchored_leaves_standing_lines_as_they_are_and_regenerate_may_not() -> None:
@@ -183,7 +147,7 @@ def test_anchored_shows_a_model_only_the_new_turns_and_keeps_the_old_lines() -> 
 
 def test_regenerate_rewrites_everything() -> None:
     model = Scripted(fact("Tea is in the tin.", 1), fact("Tea and milk are in the kitchen.", 3))
-    with opened(model, strategy="regenerate") as memory:
+    with opened(model, strategy=STRATEGIES["regenerate"]) as memory:
         alice = memory.scoped(user="a", session="s")
         alice.remember(["The tea is in the tin.", {"role": "assistant", "content": "Good."}, "And the milk?"])
         alice.compact(keep=1)
@@ -196,9 +160,9 @@ def test_regenerate_rewrites_everything() -> None:
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_a_strategy_is_chosen_by_configuration_or_for_once(name: str) -> None:
     said = [*FIRST, "What now?"]
-    with opened(strategy=name) as one, opened() as other:
+    with opened(strategy=STRATEGIES[name]) as one, opened() as other:
         summaries = []
-        for memory, chosen in [(one, None), (other, name)]:
+        for memory, chosen in [(one, None), (other, STRATEGIES[name])]:
             alice = memory.scoped(user="a", session="s")
             alice.remember(said)
             assert alice.compact(strategy=chosen, keep=1).compacted == len(FIRST)
@@ -213,7 +177,7 @@ def test_strategies_can_be_switched_between_compactions() -> None:
         alice = memory.scoped(user="a", session="s")
         for number, name in enumerate(STRATEGIES):
             alice.remember([f"Remember that shelf {number} holds {number + 7} boxes.", "Ok."])
-            alice.compact(strategy=name, keep=1)
+            alice.compact(strategy=STRATEGIES[name], keep=1)
             assert alice.summary().strategy == name
             assert alice.expand(alice.summary()) == alice.history()[:-1]
 

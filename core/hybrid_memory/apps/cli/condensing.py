@@ -90,7 +90,7 @@ def compact(
         receipt = whose.compact(strategy=strategy, keep=keep)
         folded = whose.summary()
     if as_json:
-        print_json({"folded": receipt.compacted, "summary": shapes.summary(folded)})
+        print_json({"compacted": receipt.compacted, "summary": shapes.summary(folded)})
         return
     if not receipt.compacted:
         show("there was nothing to compact")

@@ -92,7 +92,7 @@ def forget(
                 raise typer.Exit(0)
             done = does(dry_run=False)
     if as_json:
-        print_json({**fields_of(done), "folded": done.compacted})  # as version 0.9 called it
+        print_json(fields_of(done))
     elif done is not planned:
         show("forgotten")
 

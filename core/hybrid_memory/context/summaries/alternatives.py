@@ -1,7 +1,6 @@
 """Alternatives to the anchored strategy.
 
-Three select without a model: nothing, what is important, or one of what was said repeatedly. Three write a single text:
-MemGPT's recursive summary, a dense one, and one by deleting tokens.
+One keeps nothing, the other writes a single text: MemGPT's recursive summary.
 """
 
 from __future__ import annotations
@@ -11,24 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hybrid_memory.context.summaries.importance import CRITICAL, THRESHOLD, critical, importance, judged
-from hybrid_memory.context.summaries.lines import candidates, chosen, cost, line_of, merged, prose, selected, updated
+from hybrid_memory.context.summaries.importance import judged
+from hybrid_memory.context.summaries.lines import chosen, cost, updated
 from hybrid_memory.context.summaries.strategy import ModelKind, SummaryJob, transcript
 from hybrid_memory.context.summary import Line, Section
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.log.origin import Origin, lowest
-from hybrid_memory.text.cleaning import clean
-from hybrid_memory.text.tokenize import terms
-
-REPEATED = 0.6
-"""Turns that share this much of their terms (Jaccard) are merged."""
 
 _LABEL = re.compile(r"\A[#*\s]*(?:new |updated )?(?:summary|notes?)(?: so far)?[*\s]*[:：]\s*", re.IGNORECASE)
 """Labels that small models write before a summary."""
 
-DENSE = 0.35
-"""The share of the line budget for the compact form."""
 
 SEPARATOR = " | "
 
@@ -52,66 +44,6 @@ class WindowOnly:
     def read(self, answer: Any, _job: SummaryJob, /) -> list[Line]:
         """No lines."""
         raise ValueError(f"the window asks no model, so {answer!r} is no answer")
-
-
-class Importance(WindowOnly):
-    """Turns above a threshold, critical ones verbatim, others by their most important sentences."""
-
-    name = "importance"
-
-    def extract(self, job: SummaryJob, /) -> list[Line]:
-        """The previous lines and those of the span."""
-        fresh: list[Line] = []
-        for event in job.span:
-            said = " ".join(clean(prose(event.message), job.room.cleaning).split())
-            worth = importance(said)
-            ordered = event.message.role is Role.SYSTEM and not event.message.event
-            if event.message.role is Role.TOOL or not said or (worth < THRESHOLD and not ordered):
-                continue
-            if ordered or critical(said):
-                fresh.append(line_of(event, said, Section.FACTS, max(worth, CRITICAL)))
-            else:
-                fresh += candidates([event], job.room.cleaning, job.worth)
-        fresh = selected(fresh, job.room)
-        return merged(job.standing, fresh, max_tokens=job.room.standing, count=job.room.count)
-
-
-class Merging(WindowOnly):
-    """Nearly identical turns become one line, the newest and most complete, with all of them as sources."""
-
-    name = "merging"
-
-    def extract(self, job: SummaryJob, /) -> list[Line]:
-        """The previous lines, and one for each group of the span."""
-        groups: list[tuple[frozenset[str], list[Event]]] = []
-        for event in job.span:
-            key = frozenset(terms(prose(event.message)))
-            if event.message.role is Role.TOOL or not key:
-                continue
-            row = next((row for row, (other, _) in enumerate(groups) if _jaccard(key, other) >= REPEATED), None)
-            if row is None:
-                groups.append((key, [event]))
-            else:
-                other, events = groups[row]
-                groups[row] = (key | other, [*events, event])
-        fresh = []
-        for _, events in groups:
-            fullest = max(events, key=lambda event: (len(event.message.text), event.position))
-            said = " ".join(clean(prose(fullest.message), job.room.cleaning).split())
-            line = line_of(fullest, said, Section.NOTES, importance(said))
-            sources = tuple(event.id for event in events)
-            fresh.append(
-                replace(
-                    line, sources=sources, first=events[0].position, last=events[-1].position,
-                    origin=lowest(event.origin for event in events),
-                )
-            )  # fmt: skip
-        fresh = selected([line for line in fresh if line.importance >= THRESHOLD], job.room)
-        return merged(job.standing, fresh, max_tokens=job.room.standing, count=job.room.count)
-
-
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other)
 
 
 class Recursive:
@@ -156,38 +88,6 @@ class Recursive:
             text = text[: max(1, int(len(text) * 0.9))]
             lines = _whole(text, job.standing, job.span)
         return lines
-
-
-class Dense(Recursive):
-    """The highest compression: one dense text of a third of the budget."""
-
-    name = "compact"
-    asks_again = False
-    share = DENSE
-    task = (
-        "Write the densest possible note of a conversation: names, numbers, dates, paths, codes, decisions and open "
-        "points, separated by semicolons, no sentences, at most {words} words. Keep what the note so far says."
-    )
-
-
-class Shortened(Recursive):
-    """LLMLingua: the turns themselves, without the tokens that a small model finds predictable.
-
-    Without a compressor, or if it fails, the deterministic text is used.
-    """
-
-    name = "llmlingua"
-    model: ModelKind = "compressor"
-    asks_again = False
-
-    def prompt(self, job: SummaryJob, /) -> list[Message]:
-        """Only the previous text and the turns, as all of it will be shortened."""
-        before = " ".join(line.text for line in job.standing)
-        return [
-            Message(
-                role=Role.USER, content="\n".join(part for part in (before, transcript(job.span, job.room)) if part)
-            )
-        ]
 
 
 def _parts(standing: Sequence[Line]) -> list[Line]:

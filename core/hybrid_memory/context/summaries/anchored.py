@@ -1,7 +1,6 @@
 """Structured summaries: lines under fixed sections, each with its source events.
 
-The anchored strategy only merges new lines into the existing ones, so that nothing is retold and degraded. The
-regenerated one rewrites everything each time, and exists for comparison.
+The anchored strategy only merges new lines into the existing ones, so that nothing is retold and degraded.
 """
 
 from __future__ import annotations
@@ -83,34 +82,9 @@ class Anchored:
 
     def read(self, answer: Any, job: SummaryJob, /) -> list[Line]:
         """The model's lines merged into the existing ones."""
-        fresh = chosen(_lines(answer, job.span), max_tokens=job.room.fresh, count=job.room.count)
+        fresh = chosen(statements(answer, job.span), max_tokens=job.room.fresh, count=job.room.count)
         standing, _ = updated(job.standing, job.span, job.room.cleaning)
         return merged(standing, fresh, max_tokens=job.room.standing, count=job.room.count)
-
-
-class Regenerate(Anchored):
-    """Rewrites the whole structured summary from the last one and the span, to the length of its share of a prompt."""
-
-    name = "regenerate"
-
-    def extract(self, job: SummaryJob, /) -> list[Line]:
-        """The most important of the existing lines and the span's sentences."""
-        standing, said = updated(job.standing, job.span, job.room.cleaning, job.worth)
-        return chosen([*standing, *said], max_tokens=job.room.shown, count=job.room.count)
-
-    def prompt(self, job: SummaryJob, /) -> list[Message]:
-        """The last summary and the span, both to be rewritten."""
-        before = "\n".join(f"[{line.last}] {line.section}: {line.text}" for line in job.standing)
-        return _question(
-            f"{_TASK} Rewrite the notes so far together with the new turns.\n\n{_described()}",
-            f"Notes so far:\n{before}\n\nNew turns:\n{transcript(job.span, job.room)}"
-            if before
-            else transcript(job.span, job.room),
-        )
-
-    def read(self, answer: Any, job: SummaryJob, /) -> list[Line]:
-        """The model's lines and nothing else."""
-        return chosen(_lines(answer, job.span, job.standing), max_tokens=job.room.shown, count=job.room.count)
 
 
 def _described() -> str:
@@ -121,7 +95,7 @@ def _question(task: str, turns: str) -> list[Message]:
     return [Message(role=Role.SYSTEM, content=task), Message(role=Role.USER, content=turns)]
 
 
-def _lines(answer: Any, span: Sequence[Event], standing: Sequence[Line] = ()) -> list[Line]:
+def statements(answer: Any, span: Sequence[Event], standing: Sequence[Line] = ()) -> list[Line]:
     """The statements of an answer, parsed leniently; raises ValueError if there are none."""
     if not isinstance(answer, Mapping):
         raise ValueError(f"expected an object with sections, got {type(answer).__name__}")  # noqa: TRY004 - no usable answer

@@ -157,11 +157,6 @@ def importance(text: str) -> float:
     return max((judged(text[start : start + 400]).score for start in range(0, min(len(text), 4000), 400)), default=0.0)
 
 
-def critical(text: str) -> tuple[str, ...]:
-    """The names of the critical cues in a text, which must be kept verbatim."""
-    return tuple(cue.name for cue in _cues(text) if cue.weight >= CRITICAL)
-
-
 @lru_cache(maxsize=8192)
 def is_critical(text: str) -> bool:
     """Whether a line states a rule, a telephone, a name, a date or a decision: it precedes everything else."""

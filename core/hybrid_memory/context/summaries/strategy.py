@@ -30,17 +30,12 @@ _HOME = "hybrid_memory.context.summaries"
 
 STRATEGIES = {
     "anchored": f"{_HOME}.anchored:Anchored",
-    "regenerate": f"{_HOME}.anchored:Regenerate",
-    "compact": f"{_HOME}.alternatives:Dense",
     "recursive": f"{_HOME}.alternatives:Recursive",
     "window": f"{_HOME}.alternatives:WindowOnly",
-    "merging": f"{_HOME}.alternatives:Merging",
-    "importance": f"{_HOME}.alternatives:Importance",
-    "llmlingua": f"{_HOME}.alternatives:Shortened",
 }
 """The library's own, by name; packages add theirs as entry points of ``hybrid_memory.strategies``."""
 
-_PARTS = ("name", "schema", "extract", "prompt", "read")
+_PARTS = ("name", "schema", "model", "asks_again", "extract", "prompt", "read")
 
 _NUMBER = re.compile(r"^(?=[ \t]*\[\d+\])", re.MULTILINE)
 """A line that looks like the start of a turn in a transcript."""
@@ -81,7 +76,7 @@ class SummaryJob:
 
 
 class Strategy(Protocol):
-    """A compaction strategy; one written for version 0.9 may lack ``model`` and ``asks_again``.
+    """A compaction strategy.
 
     Attributes:
         name: the name by which it is selected and shown in the summary.
@@ -125,11 +120,6 @@ def resolve_strategy(wanted: object) -> Strategy:
             f"a strategy is a name, or has {', '.join(_PARTS)}; {shown(wanted)} has no {', '.join(missing)}"
         )
     return cast("Strategy", made)
-
-
-def asks_again(way: Strategy) -> bool:
-    """Whether a model is asked again about turns on which it failed."""
-    return getattr(way, "asks_again", way.schema is not None)
 
 
 @cache

@@ -143,7 +143,7 @@ async def asked(run: Runner, services: Services, way: Strategy, job: SummaryJob)
     if not questions or not job.span:
         return None
     try:
-        if getattr(way, "model", "language") == "compressor":
+        if way.model == "compressor":
             if services.compressor is None:
                 return None
             text = questions[0].text

@@ -10,9 +10,10 @@ from itertools import takewhile
 from pathlib import Path
 
 from hybrid_memory import Context, Message, Role, ScopedMemory, open_memory
-from hybrid_memory.analysis import RECALLED_TURNS, STRATEGIES
+from hybrid_memory.analysis import RECALLED_TURNS
 from hybrid_memory.apps.evaluation.methods.method import Fetched, Method, Prompt, Replay, Setting
 from hybrid_memory.apps.evaluation.methods.stock import StockReplay
+from hybrid_memory.apps.evaluation.methods.strategies import COMPARED
 from hybrid_memory.config import CompactionConfig, LearningConfig, MemoryConfig
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
@@ -28,10 +29,10 @@ _HANDLES = re.compile(r"#\d+(?:-\d+)?\b")
 
 
 class Compacting:
-    """This library with one of its strategies, as `HybridMemory` works in a chain or an agent.
+    """This library with one of the strategies, as `HybridMemory` works in a chain or an agent.
 
     Args:
-        strategy: see `hybrid_memory.config.CompactionConfig`.
+        strategy: its name in `COMPARED`.
         alone: recall nothing and fetch nothing, so that only the summary represents compacted turns.
     """
 
@@ -52,7 +53,7 @@ class Compacting:
                 url=f"sqlite:///{Path(folder) / 'chat.db'}",
                 power_safe=False,
                 embedder=named,
-                compaction=CompactionConfig(strategy=self._strategy, max_tokens=setting.max_tokens),
+                compaction=CompactionConfig(strategy=COMPARED[self._strategy], max_tokens=setting.max_tokens),
                 learning=LearningConfig(model=False, background=False),
             )
             with open_memory(
@@ -167,7 +168,7 @@ def truncated(messages: Sequence[Message], max_tokens: int, count: TokenCounter)
 
 
 _OWN: tuple[Method, ...] = (
-    *(Compacting(name, alone=alone) for name in STRATEGIES for alone in (False, True)),
+    *(Compacting(name, alone=alone) for name in COMPARED for alone in (False, True)),
     SlidingWindow(),
     Whole(),
 )
