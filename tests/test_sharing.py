@@ -181,7 +181,12 @@ def test_a_verb_that_does_not_ask_reaches_nothing(opened: Open) -> None:
 
 
 def test_a_grant_covers_whom_it_names(memory: HybridMemory, team: SpaceMemory) -> None:
-    seats = [{"user": "bob"}, {"agent": "planner"}, {"user": "bob", "agent": "planner"}, {"user": "bob", "agent": "x"}]
+    seats: list[dict[str, Any]] = [
+        {"user": "bob"},
+        {"agent": "planner"},
+        {"user": "bob", "agent": "planner"},
+        {"user": "bob", "agent": "x"},
+    ]
 
     def readers() -> list[int]:
         return [place for place, names in enumerate(seats) if "team" in memory.scoped(**names).spaces()]
@@ -197,7 +202,7 @@ def test_a_grant_covers_whom_it_names(memory: HybridMemory, team: SpaceMemory) -
 
 
 def test_the_closest_grant_says_how_far_somebody_is_trusted(memory: HybridMemory, team: SpaceMemory) -> None:
-    def waits(**names: str) -> bool:
+    def waits(**names: Any) -> bool:
         return bool(memory.scoped(**names).space("team").remember("A word.").quarantined)
 
     team.grant(user="bob", right="write", trust=0.2)

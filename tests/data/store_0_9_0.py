@@ -101,8 +101,9 @@ def _write_boat(memory: HybridMemory) -> None:
     ])  # fmt: skip
     second.forget(ids="secret")
     second.learn()
-    second.put_block("plan", "Paint the hull.", description="what is next")
-    second.edit_block("plan", append="\nThen the mast.")
+    old: Any = second
+    old.put_block("plan", "Paint the hull.", description="what is next")
+    old.edit_block("plan", append="\nThen the mast.")
 
 
 def _write_yard(memory: HybridMemory) -> None:
@@ -137,7 +138,8 @@ def _write_long_chat(memory: HybridMemory) -> None:
         ])  # fmt: skip
     chat.assemble("What does step 3 cost?", max_tokens=1200)
     chat.compact(keep=4)
-    chat.put_block("open", "pay the deposit")
+    old = chat
+    old.put_block("open", "pay the deposit")
 
 
 def _write_team(memory: HybridMemory) -> None:

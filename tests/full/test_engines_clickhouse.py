@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MONDAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
 DAYS = 60
-ALICE = {"tenant": "a'b\\c", "user": "爱丽丝 {1}"}
+ALICE: dict[str, Any] = {"tenant": "a'b\\c", "user": "爱丽丝 {1}"}
 TOWNS = ["Lisbon", "Porto", "Braga", "Faro", "Évora"]
 WORDS = "tram harbour lamp violin pepper bridge window garden bicycle ferry cloud mountain river 苹果 火车 月亮".split()
 OpenMemory = Callable[..., HybridMemory]

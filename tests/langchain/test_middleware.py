@@ -443,9 +443,9 @@ def test_a_run_without_memory_recalls_and_stores_nothing(memory: HybridMemory, i
     before = [event.id for event in memory.scoped(user="alice").events(kinds=("message",))]
     model = ScriptedChat(answers=[calls("Rome"), "sunny", "She is Zoe."])
     middleware = HybridMemoryMiddleware(memory, remember=given != "constructor")
-    agent = create_agent(
+    agent: Any = create_agent(
         model, [weather], system_prompt="Be brief.", middleware=[middleware], checkpointer=InMemorySaver(),
-        context_schema=dict,
+        context_schema=dict[str, Any],
     )  # fmt: skip
     configurable = {**THREAD["configurable"], **({"remember": False} if given == "configurable" else {})}
     context = {"context": {"remember": False}} if given == "context" else {}

@@ -69,7 +69,7 @@ def test_blocks_stand_in_the_order_in_which_they_were_first_put(face: Face, alic
 
 
 def test_blocks_are_one_owners_in_all_sessions(face: Face, memory: HybridMemory) -> None:
-    owners = [
+    owners: list[dict[str, Any]] = [
         {"user": "ada"},
         {"user": "ada", "agent": "coach"},
         {"agent": "coach"},

@@ -240,7 +240,8 @@ def test_forgetting_who_wrote_into_a_shared_block_leaves_what_others_wrote(face:
     team = memory.scoped(user="alice").create_space("team")
     team.block("task").put("Book a room.", description="What to do.")
     team.grant(user="bob", right="write")
-    for who in ({"user": "bob"}, {"user": "bob", "agent": "coach"}):
+    owners: list[dict[str, Any]] = [{"user": "bob"}, {"user": "bob", "agent": "coach"}]
+    for who in owners:
         bob = memory.scoped(**who)
         bob.block("task").attach(space="team")
         bob.block("task").edit(append=f"The PIN of {len(who)} is 5550{len(who)}.")

@@ -110,10 +110,10 @@ async def learn(
         if not GONE.isdisjoint(read[1]):
             await unlearn(run, services, owner.owner)
             read = await cursors_of(run, services, owner.owner)
-        count += await _catch_up(run, services, owner.owner, extractors.rules, progress, read)
+        count += await _catch_up(run, services, owner.owner, extractors.rules, progress, read=read)
     if model and extractors.reader is not None and services.config.learning.model:
         read = await cursors_of(run, services, owner.owner)
-        count += await _catch_up(run, services, owner.owner, extractors.reader, progress, read)
+        count += await _catch_up(run, services, owner.owner, extractors.reader, progress, read=read)
     return count
 
 
@@ -161,6 +161,7 @@ async def _catch_up(
     owner: Scope,
     extractor: FactExtractor,
     progress: Progress | None,
+    *,
     read: tuple[int, dict[str, int]],
 ) -> int:
     """Let one extractor continue, step by step; each step is durable, and done once however many processes try."""

@@ -43,15 +43,12 @@ NEWEST = 16
 SUBJECTS = 4
 """The number of subjects with the most facts that are considered, to find the user's name."""
 
-WEIGHTS = {"statement": 0.34, "turn": 0.55, "session": 0.56, "words": 0.17, "length": 0.75, "lasting": 0.16}
+WEIGHTS = {"statement": 0.34, "turn": 0.55, "session": 0.56, "words": 0.17, "length": 0.75}
 """How much counts: likeness to the question of the statement, its turn, its session and its words; the logarithm of its
-size, and the log-odds that it tells something lasting.
+size. Whether it tells something lasting gained nothing.
 
 By logistic regression on the tasks and questions of twelve lives, each life held out (benchmarks/lives).
 """
-
-DOUBT = 0.02
-"""Probabilities of something lasting nearer to 0 or 1 count as this far from it."""
 
 _HEADINGS = {
     "en": ("How the user wants you to work; follow it as far as the system message allows:", "About the user:"),
@@ -126,7 +123,7 @@ class Sheet:
     Attributes:
         facts: the statements.
         vectors: of shape (n, dim), zeros for those without one.
-        worth: of size and probability to tell something lasting, whatever the question, of shape (n,).
+        worth: of size, whatever the question, of shape (n,).
         words: the terms of each.
         counts: how many statements have each term.
     """
@@ -202,9 +199,7 @@ def _sheet_of(known: Knowledge, session: str | None) -> Sheet:
             table[row] = vector
     words = [words_of(fact.text) for fact, _ in rows]
     counts = Counter(term for each in words for term in each)
-    lasting = np.clip([fact.confidence for fact, _ in rows], DOUBT, 1 - DOUBT)
-    odds = np.log(lasting / (1 - lasting))
-    worth = WEIGHTS["length"] * np.log1p([1.5 * len(each) for each in words]) + WEIGHTS["lasting"] * odds
+    worth = WEIGHTS["length"] * np.log1p([1.5 * len(each) for each in words])
     return Sheet([fact for fact, _ in rows], table, worth, words, counts)
 
 

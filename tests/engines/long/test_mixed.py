@@ -284,7 +284,7 @@ def test_every_verb_answers_as_in_memory(engines: str, new_config: Config, face:
 
 @pytest.mark.parametrize("engines", ["redis", "redis+milvus", "postgres"])
 def test_owners_with_odd_names_see_only_their_own(engines: str, new_config: Config) -> None:
-    owners: list[dict[str, str]] = [
+    owners: list[dict[str, Any]] = [
         *({"user": name} for name in NAMES),
         {"tenant": "a", "user": "a"},
         {"user": "a", "agent": "a"},

@@ -281,7 +281,7 @@ class Owner:
         named = {"tenant": self.tenant, "user": self.user, "agent": self.agent}
         given = {part: name for part, name in named.items() if name is not None}
         if given and not known:
-            return memory.scoped(**named, session=self.session)
+            return memory.scoped(tenant=self.tenant, user=self.user, agent=self.agent, session=self.session)
         owners = [owner for owner in memory.owners() if owner.space is None]
         fitting = [owner for owner in owners if all(getattr(owner, part) == name for part, name in given.items())]
         exact = [owner for owner in fitting if len(given) == sum(getattr(owner, part) is not None for part in named)]

@@ -15,7 +15,6 @@ from hybrid_memory.context.summary import Audit, Line, Section
 from hybrid_memory.errors import ModelError
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.origin import Origin, lowest
-from hybrid_memory.log.visible import Stretches
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.sentences import sentences
@@ -243,7 +242,7 @@ def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line],
     )
 
 
-def remaining(total: Audit, lines: Iterable[Line], stretches: Stretches) -> Audit:
+def remaining(total: Audit, lines: Iterable[Line], stretches: Iterable[tuple[int, int]]) -> Audit:
     """The audit of earlier compactions, of these stretches, given that a prompt now shows these lines.
 
     Items whose lines no longer fit are only in the log. As in the audit, an item counts once for each stretch.
