@@ -210,8 +210,8 @@ def test_an_instant_that_would_be_moved_is_not_stored(face: Face, alice: ScopedM
 @pytest.mark.parametrize("part", ["tenant", "user", "agent", "session"])
 @pytest.mark.parametrize("blank", ["  ", "\t\n", "\u3000"])
 def test_a_blank_name_is_no_owner(memory: HybridMemory, part: str, blank: str) -> None:
+    names: dict[str, Any] = {"user": "alice", part: blank}
     with pytest.raises(InvalidScopeError, match=f"{part} is blank"):
-        names: dict[str, Any] = {"user": "alice", part: blank}
         memory.scoped(**names)
     memory.for_scope(Scope(user=blank)).remember("as an older version stored it")
     assert memory.forget(user=blank).erased["turns"] == 1

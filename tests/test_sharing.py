@@ -192,7 +192,7 @@ def test_a_grant_covers_whom_it_names(memory: HybridMemory, team: SpaceMemory) -
         return [place for place, names in enumerate(seats) if "team" in memory.scoped(**names).spaces()]
 
     for names, covered in (({"user": "bob"}, [0, 2, 3]), ({"agent": "planner"}, [1, 2]), (seats[2], [2])):
-        team.grant(**names, right="read")  # type: ignore[arg-type]
+        team.grant(**names, right="read")
         assert readers() == covered
         team.revoke(**names)
         assert readers() == []

@@ -138,8 +138,8 @@ def _write_long_chat(memory: HybridMemory) -> None:
         ])  # fmt: skip
     chat.assemble("What does step 3 cost?", max_tokens=1200)
     chat.compact(keep=4)
-    old = chat
-    old.put_block("open", "pay the deposit")
+    older: Any = chat
+    older.put_block("open", "pay the deposit")
 
 
 def _write_team(memory: HybridMemory) -> None:

@@ -242,7 +242,7 @@ def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line],
     )
 
 
-def remaining(total: Audit, lines: Iterable[Line], stretches: Iterable[tuple[int, int]]) -> Audit:
+def remaining(total: Audit, lines: Iterable[Line], stretches: Sequence[tuple[int, int]]) -> Audit:
     """The audit of earlier compactions, of these stretches, given that a prompt now shows these lines.
 
     Items whose lines no longer fit are only in the log. As in the audit, an item counts once for each stretch.
