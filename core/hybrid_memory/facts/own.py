@@ -137,9 +137,29 @@ _REQUEST = re.compile(
     r"(?:write|draft|compose|make me|give me|show me|tell me|find|list|suggest|recommend|plan|book|help me|explain|"
     r"describe|create|generate|calculate|compare|remind me|look up|do me|add|put)\b"
     r"|^\W*(?:请|麻烦|那|再|能不能|可以|能)*(?:你|您)?(?:帮(?:我|忙|他|她)?|替我|给我)(?!.*(?:记住|记得|以后))"
-    r"|^\W*(?:escribe|escríbeme|dame|hazme|redacta|écris|rédige|donne|fais|propose|schreib|gib mir|mach mir)\b",
+    r"|^\W*(?:推荐|讲讲|说说|解释|介绍|查一?下|列[个一出]|写[个一篇段张])"
+    r"|^\W*(?:(?:y|pues|oye|et|bon|alors|sinon|dis(?: voir| moi)?|und|dann)\W+)*(?:escr[ií]be(?:me)?|dame|hazme|"
+    r"redacta|prepara|busca|haz|dime|puedes|podrías|écris|rédige|donne|fais|refais|propose|prépare|trouve|explique|"
+    r"dis moi|tu peux|tu pourrais|peux-tu|pouvez-vous|schreib|gib mir|mach mir|kannst du|könntest du|können sie|"
+    r"erklär\w*)\b",
     re.IGNORECASE,
 )
+_ASKING = re.compile(
+    r"^\W*(?:(?:and|but|so|ok|hey|btw|y|pero|oye|et|mais|bon|au fait|dis(?: voir| moi)?|und|aber|sag mal)\W+)*"
+    r"(?:what(?:['’]?s| is| are| do| does| should)|how (?:do|does|much|many|long|often|can|should)|"
+    r"why (?:is|are|do|does)|(?:can|could|should|do) i|pourquoi|comment|combien|est-ce qu\w*|qu['’]?est-ce|"
+    r"c['’ ]?(?:est )?quoi|quel(?:le)?s?|"
+    r"qué|cómo|cuánt[oa]s?|cuándo|dónde|por qué|cuál(?:es)?|warum|wieso|wie (?:viel|lange|oft|kann|soll)|"
+    r"was (?:ist|sind|kann|soll))\b"
+    r"|\b(?:combien|lequel|laquelle)\W*$|\bc['’]est quoi\b|\b(?:faut|dois|doit)\b.{1,20}\bquoi\b"
+    r"|^\W*(?:怎么|为什么|为啥|有没有.*的|多少|哪[里个些]|什么时候)",
+    re.IGNORECASE,
+)
+"""A question without its mark."""
+
+_CLAUSES = re.compile(r"[,，;；]|[\u3400-\u9fff]\s+[\u3400-\u9fff]")
+"""Where a request or an unmarked question may also tell something."""
+
 _HOW_TO_WORK = re.compile(
     r"\b(?:always|never|from now on|in future|every time|whenever|any ?time|by default|as a rule|each time|call me|"
     r"don'?t ever|no more|stop (?:using|calling|adding)|keep (?:it|your|answers|them)|please (?:use|don'?t|answer|"
@@ -296,9 +316,8 @@ def _of_turn(turn: Spoken, event: Event, asking: Spoken | None) -> list[Sentence
             continue
         if len(plain) > MAX_SENTENCE_CHARS or not telling:
             continue
-        if not order and (
-            _QUESTION.search(plain) or (_REQUEST.search(plain) and "," not in plain and "，" not in plain)
-        ):
+        asks = _REQUEST.search(plain) or (_ASKING.search(plain) and not answer and plain[-1] not in ".!。！")
+        if not order and (_QUESTION.search(plain) or (asks and not _CLAUSES.search(plain))):
             continue
         asked = asking.id if asking is not None and answer else ""
         made.append(Sentence(turn.owner, plain, answer, event.position, event.at, order, asked))
