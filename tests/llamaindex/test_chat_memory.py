@@ -356,6 +356,7 @@ class TestTravel:
             "profile": None,
             "paging": None,
             "reader": False,
+            "remember": True,
             "class_name": "HybridChatMemory",
         }
         assert b"a secret" not in pickle.dumps(chat)

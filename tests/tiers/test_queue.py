@@ -82,14 +82,13 @@ def test_every_message_is_in_one_unit_and_a_shown_unit_is_complete(history: list
 
 
 @given(st.lists(MESSAGES, max_size=16))
-def test_what_is_visible_begins_with_the_user(history: list[Message]) -> None:
+def test_what_is_visible_begins_with_the_user_or_what_the_assistant_said_first(history: list[Message]) -> None:
     found = queued(*history)
     assert all(unit.shown for unit in found.visible)
-    assert not found.visible or found.visible[0].opens
-    shown_from_user = [unit for unit in found.units if unit.shown]
-    while shown_from_user and not shown_from_user[0].opens:
-        del shown_from_user[0]
-    assert list(found.visible) == shown_from_user
+    shown = [unit for unit in found.units if unit.shown]
+    opened = next((row for row, unit in enumerate(shown) if unit.opens), len(shown))
+    said_first = [unit for unit in shown[:opened] if [one.role for one in unit.messages] == [Role.ASSISTANT]]
+    assert list(found.visible) == [*said_first, *shown[opened:]]
     assert found.rounds == sum(message.role is Role.USER for message in history)
 
 

@@ -27,6 +27,14 @@ class Section(StrEnum):
     NOTES = "notes"
 
 
+def _renamed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields under their current names; stores until 0.10 have older ones."""
+    return {_FORMER.get(name, name): value for name, value in values.items()}
+
+
+_FORMER = {"closeness": "coverage", "by_handle": "in_log"}
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One statement of a summary.
@@ -59,7 +67,7 @@ class Line:
         """The line that `asdict` wrote."""
         origin = None if values.get("origin") is None else Origin(values["origin"])
         known = {"section": Section(values["section"]), "sources": tuple(values["sources"]), "origin": origin}
-        return cls(**{**values, **known})
+        return cls(**{**_renamed(values), **known})
 
     def __repr__(self) -> str:
         return f"<Line {self.section}: {self.text} [{self.handle}]>"
@@ -93,7 +101,7 @@ class Audit:
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
         """The audit that `asdict` wrote."""
-        return cls(**values)
+        return cls(**_renamed(values))
 
     @property
     def survived(self) -> float:
