@@ -12,6 +12,7 @@ from blockbuster import blockbuster_ctx
 from hypothesis import HealthCheck, settings
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory.models.tokenizers import token_counter
 from tests.faces import Child, Face, Open
 
 pytest.register_assert_rewrite("hybrid_memory.testing")
@@ -55,6 +56,7 @@ def face(request: pytest.FixtureRequest) -> Iterator[Face]:
     if request.param == "blocking":
         yield lambda owner: owner
     else:
+        token_counter()("")  # its table is read once a process, by whichever test is the first
         with blockbuster_ctx() as blockbuster:
             # Coverage guards its own data, wherever the measured code runs.
             blockbuster.functions["threading.Lock.acquire"].can_block_in("coverage/collector.py", "lock_data")

@@ -136,7 +136,7 @@ async def condense(run: Runner, services: Services, request: CondenseRequest) ->
     if request.how == "llmlingua" and compressor is None:
         raise InvalidInputError("how='llmlingua' needs a compressor: open_memory(..., compressor=...)")
     whole = [head + text if text else "" for head, text in zip(request.heads, request.texts, strict=True)]
-    before = _tokens(services, whole)
+    before = await run.call(_tokens, services, whole)  # the first count may read the encoding's table
     if sum(before) <= request.max_tokens:
         return Condensed(tuple(whole), before, before)
     if compressor is not None:

@@ -250,10 +250,13 @@ def remaining(total: Audit, lines: Iterable[Line], stretches: Sequence[tuple[int
     held: dict[int, set[str]] = {}
     decisions = 0
     for line in lines:
+        items = set(_items(line.text))
         row = bisect_right(stretches, line.last, key=lambda stretch: stretch[0]) - 1
-        if row >= 0 and line.last <= stretches[row][1]:
-            held.setdefault(row, set()).update(_items(line.text))
+        if row >= 0 and stretches[row][1] >= line.first:
             decisions += _decisions(line)
+        while row >= 0 and stretches[row][1] >= line.first:  # a summary in one text covers several
+            held.setdefault(row, set()).update(items)
+            row -= 1
     there = min(total.in_summary, sum(map(len, held.values())) + decisions)
     return replace(total, in_summary=there, in_log=total.in_log + total.in_summary - there)
 
