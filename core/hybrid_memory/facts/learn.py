@@ -106,14 +106,14 @@ async def learn(
     count = 0
     extractors = services.state(Extractors)
     if extractors.rules is not None:
-        read = await cursors_of(run, services, owner.owner)
-        if not GONE.isdisjoint(read[1]):
+        revision = await cursors_of(run, services, owner.owner)
+        if not GONE.isdisjoint(revision[1]):
             await unlearn(run, services, owner.owner)
-            read = await cursors_of(run, services, owner.owner)
-        count += await _catch_up(run, services, owner.owner, extractors.rules, progress, read=read)
+            revision = await cursors_of(run, services, owner.owner)
+        count += await _catch_up(run, services, owner.owner, extractors.rules, progress, revision=revision)
     if model and extractors.reader is not None and services.config.learning.model:
-        read = await cursors_of(run, services, owner.owner)
-        count += await _catch_up(run, services, owner.owner, extractors.reader, progress, read=read)
+        revision = await cursors_of(run, services, owner.owner)
+        count += await _catch_up(run, services, owner.owner, extractors.reader, progress, revision=revision)
     return count
 
 
@@ -162,13 +162,13 @@ async def _catch_up(
     extractor: FactExtractor,
     progress: Progress | None,
     *,
-    read: tuple[int, dict[str, int]],
+    revision: tuple[int, dict[str, int]],
 ) -> int:
     """Let one extractor continue, step by step; each step is durable, and done once however many processes try."""
     count = done = 0
     by_model = extractor is services.state(Extractors).reader
     limit = CALL_TURNS if by_model else READ_BATCH
-    number, cursors = read
+    number, cursors = revision
     while True:
         after, seen = cursors.get(extractor.name, 0), await head(run, services, owner)
         turns = await run.call(services.truth.read, owner, after=after, kinds=(EventKind.MESSAGE,), limit=limit)
