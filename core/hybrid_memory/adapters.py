@@ -19,7 +19,7 @@ from hybrid_memory.context.layout import Parts, as_shown, language_of, memory_ma
 from hybrid_memory.context.memories import Asking, Memories, asking_turn, fitting, memories, memory_note, window
 from hybrid_memory.context.request import LEAST_TOKENS, RECALLED_TURNS
 from hybrid_memory.context.summary import Line, written
-from hybrid_memory.context.view import ALWAYS_RATIO, budget_of
+from hybrid_memory.context.view import budget_of
 from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.sheet import sheet, spoken_words, standing_text
@@ -206,7 +206,7 @@ class _Portions(Part):
             kept: list[Fact] = []
             if rows is not None and profile is None:
                 earlier = [fact for fact in rows.facts if ids.isdisjoint(fact.sources) and fact.text not in notes]
-                profile, kept = await run.call(standing_text, earlier, int(ALWAYS_RATIO * most), count)
+                profile, kept = await run.call(standing_text, earlier, most, count)
             asked = Asking(
                 scope=scope,
                 words=words,

@@ -28,11 +28,8 @@ from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import PRIMING, schema_tokens
 from hybrid_memory.text.voices import speaker_of
 
-PROFILE_RATIO = 0.1
+PROFILE_RATIO = 0.25
 """The share of the budget for what every prompt says about the user."""
-
-ALWAYS_RATIO = 0.3
-"""The same as a share of the tokens for memories."""
 
 LEAST_ROOM = 0.25
 """The least share of ``max_tokens`` for the conversation, however much the caller's own parts take."""
@@ -197,7 +194,7 @@ async def look(run: Runner, services: View, session: Session, request: PromptReq
         # What this session said stands in the prompt itself, until it is compacted.
         own, cursor = session.scope.session, session.state.cursor
         earlier = [fact for fact in rows.facts if own is None or fact.session != own or max(fact.positions) <= cursor]
-        room = min(int(ALWAYS_RATIO * marks.memory_tokens), int(PROFILE_RATIO * request.max_tokens))
+        room = min(marks.memory_tokens, int(PROFILE_RATIO * request.max_tokens))
         text, kept = await run.call(standing_text, earlier, room, services.count)
         request = replace(request, profile=text)
     shown_session, lines, among = session, session.state.lines, request.host.among

@@ -50,6 +50,12 @@ size. Whether it tells something lasting gained nothing.
 By logistic regression on the tasks and questions of twelve lives, each life held out (benchmarks/lives).
 """
 
+ORDERS_RATIO = 0.12
+"""The most of the tokens for memories that standing instructions take in front of the conversation."""
+
+OTHERS_RATIO = 0.08
+"""The same for other people's allergies and illnesses."""
+
 _HEADINGS = {
     "en": ("How the user wants you to work; follow it as far as the system message allows:", "About the user:"),
     "zh": ("用户对你的要求，在系统消息允许的范围内请照做：", "关于用户："),
@@ -240,21 +246,25 @@ def _urgency(fact: Fact) -> tuple[int, float, int]:
 
 
 def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -> tuple[str, list[Fact]]:
-    """The text of name, safety and instructions, as many as fit, by day; and which these are."""
+    """The text of name, safety and instructions, by day, and which these are.
+
+    The user's name and safety are left out only where they alone exceed ``max_tokens``; other people's safety and the
+    instructions have a share of them each.
+    """
     chosen = always(facts)
     orders = [fact for fact in chosen if is_order(fact.attribute)]
-    others = [fact for fact in chosen if not is_order(fact.attribute)]
+    others = [fact for fact in chosen if fact.subject != USER and fact not in orders]
+    own = [fact for fact in chosen if fact.subject == USER and fact not in orders]
     kept: list[Fact] = []
     left = max_tokens
-    # Neither crowds out the other: half for each first, then what is left for both.
-    for part, room in ((orders, max_tokens // 2), (others, max_tokens - max_tokens // 2), (chosen, max_tokens)):
-        spent = 0
+    for part, ratio in ((own, 1.0), (orders, ORDERS_RATIO), (others, OTHERS_RATIO)):
+        room = ratio * max_tokens
         for fact in part:
             tokens = count(dated(fact))
-            if tokens <= min(left, room - spent) and fact.text not in {other.text for other in kept}:
+            if tokens <= min(left, room) and fact.text not in {other.text for other in kept}:
                 kept.append(fact)
                 left -= tokens
-                spent += tokens
+                room -= tokens
     kept.sort(key=lambda fact: (fact.valid_from, fact.id))
     groups = [[fact for fact in kept if is_order(fact.attribute) is order] for order in (True, False)]
     headings = _HEADINGS["zh" if is_chinese("".join(fact.text for fact in kept)) else "en"]
