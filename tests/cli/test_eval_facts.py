@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.apps.evaluation.learning import Learner
 from hybrid_memory.testing import ScriptedModel
+from hybrid_memory_evaluation.learning import Learner
 
 QUICK = ("--reader", "statements", "--embedder", "none")
 LINES = "home=Bergen\tI live in Bergen.\nhome=Oslo\tPlease plan a walk near my Oslo flat.\n-question\tAm I in Rome?\n"
@@ -37,7 +37,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> ScriptedModel:
     """What every name of a model stands for: it finds one home, in the second line."""
     home = {"value": "Oslo", "attribute": "home", "subject": "user", "turn": 1, "stance": "holds"}
     given = ScriptedModel([{"facts": []}, {"facts": [home]}, {"facts": []}])
-    monkeypatch.setattr("hybrid_memory.apps.cli.evaluating_facts.chat_model", lambda name, **_: given if name else None)
+    monkeypatch.setattr("hybrid_memory_evaluation.cli_facts.chat_model", lambda name, **_: given if name else None)
     return given
 
 

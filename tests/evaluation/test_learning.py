@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from hybrid_memory import Category, Fact, FactState
-from hybrid_memory.apps.evaluation.learning import SAMPLES, Dialogue, Learner, Report, read_dialogues, read_lines
-from hybrid_memory.apps.evaluation.learning.figures import agrees, dialogue_figures, holds, judged
-from hybrid_memory.apps.evaluation.learning.learning import MAX_FAILURES
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.facts.sentences.examples import KINDS, Example, parsed
 from hybrid_memory.testing import FaultyModel, ScriptedModel
+from hybrid_memory_evaluation.learning import SAMPLES, Dialogue, Learner, Report, read_dialogues, read_lines
+from hybrid_memory_evaluation.learning.figures import agrees, dialogue_figures, holds, judged
+from hybrid_memory_evaluation.learning.learning import MAX_FAILURES
 
 NOW = datetime(2024, 5, 6, tzinfo=UTC)
 LINES = """\

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hybrid_memory.apps.evaluation import Probe, ProbeKind, read_transcript
+from hybrid_memory_evaluation import Probe, ProbeKind, read_transcript
 
-SAMPLES = Path(str(files("hybrid_memory.apps.evaluation"))) / "samples"
+SAMPLES = Path(str(files("hybrid_memory_evaluation"))) / "samples"
 LABELS = json.loads((SAMPLES / "companion_questions.json").read_text(encoding="utf-8"))
 
 

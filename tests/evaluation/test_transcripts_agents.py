@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from hybrid_memory import Role
-from hybrid_memory.apps.evaluation.transcripts import read_transcript
-from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
+from hybrid_memory.apps.transcripts import read_transcript
+from hybrid_memory.apps.transcripts.transcript import Transcript
 from hybrid_memory.artifacts.reading import read_ledger
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.exchanges import exchanges

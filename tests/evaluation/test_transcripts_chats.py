@@ -18,7 +18,7 @@ from llama_index.core.base.llms import types as llama
 from llama_index.core.storage.chat_store import SimpleChatStore
 
 from hybrid_memory import Message, Role, as_messages
-from hybrid_memory.apps.evaluation.transcripts import read_transcript
+from hybrid_memory.apps.transcripts import read_transcript
 from hybrid_memory.errors import InvalidInputError
 from tests.evaluation.conftest import lines, read_one, written
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Role
-from hybrid_memory.apps.evaluation.transcripts import import_transcripts, read_transcript
+from hybrid_memory.apps.transcripts import import_transcripts, read_transcript
 from hybrid_memory.errors import InvalidInputError
 
 DATA = Path(__file__).with_name("data")
