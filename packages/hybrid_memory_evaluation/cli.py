@@ -47,7 +47,7 @@ Listed = Annotated[
 ]
 MaxTokens = Annotated[int, typer.Option(min=100, help="Most tokens of every prompt.")]
 Form = Annotated[
-    str, typer.Option(help="Format of the files, such as openai or claude-code; auto detects it.", metavar="NAME")
+    str, typer.Option(help="Format of the files, such as openai or chatgpt; auto detects it.", metavar="NAME")
 ]
 Embedder = Annotated[
     EmbedderName,
@@ -235,6 +235,3 @@ def _by_error(failures: Sequence[str]) -> list[str]:
         f"{named[0]}{f' and {len(named) - 1:,} more' if len(named) > 1 else ''}: {error}"
         for error, named in places.items()
     ]
-
-
-from hybrid_memory_evaluation import cli_facts  # noqa: E402, F401 - the other verb of this app

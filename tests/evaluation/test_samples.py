@@ -18,7 +18,7 @@ LABELS = json.loads((SAMPLES / "companion_questions.json").read_text(encoding="u
     ("name", "form", "messages"),
     [
         ("airline_service.json", "openai", 62),
-        ("coding_run.traj.json", "mini-swe-agent", 72),
+        ("coding_run.json", "openai", 72),
         ("companion_emily_en.jsonl", "openai", 98),
         ("companion_frank_en.jsonl", "openai", 104),
         ("companion_manting_zh.jsonl", "openai", 98),

@@ -121,7 +121,7 @@ def _own(path: Path, refusals: list[str] | None) -> list[SessionMessages]:
     """The sessions that `export` wrote: runs of messages of one session, in log order."""
     from hybrid_memory.apps.transcripts import file_time  # noqa: PLC0415 - see above
     from hybrid_memory.apps.transcripts.documents import records  # noqa: PLC0415 - see above
-    from hybrid_memory.apps.transcripts.fields import dated  # noqa: PLC0415 - see above
+    from hybrid_memory.apps.transcripts.messages import dated  # noqa: PLC0415 - see above
 
     numbers: Counter[str | None] = Counter()
     said = [said for record in records(path, refusals) for said in _own_message(record, numbers)]
@@ -167,8 +167,8 @@ Form = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Format of the files: openai, langchain, llama-index, claude-code, claude-ai, chatgpt, swe-agent, "
-        "mini-swe-agent, jsonl for hybrid-memory export, or markdown; auto finds out.",
+        help="Format of the files: openai, langchain, claude-ai, chatgpt, jsonl for hybrid-memory export, or markdown; "
+        "auto finds out.",
     ),
 ]
 Speaker = Annotated[

@@ -9,33 +9,29 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from hybrid_memory.apps.transcripts.agents import MINI_SWE_AGENT, SWE_AGENT
-from hybrid_memory.apps.transcripts.claude_ai import CLAUDE_AI
 from hybrid_memory.apps.transcripts.documents import MAX_LOOKED_AT, Reader, Record, records
-from hybrid_memory.apps.transcripts.fields import dated
-from hybrid_memory.apps.transcripts.frameworks import LANGCHAIN, LLAMA_INDEX, OPENAI
-from hybrid_memory.apps.transcripts.products import CHATGPT, CLAUDE_CODE
+from hybrid_memory.apps.transcripts.exports import CHATGPT, CLAUDE_AI
+from hybrid_memory.apps.transcripts.messages import (
+    dated,
+    is_langchain_message,
+    is_openai_message,
+    langchain_messages,
+    openai_messages,
+)
 from hybrid_memory.apps.transcripts.transcript import Transcript, paired
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import shown
 
-Form: TypeAlias = Literal[
-    "openai", "langchain", "llama-index", "claude-code", "claude-ai", "chatgpt", "swe-agent", "mini-swe-agent"
-]
+Form: TypeAlias = Literal["openai", "langchain", "claude-ai", "chatgpt"]
 """The program that wrote a file."""
 
-# A trajectory of mini-swe-agent is a conversation in OpenAI's form as well; the first that fits counts.
 _READERS: dict[Form, Reader] = {
-    "mini-swe-agent": MINI_SWE_AGENT,
-    "openai": OPENAI,
-    "langchain": LANGCHAIN,
-    "llama-index": LLAMA_INDEX,
-    "claude-code": CLAUDE_CODE,
+    "openai": Reader.of_messages("OpenAI chat", is_openai_message, openai_messages),
+    "langchain": Reader.of_messages("LangChain", is_langchain_message, langchain_messages),
     "claude-ai": CLAUDE_AI,
     "chatgpt": CHATGPT,
-    "swe-agent": SWE_AGENT,
 }
-_ANY = ("*.json", "*.jsonl", "*.traj")
+_ANY = ("*.json", "*.jsonl")
 
 
 def read_transcript(path: str | Path, *, form: Form | Literal["auto"] = "auto") -> list[Transcript]:
@@ -49,7 +45,6 @@ def read_transcript(path: str | Path, *, form: Form | Literal["auto"] = "auto") 
     Args:
         path: JSON or JSONL in UTF-8; JSONL is read line by line.
         form: the program that wrote it; ``auto`` detects it. In a folder a given form reads only files with its names:
-            ``*.traj`` for ``swe-agent``, ``*.traj.json`` for ``mini-swe-agent``, ``*.jsonl`` for ``claude-code``,
             ``conversations*.json`` for ``chatgpt`` and ``claude-ai``.
 
     Raises:

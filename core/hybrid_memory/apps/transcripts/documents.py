@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
@@ -13,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeAlias
 
 from hybrid_memory import Message
-from hybrid_memory.apps.transcripts.fields import mapping, name_of
+from hybrid_memory.apps.transcripts.messages import mapping, name_of
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError
 from hybrid_memory.validation import shown, stated_time
 
@@ -81,9 +79,8 @@ def _records(file: BinaryIO, path: Path, refusals: list[str] | None) -> Iterator
                 raise
             if _is_json(head[1][1]):  # its first line is broken
                 yield from _by_line(chain(head, lines), path, refusals)
-                return
-            refusals.append(str(error))
-            yield from _beginning(path.read_bytes(), str(path), refusals)
+            else:
+                refusals.append(str(error))
         return
     yield from _by_line(chain(head, lines), path, refusals)
 
@@ -97,23 +94,6 @@ def _by_line(lines: Iterable[tuple[int, bytes]], path: Path, refusals: list[str]
             if refusals is None:
                 raise
             refusals.append(str(error))
-            yield from _beginning(line, where, refusals)
-
-
-def _beginning(written: bytes, where: str, refusals: list[str]) -> Iterator[Record]:
-    """The values of a list up to the place where it is cut or broken, if there are any."""
-    try:
-        text = written.decode("utf-8-sig").lstrip()
-    except UnicodeDecodeError as error:
-        text = written[: error.start].decode("utf-8-sig").lstrip()
-    values: list[Any] = []
-    place = 1
-    with suppress(ValueError, RecursionError):
-        while text.startswith("[") and (begin := _ITEM.search(text, place)):
-            value, place = _DECODER.raw_decode(text, begin.start())
-            values.append(_valid(text[begin.start() : place], value))
-    if values:
-        yield Record(values, where, refusals=refusals)
 
 
 def _is_json(line: bytes) -> bool:
@@ -161,9 +141,6 @@ def _valid(text: str, value: Any) -> Any:
         return value
     return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
 
-
-_DECODER = json.JSONDecoder()
-_ITEM = re.compile(r"[^\s,]")
 
 MAX_LOOKED_AT = 20
 """The number of lines, or of messages, within which a file must show its form."""

@@ -1,4 +1,4 @@
-"""The parts of messages in all forms: content, calls, results, times."""
+"""Messages of OpenAI, Anthropic and LangChain, and the parts that all forms share: content, calls, results, times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hybrid_memory import Message, Role, ToolCall
 from hybrid_memory.analysis import RESERVED
 from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.scope import check_name
-from hybrid_memory.validation import moment, shown
+from hybrid_memory.validation import moment, shown, stated_time
 
 UNNAMED = "unnamed"
 """The tool name of a call without one."""
@@ -88,7 +88,7 @@ def content_of(value: Any) -> str | list[dict[str, Any]]:
 
 
 def call_of(value: Any) -> ToolCall:
-    """The call, from the form of OpenAI, Anthropic, LangChain or LlamaIndex.
+    """The call, from the form of OpenAI, Anthropic or LangChain.
 
     Raises:
         InvalidMessageError: it has none of these forms.
@@ -97,12 +97,11 @@ def call_of(value: Any) -> ToolCall:
         raise InvalidMessageError(f"a tool call must be an object, got {shown(value)}")
     inner = value.get("function", value.get("custom"))
     body = inner if isinstance(inner, Mapping) else value
-    keys = ("arguments", "args", "input", "tool_kwargs")
+    keys = ("arguments", "args", "input")
     given: Any = next((body[key] for key in keys if body.get(key) is not None), {})
     arguments = given if isinstance(given, dict | str) else json.dumps(given, ensure_ascii=False)
-    named = body.get("name") or body.get("tool_name")
-    id_ = next((value[key] for key in ("call_id", "id", "tool_call_id", "tool_id") if value.get(key)), None)
-    function = {"name": name_of(named) or UNNAMED, "arguments": arguments}
+    id_ = next((value[key] for key in ("call_id", "id", "tool_call_id") if value.get(key)), None)
+    function = {"name": name_of(body.get("name")) or UNNAMED, "arguments": arguments}
     return ToolCall.of({"id": name_of(id_), "function": function})
 
 
@@ -152,4 +151,98 @@ def _block(item: Any) -> dict[str, Any]:
         return {"type": "text", "text": text}
     if kind == "text":  # one that holds no words
         return {"type": "text", "text": "" if text is None else json.dumps(text, ensure_ascii=False)}
-    return {"type": kind, **{key: part for key, part in item.items() if key not in ("type", "block_type")}}
+    return {"type": kind, **{key: part for key, part in item.items() if key != "type"}}
+
+
+ROLES = {
+    "system": Role.SYSTEM,
+    "developer": Role.SYSTEM,
+    "user": Role.USER,
+    "assistant": Role.ASSISTANT,
+    "tool": Role.TOOL,
+    "function": Role.TOOL,
+}
+_SAYING = ("content", "tool_calls", "function_call", "refusal")
+_OTHERS = ("blocks", "additional_kwargs", "uuid", "lc")
+"""Fields that identify messages of other forms."""
+
+
+def is_openai_message(value: Any) -> bool:
+    """Whether it has a role and content, or explicitly empty content."""
+    return (
+        isinstance(value, Mapping)
+        and isinstance(value.get("role"), str)
+        and value["role"] in ROLES
+        and any(key in value for key in _SAYING)
+        and not any(key in value for key in _OTHERS)
+    )
+
+
+def openai_messages(value: Mapping[str, Any]) -> list[Message]:
+    """The messages behind one of this form."""
+    legacy = value.get("function_call")
+    calls = items(value.get("tool_calls")) or ([{"function": legacy}] if legacy else [])
+    return messages_of(
+        ROLES[value["role"]],
+        value.get("content") or value.get("refusal"),
+        calls=calls,
+        answers=value.get("tool_call_id"),
+        name=value.get("name"),
+        id_=value.get("id"),
+        at=stated_time(value),
+    )
+
+
+_LANGCHAIN_ROLES = {
+    "human": Role.USER,
+    "ai": Role.ASSISTANT,
+    "system": Role.SYSTEM,
+    "tool": Role.TOOL,
+    "function": Role.TOOL,
+    "chat": Role.USER,
+    "remove": Role.USER,
+}
+_SPEAKERS = {"assistant": Role.ASSISTANT, "ai": Role.ASSISTANT, "system": Role.SYSTEM, "developer": Role.SYSTEM}
+_CONTENT = "content"
+
+
+def is_langchain_message(value: Any) -> bool:
+    """Whether it is a LangChain message in one of its three shapes."""
+    return _langchain_fields(value) is not None
+
+
+def langchain_messages(value: Mapping[str, Any]) -> list[Message]:
+    """The messages of a LangChain message; one that removes another is empty."""
+    kind, fields = _langchain_fields(value) or ("remove", {})
+    if kind == "remove":
+        return []
+    extra, metadata = mapping(fields.get("additional_kwargs")), mapping(fields.get("response_metadata"))
+    legacy = extra.get("function_call")
+    calls = items(fields.get("tool_calls")) + items(fields.get("invalid_tool_calls"))
+    calls = calls or items(extra.get("tool_calls")) or ([{"function": legacy}] if legacy else [])
+    speaker = str(fields.get("role", "")).lower() if kind == "chat" else ""
+    return messages_of(
+        _SPEAKERS.get(speaker, _LANGCHAIN_ROLES[kind]),
+        fields.get(_CONTENT),
+        calls=calls,
+        answers=fields.get("tool_call_id"),
+        name=fields.get("name") or (speaker if speaker not in {"user", "human", *_SPEAKERS} else None),
+        id_=fields.get("id"),
+        at=stated_time(fields) or stated_time(extra) or stated_time(metadata),
+    )
+
+
+def _langchain_fields(value: Any) -> tuple[str, Mapping[str, Any]] | None:
+    """The type and the fields of a message; None if it is not a message."""
+    if not isinstance(value, Mapping):
+        return None
+    fields = value
+    if isinstance(value.get("data"), Mapping):
+        fields = {"type": value.get("type"), **value["data"]}
+    elif "lc" in value and isinstance(value.get("kwargs"), Mapping):
+        path = value.get("id")
+        named = path[-1] if isinstance(path, list) and path and isinstance(path[-1], str) else ""
+        fields = {"type": named.removesuffix("Chunk").removesuffix("Message").lower(), **value["kwargs"]}
+    kind = fields.get("type")
+    kind = kind.removesuffix("Chunk").removesuffix("Message").lower() if isinstance(kind, str) else ""
+    return (kind, fields) if kind in _LANGCHAIN_ROLES and _CONTENT in fields and "uuid" not in fields else None
