@@ -28,12 +28,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, only its folder is on the path
 
 from benchmarks.agent import gguf, served
-from hybrid_memory.apps.evaluation import Evaluation, Probe, ProbeKind, Report, Transcript
-from hybrid_memory.apps.evaluation.judging import Judge
-from hybrid_memory.apps.evaluation.judging.scores import consistency
-from hybrid_memory.apps.evaluation.reporting.page import html
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory.ports import LanguageModel
+from hybrid_memory_evaluation import Evaluation, Probe, ProbeKind, Report, Transcript
+from hybrid_memory_evaluation.judging import Judge
+from hybrid_memory_evaluation.judging.scores import consistency
+from hybrid_memory_evaluation.reporting.page import html
 
 SAMPLE = Path(__file__).parents[1] / "examples" / "sample_chat.jsonl"
 MESSAGES = 60

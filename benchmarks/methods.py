@@ -6,7 +6,7 @@ Each conversation is replayed under each method at the same budget, with a promp
 then asked by its labels, not by probes that our own reading made: which files of a coding run were created, modified or
 deleted (the final diff is dropped), which ids of a service dialogue came up, and questions whose answer stands
 literally in a turn of the evidence. Conversations that fit the budget are left out. The measures are those of
-`hybrid_memory.apps.evaluation.Figures`. Methods of LangChain and LlamaIndex that need a model get excerpts: the first
+`hybrid_memory_evaluation.Figures`. Methods of LangChain and LlamaIndex that need a model get excerpts: the first
 200 characters of each line, the newest that fit; ours have their deterministic summaries. Methods that end in "-alone"
 have no recall. See `hybrid-memory eval --list-methods`.
 """
@@ -24,9 +24,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a script, only its folder is on the path
 
 from benchmarks.compression.sets import CachedEmbedder, count_tokens, load
-from hybrid_memory.apps.evaluation import Evaluation, Probe, ProbeKind, Report, Transcript, found_methods
-from hybrid_memory.apps.evaluation.probing.probe import holds
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory_evaluation import Evaluation, Probe, ProbeKind, Report, Transcript, found_methods
+from hybrid_memory_evaluation.probing.probe import holds
 
 MAX_TOKENS = 2000
 LEFT_OUT = ("llmlingua", "llmlingua-alone")

@@ -25,12 +25,13 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 
 from benchmarks.agent import gguf, served
-from hybrid_memory import AgentRun, MemoryConfig, PagedAgent, Role, open_memory
-from hybrid_memory.apps.agent.reading import read
+from hybrid_memory import MemoryConfig, Role, open_memory
 from hybrid_memory.log.message import PRESSURE
 from hybrid_memory.models.tokenizers import token_counter
 from hybrid_memory.text.structured import pieces
 from hybrid_memory.text.tokens import message_tokens
+from hybrid_memory_paging import AgentRun, PagedAgent
+from hybrid_memory_paging.reading import read
 from langchain_hybrid_memory.messages import from_langchain
 
 MAX_TOKENS = 1600

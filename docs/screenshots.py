@@ -28,10 +28,10 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, OrchestrationConfig, open_memory
-from hybrid_memory.apps.inspector import application
-from hybrid_memory.apps.inspector.search import shares_of
-from hybrid_memory.apps.inspector.words import SIGNALS
 from hybrid_memory.recall.hit import HUES
+from hybrid_memory_inspector import application
+from hybrid_memory_inspector.search import shares_of
+from hybrid_memory_inspector.words import SIGNALS
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs/assets"

@@ -62,7 +62,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
     A copy or pickle contains the arguments and finds the memory by its URL, see `HybridMemory`.
 
     With ``paging`` the model manages its own memory, as in MemGPT: it gets instructions and the functions of
-    `hybrid_memory.apps.agent` as tools, edits the blocks in its prompt, is warned before turns leave the window, and
+    `hybrid_memory_paging` as tools, edits the blocks in its prompt, is warned before turns leave the window, and
     searches for turns that have left it. The user reads its answers, so there is no ``send_message``.
 
     Its position in the list of middleware does not matter, except that middleware which edits the prompt of a single

@@ -14,8 +14,8 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from hybrid_memory import Block, CompactionConfig, Context, Message, PagingConfig, Reader, Role, ScopedMemory
 from hybrid_memory.adapters import LruCache, Runner, budget_of, checked_blocks
-from hybrid_memory.apps.agent import MEMORY, PAGING_FUNCTIONS, SEND, prepared
 from hybrid_memory.tools import FETCH
+from hybrid_memory_paging import MEMORY, PAGING_FUNCTIONS, SEND, prepared
 from langchain_hybrid_memory.following import Follower
 from langchain_hybrid_memory.messages import Conversions
 from langchain_hybrid_memory.tools import OURS, Calls, as_langchain

@@ -11,9 +11,9 @@ from pydantic import PrivateAttr
 
 from hybrid_memory import HybridMemory, ScopedMemory
 from hybrid_memory.adapters import Runner, checked, faces
-from hybrid_memory.apps.agent import SEND, answer_tokens, functions_named, prepared
 from hybrid_memory.errors import StoreError
 from hybrid_memory.tools import MAX_TOKENS, MemoryTool, tools_named
+from hybrid_memory_paging import SEND, answer_tokens, functions_named, prepared
 from langchain_hybrid_memory.following import Follower
 from langchain_hybrid_memory.scopes import Binding
 from langchain_hybrid_memory.tracing import shown_in_run
@@ -93,7 +93,7 @@ def memory_tools(
         memory: an open memory.
         user, session, agent, tenant: the owner and the session; omitted parts are taken from the run, see `Binding`.
         names: the tools to return, such as ``memory_recall``; by default all.
-        paging: return the functions of `hybrid_memory.apps.agent` instead, with which a model edits its blocks, keeps
+        paging: return the functions of `hybrid_memory_paging` instead, with which a model edits its blocks, keeps
             notes and searches the conversation. ``send_message`` ends the run, and the user reads its result.
 
     Raises:

@@ -14,9 +14,9 @@ from pydantic import Field, PrivateAttr
 
 from hybrid_memory import Context, Host, HybridMemory, Message, PagingConfig, Role, ScopedMemory
 from hybrid_memory.adapters import LEAST_TOKENS, Runner, faces, without_notices
-from hybrid_memory.apps.agent import prepared
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.tools import FETCH
+from hybrid_memory_paging import prepared
 from llamaindex_hybrid_memory.bound import SessionBound, room_of
 from llamaindex_hybrid_memory.messages import as_chats, from_chat_messages
 from llamaindex_hybrid_memory.paging import READER, assembled, settings

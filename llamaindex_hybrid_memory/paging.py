@@ -8,8 +8,8 @@ from typing import Any
 
 from hybrid_memory import Context, Message, PagingConfig, Role, Scope, ScopedMemory
 from hybrid_memory.adapters import LruCache, Runner
-from hybrid_memory.apps.agent import MEMORY
 from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory_paging import MEMORY
 
 READER = "fetch"
 """The function that reads the text behind a handle."""

@@ -11,9 +11,9 @@ from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from hybrid_memory import HybridMemory, ScopedMemory
 from hybrid_memory.adapters import Runner, checked, faces
-from hybrid_memory.apps.agent import PAGING_FUNCTIONS, SEND, answer_tokens, functions_named, prepared
 from hybrid_memory.errors import StoreError
 from hybrid_memory.tools import Answer, MemoryTool, tools_named
+from hybrid_memory_paging import PAGING_FUNCTIONS, SEND, answer_tokens, functions_named, prepared
 from llamaindex_hybrid_memory.bound import SessionBound
 from llamaindex_hybrid_memory.paging import shown_to
 from llamaindex_hybrid_memory.tracing import shown_to_handlers

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from hybrid_memory import Message, Role, ScopedMemory, ToolCall
-from hybrid_memory.apps.agent import PAGING_FUNCTIONS
-from hybrid_memory.apps.agent.functions import SEND
 from hybrid_memory.log.exchanges import OWN_TOOLS, is_echo
 from hybrid_memory.tools import SERVER_TOOLS
+from hybrid_memory_paging import PAGING_FUNCTIONS
+from hybrid_memory_paging.functions import SEND
 from tests.doubles import texts
 from tests.faces import Face
 

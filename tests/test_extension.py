@@ -47,7 +47,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     source = tmp_path_factory.mktemp("source")
     shutil.copytree(PACKAGE, source, dirs_exist_ok=True)  # a build leaves files beside it
     subprocess.run([*pip, str(source)], check=True, timeout=120)  # noqa: S603 - our own package
-    paths = [str(folder), str(ROOT / "core"), str(ROOT)]
+    paths = [str(folder), str(ROOT / "packages"), str(ROOT / "core"), str(ROOT)]
     return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
 
 

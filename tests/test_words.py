@@ -19,7 +19,13 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-PACKAGES = ("core/hybrid_memory", "langchain_hybrid_memory", "llamaindex_hybrid_memory", "hybrid_memory_hosts")
+PACKAGES = (
+    "core/hybrid_memory",
+    "packages",
+    "langchain_hybrid_memory",
+    "llamaindex_hybrid_memory",
+    "hybrid_memory_hosts",
+)
 
 
 def banned() -> list[str]:

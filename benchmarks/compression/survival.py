@@ -32,10 +32,10 @@ from tqdm import tqdm
 
 from benchmarks.compression.sets import IDENTITY, MAX_TOKENS, Table, count_tokens, dialogue, load
 from hybrid_memory import CompactionConfig, MemoryConfig, Message, Role, ScopedMemory, open_memory
-from hybrid_memory.apps.evaluation.methods.strategies import COMPARED
-from hybrid_memory.apps.evaluation.probing.probe import holds
 from hybrid_memory.context.request import RECALLED_TURNS
 from hybrid_memory.text.tokens import message_tokens
+from hybrid_memory_evaluation.methods.strategies import COMPARED
+from hybrid_memory_evaluation.probing.probe import holds
 
 STEPS = 30
 AFTER = (1, 3, 10, 30)

@@ -159,7 +159,7 @@ class Cli(Verbs):
         out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
         streams = patch.multiple(sys, stdout=out, stderr=out, stdin=io.StringIO("hello\n"))
         serving = patch.multiple("hybrid_memory.apps.mcp", serve_stdio=_served, serve_http=_served)
-        with chdir(self.depth), streams, serving, patch("hybrid_memory.apps.inspector.serve", _served):
+        with chdir(self.depth), streams, serving, patch("hybrid_memory_inspector.serve", _served):
             try:
                 main(arguments)
             except SystemExit as ended:

@@ -23,7 +23,7 @@ from tqdm import tqdm
 from benchmarks.compression.sets import CachedEmbedder, Table, load
 from benchmarks.learning.sets import Options, by_session, share
 from hybrid_memory import MemoryConfig, ScopedMemory, Weights, open_memory
-from hybrid_memory.apps.evaluation.probing.probe import holds
+from hybrid_memory_evaluation.probing.probe import holds
 
 K = 5
 MAX_TURNS = 250

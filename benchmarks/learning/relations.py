@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.learning.sets import Tally, matches
 from hybrid_memory import Fact
-from hybrid_memory.apps.evaluation.probing.probe import plain
+from hybrid_memory_evaluation.probing.probe import plain
 
 REVERSED = True
 """Of a relation or an attribute that says the same from the other side: the child of x has x as a parent."""

@@ -20,8 +20,8 @@ from hybrid_memory import (
     OrchestrationConfig,
     open_memory,
 )
-from hybrid_memory.apps.evaluation.probing.probe import holds, plain
 from hybrid_memory.text.tokenize import terms
+from hybrid_memory_evaluation.probing.probe import holds, plain
 
 TIME_FORMATS = ("%Y/%m/%d (%a) %H:%M", "%Y/%b/%d/%I:%M %p", "%I:%M %p on %d %B, %Y", "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S")
 START = datetime(2024, 1, 1, 9, tzinfo=UTC)

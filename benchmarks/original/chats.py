@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.compression.sets import load
 from benchmarks.retrieval import when
 from hybrid_memory import Message, Role
-from hybrid_memory.apps.evaluation.probing.probe import holds, plain
+from hybrid_memory_evaluation.probing.probe import holds, plain
 
 DEPTHS = (50, 100, 200)
 """Rounds between the evidence and the question."""

@@ -17,12 +17,12 @@ import numpy as np
 from benchmarks.compression.sets import IDENTITY, CachedEmbedder, count_tokens
 from benchmarks.original.chats import Chat, Fact
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
-from hybrid_memory.apps.evaluation.probing.probe import holds, plain
 from hybrid_memory.models.embedders import LocalEmbedder
 from hybrid_memory.ports import Embedder, Floats
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import PRIMING, message_tokens
+from hybrid_memory_evaluation.probing.probe import holds, plain
 
 BEFORE, AFTER = "before", "after"
 K = 10

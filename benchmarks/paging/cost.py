@@ -20,8 +20,9 @@ from benchmarks.compression.sets import Table
 from benchmarks.paging.options import Options
 from benchmarks.paging.policies import call
 from benchmarks.paging.runs import AGENT, USER, opened
-from hybrid_memory import Message, PagedAgent, Role, ScopedMemory, steps
-from hybrid_memory.apps.agent.executor import Executor
+from hybrid_memory import Message, Role, ScopedMemory, steps
+from hybrid_memory_paging import PagedAgent
+from hybrid_memory_paging.executor import Executor
 
 EVENTS = 20
 CHUNK = 500

@@ -19,7 +19,7 @@ from benchmarks.paging.policies import Follower
 from benchmarks.paging.retrieval import remembered
 from benchmarks.paging.runs import AGENT, COLUMNS, NOTE, USER, Tally, opened, paged, windowed
 from hybrid_memory import HybridMemory, Message
-from hybrid_memory.apps.agent import functions_named
+from hybrid_memory_paging import functions_named
 
 PAIRS = 140
 DEPTHS = range(5)

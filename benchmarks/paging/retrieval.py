@@ -19,7 +19,7 @@ from benchmarks.paging.options import Options
 from benchmarks.paging.policies import Reader, spoken
 from benchmarks.paging.runs import AGENT, COLUMNS, NOTE, USER, Answered, Tally, opened, paged, windowed
 from hybrid_memory import HybridMemory, Message
-from hybrid_memory.apps.evaluation.probing.probe import holds
+from hybrid_memory_evaluation.probing.probe import holds
 
 JOINED = {"realtalk": 1, "longmemeval_oracle": 12, "memorybank_zh": 5}
 """The sets, and how many of their conversations make a history."""

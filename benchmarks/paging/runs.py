@@ -15,15 +15,15 @@ from hybrid_memory import (
     LearningConfig,
     MemoryConfig,
     Message,
-    PagedAgent,
     PagingConfig,
     Role,
     open_memory,
 )
-from hybrid_memory.apps.agent.instructions import rendered
 from hybrid_memory.log.message import PRESSURE
 from hybrid_memory.models.tokenizers import token_counter
 from hybrid_memory.text.tokens import PRIMING, message_tokens
+from hybrid_memory_paging import PagedAgent
+from hybrid_memory_paging.instructions import rendered
 
 AGENT, USER = "assistant", "u"
 IDENTITY = "You answer questions about what was said and noted."

@@ -10,9 +10,9 @@ from typing import Any
 
 from benchmarks.acting.tasks import Language
 from hybrid_memory import HybridMemory, ScopedMemory, SpaceMemory
-from hybrid_memory.apps.agent import PAGING_FUNCTIONS
 from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.tools import SERVER_TOOLS
+from hybrid_memory_paging import PAGING_FUNCTIONS
 
 OPENING: dict[Language, str] = {"en": "Please find out about the rent.", "zh": "请了解一下房租的事。"}
 FOUND: dict[Language, str] = {"en": "I looked it up.", "zh": "我查过了。"}

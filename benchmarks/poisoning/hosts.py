@@ -23,8 +23,8 @@ from benchmarks.acting.world import World
 from benchmarks.poisoning.attacks import TRIGGER, Attack
 from benchmarks.poisoning.judging import PAY, Gullible, Harm, harms, reached
 from hybrid_memory import ScopedMemory
-from hybrid_memory.apps.agent import functions_named
 from hybrid_memory.tools.notes import REMEMBER
+from hybrid_memory_paging import functions_named
 from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryBlock
 
 ChatMemory = Callable[[str, Surroundings], Any]

@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hybrid_memory.apps.agent import AgentRun, PagedAgent
     from hybrid_memory.blocks.block import Block
     from hybrid_memory.config import (
         ArchiveConfig,
@@ -58,7 +57,6 @@ __version__ = "0.11.0"
 
 
 _HOME = {
-    "AgentRun": "apps.agent",
     "ArchiveConfig": "config",
     "Audit": "context.summary",
     "Block": "blocks.block",
@@ -96,7 +94,6 @@ _HOME = {
     "Migration": "store.migrate",
     "OrchestrationConfig": "config",
     "Origin": "log.origin",
-    "PagedAgent": "apps.agent",
     "PagingConfig": "config",
     "Payload": "context.expand",
     "Piece": "context.context",
@@ -135,7 +132,6 @@ _HOME = {
 }
 
 __all__ = [
-    "AgentRun",
     "ArchiveConfig",
     "Audit",
     "Block",
@@ -173,7 +169,6 @@ __all__ = [
     "Migration",
     "OrchestrationConfig",
     "Origin",
-    "PagedAgent",
     "PagingConfig",
     "Payload",
     "Piece",

@@ -18,6 +18,7 @@ GROUPS = {
     "ranker": "hybrid_memory.rankers",
     "token counter": "hybrid_memory.token_counters",
     "evaluation method": "hybrid_memory.evaluation_methods",
+    "command": "hybrid_memory.commands",
 }
 """Entry point groups by kind. The library's own are not registered there, as listing installed packages takes 10 ms."""
 

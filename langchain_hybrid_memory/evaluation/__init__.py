@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from hybrid_memory.apps.evaluation import Method, StockMethod
 from hybrid_memory.errors import MissingDependencyError
+from hybrid_memory_evaluation import Method, StockMethod
 
 NAMES = (
     "langchain-summarization",

@@ -26,7 +26,7 @@ from langgraph.runtime import Runtime
 from pydantic import PrivateAttr
 
 from hybrid_memory import Message, Role
-from hybrid_memory.apps.evaluation import VERBATIM, Replay, Setting, StockReplay, Writer
+from hybrid_memory_evaluation import VERBATIM, Replay, Setting, StockReplay, Writer
 from langchain_hybrid_memory.messages import from_langchain, to_langchain
 
 

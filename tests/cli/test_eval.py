@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory import __version__
-from hybrid_memory.apps.evaluation import METHODS, Evaluation, Report
+from hybrid_memory_evaluation import METHODS, Evaluation, Report
 from tests.doubles import PATIENCE
 
 TOLD = "Marta Lindqvist, a marine biologist; src/parser.py; PostgreSQL because several boats write at once."
@@ -85,7 +85,7 @@ def filled(schema: dict[str, Any]) -> Any:
 def model(monkeypatch: pytest.MonkeyPatch) -> Model:
     """What every name of a model stands for."""
     given = Model()
-    monkeypatch.setattr("hybrid_memory.apps.cli.evaluating.chat_model", lambda name, **_: given if name else None)
+    monkeypatch.setattr("hybrid_memory_evaluation.cli.chat_model", lambda name, **_: given if name else None)
     return given
 
 
@@ -311,7 +311,11 @@ def test_a_model_behind_an_endpoint_answers_and_another_judges(
 
 
 def test_the_command_starts_without_a_framework_or_numbers() -> None:
-    code = "import sys, hybrid_memory.apps.cli\nprint(*{name.split('.')[0] for name in sys.modules})"
+    code = (
+        "import sys, typer, hybrid_memory.apps.cli.app as cli\n"
+        "typer.main.get_command(cli.app)\n"
+        "print(*{name.split('.')[0] for name in sys.modules})"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)  # noqa: S603
     loaded = set(done.stdout.split())
     assert not loaded & {"langchain", "langchain_core", "llama_index", "numpy", "faiss", "matplotlib", "jinja2"}

@@ -23,7 +23,7 @@ def test_the_help_of_every_verb_shows_an_example(command: Any, verb: str) -> Non
 def test_the_help_groups_the_verbs(command: Any) -> None:
     assert command("--help") == 0
     places = [
-        command.out.index(f"─ {panel} ─") for panel in ("Start", "Look", "Change", "Maintain", "Measure", "Serve")
+        command.out.index(f"─ {panel} ─") for panel in ("Start", "Look", "Change", "Maintain", "Serve", "Measure")
     ]
     assert places == sorted(places)
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from hybrid_memory import Message
-from hybrid_memory.apps.evaluation import Probe, ProbeKind, Transcript, read_transcript
 from hybrid_memory.errors import ModelError
+from hybrid_memory_evaluation import Probe, ProbeKind, Transcript, read_transcript
 
 FILLERS = (
     "The weather was mild and the train was late again, as it is every other morning in spring.",

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.apps.evaluation import Evaluation, Prices, Probe, ProbeKind, Report, Setting, Transcript
-from hybrid_memory.apps.evaluation.judging import Judge
-from hybrid_memory.apps.evaluation.judging.scores import Grade
 from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory_evaluation import Evaluation, Prices, Probe, ProbeKind, Report, Setting, Transcript
+from hybrid_memory_evaluation.judging import Judge
+from hybrid_memory_evaluation.judging.scores import Grade
 
 ASKED = ("sliding-window", "anchored-alone", "none")
 Options = dict[str, Any]

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Message
-from hybrid_memory.apps.evaluation.judging import Judge
-from hybrid_memory.apps.evaluation.judging.rubric import Dimension, criteria
-from hybrid_memory.apps.evaluation.judging.scores import Grade, Verdict, consistency
-from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory.testing.models import Fault, FaultyModel, ScriptedModel
+from hybrid_memory_evaluation.judging import Judge
+from hybrid_memory_evaluation.judging.rubric import Dimension, criteria
+from hybrid_memory_evaluation.judging.scores import Grade, Verdict, consistency
+from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind
 
 PROBE = Probe("p1", ProbeKind.RECALL, "Which city?", "Porto, 里斯本 before", ("Porto",), ("m1",))
 NAMES = [criterion.name for criterion in criteria(PROBE.kind)]

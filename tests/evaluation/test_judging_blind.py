@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory.apps.evaluation.judging import MAX_ANSWER, MAX_EVIDENCE, MAX_PROBE, Judge
-from hybrid_memory.apps.evaluation.judging.rubric import criteria
-from hybrid_memory.apps.evaluation.judging.scores import order, pairs
-from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind
 from hybrid_memory.models.language import as_language_model
+from hybrid_memory_evaluation.judging import MAX_ANSWER, MAX_EVIDENCE, MAX_PROBE, Judge
+from hybrid_memory_evaluation.judging.rubric import criteria
+from hybrid_memory_evaluation.judging.scores import order, pairs
+from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind
 from tests.doubles import assert_linear
 
 METHODS = (

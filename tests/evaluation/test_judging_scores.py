@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.apps.evaluation.judging.rubric import CRITERIA, Dimension, criteria, dimension_scores, overall_score
-from hybrid_memory.apps.evaluation.judging.scores import (
+from hybrid_memory_evaluation.judging.rubric import CRITERIA, Dimension, criteria, dimension_scores, overall_score
+from hybrid_memory_evaluation.judging.scores import (
     Agreement,
     Grade,
     Mean,
@@ -23,7 +23,7 @@ from hybrid_memory.apps.evaluation.judging.scores import (
     pairs,
     scored,
 )
-from hybrid_memory.apps.evaluation.probing.probe import ProbeKind
+from hybrid_memory_evaluation.probing.probe import ProbeKind
 
 NAMES = [criterion.name for criterion in CRITERIA]
 GRADES = st.lists(

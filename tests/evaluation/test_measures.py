@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from hybrid_memory import Message
-from hybrid_memory.apps.evaluation import Prices, Prompt
-from hybrid_memory.apps.evaluation.measures import Metered, Prompts, faults
 from hybrid_memory.errors import ModelError
+from hybrid_memory_evaluation import Prices, Prompt
+from hybrid_memory_evaluation.measures import Metered, Prompts, faults
 
 USER = {"role": "user", "content": "go"}
 CALLS = {"role": "assistant", "content": "", "tool_calls": [{"id": "a"}, {"id": "b"}]}

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import pytest
 
 from hybrid_memory import Message, Role
-from hybrid_memory.apps.evaluation import Probe, Setting, Transcript, found_methods
-from hybrid_memory.apps.evaluation.measures import faults
-from hybrid_memory.apps.evaluation.methods import chosen_methods
-from hybrid_memory.apps.evaluation.methods.own import OWN, truncated
-from hybrid_memory.apps.evaluation.replaying import replayed
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
+from hybrid_memory_evaluation import Probe, Setting, Transcript, found_methods
+from hybrid_memory_evaluation.measures import faults
+from hybrid_memory_evaluation.methods import chosen_methods
+from hybrid_memory_evaluation.methods.own import OWN, truncated
+from hybrid_memory_evaluation.replaying import replayed
 
 SETTING = Setting(400, estimate_tokens, embedder=HashingEmbedder())
 NEED_NOTHING = [name for name in OWN if "llmlingua" not in name]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory.apps.evaluation.probing import MAX_PER_KIND, probes_of
-from hybrid_memory.apps.evaluation.probing.probe import Probe, ProbeKind, holds
-from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
+from hybrid_memory.apps.transcripts.transcript import Transcript
+from hybrid_memory_evaluation.probing import MAX_PER_KIND, probes_of
+from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind, holds
 
 
 def user(text: str) -> dict[str, Any]:

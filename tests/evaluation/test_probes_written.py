@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from hybrid_memory import Message
-from hybrid_memory.apps.evaluation.probing.probe import ProbeKind
-from hybrid_memory.apps.evaluation.probing.writing import PER_CALL, Written, written_probes
-from hybrid_memory.apps.evaluation.transcripts.transcript import Transcript
+from hybrid_memory.apps.transcripts.transcript import Transcript
 from hybrid_memory.errors import ModelError
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory.testing import FaultyModel, ScriptedModel
 from hybrid_memory.testing.models import Fault
+from hybrid_memory_evaluation.probing.probe import ProbeKind
+from hybrid_memory_evaluation.probing.writing import PER_CALL, Written, written_probes
 
 ENGLISH = [
     ("system", "Be brief."),

@@ -19,15 +19,15 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from hybrid_memory.apps.evaluation import Figures, Judging, Outcome, Prices, Probe, ProbeKind, Report
-from hybrid_memory.apps.evaluation.judging.rubric import criteria
-from hybrid_memory.apps.evaluation.judging.scores import Grade, scored
-from hybrid_memory.apps.evaluation.report import figures
-from hybrid_memory.apps.evaluation.reporting import html, table
-from hybrid_memory.apps.evaluation.reporting.columns import COSTS, KEPT, Column, best, keeping, measured
-from hybrid_memory.apps.evaluation.reporting.findings import findings
-from hybrid_memory.apps.evaluation.reporting.page import visible
 from hybrid_memory.errors import MissingDependencyError
+from hybrid_memory_evaluation import Figures, Judging, Outcome, Prices, Probe, ProbeKind, Report
+from hybrid_memory_evaluation.judging.rubric import criteria
+from hybrid_memory_evaluation.judging.scores import Grade, scored
+from hybrid_memory_evaluation.report import figures
+from hybrid_memory_evaluation.reporting import html, table
+from hybrid_memory_evaluation.reporting.columns import COSTS, KEPT, Column, best, keeping, measured
+from hybrid_memory_evaluation.reporting.findings import findings
+from hybrid_memory_evaluation.reporting.page import visible
 
 CRAFTED = (
     "<script>document.title = 'taken over'</script><img src=//evil.test/x onerror=alert(1)> \"&amp;\" {{ 7 * 7 }} "
@@ -225,7 +225,7 @@ def test_without_a_judge_nothing_is_said_of_one(plain_page: str) -> None:
 
 
 def test_a_long_list_of_questions_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.apps.evaluation.reporting.page.PROBES", 10)
+    monkeypatch.setattr("hybrid_memory_evaluation.reporting.page.PROBES", 10)
     found = Page(html(made(methods=("anchored",))))
     assert "The first 10 of 24" in found.text
     assert sum(one.get("class") == "probe" for _, one in found.elements) == 10
@@ -234,8 +234,8 @@ def test_a_long_list_of_questions_is_cut_and_says_so(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
 def test_a_missing_package_is_named_with_its_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.delitem(sys.modules, "hybrid_memory.apps.evaluation.reporting.plots", raising=False)
-    monkeypatch.delattr("hybrid_memory.apps.evaluation.reporting.plots", raising=False)
+    monkeypatch.delitem(sys.modules, "hybrid_memory_evaluation.reporting.plots", raising=False)
+    monkeypatch.delattr("hybrid_memory_evaluation.reporting.plots", raising=False)
     with pytest.raises(MissingDependencyError, match=rf"{package} is not installed.*\[report\]"):
         html(made())
 

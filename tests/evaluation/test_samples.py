@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hybrid_memory.apps.evaluation import Probe, ProbeKind, read_transcript
+from hybrid_memory_evaluation import Probe, ProbeKind, read_transcript
 
-SAMPLES = Path(str(files("hybrid_memory.apps.evaluation"))) / "samples"
+SAMPLES = Path(str(files("hybrid_memory_evaluation"))) / "samples"
 LABELS = json.loads((SAMPLES / "companion_questions.json").read_text(encoding="utf-8"))
 
 
@@ -18,7 +18,7 @@ LABELS = json.loads((SAMPLES / "companion_questions.json").read_text(encoding="u
     ("name", "form", "messages"),
     [
         ("airline_service.json", "openai", 62),
-        ("coding_run.traj.json", "mini-swe-agent", 72),
+        ("coding_run.json", "openai", 72),
         ("companion_emily_en.jsonl", "openai", 98),
         ("companion_frank_en.jsonl", "openai", 104),
         ("companion_manting_zh.jsonl", "openai", 98),

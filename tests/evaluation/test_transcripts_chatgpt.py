@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.apps.evaluation.transcripts import import_transcripts, read_transcript
+from hybrid_memory.apps.transcripts import import_transcripts, read_transcript
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.exchanges import exchanges
 

@@ -1,4 +1,4 @@
-"""OpenAI, LangChain and LlamaIndex: what the frameworks themselves write comes back as the same conversation."""
+"""OpenAI and LangChain: what the frameworks themselves write comes back as the same conversation."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 from langchain_core import messages as langchain
 from langchain_core.load import dumpd
 from langgraph.graph import END, START, MessagesState, StateGraph
-from llama_index.core.base.llms import types as llama
-from llama_index.core.storage.chat_store import SimpleChatStore
 
 from hybrid_memory import Message, Role, as_messages
-from hybrid_memory.apps.evaluation.transcripts import read_transcript
+from hybrid_memory.apps.transcripts import read_transcript
 from hybrid_memory.errors import InvalidInputError
 from tests.evaluation.conftest import lines, read_one, written
 
@@ -284,65 +282,6 @@ def test_langchain_calls_that_could_not_be_parsed_and_speakers_of_their_own_are_
         ("tool", "bad arguments", None, [], "c9"),
         ("assistant", "Well.", None, [], None),
     ]
-
-
-def llama_chat() -> list[llama.ChatMessage]:
-    calls = [
-        {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "上海"}'}},
-        {"id": "c2", "type": "function", "function": {"name": "clock", "arguments": "{}"}},
-    ]
-    return [
-        llama.ChatMessage(role="system", content="Answer briefly."),
-        llama.ChatMessage(role="user", content="What is the weather in 上海?", additional_kwargs={"name": "mia"}),
-        llama.ChatMessage(role="assistant", content=None, additional_kwargs={"tool_calls": calls}),
-        llama.ChatMessage(role="tool", content="21 °C", additional_kwargs={"tool_call_id": "c1"}),
-        llama.ChatMessage(role="tool", content="09:30", additional_kwargs={"tool_call_id": "c2"}),
-        llama.ChatMessage(role="assistant", content="21 degrees, at half past nine."),
-    ]
-
-
-def llama_blocks() -> list[llama.ChatMessage]:
-    chat = llama_chat()
-    chat[2] = llama.ChatMessage(
-        role="assistant",
-        blocks=[
-            llama.ThinkingBlock(content="hm"),
-            llama.ToolCallBlock(tool_call_id="c1", tool_name="weather", tool_kwargs={"city": "上海"}),
-            llama.ToolCallBlock(tool_call_id="c2", tool_name="clock", tool_kwargs={}),
-        ],
-    )
-    return chat
-
-
-@pytest.mark.parametrize("made", [llama_chat, llama_blocks])
-def test_what_llama_index_dumps_is_read(tmp_path: Path, made: Any) -> None:
-    dumped = [chat.model_dump(mode="json") for chat in made()]
-    for path in (written(tmp_path, dumped), lines(tmp_path, dumped), written(tmp_path, {"messages": dumped}, "m.json")):
-        transcript = read_one(path)
-        assert (transcript.form, gist(transcript.messages)) == ("llama-index", EXPECTED)
-
-
-def test_an_image_of_llama_index_stays_a_block(tmp_path: Path) -> None:
-    blocks = [llama.TextBlock(text="Look:"), llama.ImageBlock(url="https://example.org/cat.png")]
-    chat = [llama.ChatMessage(role="user", blocks=blocks).model_dump(mode="json")]
-    (message,) = read_one(written(tmp_path, chat)).messages
-    assert isinstance(message.content, list)
-    assert message.text == "Look:"
-    assert (message.content[1]["type"], message.content[1]["url"]) == ("image", "https://example.org/cat.png")
-
-
-def test_the_file_of_a_chat_store_is_a_conversation_for_each_key(tmp_path: Path) -> None:
-    store = SimpleChatStore()
-    store.set_messages("mia", llama_chat())
-    store.set_messages("bob#2", [llama.ChatMessage(role="user", content="Hi.")])
-    store.set_messages("nobody", [])
-    # Not by persist(): beside pydantic 2.14 LlamaIndex 0.14 fails in it, before the file is written.
-    kept = {key: [chat.model_dump(mode="json") for chat in chats] for key, chats in store.store.items()}
-    path = written(tmp_path, {"store": kept, "class_name": store.class_name()}, "store.json")
-    assert SimpleChatStore.from_persist_path(str(path)) == store
-    found = {transcript.name: transcript for transcript in read_transcript(path)}
-    assert list(found) == ["store.json#mia", "store.json#bob#2"]
-    assert gist(found["store.json#mia"].messages) == EXPECTED
 
 
 def test_a_message_of_another_form_among_them_is_refused_with_its_number(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.apps.evaluation import Transcript
-from hybrid_memory.apps.evaluation.transcripts import import_transcripts, read_transcript
+from hybrid_memory.apps.transcripts import import_transcripts, read_transcript
+from hybrid_memory_evaluation import Transcript
 
 ROOT = "00000000-0000-4000-8000-000000000000"
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from hybrid_memory.apps.evaluation import Probe, ProbeKind
-from hybrid_memory.apps.evaluation.judging import Judge
-from hybrid_memory.apps.evaluation.replaying import answered
 from hybrid_memory.ports import LanguageModel
+from hybrid_memory_evaluation import Probe, ProbeKind
+from hybrid_memory_evaluation.judging import Judge
+from hybrid_memory_evaluation.replaying import answered
 
 LOCKER = Probe("locker", ProbeKind.RECALL, "Which number has my locker?", "QX4471", ("QX4471",), ("turn-1",))
 

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from hybrid_memory import MemoryConfig, PagedAgent, open_memory
+from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.ports import LanguageModel
+from hybrid_memory_paging import PagedAgent
 
 
 def test_a_small_model_edits_its_working_context_by_a_valid_call_and_answers(local_model: LanguageModel) -> None:

@@ -16,7 +16,7 @@ from hybrid_memory import (
     ScopedMemory,
     open_memory,
 )
-from hybrid_memory.apps.inspector import application
+from hybrid_memory_inspector import application
 
 TOKEN = "the-token-of-this-session"  # noqa: S105 - of a test
 ADDRESS = "http://127.0.0.1:8123"

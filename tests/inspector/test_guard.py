@@ -9,10 +9,10 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from hybrid_memory import HybridMemory
-from hybrid_memory.apps.inspector import application
-from hybrid_memory.apps.inspector.app import PAGES
-from hybrid_memory.apps.inspector.guard import HEADERS, form_token
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory_inspector import application
+from hybrid_memory_inspector.app import PAGES
+from hybrid_memory_inspector.guard import HEADERS, form_token
 
 PATHS = [
     "/",

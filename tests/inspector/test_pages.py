@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from hybrid_memory import EventKind, HybridMemory, Scope, Weights
-from hybrid_memory.apps.inspector.app import PAGES
-from hybrid_memory.apps.inspector.guard import visible
-from hybrid_memory.apps.inspector.knowledge import Axis
-from hybrid_memory.apps.inspector.reading import key_of, moment_of, scope_of
-from hybrid_memory.apps.inspector.words import KINDS
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.store.view import HIDING
+from hybrid_memory_inspector.app import PAGES
+from hybrid_memory_inspector.guard import visible
+from hybrid_memory_inspector.knowledge import Axis
+from hybrid_memory_inspector.reading import key_of, moment_of, scope_of
+from hybrid_memory_inspector.words import KINDS
 
 ALICE = "/o/user=alice"
 TRIP = Scope(user="alice", session="s/1 & more")
@@ -537,11 +537,11 @@ def test_what_is_no_moment_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("package", ["jinja2", "starlette", "uvicorn"])
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
-    for name in [name for name in sys.modules if name.split(".")[0] == package or ".inspector" in name]:
+    for name in [name for name in sys.modules if name.split(".")[0] == package or "hybrid_memory_inspector" in name]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingDependencyError, match=rf"{package} .*\[inspector\]"):
-        __import__("hybrid_memory.apps.inspector")
+        from hybrid_memory_inspector import application  # noqa: F401, PLC0415 - the import is the test
 
 
 def test_no_page_of_an_owner_reads_a_long_log_as_a_whole(

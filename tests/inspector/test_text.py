@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from jinja2 import Environment
 
 from hybrid_memory import Signals
-from hybrid_memory.apps.inspector.guard import finished, visible
-from hybrid_memory.apps.inspector.words import SIGNALS
 from hybrid_memory.recall.hit import HUES
+from hybrid_memory_inspector.guard import finished, visible
+from hybrid_memory_inspector.words import SIGNALS
 
 SEEN = {"\n", "\t", "\u200c", "\u200d"}
 """Line breaks, and the joiners that Persian and emoji are made of."""
@@ -50,7 +50,7 @@ def test_every_value_of_a_template_is_made_visible_and_escaped() -> None:
 
 
 def test_every_signal_has_words_and_one_colour_that_no_other_is_like() -> None:
-    sheet = files("hybrid_memory.apps.inspector").joinpath("static/inspector.css").read_text("utf-8")
+    sheet = files("hybrid_memory_inspector").joinpath("static/inspector.css").read_text("utf-8")
     colours = {name: tuple(map(int, hue.split(","))) for name, hue in HUES.items()}
     assert colours.keys() == SIGNALS.keys() == {part.name for part in fields(Signals)}
     for name, colour in colours.items():

@@ -15,9 +15,9 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from hybrid_memory import Event, EventKind, HybridMemory, PagingConfig, ScopedMemory
-from hybrid_memory.apps.agent import MEMORY
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import message_tokens, schema_tokens
+from hybrid_memory_paging import MEMORY
 from langchain_hybrid_memory import HybridMemoryMiddleware, from_langchain
 from tests.langchain.conftest import ScriptedChat, orphans, results, said
 

@@ -17,8 +17,8 @@ from pydantic import Field
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.adapters import close_all
-from hybrid_memory.apps.agent import MEMORY
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
+from hybrid_memory_paging import MEMORY
 from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec
 from tests.llamaindex.conftest import OneNode, ScriptedLLM, calls, orphans, tokens
 from tests.llamaindex.test_paging_memory import LIMIT, WARNED, fact, folds, paged, warned

@@ -10,9 +10,9 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.tools import FunctionTool, ToolOutput
 
 from hybrid_memory import HybridMemory, PagingConfig
-from hybrid_memory.apps.agent import MEMORY, PAGING_FUNCTIONS, schema
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
 from hybrid_memory.errors import InvalidConfigError
+from hybrid_memory_paging import MEMORY, PAGING_FUNCTIONS, schema
 from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec
 from tests.llamaindex.conftest import Run, assistant, orphans, tokens, user
 

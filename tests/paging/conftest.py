@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 import pytest
 
-from hybrid_memory import HybridMemory, Message, PagedAgent
+from hybrid_memory import HybridMemory, Message
+from hybrid_memory_paging import PagedAgent
 from tests.faces import Open
 
 Said = str | Exception | Callable[[Sequence[Message]], str]

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, PagedAgent, ScopedMemory, open_memory
+from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, ScopedMemory, open_memory
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory_paging import PagedAgent
 from tests.faces import Face, Open
 from tests.paging.conftest import Script, call, says, shown
 

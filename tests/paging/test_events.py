@@ -20,10 +20,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hybrid_memory import Message, PagedAgent, Role
-from hybrid_memory.apps.agent import Alarm
-from hybrid_memory.apps.agent.executor import INTERRUPTED
+from hybrid_memory import Message, Role
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, ModelError
+from hybrid_memory_paging import Alarm, PagedAgent
+from hybrid_memory_paging.executor import INTERRUPTED
 from tests.doubles import wait_until
 from tests.faces import Face, Open
 from tests.paging.children.killed_agent import agent_of

@@ -14,11 +14,11 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from llama_index.core.tools import FunctionTool, ToolMetadata
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
-from hybrid_memory.apps.agent import MEMORY, PAGING_FUNCTIONS, functions_named, instructions, schema
-from hybrid_memory.apps.agent.reading import HEARTBEAT
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.tools import Answer
+from hybrid_memory_paging import MEMORY, PAGING_FUNCTIONS, functions_named, instructions, schema
+from hybrid_memory_paging.reading import HEARTBEAT
 from tests.faces import Face, Open
 
 FUNCTIONS = {function.name: function for function in PAGING_FUNCTIONS}

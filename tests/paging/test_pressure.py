@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import Context, Message, PagedAgent, PagingConfig, Role
-from hybrid_memory.apps.agent import PAGING_FUNCTIONS
+from hybrid_memory import Context, Message, PagingConfig, Role
 from hybrid_memory.log.message import PRESSURE
 from hybrid_memory.text.tokens import message_tokens
+from hybrid_memory_paging import PAGING_FUNCTIONS, PagedAgent
 from tests.faces import Open
 from tests.paging.conftest import Make, Script, call, says, shown
 

@@ -131,8 +131,8 @@ def telemetry() -> None:
 
 def report() -> None:
     """The page of an evaluation, with its picture."""
-    from hybrid_memory.apps.evaluation import Evaluation, read_transcript
-    from hybrid_memory.apps.evaluation.reporting import html
+    from hybrid_memory_evaluation import Evaluation, read_transcript
+    from hybrid_memory_evaluation.reporting import html
 
     roles = ("user", "assistant")
     said = [
@@ -147,14 +147,14 @@ def report() -> None:
 
 def inspector() -> None:
     """The page on a memory, with its templates and style."""
-    from hybrid_memory.apps.inspector import application
+    from hybrid_memory_inspector import application
 
     with small() as memory:
         memory.scoped(user="alice").remember("I live in Rome.")
         assert application(memory, token="t" * 40).routes
-    import hybrid_memory.apps.inspector
+    import hybrid_memory_inspector
 
-    folder = Path(hybrid_memory.apps.inspector.__file__).parent
+    folder = Path(hybrid_memory_inspector.__file__).parent
     assert list(folder.rglob("*.jinja"))
     assert list(folder.rglob("*.css"))
 

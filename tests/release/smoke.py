@@ -27,6 +27,9 @@ PACKAGES = {
     "langchain_hybrid_memory": ROOT / "langchain_hybrid_memory",
     "llamaindex_hybrid_memory": ROOT / "llamaindex_hybrid_memory",
     "llama_index": ROOT / "llama_index",
+    "hybrid_memory_evaluation": ROOT / "packages" / "hybrid_memory_evaluation",
+    "hybrid_memory_inspector": ROOT / "packages" / "hybrid_memory_inspector",
+    "hybrid_memory_paging": ROOT / "packages" / "hybrid_memory_paging",
 }
 EXTRAS = (
     "local langchain llamaindex tiktoken encryption postgres redis milvus clickhouse telemetry report inspector mcp "

@@ -19,11 +19,11 @@ from hybrid_memory import (
     open_memory,
     sockets,
 )
-from hybrid_memory.apps.evaluation.methods.strategies import COMPARED
 from hybrid_memory.context.summaries.lines import cost
 from hybrid_memory.context.summaries.strategy import ModelKind, SummaryJob, SummaryRoom, resolve_strategy
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
+from hybrid_memory_evaluation.methods.strategies import COMPARED
 from tests.compression.summaries.conftest import span
 
 STRATEGIES = {name: resolve_strategy(given) for name, given in COMPARED.items()}

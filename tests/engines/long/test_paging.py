@@ -19,7 +19,6 @@ from hybrid_memory import (
     HybridMemory,
     MemoryConfig,
     Message,
-    PagedAgent,
     Role,
     ScopedMemory,
     SpaceMemory,
@@ -29,6 +28,7 @@ from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.log.port import EventLog
 from hybrid_memory.testing.postgres_server import PostgresServer
 from hybrid_memory.testing.servers import RedisServer
+from hybrid_memory_paging import PagedAgent
 from tests.engines.conftest import MONDAY, Clock, Config
 
 APART = ["sqlite", "redis", "sqlite+redis", "sqlite+milvus", "postgres"]

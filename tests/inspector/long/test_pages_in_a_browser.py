@@ -21,14 +21,14 @@ import httpx
 import pytest
 
 from hybrid_memory import CompactionConfig, MemoryConfig, open_memory
-from hybrid_memory.apps.inspector import serve
-from hybrid_memory.apps.inspector.app import PAGES
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory_inspector import serve
+from hybrid_memory_inspector.app import PAGES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-COMMAND = "import typer; from hybrid_memory.apps.cli.serving import inspect; typer.run(inspect)"
+COMMAND = "import typer; from hybrid_memory_inspector.cli import inspect; typer.run(inspect)"
 FLAGS = """--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync
 --no-first-run""".split()
 REQUIRED = os.environ.get("HYBRID_MEMORY_BROWSER") == "required"

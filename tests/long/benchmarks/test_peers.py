@@ -11,8 +11,8 @@ from benchmarks.peers.lexical import split
 from benchmarks.peers.own import Own
 from benchmarks.peers.systems import OURS, SYSTEMS, Turn, chosen
 from benchmarks.peers.texts import Corpus, Shape
-from hybrid_memory.apps.evaluation.measures import faults
 from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory_evaluation.measures import faults
 
 OWN = SYSTEMS[0]
 SAID = ["I adopted a grey cat", "My brother plays the cello", "We moved to Lisbon in May", "The boat needs new paint"]

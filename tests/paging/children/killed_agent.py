@@ -15,7 +15,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, PagedAgent, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, Message, open_memory
+from hybrid_memory_paging import PagedAgent
 
 PLAN: list[list[tuple[str, dict[str, Any]]]] = [
     [("core_memory_append", {"label": "human", "content": "fact one"})],

@@ -14,17 +14,16 @@ from hybrid_memory.apps.cli.chatting import chat
 from hybrid_memory.apps.cli.condensing import compact, summary
 from hybrid_memory.apps.cli.conversations import history, sessions
 from hybrid_memory.apps.cli.demo import demo
-from hybrid_memory.apps.cli.evaluating import evaluate
-from hybrid_memory.apps.cli.evaluating_facts import evaluate_facts
 from hybrid_memory.apps.cli.forgetting import forget
 from hybrid_memory.apps.cli.knowledge import facts, profile
 from hybrid_memory.apps.cli.maintenance import doctor, migrate, rebuild, stats
 from hybrid_memory.apps.cli.recalling import search, why
 from hybrid_memory.apps.cli.remembering import remember
-from hybrid_memory.apps.cli.serving import inspect, mcp
+from hybrid_memory.apps.cli.serving import mcp
 from hybrid_memory.apps.cli.terminal import any_encoding
 from hybrid_memory.apps.cli.transfer import export, import_chats
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
+from hybrid_memory.sockets import registered
 
 NAME = "hybrid-memory"
 BAD_INPUT = 2
@@ -32,7 +31,20 @@ FAILED = 1
 
 
 class Verbs(TyperGroup):
-    """Verbs of one word or of two."""
+    """Verbs of one word or of two: those of this package, and those that packages register as entry points.
+
+    An entry point is a `typer.Typer`; it is loaded when the group is made, since its module may import this one.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for entry in registered("command").values():
+            try:
+                others = typer.main.get_group(entry.load())
+            except ImportError as error:
+                warnings.warn(f"the commands of {entry.value} cannot be imported: {error}", stacklevel=2)
+                continue
+            self.commands |= others.commands
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The longest verb at the beginning of the arguments, and the rest."""
@@ -62,7 +74,6 @@ PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "facts": facts,
         "profile": profile,
         "summary": summary,
-        "inspect": inspect,
     },
     "Change": {"compact": compact, "forget": forget},
     "Maintain": {
@@ -72,17 +83,13 @@ PANELS: dict[str, dict[str, Callable[..., None]]] = {
         "migrate": migrate,
         "rebuild": rebuild,
     },
-    "Measure": {"eval": evaluate, "eval facts": evaluate_facts},
     "Serve": {"mcp": mcp},
 }
 """The verbs as the help shows them."""
 
-ALONE = (demo, evaluate_facts)
-"""Verbs that need no arguments."""
-
 for _panel, _verbs in PANELS.items():
     for _name, _verb in _verbs.items():
-        app.command(_name, no_args_is_help=_verb not in ALONE, rich_help_panel=_panel)(_verb)
+        app.command(_name, no_args_is_help=_verb is not demo, rich_help_panel=_panel)(_verb)
 
 
 def _version(wanted: bool) -> None:

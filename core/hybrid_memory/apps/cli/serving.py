@@ -1,12 +1,10 @@
-"""``hybrid-memory mcp`` and ``inspect``: serve a memory to agents, and as a page in your browser."""
+"""``hybrid-memory mcp``: serve a memory to agents."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
-import webbrowser
-from dataclasses import astuple
 from typing import Annotated
 
 import typer
@@ -14,12 +12,10 @@ import typer
 from hybrid_memory.apps.cli.stores import (
     OWNER,
     AgentName,
-    Owner,
     SessionName,
     StoreName,
     TenantName,
     open_store,
-    with_owner,
 )
 from hybrid_memory.errors import InvalidInputError
 
@@ -116,37 +112,3 @@ def _print_url(url: str, _: str) -> None:
 def _print_address(url: str, token: str) -> None:
     typer.echo(f"clients must send this header: Authorization: Bearer {token}", err=True)
     _print_url(url, token)
-
-
-PagePort = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 chooses a free one.")]
-Write = Annotated[bool, typer.Option("--write", help="Let the page forget turns; it only reads otherwise.")]
-Browser = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")]
-
-
-@with_owner()
-def inspect(
-    store: StoreName,
-    *,
-    port: PagePort = 0,
-    write: Write = False,
-    browser: Browser = False,
-    owner: Owner,
-) -> None:
-    """Look at a store in a browser: turns, searches with their scores, facts, summaries and prompts.
-
-    Only this machine can reach the page, by the address that is printed. Ctrl-C ends it.
-
-    Example: hybrid-memory inspect memory.db --open
-    """
-    from hybrid_memory.apps.inspector import serve  # noqa: PLC0415 - optional, and slow
-
-    with open_store(store, read_only=not write, background=False) as memory:
-        scope = owner.of(memory, known=True).scope if any(astuple(owner)) else None
-
-        def ready(address: str) -> None:
-            typer.echo(f"Open {address}")
-            typer.echo(f"The page {'may forget turns' if write else 'only reads'}. Ctrl-C ends it.", err=True)
-            if browser and not webbrowser.open(address):
-                typer.echo("there is no browser to open it in", err=True)
-
-        serve(memory, port=port, writable=write, scope=scope, ready=ready)

@@ -29,8 +29,8 @@ from hybrid_memory.errors import InvalidInputError, InvalidMessageError
 
 if TYPE_CHECKING:
     from hybrid_memory import Message
-    from hybrid_memory.apps.evaluation import Transcript
-    from hybrid_memory.apps.evaluation.transcripts.documents import Record
+    from hybrid_memory.apps.transcripts import Transcript
+    from hybrid_memory.apps.transcripts.documents import Record
 
 STDIN = Path("-")
 OWN = "jsonl"
@@ -56,7 +56,7 @@ def read_transcripts(paths: Sequence[Path], form: Any, refusals: list[str] | Non
     Raises:
         InvalidInputError: a file cannot be read, or is not a transcript.
     """
-    from hybrid_memory.apps.evaluation import transcripts  # noqa: PLC0415 - half a second that help need not take
+    from hybrid_memory.apps import transcripts  # noqa: PLC0415 - half a second that help need not take
 
     def read(path: Path) -> list[Transcript]:
         if refusals is None:
@@ -111,7 +111,7 @@ def _spooled(paths: Sequence[Path]) -> Iterator[list[Path]]:
 
 
 def _is_own(path: Path) -> bool:
-    from hybrid_memory.apps.evaluation.transcripts.documents import records  # noqa: PLC0415 - see above
+    from hybrid_memory.apps.transcripts.documents import records  # noqa: PLC0415 - see above
 
     first = next((record.value for record in records(path, [])), None)
     return isinstance(first, Mapping) and {"session", "role", "content"} <= first.keys()
@@ -119,9 +119,9 @@ def _is_own(path: Path) -> bool:
 
 def _own(path: Path, refusals: list[str] | None) -> list[SessionMessages]:
     """The sessions that `export` wrote: runs of messages of one session, in log order."""
-    from hybrid_memory.apps.evaluation.transcripts import file_time  # noqa: PLC0415 - see above
-    from hybrid_memory.apps.evaluation.transcripts.documents import records  # noqa: PLC0415 - see above
-    from hybrid_memory.apps.evaluation.transcripts.fields import dated  # noqa: PLC0415 - see above
+    from hybrid_memory.apps.transcripts import file_time  # noqa: PLC0415 - see above
+    from hybrid_memory.apps.transcripts.documents import records  # noqa: PLC0415 - see above
+    from hybrid_memory.apps.transcripts.messages import dated  # noqa: PLC0415 - see above
 
     numbers: Counter[str | None] = Counter()
     said = [said for record in records(path, refusals) for said in _own_message(record, numbers)]
@@ -167,8 +167,8 @@ Form = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Format of the files: openai, langchain, llama-index, claude-code, claude-ai, chatgpt, swe-agent, "
-        "mini-swe-agent, jsonl for hybrid-memory export, or markdown; auto finds out.",
+        help="Format of the files: openai, langchain, claude-ai, chatgpt, jsonl for hybrid-memory export, or markdown; "
+        "auto finds out.",
     ),
 ]
 Speaker = Annotated[

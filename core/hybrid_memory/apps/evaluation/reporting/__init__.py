@@ -1,8 +1,0 @@
-"""Readable reports: a self-contained page, and a table for a terminal."""
-
-from __future__ import annotations
-
-from hybrid_memory.apps.evaluation.reporting.columns import printable, table
-from hybrid_memory.apps.evaluation.reporting.page import html
-
-__all__ = ["html", "printable", "table"]

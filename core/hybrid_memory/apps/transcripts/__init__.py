@@ -1,0 +1,140 @@
+"""``read_transcript``: read conversations recorded by other programs into one form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import chain, islice
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from hybrid_memory.apps.transcripts.documents import MAX_LOOKED_AT, Reader, Record, records
+from hybrid_memory.apps.transcripts.exports import CHATGPT, CLAUDE_AI
+from hybrid_memory.apps.transcripts.messages import (
+    dated,
+    is_langchain_message,
+    is_openai_message,
+    langchain_messages,
+    openai_messages,
+)
+from hybrid_memory.apps.transcripts.transcript import Transcript, paired
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.validation import shown
+
+Form: TypeAlias = Literal["openai", "langchain", "claude-ai", "chatgpt"]
+"""The program that wrote a file."""
+
+_READERS: dict[Form, Reader] = {
+    "openai": Reader.of_messages("OpenAI chat", is_openai_message, openai_messages),
+    "langchain": Reader.of_messages("LangChain", is_langchain_message, langchain_messages),
+    "claude-ai": CLAUDE_AI,
+    "chatgpt": CHATGPT,
+}
+_ANY = ("*.json", "*.jsonl")
+
+
+def read_transcript(path: str | Path, *, form: Form | Literal["auto"] = "auto") -> list[Transcript]:
+    """The conversations in a file, or in all files of a folder and its subfolders, by name.
+
+    It keeps roles, names, texts, content blocks, tool calls with results, and times; it skips thinking and empty
+    messages. A message without a time has that of the message before it, or else of its conversation. Calls without an
+    id, or with the id of an earlier call, get a new one, and so do their results. A conversation is named after its
+    file, plus a key or number if the file contains several. Conversations without messages are skipped.
+
+    Args:
+        path: JSON or JSONL in UTF-8; JSONL is read line by line.
+        form: the program that wrote it; ``auto`` detects it. In a folder a given form reads only files with its names:
+            ``conversations*.json`` for ``chatgpt`` and ``claude-ai``.
+
+    Raises:
+        InvalidInputError: the file does not exist, a line is invalid, the form is unknown, or there are no messages.
+    """
+    return [chat for _, chats in _read(Path(path), form, None) for chat in chats]
+
+
+def import_transcripts(path: Path, refusals: list[str], *, form: Form | Literal["auto"] = "auto") -> list[Transcript]:
+    """All conversations as of `read_transcript`, but for what cannot be read, which is added to ``refusals``.
+
+    A conversation without any time has that of its file, when it must have been said already, or that of the first
+    message with a time in its file: it is never newer than one that has a time.
+    """
+    before = len(refusals)
+    try:
+        read = list(_read(path, form, refusals))
+    except InvalidInputError as error:
+        refusals.append(str(error))
+        return []
+    if not any(chats for _, chats in read) and len(refusals) == before:
+        refusals.append(f"{path} holds no messages")
+    results = []
+    for file, chats in read:
+        stated = [message.at for chat in chats for message in chat.messages if message.at is not None]
+        oldest = min([file_time(file), *stated])
+        results += [replace(chat, messages=tuple(dated(chat.messages, oldest))) for chat in chats]
+    return results
+
+
+def file_time(file: Path) -> datetime:
+    """When the file was written, by which its messages were said."""
+    return datetime.fromtimestamp(file.stat().st_mtime, UTC)
+
+
+def _read(
+    path: Path, form: Form | Literal["auto"], refusals: list[str] | None
+) -> Iterator[tuple[Path, list[Transcript]]]:
+    """The conversations of each file; see `Record` for what refusals are."""
+    if form != "auto" and form not in _READERS:
+        raise InvalidInputError(f"unknown format {shown(form)}: choose auto, {_known()}")
+    if not path.exists():
+        raise InvalidInputError(f"{path}: no such file or folder")
+    empty = True
+    for file in _files(path, form) if path.is_dir() else [path]:
+        name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+        chats = _transcripts(file, name, form, refusals)
+        empty = empty and not chats
+        yield file, chats
+    if empty and refusals is None:
+        raise InvalidInputError(f"{path} holds no messages")
+
+
+def _files(folder: Path, form: Form | Literal["auto"]) -> list[Path]:
+    patterns = _ANY if form == "auto" else _READERS[form].files
+    files = {file for pattern in patterns for file in folder.rglob(pattern)}
+    named = sorted(file for file in files if file.is_file() and not file.name.startswith("."))
+    if not named:
+        raise InvalidInputError(f"{folder} has no file named {' or '.join(patterns)}")
+    return named
+
+
+def _transcripts(file: Path, name: str, given: Form | Literal["auto"], refusals: list[str] | None) -> list[Transcript]:
+    values = records(file, refusals)
+    form, values = _detected(values) if given == "auto" else (given, values)
+    if form is None:
+        return []
+    said = [(chat.name, dated(paired(chat.messages), chat.at)) for chat in _READERS[form].read(values) if chat.messages]
+    single = len(said) == 1 and not said[0][0]
+    return [
+        Transcript.of(messages, name=name if single else f"{name}#{key or number}", form=form, key=key)
+        for number, (key, messages) in enumerate(said, 1)
+    ]
+
+
+def _detected(values: Iterator[Record]) -> tuple[Form | None, Iterator[Record]]:
+    """The form, detected from the first values, and all values."""
+    looked_at: list[Record] = []
+    for record in islice(values, MAX_LOOKED_AT):
+        looked_at.append(record)
+        form = next((form for form, reader in _READERS.items() if reader.fits(record.value)), None)
+        if form is not None:
+            return form, chain(looked_at, values)
+    for record in looked_at[:1]:
+        record.refuse(
+            f"not a known transcript format: {shown(record.value)}; there are {_known()}. If it is one of them, name "
+            "the form; in a folder that skips files of other names"
+        )
+    return None, values
+
+
+def _known() -> str:
+    return ", ".join(get_args(Form))

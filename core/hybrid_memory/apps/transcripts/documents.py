@@ -1,0 +1,254 @@
+"""Read the JSON values of a file one by one, and conversations that are plain lists of messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO, Self, TypeAlias
+
+from hybrid_memory import Message
+from hybrid_memory.apps.transcripts.messages import mapping, name_of
+from hybrid_memory.errors import InvalidInputError, InvalidMessageError
+from hybrid_memory.validation import shown, stated_time
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A JSON value of a file.
+
+    Attributes:
+        where: the file, with the line if there are several; for errors.
+        name: the name of its conversation, if the file gives one.
+        refusals: what could not be read, with its place; None raises the first.
+    """
+
+    value: Any
+    where: str
+    name: str = ""
+    refusals: list[str] | None = None
+
+    def part(self, value: Any, where: str, name: str = "") -> Record:
+        """A value in this one."""
+        return Record(value, f"{self.where}, {where}", name, self.refusals)
+
+    def refuse(self, what: str) -> None:
+        """Note that this record cannot be read; see `refuse`."""
+        refuse(f"{self.where}: {what}", self.refusals)
+
+
+def refuse(what: str, refusals: list[str] | None) -> None:
+    """Note what cannot be read; without a list for it, raise `InvalidInputError`."""
+    if refusals is None:
+        raise InvalidInputError(what)
+    refusals.append(what)
+
+
+def records(path: Path, refusals: list[str] | None = None) -> Iterator[Record]:
+    """The values of a file, read lazily; JSONL is read line by line.
+
+    Half of a split character becomes a question mark, since stores do not accept it.
+
+    Args:
+        path: JSON or JSONL.
+        refusals: gets what cannot be read, and the rest is read; see `Record`.
+
+    Raises:
+        InvalidInputError: the file is empty, cannot be read, or is not JSON in UTF-8; names the line.
+    """
+    try:
+        with path.open("rb") as file:
+            yield from _records(file, path, refusals)
+    except OSError as error:
+        refuse(f"{path} cannot be read: {error.strerror or error}", refusals)
+
+
+def _records(file: BinaryIO, path: Path, refusals: list[str] | None) -> Iterator[Record]:
+    lines = ((number, line) for number, line in enumerate(file, 1) if line.strip(b"\xef\xbb\xbf \t\r\n"))
+    head = [line for line in (next(lines, None), next(lines, None)) if line is not None]
+    if not head:
+        refuse(f"{path} is empty", refusals)
+    if len(head) > 1 and not _is_json(head[0][1]):
+        try:
+            yield Record(_whole(path, head), str(path), refusals=refusals)
+        except InvalidInputError as error:
+            if refusals is None:
+                raise
+            if _is_json(head[1][1]):  # its first line is broken
+                yield from _by_line(chain(head, lines), path, refusals)
+            else:
+                refusals.append(str(error))
+        return
+    yield from _by_line(chain(head, lines), path, refusals)
+
+
+def _by_line(lines: Iterable[tuple[int, bytes]], path: Path, refusals: list[str] | None) -> Iterator[Record]:
+    for number, line in lines:
+        where = f"{path}, line {number}"
+        try:
+            yield Record(_parsed(line, where), where, refusals=refusals)
+        except InvalidInputError as error:
+            if refusals is None:
+                raise
+            refusals.append(str(error))
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _whole(path: Path, head: list[tuple[int, bytes]]) -> Any:
+    """The file as one value; if it is invalid, the error is that of its first line if the second one is JSON."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        return _valid(text, json.loads(text))
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        if _is_json(head[1][1]):
+            _parsed(head[0][1], f"{path}, line {head[0][0]}")
+        raise _broken(f"{path}, line {error.lineno}", error) from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{path}: cannot be read as JSON: {error}") from None
+
+
+def _parsed(line: bytes, where: str) -> Any:
+    try:
+        text = line.decode("utf-8-sig")
+        return _valid(text, json.loads(text))
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{where}: not UTF-8: {error.reason} at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise _broken(where, error) from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{where}: cannot be read as JSON: {error}") from None
+
+
+def _broken(where: str, error: json.JSONDecodeError) -> InvalidInputError:
+    return InvalidInputError(f"{where}: broken JSON: {error.msg} at character {error.colno}")
+
+
+def _valid(text: str, value: Any) -> Any:
+    """The value without lone surrogates, which can come only from escapes."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return value
+    return json.loads(json.dumps(value, ensure_ascii=False).encode(errors="replace"))
+
+
+MAX_LOOKED_AT = 20
+"""The number of lines, or of messages, within which a file must show its form."""
+
+Fits: TypeAlias = Callable[[Any], bool]
+Reads: TypeAlias = Callable[[Mapping[str, Any]], list[Message]]
+
+
+PLAIN_FILES = ("*.json", "*.jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The messages of a file in its own form, oldest first.
+
+    Attributes:
+        name: the name in the file, or empty.
+        at: its own time, for messages without one.
+    """
+
+    messages: list[Message]
+    name: str = ""
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A reader of one form of files.
+
+    Attributes:
+        files: patterns of file names.
+        fits: whether a value has this form: a message, a conversation, or an event of one.
+        read: returns the conversations of a file's records.
+    """
+
+    files: tuple[str, ...]
+    fits: Fits
+    read: Callable[[Iterable[Record]], Iterator[Conversation]]
+
+    @classmethod
+    def of_messages(cls, form: str, fits: Fits, reads: Reads) -> Self:
+        """A reader for files that are lists of messages, see `conversations`."""
+        return cls(
+            PLAIN_FILES, lambda value: holds(value, fits), lambda records: conversations(records, form, fits, reads)
+        )
+
+
+def listed(value: Any) -> list[Any] | None:
+    """The items of a list, or of the ``messages`` of an object; None for anything else."""
+    items = value.get("messages") if isinstance(value, Mapping) else value
+    return items if isinstance(items, list) else None
+
+
+def holds(value: Any, fits: Fits) -> bool:
+    """Whether a value is a message of this form, or a conversation with one near its beginning."""
+    items = listed(value)
+    return fits(value) if items is None else any(map(fits, items[:MAX_LOOKED_AT]))
+
+
+def conversations(records: Iterable[Record], form: str, fits: Fits, reads: Reads) -> Iterator[Conversation]:
+    """A conversation for each list; messages on separate lines form one conversation.
+
+    Args:
+        records: the records of a file.
+        form: the name of the form, for errors.
+        fits: whether a value is a message.
+        reads: returns the messages of a value.
+
+    Raises:
+        InvalidInputError: a value is not such a message, or the file mixes lists and single messages.
+    """
+    single: list[Message] = []
+    lists = False
+    for record in records:
+        items = listed(record.value)
+        lists = lists or (items is not None and not single)
+        if lists == (items is None):
+            record.refuse("a file holds one message a line or one conversation a line, not both")
+            continue
+        if items is None:
+            single += message_of(record, record.value, form, fits, reads)
+            continue
+        places = (record.part(item, f"message {number}") for number, item in enumerate(items, 1))
+        yield Conversation(
+            [said for place in places for said in message_of(place, place.value, form, fits, reads)],
+            record.name or _session(record.value),
+            stated_time(mapping(record.value)),
+        )
+    if not lists:
+        yield Conversation(single)
+
+
+def _session(value: Any) -> str:
+    name = name_of(value.get("session")) if isinstance(value, Mapping) else None
+    return name or ""
+
+
+def message_of(record: Record, value: Any, form: str, fits: Fits, reads: Reads) -> list[Message]:
+    """The messages in a value of this record.
+
+    Raises:
+        InvalidInputError: the value has another form, or cannot be stored.
+    """
+    if not fits(value):
+        record.refuse(f"no {form} message: {shown(value)}")
+        return []
+    try:
+        return reads(value)
+    except InvalidMessageError as error:
+        record.refuse(str(error))
+        return []

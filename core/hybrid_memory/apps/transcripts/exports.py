@@ -1,0 +1,206 @@
+"""Exports of ChatGPT and Claude.ai: each conversation along the branch that was shown last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from hybrid_memory import Message, Role
+from hybrid_memory.apps.transcripts.documents import Conversation, Reader, Record, message_of
+from hybrid_memory.apps.transcripts.messages import items, mapping, messages_of
+from hybrid_memory.validation import shown, stated_time
+
+_ROLES_OF_CHATGPT = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL}
+_HIDDEN = frozenset({"user_editable_context", "model_editable_context", "thoughts", "reasoning_recap"})
+"""Kinds of content that are hidden, or are thinking."""
+
+_TEXTS = ("text", "result", "content")
+"""The fields for the words of content without parts."""
+
+_TITLE_CHARS = 200
+_ID_CHARS = 8
+
+
+def _fits_chatgpt(value: Any) -> bool:
+    """Whether a value has this form: a conversation, or a list with one."""
+    return any(isinstance(chat, Mapping) and isinstance(chat.get("mapping"), Mapping) for chat in _listed_chats(value))
+
+
+def _listed_chats(value: Any) -> list[Any]:
+    """The conversations of an export, or the one that it is."""
+    return value if isinstance(value, list) else [value]
+
+
+def _read_chatgpt(records: Iterable[Record]) -> Iterator[Conversation]:
+    """The conversations of a file, named by their titles and the beginnings of their ids.
+
+    Raises:
+        InvalidInputError: a value is not such a conversation, or a message in it cannot be stored.
+    """
+    for record in records:
+        for number, chat in enumerate(_listed_chats(record.value), 1):
+            place = record.part(chat, f"conversation {number}")
+            if isinstance(chat, list) or not _fits_chatgpt(chat):
+                place.refuse(f"not a ChatGPT conversation: {shown(chat)}")
+                continue
+            branch = _branch(chat)
+            messages = [said for node in branch for said in message_of(place, node, "ChatGPT", bool, _chatgpt_messages)]
+            yield Conversation(messages, _titled(chat, "title", ("conversation_id", "id")), stated_time(chat))
+
+
+def _titled(chat: Mapping[str, Any], key: str, id_keys: Sequence[str]) -> str:
+    """The name; titles repeat, so it includes the id, which stays the same in later exports."""
+    title = chat.get(key)
+    words = "".join(char if char.isprintable() else " " for char in title) if isinstance(title, str) else ""
+    title = " ".join(words.split())[:_TITLE_CHARS]
+    ids = map(chat.get, id_keys)
+    id_ = next((name[:_ID_CHARS] for name in ids if isinstance(name, str) and name.isprintable()), "")
+    return f"{title} ({id_})" if title and id_ else title or id_
+
+
+def _branch(chat: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The messages from the first to the one shown last."""
+    nodes = chat["mapping"]
+    place = chat.get("current_node")
+    if not isinstance(place, str) or place not in nodes:
+        place = _newest_leaf(nodes)
+    results: list[Mapping[str, Any]] = []
+    seen: set[str] = set()
+    # A parent that is missing ends the way up, and so does one that was met before.
+    while isinstance(place, str) and place in nodes and place not in seen:
+        seen.add(place)
+        node = mapping(nodes[place])
+        if mapping(node.get("message")):
+            results.append(node["message"])
+        place = node.get("parent")
+    return results[::-1]
+
+
+def _newest_leaf(nodes: Mapping[str, Any]) -> str | None:
+    """The latest message without an answer; the later one in the file if times are equal or missing."""
+    leaves = [name for name, node in nodes.items() if not items(mapping(node).get("children"))]
+
+    def age(row: int) -> tuple[float, int]:
+        at = mapping(mapping(nodes[leaves[row]]).get("message")).get("create_time")
+        return (at if isinstance(at, int | float) else 0.0, row)
+
+    return leaves[max(range(len(leaves)), key=age)] if leaves else None
+
+
+def _chatgpt_messages(message: Mapping[str, Any]) -> list[Message]:
+    """The words, tool calls and results in a message; empty if it was hidden."""
+    author, content = mapping(message.get("author")), mapping(message.get("content"))
+    role = _ROLES_OF_CHATGPT.get(str(author.get("role")))
+    hidden = mapping(message.get("metadata")).get("is_visually_hidden_from_conversation") or message.get("weight") == 0
+    if role is None or hidden or str(content.get("content_type")) in _HIDDEN:
+        return []
+    parts = _parts(content)
+    recipient = message.get("recipient")
+    calls: list[Any] = []
+    if role is Role.ASSISTANT and isinstance(recipient, str) and recipient not in {"", "all"}:
+        written = "\n".join(part for part in parts if isinstance(part, str))
+        calls, parts = [{"function": {"name": recipient, "arguments": written}}], []
+    if role is Role.TOOL and not any(parts):
+        parts = [""]
+    return messages_of(
+        role,
+        parts,
+        calls=calls,
+        name=author.get("name"),
+        id_=message.get("id"),
+        at=stated_time(message),
+    )
+
+
+def _parts(content: Mapping[str, Any]) -> list[Any]:
+    """The texts, and blocks for other content."""
+    if not isinstance(content.get("parts"), list):
+        texts = (content.get(key) for key in _TEXTS)
+        return [text for text in texts if isinstance(text, str) and text.strip()][:1]
+    return [part for given in content["parts"] if (part := _part(given))]
+
+
+def _part(part: Any) -> Any:
+    if isinstance(part, str):
+        return part if part.strip() else None
+    if not isinstance(part, Mapping):
+        return None
+    if isinstance(part.get("text"), str):  # what was spoken
+        return part["text"]
+    kind = part.get("content_type")
+    return {"type": kind, **{key: value for key, value in part.items() if key != "content_type"}} if kind else None
+
+
+CHATGPT = Reader(("conversations*.json",), _fits_chatgpt, _read_chatgpt)
+
+
+_CLAUDE = "Claude.ai"
+_ROLES_OF_CLAUDE = {"human": Role.USER, "assistant": Role.ASSISTANT}
+
+
+def _fits_claude(value: Any) -> bool:
+    """Whether a value has this form: a conversation, or a list with one."""
+    return any(
+        isinstance(chat, Mapping) and isinstance(chat.get("chat_messages"), list) for chat in _listed_chats(value)
+    )
+
+
+def _read_claude(records: Iterable[Record]) -> Iterator[Conversation]:
+    """The conversations of a file, named by their titles and the beginnings of their ids."""
+    for record in records:
+        for number, chat in enumerate(_listed_chats(record.value), 1):
+            place = record.part(chat, f"conversation {number}")
+            if isinstance(chat, list) or not _fits_claude(chat):
+                place.refuse(f"not a {_CLAUDE} conversation: {shown(chat)}")
+                continue
+            turns = [
+                message
+                for row, turn in enumerate(_claude_branch(chat), 1)
+                for message in message_of(place.part(turn, f"message {row}"), turn, _CLAUDE, _is_turn, _claude_messages)
+            ]
+            yield Conversation(turns, _titled(chat, "name", ("uuid",)), stated_time(chat))
+
+
+def _is_turn(value: Any) -> bool:
+    said = isinstance(value, Mapping) and (isinstance(value.get("text"), str) or isinstance(value.get("content"), list))
+    return said and isinstance(value.get("sender"), str) and value["sender"] in _ROLES_OF_CLAUDE
+
+
+def _claude_branch(chat: Mapping[str, Any]) -> list[Any]:
+    """The turns from the first to the one shown last; all of them in a file that does not say what each answers."""
+    turns = items(chat["chat_messages"])
+    linked = [turn for turn in turns if isinstance(turn, Mapping)]
+    if not all(isinstance(turn.get(key), str) for turn in linked for key in ("uuid", "parent_message_uuid")):
+        return turns
+    by_id = {turn["uuid"]: turn for turn in linked}
+    last = str(chat.get("current_leaf_message_uuid"))
+    place = last if last in by_id or not linked else linked[-1]["uuid"]
+    results: list[Any] = []
+    # A turn that was met before ends the way up, as one that is missing does: the first turn answers an id of zeros.
+    while place in by_id:
+        results.append(by_id.pop(place))
+        place = results[-1]["parent_message_uuid"]
+    return [*(turn for turn in turns if not isinstance(turn, Mapping)), *reversed(results)]
+
+
+def _claude_messages(turn: Mapping[str, Any]) -> list[Message]:
+    """The messages of a turn: an answer goes on after each result of a tool."""
+    parts: list[list[Any]] = [[]]
+    for block in items(turn.get("content")) or [turn.get("text") or ""]:
+        if mapping(block).get("type") == "tool_result":
+            parts += [[block], []]
+        else:
+            parts[-1].append(block)
+    parts[-1] += [
+        {"type": "attachment", "name": file.get("file_name"), "text": file["extracted_content"]}
+        for file in map(mapping, items(turn.get("attachments")))
+        if isinstance(file.get("extracted_content"), str)
+    ]
+    results: list[Message] = []
+    for part in parts:
+        id_ = None if results else turn.get("uuid")
+        results += messages_of(_ROLES_OF_CLAUDE[turn["sender"]], part, id_=id_, at=stated_time(turn))
+    return results
+
+
+CLAUDE_AI = Reader(("conversations*.json",), _fits_claude, _read_claude)

@@ -1,0 +1,77 @@
+"""Evaluate how well methods keep long conversations within a budget: probes, a blinded judge, and costs.
+
+`Evaluation` compares methods on your own chats; `read_transcript` reads the chats. Names are imported when they are
+first used: the command line, which shows the options, need not wait for them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hybrid_memory.apps.transcripts import read_transcript
+    from hybrid_memory.apps.transcripts.transcript import Transcript
+    from hybrid_memory_evaluation.evaluation import METHODS, Estimate, Evaluation
+    from hybrid_memory_evaluation.measures import Prices
+    from hybrid_memory_evaluation.methods import found_methods
+    from hybrid_memory_evaluation.methods.method import Method, Prompt, Replay, Setting
+    from hybrid_memory_evaluation.methods.stock import VERBATIM, StockMethod, StockReplay, Writer, embedder_of
+    from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind
+    from hybrid_memory_evaluation.report import Figures, Judging, Outcome, Report
+
+__all__ = [
+    "METHODS",
+    "VERBATIM",
+    "Estimate",
+    "Evaluation",
+    "Figures",
+    "Judging",
+    "Method",
+    "Outcome",
+    "Prices",
+    "Probe",
+    "ProbeKind",
+    "Prompt",
+    "Replay",
+    "Report",
+    "Setting",
+    "StockMethod",
+    "StockReplay",
+    "Transcript",
+    "Writer",
+    "embedder_of",
+    "found_methods",
+    "read_transcript",
+]
+
+_HOME = {
+    "Estimate": "hybrid_memory_evaluation.evaluation",
+    "Evaluation": "hybrid_memory_evaluation.evaluation",
+    "Figures": "hybrid_memory_evaluation.report",
+    "Judging": "hybrid_memory_evaluation.report",
+    "METHODS": "hybrid_memory_evaluation.evaluation",
+    "Method": "hybrid_memory_evaluation.methods.method",
+    "Outcome": "hybrid_memory_evaluation.report",
+    "Prices": "hybrid_memory_evaluation.measures",
+    "Probe": "hybrid_memory_evaluation.probing.probe",
+    "ProbeKind": "hybrid_memory_evaluation.probing.probe",
+    "Prompt": "hybrid_memory_evaluation.methods.method",
+    "Replay": "hybrid_memory_evaluation.methods.method",
+    "Report": "hybrid_memory_evaluation.report",
+    "Setting": "hybrid_memory_evaluation.methods.method",
+    "StockMethod": "hybrid_memory_evaluation.methods.stock",
+    "StockReplay": "hybrid_memory_evaluation.methods.stock",
+    "Transcript": "hybrid_memory.apps.transcripts.transcript",
+    "VERBATIM": "hybrid_memory_evaluation.methods.stock",
+    "Writer": "hybrid_memory_evaluation.methods.stock",
+    "embedder_of": "hybrid_memory_evaluation.methods.stock",
+    "found_methods": "hybrid_memory_evaluation.methods",
+    "read_transcript": "hybrid_memory.apps.transcripts",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)

@@ -1,0 +1,237 @@
+"""``hybrid-memory eval``: methods compared on conversations from files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hybrid_memory.apps.cli.chatting import chat_model
+from hybrid_memory.apps.cli.printing import agreed
+from hybrid_memory.apps.cli.stores import NAMED, EmbedderName
+from hybrid_memory.apps.cli.transfer import read_transcripts
+from hybrid_memory.display import counted
+from hybrid_memory.errors import InvalidInputError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from hybrid_memory_evaluation import Evaluation, Prices, Report
+
+app = typer.Typer(rich_markup_mode="markdown")
+"""Registered under the entry point group ``hybrid_memory.commands``."""
+
+MODELS, MONEY, OUTPUT = "Models", "Prices", "Output"
+"""Panels of the help."""
+
+
+def _list_methods(wanted: bool) -> None:
+    if not wanted:
+        return
+    from hybrid_memory_evaluation import METHODS, found_methods  # noqa: PLC0415
+
+    for name in found_methods():
+        typer.echo(f"{name} (by default)" if name in METHODS else name)
+    raise typer.Exit
+
+
+Transcripts = Annotated[
+    list[Path], typer.Argument(help="Files or folders: JSON or JSONL of chats.", show_default=False, metavar="FILE...")
+]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option("--method", "-m", help="A method to compare; may be repeated.", metavar="NAME"),
+]
+Listed = Annotated[
+    bool, typer.Option("--list-methods", callback=_list_methods, is_eager=True, help="Show all methods, and exit.")
+]
+MaxTokens = Annotated[int, typer.Option(min=100, help="Most tokens of every prompt.")]
+Form = Annotated[
+    str, typer.Option(help="Format of the files, such as openai or chatgpt; auto detects it.", metavar="NAME")
+]
+Embedder = Annotated[
+    EmbedderName,
+    typer.Option(
+        parser=EmbedderName.parsed, metavar=NAMED, help="What makes vectors for recall; auto is the local one."
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Seed of the random order in which the judge is asked.")]
+Model = Annotated[
+    str | None,
+    typer.Option(help="Writes summaries and answers: provider:model, as LangChain names them.", rich_help_panel=MODELS),
+]
+Judge = Annotated[
+    str | None, typer.Option(help="Grades the answers; by default the model itself.", rich_help_panel=MODELS)
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(help="An OpenAI-compatible endpoint for the model.", rich_help_panel=MODELS, metavar="URL"),
+]
+JudgeUrl = Annotated[
+    str | None,
+    typer.Option("--judge-base-url", help="The same for the judge.", rich_help_panel=MODELS, metavar="URL"),
+]
+Lingua = Annotated[
+    str | None,
+    typer.Option(
+        "--llmlingua", help="For the method llmlingua: a causal model, folder or name.", rich_help_panel=MODELS
+    ),
+]
+Repeats = Annotated[int, typer.Option(min=1, help="How often each answer is graded.", rich_help_panel=MODELS)]
+Written = Annotated[
+    int, typer.Option(min=0, help="Questions that the model writes for each chat.", rich_help_panel=MODELS)
+]
+PriceIn = Annotated[float | None, typer.Option(min=0, help="Price of a million input tokens.", rich_help_panel=MONEY)]
+PriceOut = Annotated[float | None, typer.Option(min=0, help="Price of a million output tokens.", rich_help_panel=MONEY)]
+PriceCached = Annotated[
+    float | None, typer.Option(min=0, help="Price of a million cached input tokens.", rich_help_panel=MONEY)
+]
+Out = Annotated[
+    Path,
+    typer.Option(help="Folder for the report; use the same one to continue.", rich_help_panel=OUTPUT),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the report as JSON.", rich_help_panel=OUTPUT)]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Call models without confirmation.", rich_help_panel=OUTPUT)]
+
+
+@app.command("eval", no_args_is_help=True, rich_help_panel="Measure")
+def evaluate(
+    transcripts: Transcripts,
+    *,
+    method: Methods = None,
+    max_tokens: MaxTokens = 2000,
+    form: Form = "auto",
+    embedder: Embedder = EmbedderName.AUTO,
+    seed: Seed = 0,
+    model: Model = None,
+    base_url: BaseUrl = None,
+    judge: Judge = None,
+    judge_url: JudgeUrl = None,
+    lingua: Lingua = None,
+    repeats: Repeats = 2,
+    written: Written = 0,
+    price_in: PriceIn = None,
+    price_out: PriceOut = None,
+    price_cached: PriceCached = None,
+    out: Out = Path("hybrid-memory-eval"),
+    as_json: Json = False,
+    yes: Yes = False,
+    list_methods: Listed = False,  # noqa: ARG001 - its callback acts
+) -> None:
+    """Compare ways to keep long conversations within a budget, on your own chats.
+
+    Without a model it measures what survives literally. With one, the model answers questions about what was
+    compressed, and a judge grades the answers without knowing the method.
+
+    Example: hybrid-memory eval chats/ --max-tokens 4000 --method anchored --method sliding-window
+    """
+    from hybrid_memory_evaluation import METHODS, Evaluation  # noqa: PLC0415
+
+    if (model is None and base_url) or (judge is None and judge_url):
+        raise InvalidInputError("a base URL needs the name of its model: give --model or --judge")
+    evaluation = Evaluation(
+        read_transcripts(transcripts, form),
+        method or METHODS,
+        max_tokens=max_tokens,
+        model=chat_model(model, base_url=base_url),
+        judge=chat_model(judge, base_url=judge_url),
+        embedder=embedder_named(embedder),
+        compressor=_compressor(lingua, method or ()),
+        written=written,
+        repeats=repeats,
+        prices=_prices(price_in, price_out, price_cached),
+        seed=seed,
+        folder=out,
+    )
+    _announce(evaluation, out, asks=model is not None, yes=yes)
+    try:
+        report = evaluation.run()
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted: run the same command to go on from {out}", err=True)
+        raise typer.Exit(130) from None
+    _show_report(report, out, as_json=as_json)
+    if report.failures:
+        raise typer.Exit(1)
+
+
+def embedder_named(name: EmbedderName) -> Any:
+    """The embedder in the form that an evaluation takes."""
+    from hybrid_memory.models.named import embedder_of  # noqa: PLC0415
+
+    return embedder_of(name) if name == EmbedderName.HASHING or ":" in name else name.given
+
+
+def _compressor(model: str | None, methods: Sequence[str]) -> Any:
+    if model is None:
+        if any(name.startswith("llmlingua") for name in methods):
+            raise InvalidInputError("the method llmlingua needs a model: give --llmlingua")
+        return None
+    from hybrid_memory.models.llmlingua import LlmLinguaCompressor  # noqa: PLC0415
+
+    return LlmLinguaCompressor(model)
+
+
+def _prices(read: float | None, written: float | None, cached: float | None) -> Prices | None:
+    from hybrid_memory_evaluation import Prices  # noqa: PLC0415
+
+    if read is None and written is None and cached is None:
+        return None
+    if read is None or written is None:
+        raise InvalidInputError("prices need both --price-in and --price-out")
+    return Prices(read, written, cached)
+
+
+def _announce(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> None:
+    """Show the estimate; if models would be called, continue only after confirmation."""
+    from hybrid_memory_evaluation.reporting import printable  # noqa: PLC0415
+
+    journal = out / "journal.jsonl"
+    done = sum(1 for line in journal.read_bytes().splitlines() if line) if journal.exists() else 0
+    if done:
+        typer.echo(f"{out} has {counted(done, 'result')} from before, which are not made again", err=True)
+    for reason in evaluation.left_out_by_reason:
+        typer.echo(f"left out: {printable(reason)}", err=True)
+    typer.echo(f"{evaluation!r}"[1:-1] + f": {evaluation.estimate()}", err=True)
+    refusal = "a model would be called, and there is no terminal to confirm it: give --yes"
+    if asks and not agreed("Continue?", refusal, yes=yes):
+        raise typer.Exit(0)
+
+
+def _show_report(report: Report, out: Path, *, as_json: bool) -> None:
+    """Write the report and show it."""
+    from rich.console import Console  # noqa: PLC0415
+
+    from hybrid_memory_evaluation.reporting import html, printable, table  # noqa: PLC0415
+
+    report.save(out / "report.json")
+    written = ["report.json"]
+    try:
+        (out / "report.html").write_text(html(report), encoding="utf-8")
+        written.append("report.html")
+    except MissingDependencyError as error:
+        typer.echo(f"no report.html: {error}", err=True)
+    for failure in _by_error(report.failures):
+        typer.echo(f"failed: {printable(failure)}", err=True)
+    if report.failures:
+        typer.echo("run the same command to try again what failed", err=True)
+    if as_json:
+        typer.echo((out / "report.json").read_text(encoding="utf-8"), nl=False)
+        return
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=100)
+    console.print(table(report))
+    typer.echo("* the best of those that never break the budget or a provider's rules")
+    typer.echo(f"written to {out}: {', '.join(written)}")
+
+
+def _by_error(failures: Sequence[str]) -> list[str]:
+    """One line for each error, with the first place where it occurred."""
+    places: dict[str, list[str]] = {}
+    for failure in failures:
+        place, _, error = failure.partition(": ")
+        places.setdefault(error, []).append(place)
+    return [
+        f"{named[0]}{f' and {len(named) - 1:,} more' if len(named) > 1 else ''}: {error}"
+        for error, named in places.items()
+    ]

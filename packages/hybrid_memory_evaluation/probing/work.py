@@ -1,0 +1,242 @@
+"""Probes about work: files, commands and test runs from the ledger, and next steps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from hybrid_memory import Line, Role
+from hybrid_memory.analysis import FileState, Operation, TestRun, actions, prose, read_ledger
+from hybrid_memory.text.sentences import sentences
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory_evaluation.probing.facts import task_probes
+from hybrid_memory_evaluation.probing.history import History, is_result, listed, shortened, trimmed
+from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind, holds
+
+MIN_STEP_TERMS = 4
+MAX_STEP_CHARS = 200
+MAX_COMMAND_CHARS = 160
+
+_GROUPS = {
+    Operation.CREATED: ("Which files were created, and are still there?", "创建了哪些文件（现在仍然存在）？"),
+    Operation.MODIFIED: ("Which files that existed before were modified?", "修改了哪些原有的文件？"),
+    Operation.DELETED: ("Which files were deleted?", "删除了哪些文件？"),
+    Operation.RENAMED: ("Which files were renamed, and to what?", "哪些文件被重命名了？新名字是什么？"),
+}
+_ODD = re.compile(r"[*?$<>{}|\\\s]|\A/dev/|\A\W*\Z")
+_LABEL = re.compile(r"\A(?:[A-Z]{3,}|思考|想法)\s*[:：]\s*")
+_ANNOUNCES = re.compile(
+    r"\A(?:(?:ok(?:ay)?|now|so|then|next|first|finally|great|good)\b,? )*"
+    r"(?:I(?:'ll| will| should| need to| am going to|'m going to)"
+    r"|let(?:'s| me| us)|now (?:that|to)\b|we (?:should|need to|will))\b"
+    r"|\A(?:好的?，|现在|然后|接下来|首先|下面)*(?:我们?(?:来|先|会|要|需要|将|把|再)|让我|我们?|创建|修改|添加|写|编写|更新)",
+    re.IGNORECASE,
+)
+_COUNTS = re.compile(
+    r"\d+ (?:passed|failed|errors?|passing|failing|tests?|skipped)|(?:failures|errors)=\d+|FAILED \([^)]*\)"
+)
+_RUNNER = re.compile(
+    r"\b(?:pytest|unittest|nosetests|tox|jest|mocha|vitest|phpunit|rspec|runtests(?:\.py)?|manage\.py test|bin/test"
+    r"|(?:npm|yarn|pnpm)(?: run)? test|(?:go|cargo|mvn|gradle|make|dotnet|deno|bun|mix|rake) test)\b"
+)
+_STAGES = re.compile(r"&&|\|\||[;|\n]")
+
+
+def artifact_probes(history: History) -> Iterator[Probe]:
+    """Probes for each kind of change to files, each step that changed a file, and the last test run."""
+    for operation in _GROUPS:
+        yield from _group(history, operation)
+    yield from _steps(history)
+    runs = history.ledger.tests
+    if runs:
+        asked = ("What was the outcome of the last test run?", "最后一次运行测试的结果是什么？")
+        yield from outcome_probe(history, runs[-1], asked, ProbeKind.ARTIFACT)
+        yield from _command(history, runs[-1])
+
+
+def outcome_probe(history: History, run: TestRun, asked: Sequence[str], kind: ProbeKind) -> Iterator[Probe]:
+    """A probe about the outcome of a test run, as counted in its output; the question is in English and Chinese."""
+    keys = tuple(key for key in _COUNTS.findall(run.outcome) if any(history.says(by, key) for by in run.sources))
+    if keys:
+        failing = f" ({', '.join(run.failing)})" if run.failing else ""
+        question = asked[history.in_chinese]
+        yield Probe("", kind, question, run.outcome + failing, keys, run.sources, by="ledger")
+
+
+def _group(history: History, operation: Operation) -> Iterator[Probe]:
+    files = [file for file in history.ledger.files if file.operation is operation and not _ODD.search(file.path)]
+    if operation is Operation.DELETED:
+        moved = {file.moved_from for file in history.ledger.files}
+        files = [file for file in files if file.path not in moved]
+    named = [(file, _spelled(history, file)) for file in files]
+    if not named or not all(path for _, path in named):
+        return
+    paths = [path for _, path in named]
+    if operation is Operation.RENAMED:
+        gold = listed([f"{file.moved_from} -> {path}" for file, path in named], chinese=history.in_chinese)
+        keys = [*paths, *(file.moved_from or "" for file, _ in named)]
+    else:
+        gold, keys = listed(paths, chinese=history.in_chinese), paths
+    sources = tuple(source for file, _ in named for source in file.sources)
+    question = _GROUPS[operation][history.in_chinese]
+    yield Probe("", ProbeKind.ARTIFACT, question, gold, tuple(dict.fromkeys(keys)), sources, by="ledger")
+
+
+def _spelled(history: History, file: FileState) -> str:
+    """The path, or as much of its end as a message contains; empty if that could be another file."""
+    parts = file.path.split("/")
+    others = [other.path for other in history.ledger.files if other.path != file.path]
+    for start in range(len(parts)):
+        end = "/".join(parts[start:])
+        if any(history.says(source, end) for source in file.sources):
+            return "" if start and any(f"/{path}".endswith(f"/{end}") for path in others) else end
+    return ""
+
+
+def _steps(history: History) -> Iterator[Probe]:
+    """For each file a probe about the first step that changed only this file, identified by its announcement."""
+    asked: set[str] = set()
+    for row, message in enumerate(history.past):
+        if message.role is not Role.ASSISTANT or not actions(message):
+            continue
+        done = read_ledger([message, *history.results(row)], runs_fences=True)
+        files = [file for file in done.files if file.operation is not Operation.READ]
+        if len(files) != 1 or _ODD.search(files[0].path):
+            continue
+        path = files[0].path
+        said = _announced(prose(message), path)
+        if said and path not in asked:
+            asked.add(path)
+            question = (
+                f"在说“{said}”的那一步，改动了哪个文件？"
+                if history.in_chinese
+                else f"Which file was changed in the step that was announced with “{said}”?"
+            )
+            yield Probe("", ProbeKind.ARTIFACT, question, path, (path,), (message.id or "",), by="ledger")
+
+
+def _announced(text: str, path: str) -> str:
+    """The last sentence that announces the step without naming the file."""
+    name = path.rsplit("/", 1)[-1]
+    for sentence in reversed(sentences(text)):
+        said = " ".join(_LABEL.sub("", sentence).split()).rstrip(".:。：")
+        if not _ANNOUNCES.search(said):
+            continue
+        if len(said) <= MAX_STEP_CHARS and len(set(terms(said))) >= MIN_STEP_TERMS and not holds(said, name):
+            return said
+    return ""
+
+
+def _command(history: History, run: TestRun) -> Iterator[Probe]:
+    """The command that ran the tests, if it was a single one."""
+    row = history.asker(history.rows[run.sources[-1]]) if run.sources else None
+    if row is None:
+        return
+    message = history.messages[row]
+    stages = [stage.strip() for action in actions(message) for stage in _STAGES.split(action.command or "")]
+    results = [stage for stage in stages if _RUNNER.search(stage) and len(stage) <= MAX_COMMAND_CHARS]
+    if len(results) == 1:
+        question = (
+            "最后一次是用什么命令运行测试的？" if history.in_chinese else "With which command were the tests run last?"
+        )
+        yield Probe("", ProbeKind.ARTIFACT, question, results[0], (results[0],), (message.id or "",), by="ledger")
+
+
+MAX_FAILING = 8
+MIN_GOAL_TERMS = 4
+MAX_GOAL_CHARS = 240
+OPENING = 3
+"""How many sentences are searched for the user's goal."""
+
+LABELLED = re.compile(r"[A-Z]{3,}:")
+"""A part of a template, such as an example for an agent."""
+
+_OPEN = re.compile(
+    r"\b(?:TODO:?|to-do:?|(?:still|also) (?:need|have) to|(?:remaining|left|next step)s?(?: is| are)?(?: to)?"
+    r"|follow[- ]up|remind me to|later (?:I|we)(?:'ll| will))\b (?P<what>.+)"
+    r"|(?:待办|下一步|接下来|还需要?|还要|还得|提醒我|以后再|稍后再?|回头)[:：，]?(?P<zh>[^，。；！？]+)"
+)
+_WANTS = re.compile(
+    r"\b(?:I(?:'d| would)? (?:want|like|need)(?: you)? to|(?:and|I) need(?: to)?|I want|please|can you|could you"
+    r"|help me|your task is to|the (?:task|goal) is to|I'm (?:trying|looking|planning|thinking)(?: of| to| for)?)"
+    r"\b (?P<what>.+)"
+    r"|(?:我想要?|我需要|我要|(?:请[您你]?)?帮我们?|请(?!问)|麻烦[您你]?|希望|任务是|目标是)(?P<zh>[^，。；！？]+)",
+    re.IGNORECASE,
+)
+
+
+def continuation_probes(history: History) -> Iterator[Probe]:
+    """Probes about the user's goal, open tasks, announced steps that were not taken, and the tests that failed last."""
+    yield from _goal(history)
+    yield from task_probes(history)
+    yield from _announced_steps(history)
+    yield from _failing(history)
+
+
+def _goal(history: History) -> Iterator[Probe]:
+    first = next((row for row, said in enumerate(history.past) if said.role is Role.USER and not is_result(said)), None)
+    if first is None:
+        return
+    message = history.messages[first]
+    said = [" ".join(sentence.split()) for sentence in sentences(prose(message))]
+    said = [
+        sentence
+        for sentence in said
+        if len(set(terms(sentence))) >= MIN_GOAL_TERMS
+        and len(sentence) <= MAX_GOAL_CHARS
+        and not sentence.endswith((":", "："))
+        and not LABELLED.match(sentence)
+    ]
+    # Further down stand rules and examples of a template.
+    wanted = next((sentence for sentence in said[:OPENING] if _WANTS.search(sentence)), said[0] if said else "")
+    match = _WANTS.search(wanted)
+    if match is None and not history.ledger.commands:
+        return  # small talk; an agent is given a task, however that is worded
+    key = shortened((match["what"] or match["zh"]) if match else wanted)
+    chinese = history.chinese((message.id or "",))
+    question = "用户一开始想要什么？" if chinese else "What did the user ask for at the beginning?"
+    if len(set(terms(key))) > 1:
+        yield Probe("", ProbeKind.CONTINUATION, question, wanted, (key,), (message.id or "",), by="next steps")
+
+
+def _announced_steps(history: History) -> Iterator[Probe]:
+    """Announced steps that are never mentioned again."""
+    for line in history.lines:
+        message = history.events[line.first - 1].message
+        match = _OPEN.search(history.spoken(line))
+        if line.first > history.truncated or match is None or actions(message) or history.advises(line):
+            continue
+        what = trimmed(match["what"] or match["zh"])
+        key = shortened(what)
+        if len(set(terms(key))) > 1 and not _taken_up(history, line, what):
+            yield _step(history, line, what, key)
+
+
+def _step(history: History, line: Line, what: str, key: str) -> Probe:
+    said = history.spoken(line)
+    rest = trimmed(said.replace(what, "…"))
+    if history.chinese(line.sources):
+        question = f"说到“{rest}”，具体还有什么事要做？"
+    else:
+        question = f"What was left to be done where it was said: “{rest}”?"
+    return Probe("", ProbeKind.CONTINUATION, question, said, (key,), line.sources, by="next steps")
+
+
+def _taken_up(history: History, line: Line, what: str) -> bool:
+    """Whether a later message contains half of its words."""
+    words = set(terms(what))
+    later = history.messages[line.first :]
+    return any(2 * len(words & set(terms(message.text[:20_000]))) >= len(words) for message in later)
+
+
+def _failing(history: History) -> Iterator[Probe]:
+    """The tests that failed in the last run, if any."""
+    runs = history.ledger.tests
+    if runs and 0 < len(runs[-1].failing) <= MAX_FAILING:
+        last = runs[-1]
+        question = (
+            "最后一次运行测试时哪些测试失败了？" if history.in_chinese else "Which tests failed in the last test run?"
+        )
+        yield Probe(
+            "", ProbeKind.CONTINUATION, question, ", ".join(last.failing), last.failing, last.sources, by="ledger"
+        )

@@ -1,0 +1,292 @@
+"""The page as a web application on a port of this machine: addresses, templates, and how failures are told."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qs
+
+import uvicorn
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from hybrid_memory import HybridMemory, Scope, __version__
+from hybrid_memory.errors import HybridMemoryError, InvalidInputError, StoreUnavailableError
+from hybrid_memory_inspector import figures, home, knowledge, log, plane, prompts, search, words
+from hybrid_memory_inspector.guard import HEADERS, Guard, finished, form_token, from_own_form
+from hybrid_memory_inspector.reading import PageRequest, key_of, moment_of, scope_of, warm_up
+
+_log = logging.getLogger(__name__)
+
+MOST_FORM_BYTES = 100_000
+
+Page = Callable[[PageRequest], Mapping[str, Any]]
+
+PAGES: dict[str, Page] = {
+    "timeline": log.timeline,
+    "event": log.event,
+    "search": search.search,
+    "map": plane.landscape,
+    "facts": knowledge.knowledge,
+    "summaries": knowledge.summaries,
+    "stretch": knowledge.stretch,
+    "prompt": prompts.prompts,
+    "figures": figures.figures,
+}
+
+NAVIGATION = {
+    "timeline": "Timeline",
+    "search": "Search",
+    "map": "Map",
+    "facts": "Profile and facts",
+    "summaries": "Summaries",
+    "prompt": "Prompt",
+    "figures": "Figures",
+}
+
+
+def application(memory: HybridMemory, *, token: str, writable: bool = False) -> Starlette:
+    """The page on a memory, for any ASGI server that listens on loopback alone.
+
+    Looking at it changes nothing in the store, however the memory was opened.
+
+    Args:
+        memory: what is looked at.
+        token: who has it may look.
+        writable: let turns be forgotten; the memory must be open for writing then.
+    """
+    inspector = _Inspector(memory, token, writable=writable)
+    routes = [
+        Route("/", inspector.start),
+        *(Route(f"/o/{{key}}/{name}", inspector.page(name), methods=["GET"]) for name in PAGES),
+        Route("/o/{key}/facts", inspector.decide, methods=["POST"]),
+        Route("/o/{key}/forget", inspector.ask_to_forget, methods=["GET"]),
+        Route("/o/{key}/forget", inspector.forget, methods=["POST"]),
+        Mount("/static", StaticFiles(packages=[("hybrid_memory_inspector", "static")])),
+    ]
+    handlers: dict[Any, Any] = {
+        HybridMemoryError: inspector.failed,
+        HTTPException: inspector.refused,
+        Exception: inspector.broken,
+    }
+    return Starlette(routes=routes, middleware=[Middleware(Guard, token=token)], exception_handlers=handlers)
+
+
+@cache
+def _templates() -> Environment:
+    pages = Environment(
+        loader=PackageLoader("hybrid_memory_inspector"),
+        autoescape=True,
+        finalize=finished,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    pages.globals |= {
+        "navigation": NAVIGATION, "version": __version__, "kind_names": words.KINDS, "tier_names": words.TIERS,
+        "signal_names": words.SIGNALS, "split": words.split,
+    }  # fmt: skip
+    return pages
+
+
+class _Inspector:
+    """The pages of one memory."""
+
+    def __init__(self, memory: HybridMemory, token: str, *, writable: bool) -> None:
+        self._memory = memory
+        self._reading = memory.as_read_only()
+        self._token = token
+        self._writable = writable
+
+    def start(self, request: Request) -> Response:
+        """The owners."""
+        return self._shown("overview", home.overview(self._reading, dict(request.query_params)), None)
+
+    def page(self, name: str) -> Callable[[Request], Response]:
+        """A page of an owner."""
+
+        def answer(request: Request) -> Response:
+            asked = self._asked(request)
+            return self._shown(name, PAGES[name](asked), asked)
+
+        return answer
+
+    def ask_to_forget(self, request: Request) -> Response:
+        """What would be forgotten."""
+        self._check_writable()
+        asked = self._asked(request)
+        positions = log.positions_of(request.query_params.getlist("position"))
+        values = log.asking(self._memory, asked, positions)
+        return self._shown("forget", values, asked)
+
+    async def forget(self, request: Request) -> Response:
+        """Forget, once it was confirmed."""
+        fields = await self._form(request)
+        if fields.get("confirmed") != ["yes"]:
+            raise InvalidInputError("nothing was forgotten: tick the box to confirm")
+        return await asyncio.to_thread(self._forget, request, fields)
+
+    def _forget(self, request: Request, fields: Mapping[str, list[str]]) -> Response:
+        asked = self._asked(request)
+        positions = log.positions_of(fields.get("position", []))
+        return self._shown("forgotten", log.forgetting(self._memory, asked, positions), asked)
+
+    async def decide(self, request: Request) -> Response:
+        """Approve, correct or reject a fact, and show the facts again."""
+        fields = {name: values[0] for name, values in (await self._form(request)).items()}
+        asked = self._asked(request)
+        await asyncio.to_thread(knowledge.decide, self._memory.for_scope(asked.scope.owner), fields)
+        shown = {name: request.query_params.get(name, "") for name in ("q", "history")}
+        return RedirectResponse(asked.url("facts", **shown), HTTPStatus.SEE_OTHER)
+
+    async def _form(self, request: Request) -> dict[str, list[str]]:
+        """The fields of a form of this page that may change something."""
+        self._check_writable()
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > MOST_FORM_BYTES:
+                raise HTTPException(413)
+        fields = parse_qs(body.decode(errors="replace"))
+        if not from_own_form(request, fields.get("form_token", [""])[0], self._token):
+            raise HTTPException(403, "this form was not sent by this page")
+        return fields
+
+    def _check_writable(self) -> None:
+        if not self._writable:
+            raise HTTPException(403, "this page only reads: start it with --write to change something")
+
+    def _asked(self, request: Request) -> PageRequest:
+        query = dict(request.query_params)
+        scope = scope_of(request.path_params["key"])
+        return PageRequest(self._reading, scope, moment_of(query.get("at", "")), query)
+
+    def _shown(self, name: str, values: Mapping[str, Any], asked: PageRequest | None, status: int = 200) -> Response:
+        page = {"here": name, "request": asked, "store": self._memory.url, "writable": self._writable}
+        page["form_token"] = form_token(self._token) if self._writable else ""
+        return HTMLResponse(_templates().get_template(f"{name}.html.jinja").render(page, **values), status)
+
+    def failed(self, request: Request, error: Exception) -> Response:
+        """A failure of the memory, told to who looks."""
+        status = HTTPStatus.INTERNAL_SERVER_ERROR
+        if isinstance(error, InvalidInputError):
+            status = HTTPStatus.BAD_REQUEST
+        elif isinstance(error, StoreUnavailableError):
+            status = HTTPStatus.SERVICE_UNAVAILABLE
+        return self._shown("error", {"status": status, "problem": str(error)}, self._owner_of(request), status)
+
+    def _owner_of(self, request: Request) -> PageRequest | None:
+        """The same owner as of now, for the way back."""
+        try:
+            scope = scope_of(request.path_params.get("key", ""))
+        except InvalidInputError:
+            return None
+        return PageRequest(self._reading, scope, None, {})
+
+    def refused(self, _: Request, error: Exception) -> Response:
+        """An address that is none, or a verb that is not allowed."""
+        status = HTTPStatus(error.status_code) if isinstance(error, HTTPException) else HTTPStatus.BAD_REQUEST
+        problem = error.detail if isinstance(error, HTTPException) else str(error)
+        return self._shown("error", {"status": status, "problem": problem}, None, status)
+
+    def broken(self, _: Request, error: Exception) -> Response:
+        """A defect: this answer is given outside of the guard, so it brings its own headers."""
+        _log.error("a page of the inspector failed", exc_info=error)
+        problem = f"{type(error).__name__}: this should not have happened, and the process has logged it"
+        answer = self._shown("error", {"status": HTTPStatus.INTERNAL_SERVER_ERROR, "problem": problem}, None, 500)
+        answer.headers.update(HEADERS)
+        return answer
+
+
+HOST = "127.0.0.1"
+TOKEN_BYTES = 32
+WARM_UP_AFTER = 0.5
+"""Seconds; the first page comes first."""
+
+LAST_ANSWERS = 2
+"""Seconds that requests have to end in, after Ctrl-C."""
+
+
+def serve(
+    memory: HybridMemory,
+    *,
+    port: int = 0,
+    token: str | None = None,
+    writable: bool = False,
+    scope: Scope | None = None,
+    ready: Callable[[str], None],
+) -> None:
+    """Serve the page on loopback until Ctrl-C; to be called in the main thread.
+
+    Args:
+        memory: what is looked at; it stays open.
+        port: 0 takes a free one.
+        token: that lets in; by default a new one that nobody can guess.
+        writable: let the page forget turns.
+        scope: whose timeline the address shows; by default the list of owners.
+        ready: called with the address, token included, once it is answered.
+
+    Raises:
+        InvalidInputError: the port is taken or may not be used.
+    """
+    token = token or secrets.token_urlsafe(TOKEN_BYTES)
+    # Named as TCP, or asyncio lets small answers wait for more.
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, port))
+        except (OSError, OverflowError) as error:
+            raise InvalidInputError(f"cannot listen on {HOST}:{port}: {error}; use --port 0 for a free port") from error
+        path = "" if scope is None else f"o/{key_of(scope)}/timeline"
+        address = f"http://{HOST}:{listening.getsockname()[1]}/{path}?token={token}"
+        config = uvicorn.Config(
+            application(memory, token=token, writable=writable),
+            log_level="critical",
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            http="h11",
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=LAST_ANSWERS,
+        )
+
+        warming = threading.Timer(WARM_UP_AFTER, warm_up, (memory,))
+
+        def answered() -> None:
+            ready(address)
+            warming.start()
+
+        try:
+            _Server(config, answered).run(sockets=[listening])
+        except KeyboardInterrupt:
+            pass  # uvicorn passes on the signal that it has ended on
+        finally:
+            warming.cancel()
+            if warming.is_alive():
+                warming.join()  # before the memory is closed
+
+
+class _Server(uvicorn.Server):
+    """Says when it answers."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
