@@ -353,10 +353,10 @@ class PagedAgent:
         answer = next((event for event in reversed(messages) if ANSWER in event.message.extra), None)
         head = messages[-1].position if messages else 0
         if answer is None:
-            # Of a conversation from before the agent only what nobody has answered is left to do.
+            # Of a conversation from before the agent only a last turn that nobody has answered is left to do.
             seen = max((event.position for event in messages if event.message.role is Role.ASSISTANT), default=0)
-            waiting = tuple(event for event in messages if event.position > seen and event.message.opens)
-            return Pending(head, None, (), None, (), goes_on=False, waiting=waiting)
+            waiting = [event for event in messages if event.position > seen and event.message.opens]
+            return Pending(head, None, (), None, (), goes_on=False, waiting=tuple(waiting[-1:]))
         note = answer.message.extra[ANSWER]
         later = [event.message for event in messages if event.position > answer.position]
         results = {message.tool_call_id: message for message in later if message.role is Role.TOOL}
