@@ -24,7 +24,6 @@ from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory.opening import projections
 from hybrid_memory.runtime.runners import InlineRunner, drive
 from hybrid_memory.scope import Scope
-from hybrid_memory.steps import Does, Step, StepsProjection, advance, work_left
 from hybrid_memory.store.erasure import Erasure
 from hybrid_memory.store.projection import LOG_KINDS, Projection, append_revision, revision_id
 from hybrid_memory.text.tokens import estimate_tokens
@@ -75,13 +74,9 @@ def full_of(memory: HybridMemory) -> ScopedMemory:
     alice.remember("It is far away.", role="assistant")
     alice.compact(keep=1)
     block = memory.scoped(user="alice", session="s1")
-    run, services, scope = InlineRunner(), block._services, block.scope
     drive(put_block(block))
     drive(put_item(block))
     block.files().write(f"/notes/{CANARY}.md", f"{CANARY} is far away.")
-    before = drive(work_left(run, services, scope))
-    step = Step(Does.YIELDED, upto=before.head, why=f"{CANARY} is done")
-    assert drive(advance(run, services, scope, before, step))
     assert told.ids
     return alice
 
@@ -120,7 +115,7 @@ def test_words_that_are_forgotten_are_in_no_projection_of_turns(memory: HybridMe
 
 @pytest.mark.parametrize(
     "kind",
-    [FactsProjection, QueueProjection, BlocksProjection, FilesProjection, StepsProjection, ItemsProjection],
+    [FactsProjection, QueueProjection, BlocksProjection, FilesProjection, ItemsProjection],
 )
 def test_a_projection_that_is_left_out_would_be_missed(kind: type[Projection], memory: HybridMemory) -> None:
     full_of(memory)

@@ -55,7 +55,7 @@ class Verbs:
         alice = memory.scoped(user="alice", session="s1")
         space = memory.scoped(user="alice").create_space("team")
         self.owners: list[Any] = [memory, alice, memory.scoped(user="alice"), space, alice.block("notes")]
-        self.owners += [memory.scoped(user="bob", agent="a"), memory.items("app"), alice.steps(), space.block("plan")]
+        self.owners += [memory.scoped(user="bob", agent="a"), memory.items("app"), space.block("plan")]
         alice.remember(["I live in Hamburg", "the red car is fast", "see https://example.org and `x.py`"])
         alice.block("notes").put("first")
         payload = alice.offload("line one\nline two\n" * 50)

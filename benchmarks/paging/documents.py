@@ -9,18 +9,16 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.compression.sets import Table
 from benchmarks.paging.lookup import SEED, noted
-from benchmarks.paging.options import Options
 from benchmarks.paging.policies import Reader
-from benchmarks.paging.runs import COLUMNS, NOTE, Tally, count, opened, paged, windowed
+from benchmarks.paging.runs import count, opened, paged, windowed
 from hybrid_memory import Message
 
-TOPIC_PAGES = 14
 QUESTIONS = 10
 """Of each language and number of documents."""
 
@@ -109,44 +107,36 @@ def entries(language: Language, number: int, seed: int = SEED) -> list[Entry]:
     return made
 
 
-def run(options: Options) -> Iterator[Table]:
+def run(*, embedder: Any, sizes: Sequence[int], max_tokens: int, **_: Any) -> Table:
     """The share of right answers, by the number of documents."""
-    answers = Table(
+    table = Table(
         "multi-document question answering: right answers",
-        ("documents", "in", "questions", "paged", "by topic", "window", "tokens"),
-        note="tokens: of all documents together; the window has " + str(options.max_tokens),
+        ("documents", "in", "questions", "paged", "window", "tokens"),
+        note=f"tokens: of all documents together; the window has {max_tokens}",
     )
-    costs = Table("multi-document question answering: what it took", ("documents", *COLUMNS), note=NOTE)
-    for number in options.sizes:
-        tallies = {"question": Tally(), "topic": Tally()}
+    for number in sizes:
         for name, language in LANGUAGES.items():
-            answers.rows.append({"documents": str(number), "in": name} | _asked(language, number, tallies, options))
-        costs.rows += [{"documents": f"{number}, by {name}"} | tally.row() for name, tally in tallies.items()]
-    yield from (answers, costs)
+            row = _asked(language, number, embedder, max_tokens)
+            table.rows.append({"documents": str(number), "in": name} | row)
+    return table
 
 
-def _asked(language: Language, number: int, tallies: dict[str, Tally], options: Options) -> dict[str, Any]:
-    made = entries(language, number)
-    history = [Message(content=entry.text, id=f"document-{row}") for row, entry in enumerate(made)]
-    search = "archival_memory_search"
-    policies = {"question": Reader(search), "topic": Reader(search, pages=TOPIC_PAGES, topic=True)}
-    asked = made[:: max(1, number // QUESTIONS)][:QUESTIONS]
+def _asked(language: Language, number: int, embedder: Any, max_tokens: int) -> dict[str, Any]:
+    documents = entries(language, number)
+    history = [Message(content=entry.text, id=f"document-{row}") for row, entry in enumerate(documents)]
+    policy = Reader("archival_memory_search")
+    asked = documents[:: max(1, number // QUESTIONS)][:QUESTIONS]
     right: Counter[str] = Counter()
-    with opened(embedder=options.embedder) as memory:
-        noted(memory, [entry.text for entry in made])
+    with opened(embedder) as memory:
+        noted(memory, [entry.text for entry in documents])
         for row, entry in enumerate(asked):
-            for name, policy in policies.items():
-                answered = paged(
-                    memory, policy, entry.question, tallies[name], max_tokens=options.max_tokens,
-                    session=f"{name} {row}",
-                )  # fmt: skip
-                right[name] += entry.answer in answered.text
-            window = windowed(history, policies["question"], entry.question, max_tokens=options.max_tokens)
+            answered = paged(memory, policy, entry.question, max_tokens=max_tokens, session=f"question {row}")
+            right["paged"] += entry.answer in answered.text
+            window = windowed(history, policy, entry.question, max_tokens=max_tokens)
             right["window"] += entry.answer in window.text
     return {
         "questions": len(asked),
-        "paged": right["question"] / len(asked),
-        "by topic": right["topic"] / len(asked),
+        "paged": right["paged"] / len(asked),
         "window": right["window"] / len(asked),
-        "tokens": sum(count(entry.text) for entry in made),
+        "tokens": sum(count(entry.text) for entry in documents),
     }

@@ -1,23 +1,21 @@
 """Nested key-value lookup: 140 pairs of UUIDs, the value of one being the key of another, up to four times.
 
-The pairs are archival notes, or messages of which most have left the window; each question is to be answered with the
-value at the end of its chain, exactly. As in section 3.2.2 of the paper, but in a smaller window.
+The pairs are archival notes; each question is to be answered with the value at the end of its chain, exactly. As in
+section 3.2.2 of the paper, but in a smaller window.
 """
 
 from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from benchmarks.compression.sets import Table
-from benchmarks.paging.options import Options
 from benchmarks.paging.policies import Follower
-from benchmarks.paging.retrieval import remembered
-from benchmarks.paging.runs import AGENT, COLUMNS, NOTE, USER, Tally, opened, paged, windowed
+from benchmarks.paging.runs import AGENT, USER, opened, paged, windowed
 from hybrid_memory import HybridMemory, Message
 from hybrid_memory_paging import functions_named
 
@@ -60,41 +58,30 @@ def noted(memory: HybridMemory, texts: Sequence[str]) -> None:
         insert.run(owner, {"content": text})
 
 
-def run(options: Options) -> Iterator[Table]:
+def run(*, max_tokens: int, **_: Any) -> Table:
     """The share of questions that were answered exactly, by depth."""
-    right: dict[int, list[tuple[bool, bool, bool]]] = {depth: [] for depth in DEPTHS}
-    tallies = {"archival notes": Tally(), "messages": Tally()}
+    right: dict[int, list[tuple[bool, bool]]] = {depth: [] for depth in DEPTHS}
     for order in range(ORDERS):
-        made = pairs(SEED + order)
+        lists = pairs(SEED + order)
         for depth in DEPTHS:
-            right[depth].append(_asked(made, depth, tallies, options.max_tokens))
-    answers = Table(
-        f"nested key-value lookup: exact answers, {PAIRS} pairs, {ORDERS} orders",
-        ("depth", "paged, notes", "paged, messages", "window"),
-        [{"depth": str(depth)} | _shares(rows) for depth, rows in right.items()],
+            right[depth].append(_asked(lists, depth, max_tokens))
+    table = Table(
+        f"nested key-value lookup: exact answers, {PAIRS} pairs, {ORDERS} orders", ("depth", "paged, notes", "window")
     )
-    costs = Table("nested key-value lookup: what it took", ("pairs are", *COLUMNS), note=NOTE)
-    costs.rows = [{"pairs are": name} | tally.row() for name, tally in tallies.items()]
-    yield from (answers, costs)
+    for depth, rows in right.items():
+        notes, window = (sum(column) / len(rows) for column in zip(*rows, strict=True))
+        table.rows.append({"depth": str(depth), "paged, notes": notes, "window": window})
+    return table
 
 
-def _shares(rows: Sequence[tuple[bool, bool, bool]]) -> dict[str, Any]:
-    names = ("paged, notes", "paged, messages", "window")
-    return {name: sum(row[place] for row in rows) / len(rows) for place, name in enumerate(names)}
-
-
-def _asked(made: Pairs, depth: int, tallies: dict[str, Tally], max_tokens: int) -> tuple[bool, bool, bool]:
-    """Whether the answer is right: from notes, from messages, in the plain window."""
-    key, value = made.questions[depth]
+def _asked(lists: Pairs, depth: int, max_tokens: int) -> tuple[bool, bool]:
+    """Whether the answer is right: from notes, and in the plain window."""
+    key, value = lists.questions[depth]
     question = f"What is the value of {key}, and if that is a key, the value of that one, and so on to the last?"
+    policy = Follower("archival_memory_search")
     with opened() as memory:
-        noted(memory, made.texts)
-        tally = tallies["archival notes"]
-        notes = paged(memory, Follower("archival_memory_search"), question, tally, max_tokens=max_tokens)
-    history = [Message(content=text, id=f"pair-{row}") for row, text in enumerate(made.texts)]
-    policy = Follower("conversation_search")
-    with opened() as memory:
-        remembered(memory, [history])
-        said = paged(memory, policy, question, tallies["messages"], max_tokens=max_tokens)
+        noted(memory, lists.texts)
+        notes = paged(memory, policy, question, max_tokens=max_tokens)
+    history = [Message(content=text, id=f"pair-{row}") for row, text in enumerate(lists.texts)]
     plain = windowed(history, policy, question, max_tokens=max_tokens)
-    return notes.text == value, said.text == value, plain.text == value
+    return notes.text == value, plain.text == value

@@ -163,13 +163,10 @@ class Reader:
 
     Attributes:
         search: the function to search with.
-        topic: search with what stands before the question's colon alone, as if nobody knew how to ask.
     """
 
     search: str
     pages: int = PAGES
-    topic: bool = False
-    name: str = "reader"
 
     def complete(self, messages: Sequence[Message]) -> str:
         """The next answer, made from the prompt alone."""
@@ -182,17 +179,12 @@ class Reader:
         answer = self._sentence(shown.lines, words)
         enough = coverage(words, answer) >= ENOUGH
         if self.search in shown.functions and wanted is not None and not enough:
-            query = shown.question.partition(": ")[0] if self.topic else shown.question
-            search = call(self.search, query=query, page=wanted)
+            search = call(self.search, query=shown.question, page=wanted)
             keep = call("core_memory_append", label="human", content="\n".join(found))
             return f"{keep}\n{search}" if shown.warned and found else search
         if handles := _expandable(shown, found):
             return "\n".join(call("expand", handle=handle) for handle in handles)
         return said(shown, answer)
-
-    def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
-        """Nothing: nobody asks a policy for a summary."""
-        raise NotImplementedError
 
     @staticmethod
     def _sentence(lines: Sequence[str], words: frozenset[str]) -> str:
@@ -210,7 +202,6 @@ class Follower:
     """
 
     search: str
-    name: str = "follower"
 
     def complete(self, messages: Sequence[Message]) -> str:
         """The next answer, made from the prompt alone."""
@@ -234,7 +225,3 @@ class Follower:
         if page is not None:
             return call(self.search, query=end, page=page)
         return said(shown, UNKNOWN if end == asked[0] else end)
-
-    def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
-        """Nothing: nobody asks a policy for a summary."""
-        raise NotImplementedError

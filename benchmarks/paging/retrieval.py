@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
 from benchmarks.compression.sets import Table, load
 from benchmarks.learning.sets import messages
-from benchmarks.paging.options import Options
 from benchmarks.paging.policies import Reader, spoken
-from benchmarks.paging.runs import AGENT, COLUMNS, NOTE, USER, Answered, Tally, opened, paged, windowed
+from benchmarks.paging.runs import AGENT, USER, Answered, opened, paged, windowed
 from hybrid_memory import HybridMemory, Message
 from hybrid_memory_evaluation.probing.probe import holds
 
@@ -71,59 +71,41 @@ class History:
                 self.questions.append(Asked(question["question"], keys, evidence))
 
 
-def histories(options: Options, name: str) -> Iterator[History]:
+def histories(data: Path, name: str, limit: int, questions: int) -> Iterator[History]:
     """The first histories of a set."""
     joined, history = JOINED[name], History()
-    for number, conversation in enumerate(load(options.data, name, options.limit * joined), 1):
+    for number, conversation in enumerate(load(data, name, limit * joined), 1):
         history.add(conversation)
         if number % joined == 0:
-            spread = max(1, -(-len(history.questions) // options.questions))
+            spread = max(1, -(-len(history.questions) // questions))
             history.questions = history.questions[::spread]
             yield history
             history = History()
 
 
-def run(options: Options) -> Iterator[Table]:
-    """The share of questions whose evidence the last prompt shows."""
-    shown = Table(
-        "deep memory retrieval: evidence in the prompt of the answer",
-        ("set", "questions", "one paged", "one window", "all paged", "all window", "far", "far paged"),
-        note="one: at least one turn of the evidence, all: every one; far: questions of which the window has none",
+def run(*, data: Path, embedder: Any, limit: int, questions: int, max_tokens: int, **_: Any) -> Table:
+    """The share of questions of whose evidence the last prompt shows at least one turn."""
+    table = Table(
+        "deep memory retrieval: evidence in the prompt of the answer", ("set", "questions", "one paged", "one window")
     )
-    costs = Table("deep memory retrieval: what it took", ("set", *COLUMNS), note=NOTE)
-    for name in options.sets:
-        tally, shares = Tally(), list[tuple[float, float]]()
-        for history in histories(options, name):
-            questions = tqdm(history.questions, desc=name, disable=None)
-            shares += [_asked(options, history, asked, tally) for asked in questions]
-        shown.rows.append(_row(name, shares))
-        costs.rows.append({"set": name} | tally.row())
-    yield from (shown, costs)
+    for name in JOINED:
+        shown: list[tuple[bool, bool]] = []
+        for history in histories(data, name, limit, questions):
+            shown += [_asked(history, asked, embedder, max_tokens) for asked in tqdm(history.questions, desc=name)]
+        paged_share, window_share = (sum(column) / len(shown) for column in zip(*shown, strict=True))
+        table.rows.append({"set": name, "questions": len(shown), "one paged": paged_share, "one window": window_share})
+    return table
 
 
-def _row(name: str, shares: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    far = [paged for paged, window in shares if not window]
-    return {
-        "set": name,
-        "questions": len(shares),
-        "one paged": sum(paged > 0 for paged, _ in shares) / len(shares),
-        "one window": sum(window > 0 for _, window in shares) / len(shares),
-        "all paged": sum(paged == 1 for paged, _ in shares) / len(shares),
-        "all window": sum(window == 1 for _, window in shares) / len(shares),
-        "far": len(far),
-        "far paged": sum(paged > 0 for paged in far) / len(far) if far else None,
-    }
-
-
-def _asked(options: Options, history: History, asked: Asked, tally: Tally) -> tuple[float, float]:
-    """The shares of the evidence that the policy was shown: with the memory, and in the plain window."""
+def _asked(history: History, asked: Asked, embedder: Any, max_tokens: int) -> tuple[bool, bool]:
+    """Whether the policy was shown evidence: with the memory, and in the plain window."""
     policy = Reader("conversation_search")
-    with opened(embedder=options.embedder) as memory:
+    with opened(embedder) as memory:
         places = remembered(memory, history.sessions)
-        answered = paged(memory, policy, asked.text, tally, max_tokens=options.max_tokens)
+        answered = paged(memory, policy, asked.text, max_tokens=max_tokens)
     said = [message for session in history.sessions for message in session]
-    plain = windowed(said, policy, asked.text, max_tokens=options.max_tokens)
-    return share_shown(history, asked, answered, places), share_shown(history, asked, plain, {})
+    plain = windowed(said, policy, asked.text, max_tokens=max_tokens)
+    return shows_evidence(history, asked, answered, places), shows_evidence(history, asked, plain, {})
 
 
 def remembered(memory: HybridMemory, sessions: Sequence[Sequence[Message]], session: str = "main") -> dict[str, str]:
@@ -137,19 +119,16 @@ def remembered(memory: HybridMemory, sessions: Sequence[Sequence[Message]], sess
     return handles
 
 
-def share_shown(history: History, asked: Asked, answered: Answered, handles: dict[str, str]) -> float:
-    """How much of the evidence the prompt shows."""
+def shows_evidence(history: History, asked: Asked, answered: Answered, handles: dict[str, str]) -> bool:
+    """Whether the prompt has a turn of the evidence: word for word, or an excerpt that holds the answer."""
     lines = spoken(answered.prompt)
     text = _plain("\n".join(lines))
     turns = history.turns
-
-    def stands(id_: str) -> bool:
-        if _plain(turns[id_].text) in text:
-            return True
+    for id_ in asked.evidence:
         excerpts = [line for line in lines if id_ in handles and line.startswith(f"{handles[id_]} [")]
-        return any(all(holds(excerpt, key) for key in asked.keys) for excerpt in excerpts)
-
-    return sum(map(stands, asked.evidence)) / len(asked.evidence)
+        if _plain(turns[id_].text) in text or any(all(holds(line, key) for key in asked.keys) for line in excerpts):
+            return True
+    return False
 
 
 def _plain(text: str) -> str:

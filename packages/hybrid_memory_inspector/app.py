@@ -6,9 +6,9 @@ import asyncio
 import logging
 import secrets
 import socket
-import threading
 from collections.abc import Callable, Mapping
-from functools import cache
+from contextlib import suppress
+from functools import cache, partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs
@@ -25,9 +25,9 @@ from starlette.staticfiles import StaticFiles
 
 from hybrid_memory import HybridMemory, Scope, __version__
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, StoreUnavailableError
-from hybrid_memory_inspector import figures, home, knowledge, log, plane, prompts, search, words
+from hybrid_memory_inspector import home, knowledge, log, prompts, search, words
 from hybrid_memory_inspector.guard import HEADERS, Guard, finished, form_token, from_own_form
-from hybrid_memory_inspector.reading import PageRequest, key_of, moment_of, scope_of, warm_up
+from hybrid_memory_inspector.reading import PageRequest, key_of, moment_of, scope_of
 
 _log = logging.getLogger(__name__)
 
@@ -39,18 +39,15 @@ PAGES: dict[str, Page] = {
     "timeline": log.timeline,
     "event": log.event,
     "search": search.search,
-    "map": plane.landscape,
     "facts": knowledge.knowledge,
     "summaries": knowledge.summaries,
-    "stretch": knowledge.stretch,
     "prompt": prompts.prompts,
-    "figures": figures.figures,
+    "figures": prompts.figures,
 }
 
 NAVIGATION = {
     "timeline": "Timeline",
     "search": "Search",
-    "map": "Map",
     "facts": "Profile and facts",
     "summaries": "Summaries",
     "prompt": "Prompt",
@@ -66,7 +63,7 @@ def application(memory: HybridMemory, *, token: str, writable: bool = False) -> 
     Args:
         memory: what is looked at.
         token: who has it may look.
-        writable: let turns be forgotten; the memory must be open for writing then.
+        writable: let facts be reviewed and turns be forgotten; the memory must be open for writing then.
     """
     inspector = _Inspector(memory, token, writable=writable)
     routes = [
@@ -128,31 +125,27 @@ class _Inspector:
         """What would be forgotten."""
         self._check_writable()
         asked = self._asked(request)
-        positions = log.positions_of(request.query_params.getlist("position"))
-        values = log.asking(self._memory, asked, positions)
-        return self._shown("forget", values, asked)
+        return self._shown("forget", log.asking(self._memory, asked), asked)
 
     async def forget(self, request: Request) -> Response:
         """Forget, once it was confirmed."""
         fields = await self._form(request)
-        if fields.get("confirmed") != ["yes"]:
+        if fields.get("confirmed") != "yes":
             raise InvalidInputError("nothing was forgotten: tick the box to confirm")
-        return await asyncio.to_thread(self._forget, request, fields)
-
-    def _forget(self, request: Request, fields: Mapping[str, list[str]]) -> Response:
         asked = self._asked(request)
-        positions = log.positions_of(fields.get("position", []))
-        return self._shown("forgotten", log.forgetting(self._memory, asked, positions), asked)
+        name = f"#{fields.get('position', '').removeprefix('#')}"
+        await asyncio.to_thread(self._memory.for_scope(asked.scope.owner).forget, ids=name)
+        return RedirectResponse(asked.url("timeline"), HTTPStatus.SEE_OTHER)
 
     async def decide(self, request: Request) -> Response:
         """Approve, correct or reject a fact, and show the facts again."""
-        fields = {name: values[0] for name, values in (await self._form(request)).items()}
+        fields = await self._form(request)
         asked = self._asked(request)
         await asyncio.to_thread(knowledge.decide, self._memory.for_scope(asked.scope.owner), fields)
         shown = {name: request.query_params.get(name, "") for name in ("q", "history")}
         return RedirectResponse(asked.url("facts", **shown), HTTPStatus.SEE_OTHER)
 
-    async def _form(self, request: Request) -> dict[str, list[str]]:
+    async def _form(self, request: Request) -> dict[str, str]:
         """The fields of a form of this page that may change something."""
         self._check_writable()
         body = b""
@@ -160,8 +153,8 @@ class _Inspector:
             body += part
             if len(body) > MOST_FORM_BYTES:
                 raise HTTPException(413)
-        fields = parse_qs(body.decode(errors="replace"))
-        if not from_own_form(request, fields.get("form_token", [""])[0], self._token):
+        fields = {name: values[0] for name, values in parse_qs(body.decode(errors="replace")).items()}
+        if not from_own_form(request, fields.get("form_token", ""), self._token):
             raise HTTPException(403, "this form was not sent by this page")
         return fields
 
@@ -186,15 +179,10 @@ class _Inspector:
             status = HTTPStatus.BAD_REQUEST
         elif isinstance(error, StoreUnavailableError):
             status = HTTPStatus.SERVICE_UNAVAILABLE
-        return self._shown("error", {"status": status, "problem": str(error)}, self._owner_of(request), status)
-
-    def _owner_of(self, request: Request) -> PageRequest | None:
-        """The same owner as of now, for the way back."""
-        try:
-            scope = scope_of(request.path_params.get("key", ""))
-        except InvalidInputError:
-            return None
-        return PageRequest(self._reading, scope, None, {})
+        asked: PageRequest | None = None
+        with suppress(InvalidInputError):  # the same owner as of now, for the way back
+            asked = PageRequest(self._reading, scope_of(request.path_params.get("key", "")), None, {})
+        return self._shown("error", {"status": status, "problem": str(error)}, asked, status)
 
     def refused(self, _: Request, error: Exception) -> Response:
         """An address that is none, or a verb that is not allowed."""
@@ -213,9 +201,6 @@ class _Inspector:
 
 HOST = "127.0.0.1"
 TOKEN_BYTES = 32
-WARM_UP_AFTER = 0.5
-"""Seconds; the first page comes first."""
-
 LAST_ANSWERS = 2
 """Seconds that requests have to end in, after Ctrl-C."""
 
@@ -235,7 +220,7 @@ def serve(
         memory: what is looked at; it stays open.
         port: 0 takes a free one.
         token: that lets in; by default a new one that nobody can guess.
-        writable: let the page forget turns.
+        writable: let the page review facts and forget turns.
         scope: whose timeline the address shows; by default the list of owners.
         ready: called with the address, token included, once it is answered.
 
@@ -264,20 +249,8 @@ def serve(
             timeout_graceful_shutdown=LAST_ANSWERS,
         )
 
-        warming = threading.Timer(WARM_UP_AFTER, warm_up, (memory,))
-
-        def answered() -> None:
-            ready(address)
-            warming.start()
-
-        try:
-            _Server(config, answered).run(sockets=[listening])
-        except KeyboardInterrupt:
-            pass  # uvicorn passes on the signal that it has ended on
-        finally:
-            warming.cancel()
-            if warming.is_alive():
-                warming.join()  # before the memory is closed
+        with suppress(KeyboardInterrupt):  # uvicorn passes on the signal that it has ended on
+            _Server(config, partial(ready, address)).run(sockets=[listening])
 
 
 class _Server(uvicorn.Server):

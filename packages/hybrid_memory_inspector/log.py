@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from hybrid_memory import Event, EventKind, Fact, HybridMemory, Line, Tier
+from hybrid_memory import Event, EventKind, HybridMemory, Tier
 from hybrid_memory.analysis import handle, spoken
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import shown
-from hybrid_memory_inspector.home import activity_of
 from hybrid_memory_inspector.reading import RECENT, PageRequest, moment_of, state_of, tiers_of
 from hybrid_memory_inspector.words import KINDS
 
@@ -55,27 +54,26 @@ class Row:
 
 def timeline(request: PageRequest) -> dict[str, Any]:
     """A page of the log, newest first: of one kind, and with all of the words that are looked for."""
-    kind, wanted = request.query.get("kind", ""), request.query.get("q", "").strip()
+    kind, words = request.query.get("kind", ""), request.query.get("q", "").strip()
     kinds = (EventKind(kind),) if kind in set(EventKind) else ()
     before = moment_of(request.query.get("before", ""))
-    events, older = _holding(request, wanted, kinds, before) if wanted else _newest(request, kinds, before)
+    events, older = _holding(request, words, kinds, before) if words else _newest(request, kinds, before)
     return {
         "rows": rows_of(request, events),
         "kind": kind if kinds else "",
         "kinds": KINDS,
-        "q": wanted,
+        "q": words,
         "sessions": request.sessions(),
         "before": request.query.get("before", "").strip(),
         "older": older,
-        "activity": activity_of(request.memory, request.scope),
     }
 
 
 def _newest(request: PageRequest, kinds: Sequence[EventKind], before: Moment) -> tuple[list[Event], int | None]:
     """A page of events, and from where on there are older ones."""
     events = request.scoped.events(**_until(before), kinds=kinds, limit=PAGE + 1)
-    shown_now = events[-PAGE:]
-    return shown_now, shown_now[0].position if len(events) > PAGE else None
+    page = events[-PAGE:]
+    return page, page[0].position if len(events) > PAGE else None
 
 
 def _until(before: Moment) -> dict[str, Any]:
@@ -83,37 +81,24 @@ def _until(before: Moment) -> dict[str, Any]:
 
 
 def _holding(
-    request: PageRequest, wanted: str, kinds: Sequence[EventKind], before: Moment
+    request: PageRequest, query: str, kinds: Sequence[EventKind], before: Moment
 ) -> tuple[list[Event], int | None]:
     """The newest events with all of these words, in any case, and from where on to look for older ones."""
-    words = wanted.casefold().split()
-    found: list[Event] = []
-    speakers: dict[tuple[object, ...], str] = {}
+    words = query.casefold().split()
+    matches: list[Event] = []
     limits = _until(before)
     for _ in range(SCANNED // RECENT):
         events = request.scoped.events(**limits, kinds=kinds, limit=RECENT)
         for event in reversed(events):
-            text = _searched(event, speakers).casefold()
+            text = f"{_speaker(event)} {_text(event)}".casefold()
             if all(word in text for word in words):
-                found.append(event)
-                if len(found) == PAGE:
-                    return found[::-1], event.position
+                matches.append(event)
+                if len(matches) == PAGE:
+                    return matches[::-1], event.position
         if len(events) < RECENT:
-            return found[::-1], None
+            return matches[::-1], None
         limits = {**limits, "before": events[0].position}
-    return found[::-1], limits["before"]
-
-
-def _searched(event: Event, speakers: dict[tuple[object, ...], str]) -> str:
-    """Speaker and words; of a plain message without making the message, which takes most of the time of a filter."""
-    payload = event.payload
-    content = payload.get("content")
-    if event.kind is not EventKind.MESSAGE or not isinstance(content, str) or payload.get("tool_calls"):
-        return f"{_speaker(event)} {_text(event)}"
-    who = (payload.get("role"), payload.get("name"), payload.get("origin"), event.author, event.scope.space)
-    if who not in speakers:
-        speakers[who] = _speaker(event)
-    return f"{speakers[who]} {content}"
+    return matches[::-1], limits["before"]
 
 
 def rows_of(request: PageRequest, events: list[Event]) -> list[Row]:
@@ -153,9 +138,9 @@ def _speaker(event: Event) -> str:
 
 def description(event: Event) -> str:
     """What an event that is no message says, in a line or two."""
-    tell = _TELLERS.get(event.kind)
+    describe = _DESCRIPTIONS.get(event.kind)
     try:
-        return json.dumps(event.payload, ensure_ascii=False) if tell is None else tell(event.payload)
+        return json.dumps(event.payload, ensure_ascii=False) if describe is None else describe(event.payload)
     except (KeyError, TypeError, IndexError):  # another version's payload
         return json.dumps(event.payload, ensure_ascii=False)
 
@@ -165,7 +150,7 @@ def _prompt(payload: Mapping[str, Any]) -> str:
     return f"for “{payload['query']}”{took}, recalled:\n{payload['text'] or 'nothing'}"
 
 
-_TELLERS: Mapping[EventKind, Callable[[Mapping[str, Any]], str]] = {
+_DESCRIPTIONS: Mapping[EventKind, Callable[[Mapping[str, Any]], str]] = {
     EventKind.CLAIM: lambda p: (
         f"{p['subject']} · {p['attribute']}: {p['value']} ({p['stance']}, extracted by {p['by']})"
     ),
@@ -173,37 +158,41 @@ _TELLERS: Mapping[EventKind, Callable[[Mapping[str, Any]], str]] = {
         f"summarised up to #{p['cursor']} by the strategy {p['strategy']}: {len(p['lines'])} lines for "
         f"{len(p['stretches'])} stretches of the log, {p['latest']['items']} critical items in the last one"
     ),
-    EventKind.RESET: lambda p: f"the conversation started again with {len(p['kept'])} messages",
     EventKind.RECALLED: _prompt,
     EventKind.PAYLOAD: lambda p: str(p["text"]),
-    EventKind.LEARNED: lambda p: "; ".join(f"{name} extracted up to #{upto}" for name, upto in p["cursors"].items()),
     EventKind.ROLLBACK: lambda p: f"back to #{p['to']}",
     EventKind.ERASED: lambda p: "forgotten: " + ", ".join(handle(first, last) for first, last in p["positions"]),
     EventKind.BLOCK: lambda p: f"{p['change']} {p['label']!r}: {p.get('value', '')}",
-    EventKind.USED: lambda p: "recalled: " + ", ".join(f"#{number} ×{count}" for number, count in p["uses"]),
 }
 
 
 def event(request: PageRequest) -> dict[str, Any]:
-    """One event: its words, what it was made from, what stands around it, and all of it as JSON.
+    """One event: its words, what it was made from and what was made from it, what stands around it, and its JSON.
 
     Raises:
         InvalidInputError: the owner has no such event, or it is not to be seen as of then.
     """
     position = request.number("position", 0, least=0)
-    scoped = request.seen(request.scope.owner)
-    result = scoped.events(before=position + 1, limit=1)
-    if not result or result[0].position != position:
+    owner, now = request.seen(request.scope.owner), request.memory.for_scope(request.scope.owner)
+    newest = owner.events(before=position + 1, limit=1)
+    if not newest or newest[0].position != position:
         raise InvalidInputError(f"{request.scope.owner} has no event {shown(handle(position, position))} to be seen")
-    (event,) = result
-    records = request.memory.for_scope(request.scope.owner).records([position])
+    (event,) = newest
+    records = now.records([position])
+    sources = [source for source in now.events(which=event.sources) if source.position < position]
+    # Of an owner with many claims the facts take too long to resolve for the page of an event.
+    few = len(now.events(kinds=(EventKind.CLAIM,), limit=MOST_CLAIMS)) < MOST_CLAIMS
+    facts = owner.facts(history=True) if few else []
+    states = {session: state_of(request, session) for session in dict.fromkeys((event.scope.session, None))}
     return {
         "event": event,
-        "row": row_of(event, tiers_of(request, result)[position], most=len(json.dumps(event.payload))),
+        "row": row_of(event, tiers_of(request, newest)[position], most=len(json.dumps(event.payload))),
         "record": records[0] if records else None,
-        "sources": _sources(request, event),
-        "facts": _facts(request, position),
-        "lines": _lines(request, event),
+        "sources": [row_of(source, []) for source in sources],
+        "facts": [fact for fact in facts if position in fact.positions or fact.id == position] if few else None,
+        "lines": [
+            (session, line) for session, state in states.items() for line in state.lines if event.id in line.sources
+        ],
         "around": _around(request, event),
         "json": json.dumps(_as_json(event), ensure_ascii=False, indent=2),
         "has_session": event.scope.session is not None,
@@ -211,34 +200,12 @@ def event(request: PageRequest) -> dict[str, Any]:
     }
 
 
-def _sources(request: PageRequest, event: Event) -> list[Row]:
-    existing = request.memory.for_scope(request.scope.owner).events(which=event.sources)
-    visible = [source for source in existing if source.position < event.position]
-    return [row_of(source, []) for source in visible]
-
-
-def _facts(request: PageRequest, position: int) -> list[Fact] | None:
-    """The facts that this turn or claim led to; None of an owner with too many claims."""
-    claims = request.memory.for_scope(request.scope.owner).events(kinds=(EventKind.CLAIM,), limit=MOST_CLAIMS)
-    if len(claims) == MOST_CLAIMS:
-        return None
-    known = request.seen(request.scope.owner).facts(history=True)
-    return [fact for fact in known if position in fact.positions or fact.id == position]
-
-
-def _lines(request: PageRequest, event: Event) -> list[tuple[str | None, Line]]:
-    """The lines of summaries that replace this turn: of its session, and of the whole owner."""
-    sessions = dict.fromkeys((event.scope.session, None))
-    states = {session: state_of(request, session) for session in sessions}
-    return [(session, line) for session, state in states.items() for line in state.lines if event.id in line.sources]
-
-
 def _around(request: PageRequest, event: Event) -> list[Row]:
     """The messages of its session next to it, in their order, itself among them if it is one."""
     scoped = request.seen(event.scope)
-    said = (EventKind.MESSAGE,)
-    before = scoped.events(before=event.position + 1, kinds=said, limit=NEIGHBOURS + 1)
-    after = scoped.events(before=event.position + 1 + AROUND, kinds=said, limit=AROUND)
+    messages = (EventKind.MESSAGE,)
+    before = scoped.events(before=event.position + 1, kinds=messages, limit=NEIGHBOURS + 1)
+    after = scoped.events(before=event.position + 1 + AROUND, kinds=messages, limit=AROUND)
     later = [other for other in after if other.position > event.position][:NEIGHBOURS]
     return [row_of(other, []) for other in (*before, *later)]
 
@@ -257,50 +224,17 @@ def _as_json(event: Event) -> dict[str, Any]:
     }
 
 
-MOST_FORGOTTEN = 200
-"""Turns to forget at once."""
-
-FORGOTTEN_CHARS = 2000
-
-
-def positions_of(values: Sequence[str]) -> list[int]:
-    """The positions that a form names, each once.
-
-    Raises:
-        InvalidInputError: none is named, too many, or something else.
-    """
-    numbers = [value.strip().removeprefix("#") for value in values if value.strip()]
-    if wrong := [number for number in numbers if not number.isdecimal() or len(number) > 18]:  # noqa: PLR2004 - 64 bits
-        raise InvalidInputError(f"{shown(wrong[0])} is not a position in the log")
-    positions = list(dict.fromkeys(map(int, numbers)))
-    if not 1 <= len(positions) <= MOST_FORGOTTEN:
-        raise InvalidInputError(f"choose 1 to {MOST_FORGOTTEN} events to forget, got {len(positions)}")
-    return positions
-
-
-def asking(memory: HybridMemory, request: PageRequest, positions: Sequence[int]) -> dict[str, Any]:
-    """What would go with these turns.
+def asking(memory: HybridMemory, request: PageRequest) -> dict[str, Any]:
+    """What would go with a turn.
 
     Args:
         memory: that may be written to.
-        request: of now.
-        positions: of the turns.
+        request: of now, with the position.
 
     Raises:
-        InvalidInputError: one of them is no turn of this owner.
+        InvalidInputError: it is no turn of this owner.
     """
-    names = [handle(position, position) for position in positions]
-    receipt = memory.for_scope(request.scope.owner).forget(ids=names, dry_run=True)
+    position = request.number("position", 0)
+    receipt = memory.for_scope(request.scope.owner).forget(ids=handle(position, position), dry_run=True)
     events = request.memory.for_scope(request.scope.owner).events(which=receipt.positions)
-    tiers = tiers_of(request, events)
-    return {
-        "positions": positions,
-        "receipt": receipt,
-        "rows": [row_of(event, tiers[event.position], most=FORGOTTEN_CHARS) for event in events],
-    }
-
-
-def forgetting(memory: HybridMemory, request: PageRequest, positions: Sequence[int]) -> dict[str, Any]:
-    """What went with these turns; see `asking`."""
-    names = [handle(position, position) for position in positions]
-    return {"receipt": memory.for_scope(request.scope.owner).forget(ids=names)}
+    return {"position": position, "receipt": receipt, "rows": rows_of(request, events)}

@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from heapq import nlargest
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from hybrid_memory import Event, EventKind, HybridMemory, Scope, ScopedMemory, Tier
 from hybrid_memory.analysis import QueueState
-from hybrid_memory.errors import HybridMemoryError, InvalidInputError
-from hybrid_memory.validation import checked_share, shown
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.validation import shown
 
 STATES = (EventKind.COMPACTION, EventKind.RESET)
 RECENT = 1000
 """Events among which sessions are looked for; a log is never read as a whole."""
 
-WARM = 3
-"""Owners whose search is made ready ahead."""
-
 ESCAPE = "~"
 """Stands for the per cent sign in the name of an owner."""
 
 _KEEP: Any = object()
-
-
-def warm_up(memory: HybridMemory) -> None:
-    """Search the longest logs once, so that tables and vectors are in memory when somebody does."""
-    with suppress(HybridMemoryError):  # closed meanwhile; or whoever searches is told
-        heads = memory.heads()
-        for owner in nlargest(WARM, heads, key=heads.__getitem__):
-            memory.as_read_only().for_scope(owner).recall("warm up")
 
 
 def key_of(scope: Scope) -> str:
@@ -129,18 +116,6 @@ class PageRequest:
         if not text.isdecimal() or not least <= int(text) <= most:
             raise InvalidInputError(f"{name} must be a whole number from {least} to {most}, got {shown(text)}")
         return int(text)
-
-    def share(self, name: str) -> float | None:
-        """A number in 0 to 1 of the address; None if there is none.
-
-        Raises:
-            InvalidInputError: it is no number, or out of range.
-        """
-        text = self.query.get(name, "").strip()
-        try:
-            return checked_share(name, float(text)) if text else None
-        except ValueError:
-            raise InvalidInputError(f"{name} must be a number from 0 to 1, got {shown(text)}") from None
 
     def sessions(self) -> list[str]:
         """The sessions of the owner's newest events, the last one first."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
-from hybrid_memory import Event, EventKind, Hit, Hits, Record, Tier, Weights
+from hybrid_memory import Event, EventKind, Hit, Hits, Tier, Weights
 from hybrid_memory.analysis import handle, spoken
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory_inspector.reading import PageRequest, tiers_of
-
-Within: TypeAlias = Literal["user", "session"]
 
 MOST = 100
 DEFAULT_K = 10
@@ -43,78 +41,49 @@ class HitRow:
 
 
 def search(request: PageRequest) -> dict[str, Any]:
-    """The hits of a query, beside those of another one; and why a turn that is named is not among them."""
-    query, other = request.query.get("q", "").strip(), request.query.get("other", "").strip()
+    """The hits of a query, and why a turn that is named is not among them."""
+    query, missing = request.query.get("q", "").strip(), request.query.get("missing", "").strip()
     k = request.number("k", DEFAULT_K, most=MOST)
-    wanted = request.query.get("missing", "").strip()
-    within: Within = "session" if request.scope.session and request.query.get("within") == "session" else "user"
-    least = request.share("min_confidence")
-    hits = request.scoped.recall(query, k=k, within=within, min_confidence=least) if query else Hits()
-    shown: dict[str, Any] = {"why_not": None, "refused": "", "sides": []}
-    if query and other:
-        others = request.scoped.recall(other, k=k, within=within, min_confidence=least)
-        shown["sides"] = _sides(request, (query, hits), (other, others))
-    if query and wanted:
+    hits = request.scoped.recall(query, k=k) if query else Hits()
+    why_not, refused = None, ""
+    if query and missing:
         try:
-            name = f"#{wanted}" if wanted.isdecimal() else wanted
-            shown["why_not"] = request.scoped.why_not(query, name, k=k, within=within, min_confidence=least)
+            why_not = request.scoped.why_not(query, f"#{missing}" if missing.isdecimal() else missing, k=k)
         except InvalidInputError as error:
-            shown["refused"] = str(error)
-    return shown | {
+            refused = str(error)
+    plan = str(hits[0].plan) if hits and hits[0].plan else ""
+    return {
         "q": query,
-        "other": other,
         "k": k,
-        "within": within,
-        "min_confidence": least,
-        "unsure": hits.unsure,
         "hits": _rows(request, hits),
-        "plan": _plan(hits),
+        "plan": f"{plan[0].upper()}{plan[1:]}." if plan else "",
         "notes": list(dict.fromkeys(hit.note for hit in hits if hit.note)),
-        "missing": wanted,
+        "missing": missing,
+        "why_not": why_not,
+        "refused": refused,
     }
 
 
 def _rows(request: PageRequest, hits: list[Hit]) -> list[HitRow]:
-    positions = [hit.record.turn for hit in hits]
-    tiers = tiers_of(request, [_turn(hit.record) for hit in hits])
+    records = [hit.record for hit in hits]
+    # As much of the event of a record's turn as its tiers depend on.
+    turns = [
+        Event(record.turn, record.sources[0], record.scope, EventKind.MESSAGE, record.at, {}) for record in records
+    ]
+    tiers = tiers_of(request, turns)
     return [
         HitRow(
             place=place,
             hit=hit,
             speaker=spoken(hit.record.speaker, hit.record.origin),
             asked=spoken(hit.asked.speaker, hit.asked.origin) if hit.asked else "",
-            handle=handle(position, position),
+            handle=handle(hit.record.turn, hit.record.turn),
             shares=shares_of(hit),
             total=sum(getattr(hit.weights, part.name) for part in fields(Weights)),
-            tiers=tiers[position],
+            tiers=tiers[hit.record.turn],
         )
-        for place, (hit, position) in enumerate(zip(hits, positions, strict=True), 1)
+        for place, hit in enumerate(hits, 1)
     ]
-
-
-def _sides(request: PageRequest, *found: tuple[str, Hits]) -> list[dict[str, Any]]:
-    """For each query its hits, each with its place among those of the other one; None if it is not there."""
-    places = [{hit.record.id: place for place, hit in enumerate(hits, 1)} for _, hits in found]
-    return [
-        {
-            "q": query,
-            "plan": _plan(hits),
-            "rows": [(row, places[1 - side].get(row.hit.record.id)) for row in _rows(request, hits)],
-            "shared": len(places[0].keys() & places[1].keys()),
-        }
-        for side, (query, hits) in enumerate(found)
-    ]
-
-
-def _plan(hits: Hits) -> str:
-    """How the recall read its query, as a sentence."""
-    plan = str(hits[0].plan) if hits and hits[0].plan else ""
-    return f"{plan[0].upper()}{plan[1:]}." if plan else ""
-
-
-def _turn(record: Record) -> Event:
-    """As much of the event of a record's turn as its tiers depend on."""
-    return Event(record.turn, record.sources[0], record.scope, EventKind.MESSAGE, record.at, {})
 
 
 def shares_of(hit: Hit) -> list[Share]:
@@ -126,7 +95,6 @@ def shares_of(hit: Hit) -> list[Share]:
         weight, signal = getattr(hit.weights, part.name), getattr(hit.signals, part.name)
         points = weight * signal / total
         if weight:
-            width = 100 * points
-            results.append(Share(part.name, weight, signal, points, start, width))
-            start += width
+            results.append(Share(part.name, weight, signal, points, start, 100 * points))
+            start += 100 * points
     return results

@@ -23,7 +23,6 @@ KINDS = {
     EventKind.ITEM: "item",
     EventKind.USED: "recall count",
     EventKind.BLOCK: "block edit",
-    EventKind.STEP: "agent step",
     EventKind.FILE: "file change",
 }
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from hybrid_memory_paging.agent import PagedAgent
+from hybrid_memory_paging.agent import AgentRun, PagedAgent
 from hybrid_memory_paging.functions import PAGING_FUNCTIONS, SEND, functions_named
 from hybrid_memory_paging.instructions import MEMORY, answer_tokens, aprepared, instructions, prepared, schema
-from hybrid_memory_paging.loop import AgentRun
-from hybrid_memory_paging.timers import Alarm
 
 __all__ = [
     "MEMORY",
     "PAGING_FUNCTIONS",
     "SEND",
     "AgentRun",
-    "Alarm",
     "PagedAgent",
     "answer_tokens",
     "aprepared",

@@ -3,28 +3,117 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
+import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta, tzinfo
-from functools import partial
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Self
 
-from hybrid_memory import Content, HybridMemory, Message, Role, ScopedMemory, as_messages
-from hybrid_memory.analysis import PRESSURE, STOPPED
+from hybrid_memory import (
+    Block,
+    Content,
+    Event,
+    EventKind,
+    HybridMemory,
+    Message,
+    Role,
+    ScopedMemory,
+    ToolCall,
+    as_messages,
+)
+from hybrid_memory.analysis import PRESSURE, STOPPED, as_event
 from hybrid_memory.config import PagingConfig
-from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MemoryClosedError
+from hybrid_memory.text.structured import encodable
+from hybrid_memory.text.tokens import PRIMING, message_tokens
+from hybrid_memory.tools.tool import Answer
 from hybrid_memory.validation import checked_count, checked_text, positive_seconds, shown
-from hybrid_memory_paging.executor import CustomFunction, Executor, Function
-from hybrid_memory_paging.functions import functions_named
-from hybrid_memory_paging.instructions import answer_tokens, instructions, prepared
-from hybrid_memory_paging.loop import AgentRun, Frame, Limits, Loop
-from hybrid_memory_paging.searching import FETCH
-from hybrid_memory_paging.timers import Alarm, Rhythm, cron_rhythm, steady_rhythm
+from hybrid_memory_paging.executor import INTERRUPTED, CustomFunction, failure, unread
+from hybrid_memory_paging.functions import FETCH, functions_named
+from hybrid_memory_paging.instructions import Function, answer_tokens, instructions, prepared, rendered
+from hybrid_memory_paging.reading import HEARTBEAT, THOUGHTS, read
+
+MAX_CALLS = 4
+"""The most calls in one answer; each result may fill its share of the window, and they leave it together."""
 
 MOST_INSTRUCTIONS = 0.45
 """Share of a prompt that identity and instructions may take."""
+
+GROWTH = 1.04
+"""How many times longer a prompt is in the model's form, with calls as JSON; replaced by the measured value."""
+
+TRIES = 6
+"""How often a prompt is made again, each time with a smaller budget, until it fits in the model's form."""
+
+NEWEST, MOST_READ = 64, 10_000
+"""How many of the newest messages are read to find the last answer, at first and at most."""
+
+ANSWER = "paging"
+"""The field in ``extra`` of an answer's last message: what the model had seen, and whether it goes on."""
+
+FAILED = "failed"
+"""The field in ``extra`` of a result that marks a failed call."""
+
+AGAIN = "You asked to be called again."
+NOT_CALLED = "Error: not called, because the run was stopped."
+TOO_MANY = f"Error: not called; at most {MAX_CALLS} calls in one answer."
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRun:
+    """What an agent did in response to an event.
+
+    Attributes:
+        replies: the agent's messages to the user.
+        messages: all messages since the event: calls, results, replies, warnings.
+        why: why it ended: ``yielded``, ``nothing to do``, or ``stopped ...``.
+    """
+
+    replies: tuple[str, ...]
+    messages: tuple[Message, ...]
+    why: str
+
+    @property
+    def text(self) -> str:
+        """The replies as one text."""
+        return "\n\n".join(self.replies)
+
+    @property
+    def calls(self) -> list[str]:
+        """The names of the functions that it called, in order."""
+        return [call.name for message in self.messages for call in message.tool_calls]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<AgentRun {self.why}: {len(self.calls)} calls, {len(self.replies)} replies: {shown(self.text)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What is left to do, as the log says.
+
+    Attributes:
+        head: the position of the last message.
+        answer: the agent's last answer, if any.
+        opened: ids of the turns and events that it answers.
+        blocks: the revisions of the blocks that the model saw when it gave it, by label; None if there is no answer.
+        missing: its calls that have no result yet, in order.
+        goes_on: whether the model must be called again, because it asked for that or a call failed.
+        waiting: turns and events that no answer has taken into account.
+    """
+
+    head: int
+    answer: Event | None
+    opened: tuple[str, ...]
+    blocks: dict[str, int] | None
+    missing: tuple[ToolCall, ...]
+    goes_on: bool
+    waiting: tuple[Event, ...]
 
 
 class PagedAgent:
@@ -34,10 +123,10 @@ class PagedAgent:
     calls are executed, and it is called again as long as it asks for that or a call failed; then the agent yields.
     Under pressure, and after a warning, messages leave the window for a recursive summary; the log keeps them all.
 
-    Every step is an event in the log. After a crash, `resume` continues: a call that has a result is not repeated, the
-    memory's own functions take effect once, and an interrupted function of yours is reported to the model instead of
-    being repeated. Events for one agent and session run one after the other; different agents run independently. Run a
-    session in one process at a time: two processes lose nothing, but may take each other's calls for interrupted.
+    Every answer and every result is in the log before the next step. After a crash, `resume` continues: a call that has
+    a result is not repeated, the memory's own functions take effect once, and an interrupted function of yours is
+    reported to the model instead of being repeated. Events of one agent run one after the other. Drive a session with
+    one `PagedAgent` at a time: two of them may both answer the same message.
 
     Args:
         memory: an open memory; you close it.
@@ -52,8 +141,7 @@ class PagedAgent:
         max_tokens: the budget of a prompt.
         paging: how the window is used.
         k: how many turns to recall for each user turn; 0 leaves searching to the model.
-        max_steps: how often the model may answer one event before the run is stopped.
-        max_run_tokens: the most tokens of prompts and answers in one run; None sets no limit.
+        max_steps: how often the model may answer in one run before it is stopped.
         function_timeout: the time limit for one of your functions.
         model_timeout: the time limit for one answer of the model.
 
@@ -78,47 +166,45 @@ class PagedAgent:
         paging: PagingConfig | None = None,
         k: int = 0,
         max_steps: int = 16,
-        max_run_tokens: int | None = None,
         function_timeout: timedelta = timedelta(seconds=30),
         model_timeout: timedelta = timedelta(minutes=5),
     ) -> None:
         self.memory: ScopedMemory = memory.scoped(tenant=tenant, user=user, agent=agent, session=session)
         self._store = memory
-        count = memory.token_counter
-        self.functions = _functions(memory_functions, functions)
-        frame = Frame(
-            identity=checked_text("identity", identity),
-            instructions=instructions(self.functions),
-            max_tokens=checked_count("max_tokens", max_tokens, least=1),
-            k=checked_count("k", k, least=0),
-            paging=_paging(paging),
-            reader=next((function.name for function in self.functions if function is FETCH), None),
-        )
-        _check_room(frame, count(frame.identity) + count(frame.instructions))
+        self._count = memory.token_counter
         for name, limit in (("function_timeout", function_timeout), ("model_timeout", model_timeout)):
             positive_seconds(name, limit)
-        thinking = memory.language_model(model, timeout=model_timeout)
-        if thinking is None:
+        if not isinstance(paging, PagingConfig | None):
+            raise InvalidInputError(f"paging must be a PagingConfig, got {shown(paging)}")
+        self._paging = paging or PagingConfig()
+        self._max_tokens = checked_count("max_tokens", max_tokens, least=1)
+        self._max_steps = checked_count("max_steps", max_steps, least=1)
+        self._k = checked_count("k", k, least=0)
+        self.functions: list[Function] = [
+            *functions_named(memory_functions),
+            *(CustomFunction.of(function, function_timeout) for function in functions),
+        ]
+        self._by_name = {function.name: function for function in self.functions}
+        names = [function.name for function in self.functions]
+        if doubled := next((name for name in names if names.count(name) > 1), None):
+            raise InvalidInputError(f"there are two functions {doubled!r}: rename one of them")
+        self._identity = checked_text("identity", identity)
+        self._instructions = instructions(self.functions)
+        fixed = self._count(self._identity) + self._count(self._instructions)
+        least = int(fixed / MOST_INSTRUCTIONS) + 1
+        if max_tokens < least:
+            raise InvalidInputError(
+                f"max_tokens={max_tokens} is too small: identity and functions take {fixed} tokens, give at least "
+                f"{least}, or fewer functions"
+            )
+        language_model = memory.language_model(model, timeout=model_timeout)
+        if language_model is None:
             raise InvalidInputError("an agent needs a model: PagedAgent(model=...) or open_memory(language_model=...)")
-        self._loop = Loop(
-            memory=self.memory,
-            count=count,
-            model=thinking,
-            executor=Executor(
-                self.memory,
-                self.functions,
-                timeout=function_timeout,
-                max_tokens=answer_tokens(frame.max_tokens),
-            ),
-            frame=frame,
-            limits=Limits(
-                checked_count("max_steps", max_steps, least=1),
-                None if max_run_tokens is None else checked_count("max_run_tokens", max_run_tokens, least=1),
-            ),
-        )
-        self._running: threading.Event | None = None
-        self._threads: ThreadPoolExecutor | None = None
-        self._alarms: list[Alarm] = []
+        self._model = language_model
+        self._growth = GROWTH
+        self._lock = threading.Lock()
+        self._cancelled = threading.Event()
+        self._timers: list[threading.Event] = []
 
     def send(self, content: Content) -> AgentRun:
         """Send a message to the agent and wait until it yields; the message is durable before the model is called.
@@ -131,11 +217,11 @@ class PagedAgent:
             ModelError: the model failed. The message is answered with the next event, or by `resume`.
             StoreUnavailableError: the store failed; as for ModelError.
         """
-        return self._event(as_messages(content))
+        return self._handle(as_messages(content))
 
     async def asend(self, content: Content) -> AgentRun:
         """Async twin of `send`; cancelling it cancels the run."""
-        return await self._on_a_thread(partial(self._event, as_messages(content)))
+        return await self._in_a_thread(as_messages(content))
 
     def notify(self, event: str, text: str) -> AgentRun:
         """Tell the agent that something happened and wait until it yields.
@@ -148,56 +234,44 @@ class PagedAgent:
             InvalidInputError: one of them is empty, or the event's name is reserved.
             ModelError, StoreUnavailableError: as in `send`.
         """
-        return self._event([_event_message(event, text)])
+        return self._handle([_event_message(event, text)])
 
     async def anotify(self, event: str, text: str) -> AgentRun:
         """Async twin of `notify`."""
-        return await self._on_a_thread(partial(self._event, [_event_message(event, text)]))
+        return await self._in_a_thread([_event_message(event, text)])
 
     def resume(self) -> AgentRun:
         """Continue what was left unfinished by a crash or a failure; yields at once if there is nothing."""
-        return self._event([])
+        return self._handle([])
 
     async def aresume(self) -> AgentRun:
         """Async twin of `resume`."""
-        return await self._on_a_thread(partial(self._event, []))
+        return await self._in_a_thread([])
 
-    def every(self, interval: timedelta, text: str) -> Alarm:
-        """Start the agent with this text at every multiple of the interval since 1970, while this process runs.
+    def every(self, interval: timedelta, text: str) -> Callable[[], None]:
+        """Wake the agent with this text again and again while this process runs; call the result to end that.
 
-        If several processes register the same timer, the agent starts once.
-
-        Raises:
-            InvalidInputError: the interval is not a second or more, or the text is empty.
-        """
-        return self._alarm(steady_rhythm(interval), text)
-
-    def cron(self, expression: str, text: str, *, timezone: tzinfo | None = None) -> Alarm:
-        """Start the agent with this text at the times of a cron expression, such as ``0 9 * * 1-5``; see `every`.
-
-        Args:
-            expression: minute, hour, day of the month, month, day of the week; as in Debian's cron.
-            text: a message for the model.
-            timezone: the time zone of the expression; UTC by default.
+        A scheduler of yours wakes it as well, by `notify`.
 
         Raises:
-            InvalidInputError: the expression is invalid, or the text is empty.
+            InvalidInputError: the interval is not positive, or the text is empty.
         """
-        return self._alarm(cron_rhythm(expression, timezone), text)
+        seconds = min(positive_seconds("interval", interval), threading.TIMEOUT_MAX)
+        message = _event_message("timer", text)
+        stopped = threading.Event()
+        self._timers.append(stopped)
+        name = "hybrid-memory-agent-timer"
+        threading.Thread(target=self._wake, args=(stopped, seconds, message), name=name, daemon=True).start()
+        return stopped.set
 
     def cancel(self) -> None:
         """Stop the current run before its next call or answer; the model is told with the next event."""
-        running = self._running
-        if running is not None:
-            running.set()
+        self._cancelled.set()
 
     def close(self) -> None:
-        """Stop timers and threads; the memory stays open, and `resume` continues unfinished work."""
-        for alarm in self._alarms:
-            alarm.cancel()
-        threads, self._threads = self._threads, None
-        if threads is not None:
-            threads.shutdown(wait=True)
+        """Stop the timers; the memory stays open, and `resume` continues unfinished work."""
+        for stopped in self._timers:
+            stopped.set()
 
     def __enter__(self) -> Self:
         return self
@@ -205,80 +279,186 @@ class PagedAgent:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _event(
-        self,
-        messages: Sequence[Message],
-        *,
-        cancelled: threading.Event | None = None,
-        loop: asyncio.AbstractEventLoop | None = None,
-    ) -> AgentRun:
-        """Write the event and run the agent until it yields; waits for a run in progress."""
-        receipt = self.memory.remember(messages) if messages else None
-        with self.memory.steps().lock():
-            prepared(self.memory)
-            last = self._loop.last_position()
-            after = min(receipt.positions) - 1 if receipt is not None and receipt.positions else last
-            self._running = cancelled or threading.Event()
-            try:
-                why = self._loop.run(self._running, loop)
-            finally:
-                self._running = None
-            said = tuple(self._loop.messages_since(after))
-        replies = [message.text for message in said if message.role is Role.ASSISTANT and not message.tool_calls]
-        return AgentRun(tuple(replies), said, why)
+    def __repr__(self) -> str:
+        return f"<PagedAgent {self.memory.scope} with {len(self.functions)} functions in {self._store.url}>"
 
-    async def _on_a_thread(self, work: Callable[..., AgentRun]) -> AgentRun:
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hybrid-memory-agent")
-        context, loop, cancelled = contextvars.copy_context(), asyncio.get_running_loop(), threading.Event()
-        made = partial(context.run, work, cancelled=cancelled, loop=loop)
+    def _wake(self, stopped: threading.Event, seconds: float, message: Message) -> None:
+        while not stopped.wait(seconds):
+            try:
+                self._handle([message])
+            except MemoryClosedError:
+                return
+            except HybridMemoryError as error:
+                _log.warning("a timer woke an agent, which failed: %s", error)
+
+    async def _in_a_thread(self, messages: Sequence[Message]) -> AgentRun:
+        cancelled = threading.Event()
         try:
-            return await loop.run_in_executor(self._threads, made)
+            return await asyncio.to_thread(self._handle, messages, cancelled)
         except asyncio.CancelledError:
             cancelled.set()
             raise
 
-    def _alarm(self, rhythm: Rhythm, text: str) -> Alarm:
-        _event_message("timer", text)
-        alarm = Alarm(rhythm, text, self._store, self._wake)
-        self._alarms.append(alarm)
-        return alarm
+    def _handle(self, messages: Sequence[Message], cancelled: threading.Event | None = None) -> AgentRun:
+        """Write the event and work until the agent yields; waits for a run in progress."""
+        with self._lock:
+            self._cancelled = cancelled or threading.Event()
+            newest = self.memory.events(kinds=(EventKind.MESSAGE,), limit=1)
+            before = newest[-1].position if newest else 0
+            receipt = self.memory.remember(messages) if messages else None
+            if receipt is not None and receipt.positions:
+                before = min(receipt.positions) - 1  # of a message that was sent before, too
+            prepared(self.memory)
+            why = self._work()
+            events = self._events_back_to(lambda event: event.position <= before)
+            since = [event.message for event in events if event.position > before and event.kind is EventKind.MESSAGE]
+        replies = [message.text for message in since if message.role is Role.ASSISTANT and not message.tool_calls]
+        return AgentRun(tuple(replies), tuple(since), why)
 
-    def _wake(self, name: str, text: str) -> None:
-        message = _event_message("timer", text).model_copy(update={"id": name})
-        if not self.memory.remember(message).duplicates:
-            self._event([])
+    def _events_back_to(self, reached: Callable[[Event], bool]) -> list[Event]:
+        """The newest messages and resets, oldest first, at least to one for which this is true."""
+        limit = NEWEST
+        while True:
+            events = self.memory.events(kinds=(EventKind.MESSAGE, EventKind.RESET), limit=limit)
+            if len(events) < limit or limit > MOST_READ or any(map(reached, events)):
+                return events
+            limit *= 4
 
-    def __repr__(self) -> str:
-        return f"<PagedAgent {self.memory.scope} with {len(self.functions)} functions in {self._store.url}>"
+    def _work(self) -> str:
+        """Do all that is pending, and return why the agent yields."""
+        steps, why, own = 0, "nothing to do", ""
+        while True:
+            pending = self._pending()
+            if not (pending.missing or pending.goes_on or pending.waiting):
+                return why
+            if self._cancelled.is_set():
+                return self._stop(pending, "because it was cancelled")
+            if not pending.missing and steps == self._max_steps:
+                return self._stop(pending, f"after {steps} answers")
+            why = "yielded"
+            if pending.missing:
+                # An answer of an earlier run may have been acted upon, by a process that ended before it said so.
+                self._call(pending, again=pending.answer is None or pending.answer.id != own)
+                continue
+            steps += 1
+            own = self._ask(pending)
+            if not own:
+                return why
 
-
-def _paging(config: Any) -> PagingConfig:
-    if not isinstance(config, PagingConfig | None):
-        raise InvalidInputError(f"paging must be a PagingConfig, got {shown(config)}")
-    return config or PagingConfig()
-
-
-def _functions(names: Iterable[str] | None, custom: Sequence[Callable[..., Any]]) -> list[Function]:
-    functions: list[Function] = [*functions_named(names), *map(CustomFunction.of, custom)]
-    said = [function.name for function in functions]
-    for name in said:
-        if said.count(name) > 1:
-            raise InvalidInputError(f"there are two functions {name!r}: rename one of them")
-    return functions
-
-
-def _check_room(frame: Frame, tokens: int) -> None:
-    least = int(tokens / MOST_INSTRUCTIONS) + 1
-    if frame.max_tokens < least:
-        raise InvalidInputError(
-            f"max_tokens={frame.max_tokens} is too small: identity and functions take {tokens} tokens, give at least "
-            f"{least}, or fewer functions"
+    def _pending(self) -> Pending:
+        """What is to be done next, after the last reset."""
+        events = self._events_back_to(lambda event: event.kind is EventKind.RESET or ANSWER in event.message.extra)
+        reset = max((row for row, event in enumerate(events, 1) if event.kind is EventKind.RESET), default=0)
+        messages = events[reset:]
+        answer = next((event for event in reversed(messages) if ANSWER in event.message.extra), None)
+        head = messages[-1].position if messages else 0
+        if answer is None:
+            # Of a conversation from before the agent only a last turn that nobody has answered is left to do.
+            seen = max((event.position for event in messages if event.message.role is Role.ASSISTANT), default=0)
+            waiting = [event for event in messages if event.position > seen and event.message.opens]
+            return Pending(head, None, (), None, (), goes_on=False, waiting=tuple(waiting[-1:]))
+        note = answer.message.extra[ANSWER]
+        later = [event.message for event in messages if event.position > answer.position]
+        results = {message.tool_call_id: message for message in later if message.role is Role.TOOL}
+        calls = answer.message.tool_calls
+        stopped = any(message.event == STOPPED for message in later)
+        failed = any(results[call.id].extra.get(FAILED) for call in calls if call.id in results)
+        return Pending(
+            head,
+            answer,
+            opened=tuple(note["opened"]),
+            blocks=note["blocks"],
+            missing=tuple(call for call in calls if call.id not in results),
+            goes_on=not stopped and bool(note["goes_on"] or failed),
+            # What came while the model was answering has a smaller position than its answer.
+            waiting=tuple(event for event in messages if event.position > note["seen"] and event.message.opens),
         )
+
+    def _ask(self, pending: Pending) -> str:
+        """Write the model's answer to everything so far; its id, or nothing if it says and does nothing."""
+        blocks = self.memory.blocks()
+        text = encodable(self._model.complete(self._prompt(blocks)))
+        answer = read(text, self._by_name)
+        messages = [Message(role=Role.ASSISTANT, content=reply) for reply in answer.replies if reply]
+        if answer.calls:
+            calls = [
+                ToolCall(name=call.name, arguments=call.arguments, id=f"call-{pending.head}-{row}")
+                for row, call in enumerate(answer.calls)
+            ]
+            messages.append(Message(role=Role.ASSISTANT, tool_calls=calls))
+        if not messages:
+            return ""
+        note = {
+            "seen": pending.head,
+            "opened": [*(pending.opened if pending.goes_on else ()), *(event.id for event in pending.waiting)],
+            "blocks": {label: block.revision for label, block in blocks.items()},
+            "goes_on": answer.goes_on,
+        }
+        messages[-1] = messages[-1].model_copy(update={"extra": {ANSWER: note}})
+        return self.memory.remember(messages).ids[-1]
+
+    def _prompt(self, blocks: dict[str, Block]) -> list[Message]:
+        """The prompt in the model's form, which never exceeds the budget."""
+        for _ in range(TRIES):
+            context = self.memory.assemble(
+                max_tokens=int(self._max_tokens / self._growth), identity=self._identity,
+                instructions=self._instructions, blocks=blocks, profile="", k=self._k, layout="queue",
+                paging=self._paging, reader=FETCH.name if FETCH.name in self._by_name else None,
+            )  # fmt: skip
+            prompt = rendered(context.messages)
+            if prompt[-1].role is Role.ASSISTANT:  # what providers take for the beginning of the next answer
+                prompt.append(Message(content=as_event(AGAIN).content))
+            tokens = PRIMING + sum(message_tokens(message, self._count) for message in prompt)
+            self._growth = max(tokens / context.tokens, 1.0)
+            if tokens <= self._max_tokens:
+                return prompt
+            self._growth *= GROWTH
+        raise InvalidInputError(f"max_tokens={self._max_tokens} is too small for instructions and blocks")
+
+    def _call(self, pending: Pending, *, again: bool) -> None:
+        """Execute the next call and write its result."""
+        call = pending.missing[0]
+        calls = () if pending.answer is None else pending.answer.message.tool_calls
+        if call in calls[MAX_CALLS:]:
+            self.memory.remember([_result(refused, Answer(TOO_MANY, failed=True)) for refused in pending.missing])
+        else:
+            self.memory.remember(_result(call, self._execute(call, pending, again=again)))
+
+    def _execute(self, call: ToolCall, pending: Pending, *, again: bool) -> Answer:
+        """The answer to a call; an error is an answer too, except that of a store, after which the call is repeated."""
+        if isinstance(call.arguments, str):
+            return failure(unread(call.arguments))
+        function = self._by_name.get(call.name)
+        if function is None:
+            return failure(f"there is no function {shown(call.name)}; there are: {', '.join(self._by_name)}")
+        arguments = {name: value for name, value in call.arguments.items() if name not in (HEARTBEAT, THOUGHTS)}
+        if isinstance(function, CustomFunction):
+            return Answer(INTERRUPTED, failed=True) if again else function.run(arguments)
+        return function.run(
+            self.memory,
+            arguments,
+            max_tokens=answer_tokens(self._max_tokens),
+            id=call.id or "",
+            source="" if pending.answer is None else pending.answer.id,
+            because=pending.opened,
+            blocks=pending.blocks,
+            strict=True,
+        )
+
+    def _stop(self, pending: Pending, why: str) -> str:
+        """End the run; messages that the model has not seen yet wait for the next event."""
+        results = [_result(call, Answer(NOT_CALLED, failed=True)) for call in pending.missing]
+        note = Message(role=Role.SYSTEM, content=f"Your last run was stopped {why}.", extra={"event": STOPPED})
+        self.memory.remember([*results, note])
+        return f"stopped {why}"
+
+
+def _result(call: ToolCall, answer: Answer) -> Message:
+    extra = {FAILED: True} if answer.failed else {}
+    return Message(role=Role.TOOL, content=answer.text, name=call.name, tool_call_id=call.id, extra=extra)
 
 
 def _event_message(event: str, text: str) -> Message:
-    """The message that reports an event."""
     if not checked_text("event", event).strip() or event in (PRESSURE, STOPPED):
         raise InvalidInputError(f"an event needs a name, such as 'login', got {shown(event)}")
     if not checked_text("text", text).strip():

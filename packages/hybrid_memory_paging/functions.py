@@ -1,18 +1,28 @@
-"""The functions with which a model manages its own memory, under MemGPT's names (arXiv 2310.08560)."""
+"""The functions with which a model manages its own memory, under MemGPT's names (arXiv 2310.08560).
+
+Blocks are edited, archival notes kept, and notes and the whole conversation searched page by page.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Self
 
 from pydantic import Field
 
-from hybrid_memory import Block, Origin, ScopedMemory
+from hybrid_memory import Block, Hits, Message, Origin, Receipt, RecordKind, Role, ScopedMemory
+from hybrid_memory.analysis import is_echo
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.tools import MemoryTool, tools_named
-from hybrid_memory.tools.tool import Call
+from hybrid_memory.text.cleaning import clean
+from hybrid_memory.text.marks import escaped
+from hybrid_memory.text.voices import speaker
+from hybrid_memory.tools import MemoryTool, reading, tools_named
+from hybrid_memory.tools.notes import outside
+from hybrid_memory.tools.reading import LINE_TOKENS, instant, line_of, shortened
+from hybrid_memory.tools.tool import NOTED_WITH, Call, named
 from hybrid_memory.validation import CheckedModel
-from hybrid_memory_paging.searching import ARCHIVE, EXPAND, FETCH, SEARCH, SEARCH_ARCHIVE, SEARCH_DATE
 
 LABEL = "The block, such as 'human'"
 
@@ -24,10 +34,9 @@ class Appending(CheckedModel):
     content: str = Field(description="Added as a new line at the end of the block")
 
 
-async def append(call: Call, memory: ScopedMemory, wanted: Appending) -> str:
+async def append(call: Call, memory: ScopedMemory, given: Appending) -> str:
     """Add a line to a block."""
-    known = _known(call)
-    return _done(await call(memory.block(wanted.label).edit, append=wanted.content, **known))
+    return await _edited(call, memory, given.label, append=given.content)
 
 
 class Replacing(CheckedModel):
@@ -38,11 +47,9 @@ class Replacing(CheckedModel):
     new_content: str = Field(default="", description="The replacement; empty removes the old text")
 
 
-async def replace(call: Call, memory: ScopedMemory, wanted: Replacing) -> str:
+async def replace_part(call: Call, memory: ScopedMemory, given: Replacing) -> str:
     """Change part of a block."""
-    known = _known(call)
-    edited = await call(memory.block(wanted.label).edit, old=wanted.old_content, new=wanted.new_content, **known)
-    return _done(edited)
+    return await _edited(call, memory, given.label, old=given.old_content, new=given.new_content)
 
 
 class Rethinking(CheckedModel):
@@ -52,40 +59,17 @@ class Rethinking(CheckedModel):
     new_content: str = Field(description="The new text of the whole block")
 
 
-async def rethink(call: Call, memory: ScopedMemory, wanted: Rethinking) -> str:
+async def rethink(call: Call, memory: ScopedMemory, given: Rethinking) -> str:
     """Rewrite a block, if the model has seen its current version."""
-    known = _known(call)
-    seen = None if call.blocks is None else call.blocks.get(wanted.label)
-    return _done(await call(memory.block(wanted.label).edit, value=wanted.new_content, revision=seen, **known))
+    seen = None if call.blocks is None else call.blocks.get(given.label)
+    return await _edited(call, memory, given.label, value=given.new_content, revision=seen)
 
 
-def _known(call: Call) -> dict[str, Any]:
-    """The origin and the sources of a model's edit."""
-    return {"id": call.key, "source": call.sources, "origin": Origin.ASSISTANT}
-
-
-def _done(block: Block) -> str:
+async def _edited(call: Call, memory: ScopedMemory, label: str, **edit: Any) -> str:
+    block: Block = await call(
+        memory.block(label).edit, id=call.key, source=call.sources, origin=Origin.ASSISTANT, **edit
+    )
     return f"Done. The block '{block.label}' has {len(block.value)} of {block.max_chars} characters."
-
-
-APPEND = MemoryTool(
-    "core_memory_append",
-    "Add a line to a block of your working context: what you must always have at hand.",
-    Appending,
-    append,
-)
-REPLACE = MemoryTool(
-    "core_memory_replace",
-    "Correct or remove part of a block of your working context.",
-    Replacing,
-    replace,
-)
-RETHINK = MemoryTool(
-    "core_memory_rethink",
-    "Rewrite a whole block of your working context, to shorten or reorder it; keep what still matters.",
-    Rethinking,
-    rethink,
-)
 
 
 class Sending(CheckedModel):
@@ -94,19 +78,203 @@ class Sending(CheckedModel):
     message: str = Field(description="What the user reads")
 
 
-async def send(call: Call, memory: ScopedMemory, wanted: Sending) -> str:
+async def send(call: Call, memory: ScopedMemory, given: Sending) -> str:
     """The message itself; the caller passes it to the user."""
     _ = call, memory
-    if not wanted.message.strip():
+    if not given.message.strip():
         raise InvalidInputError("message is empty: say something to the user")
-    return wanted.message
+    return given.message
+
+
+PAGE_LINES = 5
+MAX_PAGE = 19
+MOST_FOUND = PAGE_LINES * (MAX_PAGE + 1)
+"""How many hits are recalled for any page, so that the order is the same for all of them."""
+
+LEAST_LINE_TOKENS = 12
+
+FRAME_TOKENS = 20
+"""Tokens for the note that there is more."""
+
+PAGE: Any = Field(default=0, ge=0, le=MAX_PAGE, description="0 for the best, 1 for the next, and so on")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of results: which lines, and how long each may be."""
+
+    number: int
+    line_tokens: int
+
+    @classmethod
+    def of(cls, call: Call, number: int) -> Self:
+        """The page, with lines that together fit this call."""
+        room = (call.max_tokens - FRAME_TOKENS) // PAGE_LINES
+        return cls(number, max(LEAST_LINE_TOKENS, min(LINE_TOKENS, room - FRAME_TOKENS)))
+
+    def show(self, results: Sequence[Any], line: Callable[[Any], str], nothing: str) -> str:
+        """The lines of this page of all results, and whether there are more."""
+        start = PAGE_LINES * self.number
+        lines = [line(result) for result in results[start : start + PAGE_LINES]]
+        if not lines:
+            return "There are no more." if self.number else nothing
+        more = len(results) > start + PAGE_LINES
+        return "\n".join([*lines, f"(more: page={self.number + 1})" if more else "(no more)"])
+
+
+INSERTED = "archival_memory_insert"
+
+
+class Inserting(CheckedModel):
+    """What to keep."""
+
+    content: str = Field(description="A note that can be understood alone, of any length")
+
+
+async def insert(call: Call, memory: ScopedMemory, given: Inserting) -> str:
+    """Keep a note without a time limit."""
+    if not given.content.strip():
+        raise InvalidInputError("content is empty: say what to keep")
+    note = Message(
+        role=Role.ASSISTANT,
+        content=given.content,
+        id=f"archival:{call.key}" if call.key else None,
+        extra={"made_of": list(call.sources)} if call.sources else {},
+        metadata={NOTED_WITH: INSERTED},
+    )
+    receipt: Receipt = await call(outside(memory).remember, note)
+    return f"Kept as {named(receipt.positions[0])}." if receipt.positions else "Kept; you can find it a little later."
+
+
+class Searching(CheckedModel):
+    """What to look for."""
+
+    query: str = Field(description="A question, or words")
+    page: int = PAGE
+
+
+async def search_archive(call: Call, memory: ScopedMemory, given: Searching) -> str:
+    """Notes that answer the query, best first, a page at a time."""
+    page = Page.of(call, given.page)
+    hits: Hits = await call(
+        memory.recall, given.query, k=MOST_FOUND, kinds=(RecordKind.TURN,), metadata={NOTED_WITH: INSERTED}
+    )
+    nothing = "Archival memory has nothing about that."
+    return page.show(hits, lambda hit: line_of(hit.record, given.query, page.line_tokens), nothing)
+
+
+async def search(call: Call, memory: ScopedMemory, given: Searching) -> str:
+    """Messages that answer the query, best first, a page at a time."""
+    page = Page.of(call, given.page)
+    hits: Hits = await call(memory.recall, given.query, k=MOST_FOUND, kinds=(RecordKind.TURN,))
+    # Neither notes nor the very question that the model is answering.
+    said = [
+        hit
+        for hit in hits
+        if hit.record.metadata.get(NOTED_WITH) != INSERTED and hit.record.sources[0] not in call.because
+    ]
+    return page.show(
+        said, lambda hit: line_of(hit.record, given.query, page.line_tokens), "Nothing was said about that."
+    )
+
+
+class SearchingDate(CheckedModel):
+    """When it was said."""
+
+    start_date: str = Field(description="From this date on: 2026-05-03, or with a time 2026-05-03T14:00")
+    end_date: str = Field(default="", description="Up to this date, inclusive; empty for that day alone")
+    page: int = PAGE
+
+
+async def search_date(call: Call, memory: ScopedMemory, given: SearchingDate) -> str:
+    """Messages of some days, oldest first, a page at a time."""
+    since, until = _span(given)
+    page = Page.of(call, given.page)
+    messages: list[Message] = await call(memory.history, since=since, until=until)
+
+    def line(message: Message) -> str:
+        text = escaped(shortened(clean(message.text), "", page.line_tokens))
+        return f"[{message.at:%Y-%m-%d %H:%M}] {speaker(message.spoken_by, message.speaker, text)}: {text}"
+
+    return page.show([message for message in messages if _is_turn(message)], line, "Nothing was said then.")
+
+
+def _span(given: SearchingDate) -> tuple[datetime, datetime | None]:
+    since = instant("start_date", given.start_date)
+    if since is None:
+        raise InvalidInputError("start_date is empty: give a date such as '2026-05-03'")
+    until = instant("end_date", given.end_date or given.start_date[: len("2026-05-03")], end=True)
+    if until is not None and until <= since:
+        raise InvalidInputError(f"end_date {given.end_date!r} is before start_date {given.start_date!r}")
+    return since, until
+
+
+def _is_turn(message: Message) -> bool:
+    is_note = message.metadata.get(NOTED_WITH) == INSERTED
+    return message.role is not Role.SYSTEM and not is_note and not is_echo(message) and bool(message.text.strip())
 
 
 SEND = MemoryTool("send_message", "Say something to the user: the only words of yours that they see.", Sending, send)
-
+FETCH = replace(
+    reading.FETCH,
+    name="fetch",
+    description="Read the text behind a handle, a long text (#12) or the messages behind a line of the summary "
+    "(#12-40): page by page, or the lines that match a pattern; where is lines '10-60', characters 'c1-2000', or a "
+    "JSON path.",
+)
 PAGING_FUNCTIONS = (
-    APPEND, REPLACE, RETHINK, ARCHIVE, SEARCH_ARCHIVE, SEARCH, SEARCH_DATE, EXPAND, FETCH, SEND
-)  # fmt: skip
+    MemoryTool(
+        "core_memory_append",
+        "Add a line to a block of your working context: what you must always have at hand.",
+        Appending,
+        append,
+    ),
+    MemoryTool(
+        "core_memory_replace",
+        "Correct or remove part of a block of your working context.",
+        Replacing,
+        replace_part,
+    ),
+    MemoryTool(
+        "core_memory_rethink",
+        "Rewrite a whole block of your working context, to shorten or reorder it; keep what still matters.",
+        Rethinking,
+        rethink,
+    ),
+    MemoryTool(
+        INSERTED,
+        "Keep a note in archival memory, which has no limit: details that would take up too much working context.",
+        Inserting,
+        insert,
+    ),
+    MemoryTool(
+        "archival_memory_search",
+        "Search archival memory, five notes a page. Each line has a handle such as #12.",
+        Searching,
+        search_archive,
+    ),
+    MemoryTool(
+        "conversation_search",
+        "Search the whole conversation, including what has left your context, five messages a page. Each line has a "
+        "handle such as #12.",
+        Searching,
+        search,
+    ),
+    MemoryTool(
+        "conversation_search_date",
+        "What was said on a day or between two, oldest first, five messages a page; dates as 2026-05-03, or "
+        "2026-05-03T14:00.",
+        SearchingDate,
+        search_date,
+    ),
+    replace(
+        reading.EXPAND,
+        name="expand",
+        description="The exact words behind a handle such as #12, or #12-40 of a summary.",
+    ),
+    FETCH,
+    SEND,
+)
 """All of them."""
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from hybrid_memory import Block, Message, Role, ScopedMemory, ToolCall
-from hybrid_memory.tools import MAX_TOKENS
-from hybrid_memory_paging.executor import CustomFunction, Function
+from hybrid_memory.tools import MAX_TOKENS, MemoryTool
+from hybrid_memory_paging.executor import CustomFunction
 from hybrid_memory_paging.functions import SEND
 from hybrid_memory_paging.reading import HEARTBEAT, THOUGHTS
+
+Function: TypeAlias = MemoryTool | CustomFunction
 
 MEMORY = (
     "How your memory works. You see only a window of the conversation. The blocks, such as <human>, are your "
@@ -61,19 +63,14 @@ def instructions(functions: Sequence[Function]) -> str:
 def signature(function: Function) -> str:
     """A function in one line: name, arguments and description; with types for the application's functions."""
     schema = function.arguments.model_json_schema()
-    needed = set(schema.get("required", ()))
-    typed = isinstance(function, CustomFunction)
-    fields = schema.get("properties", {}).items()
-    parts = [_argument(name, field, needed=name in needed, typed=typed) for name, field in fields]
+    required = schema.get("required", ())
+    parts = []
+    for name, field in schema.get("properties", {}).items():
+        kind = field.get("type") or "/".join(str(kind.get("type", "any")) for kind in field.get("anyOf", ())) or "any"
+        default = json.dumps(field.get("default", [] if kind == "array" else None), ensure_ascii=False)
+        typed = f": {kind}" if isinstance(function, CustomFunction) else ""
+        parts.append(f"{name}{typed}{'' if name in required else f' = {default}'}")
     return f"- {function.name}({', '.join(parts)}): {function.description}"
-
-
-def _argument(name: str, field: Mapping[str, Any], *, needed: bool, typed: bool) -> str:
-    kind = field.get("type") or "/".join(str(one.get("type", "any")) for one in field.get("anyOf", ())) or "any"
-    unset: list[str] | None = [] if kind == "array" else None
-    default = "" if needed else f" = {json.dumps(field.get('default', unset), ensure_ascii=False)}"
-    meaning = f" [{field['description']}]" if typed and field.get("description") else ""
-    return f"{name}{f': {kind}' if typed else ''}{default}{meaning}"
 
 
 def schema(function: Function, *, heartbeat: bool = False) -> dict[str, Any]:
@@ -95,7 +92,7 @@ def rendered(messages: Sequence[Message]) -> list[Message]:
     """
     results: list[Message] = []
     for message in messages:
-        role, text = _written(message)
+        role, text = _as_read(message)
         if not results or results[-1].role is not role:
             results.append(Message(role=role, content=text))
             continue
@@ -106,40 +103,28 @@ def rendered(messages: Sequence[Message]) -> list[Message]:
     return results
 
 
-def _written(message: Message) -> tuple[Role, str]:
+def _as_read(message: Message) -> tuple[Role, str]:
+    text = message.content
+    if not isinstance(text, str):
+        hidden = "({}, which you cannot see)"
+        text = "\n".join(str(part.get("text") or hidden.format(part.get("type", "something"))) for part in text)
     if message.role is Role.TOOL:
         name = f' of="{message.name}"' if message.name else ""
-        return Role.USER, f"<result{name}>\n{_words(message)}\n</result>"
+        return Role.USER, f"<result{name}>\n{text}\n</result>"
     if message.role is not Role.ASSISTANT:
-        text = _words(message)
         return message.role, f"{message.name}: {text}" if message.name else text
-    said = _words(message)
-    calls = [ToolCall(name=SEND.name, arguments={"message": said})] if said.strip() else []
-    return Role.ASSISTANT, "\n".join(map(_call, [*calls, *message.tool_calls]))
-
-
-def _words(message: Message) -> str:
-    """The text, with a note for content that is not text."""
-    if isinstance(message.content, str):
-        return message.content
-    parts = [
-        block.get("text") or f"({block.get('type', 'something')}, which you cannot see)" for block in message.content
-    ]
-    return "\n".join(map(str, parts))
+    reply = [ToolCall(name=SEND.name, arguments={"message": text})] if text.strip() else []
+    return Role.ASSISTANT, "\n".join(map(_call, [*reply, *message.tool_calls]))
 
 
 def _call(call: ToolCall) -> str:
+    """A call as the model writes it; what it wrote that is no object stays as it was."""
     if not isinstance(call.arguments, dict):
         return call.arguments
-    beside = {key: call.arguments[key] for key in (THOUGHTS, HEARTBEAT) if key in call.arguments}
-    arguments = {key: value for key, value in call.arguments.items() if key not in beside}
-    written = {
-        **({THOUGHTS: beside[THOUGHTS]} if THOUGHTS in beside else {}),
-        "function": call.name,
-        "arguments": arguments,
-        **({HEARTBEAT: beside[HEARTBEAT]} if HEARTBEAT in beside else {}),
-    }
-    return json.dumps(written, ensure_ascii=False)
+    arguments = dict(call.arguments)
+    written: dict[str, Any] = {THOUGHTS: arguments.pop(THOUGHTS)} if THOUGHTS in arguments else {}
+    heartbeat = {HEARTBEAT: arguments.pop(HEARTBEAT)} if HEARTBEAT in arguments else {}
+    return json.dumps({**written, "function": call.name, "arguments": arguments, **heartbeat}, ensure_ascii=False)
 
 
 BLOCKS = {

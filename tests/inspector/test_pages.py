@@ -3,10 +3,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import fields
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from html import escape, unescape
-from itertools import takewhile
 from typing import Any
 from urllib.parse import unquote, urlencode
 
@@ -15,13 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from hybrid_memory import EventKind, HybridMemory, Scope, Weights
+from hybrid_memory import EventKind, HybridMemory, Scope
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.store.view import HIDING
 from hybrid_memory_inspector.app import PAGES
 from hybrid_memory_inspector.guard import visible
-from hybrid_memory_inspector.knowledge import Axis
 from hybrid_memory_inspector.reading import key_of, moment_of, scope_of
 from hybrid_memory_inspector.words import KINDS
 
@@ -32,14 +29,14 @@ SESSION = f"/o/{key_of(TRIP)}"
 
 def pages_of(memory: HybridMemory) -> list[str]:
     """The address of every page of every owner and session, with something on it."""
-    found = ["/", "/?q=alice", "/?page=7"]
+    found = ["/", "/?q=alice"]
     for owner in memory.owners():
         events = memory.scoped(user="alice").events() if owner.user == "alice" else []
         sessions = {event.scope.session for event in events}
         for scope in (owner, *(Scope(user="alice", session=name) for name in sessions if name)):
             base = f"/o/{key_of(scope)}"
             found += [f"{base}/{name}" for name in PAGES if name != "event"]
-            found += [f"{base}/search?q=note+train&k=20&missing=%233", f"{base}/stretch?first=1&last=40"]
+            found += [f"{base}/search?q=note+train&k=20&missing=%233"]
             found += [f"{base}/{name}?at=30" for name in ("timeline", "facts", "summaries", "prompt")]
             found += [f"{base}/facts?at=2026-04-01T00:00:00Z", f"{base}/search?q=Berlin&at=2026-04-01"]
         found += [f"/o/{key_of(owner)}/event?position={event.position}" for event in events]
@@ -174,26 +171,6 @@ def test_a_search_shows_the_hits_of_recall_with_points_that_add_up(told: HybridM
     assert f"{plan[0].upper()}{plan[1:]}." in words(page)
 
 
-def test_a_card_has_the_counts_of_its_owner(told: HybridMemory, reader: TestClient) -> None:
-    alice = told.scoped(user="alice")
-    (card,) = [words(card) for card in re.findall(r'<li class="card">.*?</li>', reader.get("/").text, re.DOTALL)
-               if "user=alice/timeline" in card]  # fmt: skip
-    said = alice.events(kinds=["message"])
-    assert f"messages {len(said)} " in card
-    assert f"facts {len(alice.facts())} " in card
-    assert f"last active {alice.events(limit=1)[0].at:%Y-%m-%d %H:%M}" in card
-
-
-def test_the_bars_of_a_timeline_count_its_messages(told: HybridMemory, reader: TestClient) -> None:
-    page = reader.get(f"{SESSION}/timeline").text
-    bars = re.findall(r'<a href="([^"]+)" aria-label="[\d-]+: (\d+)">', page)
-    said = told.scoped(user="alice", session=TRIP.session).events(kinds=["message"])
-    assert sum(int(count) for _, count in bars) == len(said)
-    first = reader.get(unescape(bars[0][0])).text
-    assert "My name is Alice" in first
-    assert "Which train did I book?" not in first
-
-
 @pytest.mark.parametrize("wanted", ["night VIENNA", "乌龙茶", "assistant harbour", "nothing like this"])
 def test_a_timeline_holds_the_events_with_all_words(told: HybridMemory, reader: TestClient, wanted: str) -> None:
     page = reader.get(f"{ALICE}/timeline?{urlencode({'q': wanted, 'kind': 'message'})}").text
@@ -237,45 +214,6 @@ def test_why_not_is_a_button_on_every_turn(reader: TestClient) -> None:
     assert "near the harbour" in words(answer)
 
 
-def test_two_queries_stand_side_by_side(told: HybridMemory, reader: TestClient) -> None:
-    one, other = "Which train did I book?", "train to Vienna"
-    page = reader.get(f"{ALICE}/search?{urlencode({'q': one, 'other': other, 'k': 4})}").text
-    alice = told.scoped(user="alice")
-    found = [[hit.record.turn for hit in alice.recall(query, k=4)] for query in (one, other)]
-    sides = re.findall(r'<section aria-labelledby="side-\d">(.*?)</section>', page, re.DOTALL)
-    assert [[int(number) for number in re.findall(r"event\?position=(\d+)", side)] for side in sides] == found
-    shared = len(set(found[0]) & set(found[1]))
-    assert all(f"{shared} of 4 also on the other side" in words(side) for side in sides)
-    assert words(sides[0]).count("only here") == 4 - shared
-
-
-def test_a_map_draws_every_turn_once_and_the_hits_of_a_query(told: HybridMemory, reader: TestClient) -> None:
-    alice = told.scoped(user="alice")
-    page = reader.get(f"{ALICE}/map?q=night+train").text
-    drawn = [int(place) for place in re.findall(r'position=(\d+)" tabindex="-1"><circle class="dot', page)]
-    assert sorted(drawn) == [event.position for event in alice.events(kinds=["message"])]
-    assert page.count('class="ray"') == len(alice.recall("night train", k=8)) == page.count('class="dot found')
-    assert page == reader.get(f"{ALICE}/map?q=night+train").text
-    assert "hue0" in page
-    assert "age5" in reader.get(f"{ALICE}/map?colour=time").text
-
-
-def test_near_turns_are_near_on_the_map(opened: Callable[..., HybridMemory], browse: Any) -> None:
-    memory = opened(url="memory://", embedder="hashing")
-    bob = memory.scoped(user="bob", session="s")
-    for number in range(6):
-        bob.remember(f"The cat sleeps on sofa {number}.")
-        bob.remember(f"Our database index is slow, query {number}.", role="assistant")
-    memory.flush(progress=False)
-    page = browse(memory).get("/o/user=bob/map").text
-    dots = re.findall(r'cx="([\d.]+)" cy="([\d.]+)".*?<title>#\d+ (user|assistant)', page)
-    places = [(complex(float(x), float(y)), role) for x, y, role in dots]
-    pairs = [(abs(one - other), role == other_role) for one, role in places for other, other_role in places]
-    alike, unlike = ([far for far, same in pairs if same is wanted] for wanted in (True, False))
-    assert len(places) == 12
-    assert sum(alike) / len(alike) < 0.7 * sum(unlike) / len(unlike)
-
-
 def test_figures_of_prompts_outlive_the_process(
     tmp_path: Any, opened: Callable[..., HybridMemory], browse: Any
 ) -> None:
@@ -311,20 +249,6 @@ def test_a_memory_without_a_session_shows_its_summary_and_prompt(
     assert "And now?" in prompt
 
 
-def test_the_axis_of_facts_ends_with_the_last_message(reader: TestClient) -> None:
-    ticks = re.findall(r'<span class="tick t\d">([\d-]+)</span>', reader.get(f"{ALICE}/facts").text)
-    assert ticks[-1] == "2026-06-30"  # ten days for each of the turns before the last
-
-
-def test_each_signal_has_a_colour_of_its_own(reader: TestClient) -> None:
-    styles = reader.get("/static/inspector.css").text
-    colours = [
-        re.findall(rf"^.*(?<!\S)\.{part.name} {{ --fill: (#\w+); }}", styles, re.MULTILINE) for part in fields(Weights)
-    ]
-    assert all(len(found) == 1 for found in colours)
-    assert len({found[0] for found in colours}) == len(colours)
-
-
 def test_a_search_shows_how_sure_each_hit_is_on_one_scale(told: HybridMemory, reader: TestClient) -> None:
     query = "Which train did Alice book to Vienna?"
     hits = told.scoped(user="alice").recall(query, k=5)
@@ -333,16 +257,6 @@ def test_a_search_shows_how_sure_each_hit_is_on_one_scale(told: HybridMemory, re
     for hit, bar in zip(hits, re.findall(r'<svg class="bar whole"(.*?)</svg>', page, re.DOTALL), strict=True):
         drawn = sum(float(width) for width in re.findall(r' width="([\d.]+)"', bar))
         assert drawn == pytest.approx(100 * (hit.score if hit.own is None else hit.own), abs=0.1)
-    least = max(hit.confidence or 0.0 for hit in hits)
-    assert (
-        reader.get(f"{ALICE}/search?{urlencode({'q': query, 'min_confidence': least})}").text.count('class="hit"') == 1
-    )
-    foreign = {"q": "What is the capital of Mongolia?", "min_confidence": 0.99}
-    assert "Nothing was found with the confidence that you ask for." in words(
-        reader.get(f"{ALICE}/search?{urlencode(foreign)}").text
-    )
-    for wrong in ("2", "nan", "much"):
-        assert "min_confidence must" in words(reader.get(f"{ALICE}/search?q=x&min_confidence={wrong}").text)
 
 
 def test_a_search_says_why_a_turn_did_not_come_back(told: HybridMemory, reader: TestClient) -> None:
@@ -368,7 +282,7 @@ def test_the_facts_of_an_earlier_time_are_those_of_that_time(told: HybridMemory,
 def test_a_time_that_was_chosen_is_kept_on_every_page_of_the_owner(reader: TestClient) -> None:
     page = reader.get(f"{ALICE}/facts?at=2026-04-15T00:00").text
     links = [unescape(link) for link in re.findall(r'<li><a href="([^"]+)"', page.split("</nav>")[0])]
-    assert len(links) == 7
+    assert len(links) == 6
     assert all("at=2026-04-15T00%3A00%3A00Z" in link for link in links)
 
 
@@ -399,48 +313,13 @@ def test_the_prompt_of_a_turn_is_the_one_that_was_made_for_it(opened: Callable[.
         turn = carol.events(kinds=["message"], limit=1)[0].position
         made[turn] = context
         carol.remember(f"To island {number}.", role="assistant")
-    browser, before = browse(memory), None
+    browser = browse(memory)
     for turn, context in made.items():
         page = browser.get(f"/o/user=carol&session=s/prompt?turn={turn}&tokens=900").text
         assert f"{context.tokens} of 900 tokens" in words(page)
         pieces = [words(piece) for piece in re.findall(r'<bdi class="said">(.*?)</bdi>', page, re.DOTALL)]
         assert " ".join(pieces) == " ".join(" ".join(message.text for message in context.messages).split())
-        earlier = before.messages if before else ()
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(context.messages, earlier, strict=False)))
-        assert page.count('<li class="laid cached">') == same
         assert page.count('class="breakpoint"') == len(context.breakpoints)
-        before = context
-    assert same > 2
-
-
-def test_a_prompt_is_cut_into_its_parts(opened: Callable[..., HybridMemory], browse: Any) -> None:
-    memory = opened(url="memory://")
-    memory.scoped(user="carol", session="old").remember("My boat <b>Nora</b> is green.")
-    carol = memory.scoped(user="carol", session="s")
-    carol.block("human").put("Carol < sails")
-    carol.block("task").put("plan")
-    carol.remember(
-        [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "I decided to sail to Elba."}]
-    )
-    carol.remember(
-        [{"role": "assistant", "content": "Good."}, {"role": "user", "content": "What colour is my boat Nora?"}]
-    )
-    carol.compact(keep=1)
-    context = carol.assemble()
-    assert context.hits
-    page = browse(memory).get("/o/user=carol&session=s/prompt").text
-    found = re.findall(r'<div class="piece [^"]*"><p class="label">(\w+).*?</p>(.*?)</div>', page, re.DOTALL)
-    shown = [(part, words(text)) for part, text in found if part != "heading"]
-    assert shown == [
-        ("instructions", "Be kind."),
-        ("blocks", "<human> Carol < sails </human> <task> plan </task>"),
-        ("summary", " ".join(context.sections["summary"].split())),
-        (
-            "recalled",
-            f"<memory> {' '.join(context.note.replace('<', '‹').split())} </memory>",
-        ),
-        ("turn", "What colour is my boat Nora?"),
-    ]
 
 
 def test_a_prompt_has_its_plan(told: HybridMemory, reader: TestClient) -> None:
@@ -472,7 +351,7 @@ def test_a_prompt_says_why_it_cannot_be_made(reader: TestClient) -> None:
 
 
 ADDRESSES = st.dictionaries(
-    st.sampled_from("at before first history k kind last missing page position q tokens turn within".split()),
+    st.sampled_from("at before history k kind missing position q tokens turn".split()),
     st.one_of(st.integers(-5, 90).map(str), st.text(max_size=12), st.sampled_from(["#3", "session", "9" * 30, "２"])),
     max_size=4,
 )
@@ -502,20 +381,6 @@ def test_any_owner_has_an_address_that_leads_back(
     assert scope_of(key) == scope_of(unquote(key)) == scope
 
 
-@given(st.datetimes(timezones=st.just(UTC)), st.integers(1, 10**6), st.integers(-(10**7), 2 * 10**7))
-def test_every_instant_has_a_place_on_the_axis_in_its_order(since: datetime, hours: int, minutes: int) -> None:
-    try:
-        axis = Axis(since, since + timedelta(hours=hours))
-        instant = since + timedelta(minutes=minutes)
-    except OverflowError:
-        return
-    place = axis.place(instant)
-    assert 0 <= place <= 100
-    assert (place == 0) == (instant <= axis.since)
-    assert (place == 100) == (instant >= axis.until)
-    assert [at for at, _ in axis.ticks] == [0, 20, 40, 60, 80, 100]
-
-
 @pytest.mark.parametrize(
     ("text", "moment"),
     [
@@ -537,11 +402,11 @@ def test_what_is_no_moment_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("package", ["jinja2", "starlette", "uvicorn"])
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
-    for name in [name for name in sys.modules if name.split(".")[0] == package or "hybrid_memory_inspector" in name]:
+    for name in [name for name in sys.modules if name.split(".")[0] == package or ".inspector" in name]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingDependencyError, match=rf"{package} .*\[inspector\]"):
-        from hybrid_memory_inspector import application  # noqa: F401, PLC0415 - the import is the test
+        __import__("hybrid_memory_inspector")
 
 
 def test_no_page_of_an_owner_reads_a_long_log_as_a_whole(

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,9 +9,9 @@ import pytest
 
 from benchmarks.paging.documents import CHINESE, ENGLISH, Language, entries
 from benchmarks.paging.lookup import DEPTHS, PAIRS, Pairs, noted, pairs
-from benchmarks.paging.policies import UNKNOWN, Follower, Reader, Shown
-from benchmarks.paging.retrieval import Asked, History, remembered, share_shown
-from benchmarks.paging.runs import Answered, Ask, Tally, asking, note, opened, paged, windowed
+from benchmarks.paging.policies import UNKNOWN, Follower, Reader
+from benchmarks.paging.retrieval import Asked, History, remembered, shows_evidence
+from benchmarks.paging.runs import Answered, asking, opened, paged, windowed
 from hybrid_memory import HybridMemory, Message, Role
 
 WINDOW = 3000
@@ -58,12 +57,9 @@ def test_a_chain_is_followed_by_functions_alone(memory: HybridMemory, made: Pair
     else:
         remembered(memory, [said(made.texts)])
         policy = Follower("conversation_search")
-    tally = Tally()
-    answered = paged(memory, policy, LOOKUP.format(key), tally, max_tokens=WINDOW)
+    answered = paged(memory, policy, LOOKUP.format(key), max_tokens=WINDOW)
     assert answered.text == end
-    assert tally.searched[0] >= 3
-    assert tally.largest <= 1
-    assert tally.lost == 0
+    assert answered.most_tokens <= WINDOW
     plain = windowed(said(made.texts), policy, LOOKUP.format(key), max_tokens=WINDOW)
     assert plain.text != end
 
@@ -71,14 +67,8 @@ def test_a_chain_is_followed_by_functions_alone(memory: HybridMemory, made: Pair
 def test_a_key_that_nobody_noted_is_not_answered(memory: HybridMemory, made: Pairs) -> None:
     noted(memory, made.texts)
     policy = Follower("archival_memory_search")
-    answered = paged(memory, policy, LOOKUP.format(uuid.UUID(int=7)), Tally(), max_tokens=WINDOW)
+    answered = paged(memory, policy, LOOKUP.format(uuid.UUID(int=7)), max_tokens=WINDOW)
     assert answered.text == UNKNOWN
-
-
-def test_in_a_window_that_holds_all_pairs_the_same_policy_needs_no_functions(made: Pairs) -> None:
-    for key, end in made.questions:
-        plain = windowed(said(made.texts), Follower("conversation_search"), LOOKUP.format(key), max_tokens=20_000)
-        assert plain.text == end
 
 
 @pytest.mark.parametrize("language", [ENGLISH, CHINESE], ids=["english", "chinese"])
@@ -87,10 +77,10 @@ def test_a_document_answers_only_if_it_is_in_the_archive(memory: HybridMemory, l
     wanted = made[3]
     policy = Reader("archival_memory_search")
     noted(memory, [entry.text for entry in made if entry is not wanted])
-    before = paged(memory, policy, wanted.question, Tally(), max_tokens=WINDOW, session="before")
+    before = paged(memory, policy, wanted.question, max_tokens=WINDOW, session="before")
     assert wanted.answer not in before.text
     noted(memory, [wanted.text])
-    after = paged(memory, policy, wanted.question, Tally(), max_tokens=WINDOW, session="after")
+    after = paged(memory, policy, wanted.question, max_tokens=WINDOW, session="after")
     assert wanted.answer in after.text
     plain = windowed(said([entry.text for entry in made]), policy, wanted.question, max_tokens=WINDOW)
     assert wanted.answer not in plain.text
@@ -131,14 +121,6 @@ def test_the_reader_does_what_the_prompt_says_and_keeps_nothing_in_mind() -> Non
     }
 
 
-def test_the_reader_does_not_take_the_question_that_a_search_finds_for_the_answer() -> None:
-    asked = (Role.USER, asking("Which instrument does Ines play?"))
-    page = f"#9 [2024-01-02] user: {asked[1]}\n{MORE}"
-    found = (Role.USER, f'<result of="conversation_search">\n{page}\n</result>')
-    (second,) = answers((Role.SYSTEM, FUNCTIONS), asked, (Role.ASSISTANT, FIRST), found)
-    assert second["arguments"]["page"] == 1
-
-
 def test_the_reader_saves_its_best_line_when_it_is_warned() -> None:
     warning = "<system>\nMemory pressure: the context window is nearly full.\n</system>"
     page = f'<result of="conversation_search">\n{MORE}\n</result>\n\n{warning}'
@@ -149,25 +131,18 @@ def test_the_reader_saves_its_best_line_when_it_is_warned() -> None:
     assert searched["arguments"]["page"] == 1
 
 
-def test_instructions_are_no_lines_of_the_conversation_and_blocks_are() -> None:
-    system = f"The blocks, such as <human>, are yours.\n\n{FUNCTIONS}\n\n<human>\n(9 of 90)\nName: Ada\n</human>"
-    shown = Shown.of(prompt((Role.SYSTEM, system)))
-    assert shown.lines == ["(9 of 90)", "Name: Ada"]
-    assert shown.functions == {"conversation_search", "expand", "send_message"}
-
-
 def test_the_last_prompt_is_graded_by_the_turn_itself_or_an_excerpt_of_it_with_the_answer() -> None:
     turn = Message(content="Ines plays the cello.\nShe also paints.", id="c/1")
     history = History(sessions=[[turn]])
     asked = Asked("What does Ines play?", ["the cello"], frozenset({"c/1"}))
 
-    def share(shown: str) -> float:
-        return share_shown(history, asked, Answered("", prompt((Role.USER, shown))), {"c/1": "#5"})
+    def share(shown: str) -> bool:
+        return shows_evidence(history, asked, Answered("", prompt((Role.USER, shown)), 0), {"c/1": "#5"})
 
-    assert share("so:\nInes plays the cello.\nShe also paints.") == 1
-    assert share("#5 [2024-01-02] Bo: Ines plays the cello. … (more: expand it)") == 1
-    assert share("#5 [2024-01-02] Bo: Ines plays. … (more: expand it)") == 0
-    assert share("#6 [2024-01-02] Bo: Ines plays the cello. … (more: expand it)") == 0
+    assert share("so:\nInes plays the cello.\nShe also paints.")
+    assert share("#5 [2024-01-02] Bo: Ines plays the cello. … (more: expand it)")
+    assert not share("#5 [2024-01-02] Bo: Ines plays. … (more: expand it)")
+    assert not share("#6 [2024-01-02] Bo: Ines plays the cello. … (more: expand it)")
 
 
 def test_the_plain_window_has_the_newest_messages_that_fit() -> None:
@@ -185,17 +160,3 @@ def test_the_plain_window_has_the_newest_messages_that_fit() -> None:
     assert "Note 299 of" in text
     assert "Note 100 of" not in text
     assert "conversation_search" not in shown[0].text
-
-
-@pytest.mark.parametrize(
-    ("asked_at", "warnings", "right"),
-    [
-        ([(0, 800)], [0], True), ([(0, 800), (0, 990), (1, 500)], [0], True), ([(0, 800)], [], False),
-        ([(0, 800)], [0, 0], False), ([(0, 800), (1, 900)], [0], False), ([(0, 500)], [], True),
-        ([(0, 500)], [0], False),
-    ],
-)  # fmt: skip
-def test_each_full_window_has_one_warning(asked_at: list[tuple[int, int]], warnings: list[int], right: bool) -> None:
-    tally = Tally(searched=[0])
-    note(tally, [Ask([], tokens, flushes) for flushes, tokens in asked_at], Counter(warnings), max_tokens=1000)
-    assert (tally.row()["else"] == 0) is right

@@ -1,4 +1,4 @@
-"""Blocks and steps go along where a memory is copied, are destroyed with what they came from, and are encrypted."""
+"""Blocks and answers are copied with a memory, destroyed with what they came from, and encrypted."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def talked(memory: HybridMemory, *answers: str, said: str = "Hello.", **options:
 
 
 def told(memory: HybridMemory) -> list[tuple[Any, ...]]:
-    """Blocks and steps as the log has them."""
+    """Blocks and messages as the log has them."""
     log = memory._runtime.services.truth
-    kinds = (EventKind.BLOCK, EventKind.STEP, EventKind.MESSAGE)
+    kinds = (EventKind.BLOCK, EventKind.MESSAGE)
 
     def row(event: Event) -> tuple[Any, ...]:
         return (event.position, event.id, event.kind, event.at, event.payload, event.sources, event.author)
@@ -54,7 +54,7 @@ def on_file(folder: Path, **options: Any) -> HybridMemory:
 
 
 @pytest.mark.parametrize(("source", "target"), [("memory", "sqlite"), ("sqlite", "memory")])
-def test_a_copy_has_blocks_and_steps(face: Face, opened: Open, tmp_path: Path, source: str, target: str) -> None:
+def test_a_copy_has_blocks_and_answers(face: Face, opened: Open, tmp_path: Path, source: str, target: str) -> None:
     urls = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path / 'copy.db'}"}
     one, other = (opened(url=urls[name], **NO_MODELS) for name in (source, target))
     team = one.scoped(user="ada").create_space("team")
@@ -101,7 +101,7 @@ def remembered(memory: HybridMemory) -> ScopedMemory:
     return coach
 
 
-def test_forgetting_a_user_leaves_no_block_no_step_and_no_word(face: Face, tmp_path: Path) -> None:
+def test_forgetting_a_user_leaves_no_block_and_no_word(face: Face, tmp_path: Path) -> None:
     with on_file(tmp_path) as memory:
         coach = remembered(memory)
         memory.scoped(user="bob").block("human").put("Name: Bob")
@@ -299,14 +299,14 @@ def play(owner: ScopedMemory, edits: list[tuple[str, list[str]]]) -> None:
             assert "no block" in str(error) or "to undo" in str(error)  # noqa: PT017 - as the edits come
 
 
-def test_an_encrypted_store_shows_no_word_of_blocks_and_steps(tmp_path: Path) -> None:
+def test_an_encrypted_store_shows_no_word_of_blocks_and_answers(tmp_path: Path) -> None:
     pytest.importorskip("sqlcipher3")
     key = bytes(range(32))
     with on_file(tmp_path, key=key) as memory:
         remembered(memory)
         written = told(memory)
     assert (tmp_path / "memory.db").stat().st_size > 0
-    assert traces(tmp_path, [*WORDS, "cello", "persona", "hybrid-memory:block", "hybrid-memory:step"]) == []
+    assert traces(tmp_path, [*WORDS, "cello", "persona", "hybrid-memory:block"]) == []
     with on_file(tmp_path, key=key) as memory:
         assert told(memory) == written
         coach = memory.scoped(user="ada", agent="coach")
@@ -318,4 +318,4 @@ def test_an_encrypted_store_shows_no_word_of_blocks_and_steps(tmp_path: Path) ->
 def test_without_a_key_the_same_words_are_in_the_file(tmp_path: Path) -> None:
     with on_file(tmp_path) as memory:
         remembered(memory)
-    assert traces(tmp_path, [*WORDS[:1], "hybrid-memory:step"]) == ["memory.db"]
+    assert traces(tmp_path, WORDS[:1]) == ["memory.db"]

@@ -3,62 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
 import re
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from contextlib import suppress
+from datetime import timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
-from hybrid_memory import Message, Role
+from hybrid_memory import Message, PagedAgent, Role
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, ModelError
-from hybrid_memory_paging import Alarm, PagedAgent
+from hybrid_memory_paging.agent import _event_message
 from hybrid_memory_paging.executor import INTERRUPTED
-from tests.doubles import wait_until
 from tests.faces import Face, Open
-from tests.paging.children.killed_agent import agent_of
 from tests.paging.conftest import Make, Script, call, says, shown
-
-BERLIN = ZoneInfo("Europe/Berlin")
-NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
-
-
-class Wall:
-    """A clock on the wall, which runs on from where it is set."""
-
-    def __init__(self) -> None:
-        self.set(NOON - timedelta(days=1))
-
-    def set(self, to: datetime) -> None:
-        self._ahead = to - timedelta(seconds=time.monotonic())
-
-    def just_before(self, instant: datetime) -> None:
-        self.set(instant - timedelta(seconds=0.5))
-
-    def __call__(self) -> datetime:
-        return self._ahead + timedelta(seconds=time.monotonic())
-
-    def jump(self, by: timedelta) -> None:
-        self._ahead += by
-
-
-@pytest.fixture
-def wall() -> Wall:
-    return Wall()
-
-
-def timers(agent: PagedAgent) -> list[Message]:
-    return [message for message in agent.memory.history() if message.event == "timer"]
 
 
 def replies(agent: PagedAgent) -> list[str]:
@@ -177,7 +139,7 @@ def test_the_model_is_called_again_after_it_spoke_if_it_asks_for_that(face: Face
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"max_steps": 0}, {"max_run_tokens": 0}, {"max_tokens": "many"}, {"k": -1}, {"identity": 5}, {"session": ""},
+        {"max_steps": 0}, {"max_tokens": "many"}, {"k": -1}, {"identity": 5}, {"session": ""},
         {"paging": {"flush": 0.3}}, {"paging": 5}, {"memory_functions": ["forget"]}, {"model": None}, {"model": 5},
         {"function_timeout": timedelta(0)}, {"function_timeout": timedelta(seconds=-1)}, {"function_timeout": 5},
         {"model_timeout": timedelta(0)}, {"model_timeout": 5},
@@ -209,57 +171,17 @@ class Careful(Script):
         return says("seen: " + " ".join(re.findall(r"item-\d+", shown(messages[1:]))))
 
 
-def test_threads_that_send_to_one_agent_are_served_one_after_the_other(make: Make, opened: Open) -> None:
-    memory = opened(url="memory://", embedder="none")
-    script = Careful()
-    # Two objects are the same agent.
-    agents = [make(script, memory=memory, max_tokens=8000) for _ in range(2)]
-    with ThreadPoolExecutor(8) as pool:
-        runs = list(pool.map(lambda number: agents[number % 2].send(f"This is item-{number}."), range(12)))
+def test_threads_that_send_to_one_agent_are_served_one_after_the_other(make: Make) -> None:
+    agent = make(script := Careful())
+    with ThreadPoolExecutor(4) as pool:
+        runs = list(pool.map(lambda number: agent.send(f"This is item-{number}."), range(8)))
     assert script.most == 1
     for number, run in enumerate(runs):
         assert f"item-{number}" in run.text.split(), "each sender gets an answer to what it said"
         assert run.messages[0].text == f"This is item-{number}."
-    said = [message.text for message in agents[0].memory.history() if message.role is Role.USER]
-    assert sorted(said) == sorted(f"This is item-{number}." for number in range(12))
-    assert agents[1].resume().why == "nothing to do"
-
-
-def test_two_processes_that_run_one_agent_lose_nothing_and_make_no_call_twice(make: Make, opened: Open) -> None:
-    paid: Counter[int] = Counter()
-
-    def pay(number: int) -> str:
-        """Pay."""
-        paid[number] += 1
-        return f"paid {number}"
-
-    def policy(prompt: Sequence[Message]) -> str:
-        """Pays each item once, as far as its prompt tells."""
-        words = shown(prompt[1:])
-        due = [int(number) for number in re.findall(r"item-(\d+)", words)]
-        open_ones = [number for number in due if f'"arguments": {{"number": {number}}}' not in words]
-        return call("pay", number=open_ones[0]) if open_ones else says("done")
-
-    agents = [
-        make(Script(otherwise=policy), memory=opened(embedder="none", power_safe=False), functions=[pay], max_steps=50)
-        for _ in range(2)
-    ]
-    with ThreadPoolExecutor(4) as pool:
-        runs = list(pool.map(lambda number: agents[number % 2].send(f"Pay item-{number}."), range(8)))
-    assert all(run.why in ("yielded", "nothing to do") for run in runs)
-    for agent in agents:
-        assert agent.resume().why == "nothing to do"
-    history = agents[0].memory.history()
-    said = Counter(message.text for message in history if message.role is Role.USER)
-    assert said == Counter(f"Pay item-{number}." for number in range(8))
-    calls = [one for message in history for one in message.tool_calls]
-    results = [message for message in history if message.role is Role.TOOL]
-    assert Counter(one.id for one in calls) == Counter(result.tool_call_id for result in results)
-    assert len(calls) == len({one.id for one in calls}) == 8
-    assert max(paid.values()) == 1
-    for result in results:
-        assert result.text == INTERRUPTED or paid[int(result.text.removeprefix("paid "))] == 1
-    assert [message.id for message in agents[1].memory.history()] == [message.id for message in history]
+    said = [message.text for message in agent.memory.history() if message.role is Role.USER]
+    assert sorted(said) == sorted(f"This is item-{number}." for number in range(8))
+    assert agent.resume().why == "nothing to do"
 
 
 def meeting(parties: int) -> Callable[[Sequence[Message]], str]:
@@ -284,118 +206,39 @@ async def test_different_agents_work_at_the_same_time(make: Make, opened: Open, 
     assert [run.text for run in runs] == ["met"] * 4
 
 
-def test_an_alarm_wakes_the_agent_again_and_again(make: Make, wall: Wall) -> None:
-    agent = make(script := Script(otherwise=says("looked")), clock=wall)
-    wall.just_before(NOON)
-    alarm = agent.every(timedelta(seconds=1), "Look around.")
-    assert isinstance(alarm, Alarm)
-    assert (alarm.due, alarm.text) == (NOON, "Look around.")
-    wait_until(lambda: len(replies(agent)) >= 2)
-    alarm.cancel()
-    assert replies(agent)[:2] == ["looked", "looked"]
+class Ticks(threading.Event):
+    """What a timer waits for: so many intervals pass at once, and then it is stopped."""
+
+    def __init__(self, left: int) -> None:
+        super().__init__()
+        self.left, self.waits = left, []  # type: ignore[var-annotated]
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waits.append(timeout)
+        self.left -= 1
+        return self.left < 0
+
+
+def test_a_timer_wakes_the_agent_again_and_again(make: Make) -> None:
+    agent = make(script := Script(says("looked"), ModelError("down")))
+    ticks = Ticks(3)
+    agent._wake(ticks, 60.0, _event_message("timer", "Look around."))
+    assert ticks.waits == [60.0] * 4
+    assert [message.text for message in agent.memory.history() if message.event == "timer"] == ["Look around."] * 3
+    assert replies(agent) == ["looked", "ok"], "a failure ends no timer"
     assert all("Look around." in shown(prompt[-1:]) for prompt in script.prompts)
-    times = [message.at for message in timers(agent) if message.at is not None]
-    assert all(NOON <= at < NOON + timedelta(seconds=8) for at in times)
-    wait_until(lambda: agent.resume().why == "nothing to do")
-    count = len(timers(agent))
-    time.sleep(1.1)
-    assert len(timers(agent)) == count, "a cancelled alarm is silent"
 
 
-def test_an_alarm_of_two_processes_wakes_the_agent_once(make: Make, opened: Open, wall: Wall) -> None:
-    script = Script(otherwise=says("looked"))
-    agents = [make(script, memory=opened(embedder="none", clock=wall)) for _ in range(2)]
-    wall.just_before(NOON)
-    alarms = [agent.every(timedelta(hours=1), "Look around.") for agent in agents]
-    other = agents[0].every(timedelta(hours=1), "Water the plants.")
-    wait_until(lambda: len(timers(agents[0])) == 2 and len(replies(agents[0])) >= 1)
-    wait_until(lambda: all(alarm.due == NOON + timedelta(hours=1) for alarm in [*alarms, other]))
-    time.sleep(0.3)
-    assert Counter(message.text for message in timers(agents[1])) == {"Look around.": 1, "Water the plants.": 1}
-    assert all(agent.resume().why in ("nothing to do", "yielded") for agent in agents)
-    assert 1 <= len(replies(agents[1])) <= 2, "no event is answered twice"
-    assert len(script.prompts) <= 4, "of two that ask at once one asks in vain"
-
-
-def test_an_alarm_that_was_slept_through_rings_once(make: Make, wall: Wall) -> None:
-    agent = make(Script(), clock=wall)
-    wall.just_before(NOON)
-    alarm = agent.every(timedelta(hours=1), "Look around.")
-    wall.jump(timedelta(hours=5, minutes=30))
-    wait_until(lambda: replies(agent))
-    wait_until(lambda: alarm.due == NOON + timedelta(hours=6))
-    assert len(timers(agent)) == 1
-
-
-def test_a_failure_of_a_woken_agent_is_logged(make: Make, wall: Wall, caplog: pytest.LogCaptureFixture) -> None:
-    agent = make(Script(ModelError("down")), clock=wall)
-    wall.just_before(NOON)
-    with caplog.at_level(logging.WARNING, logger="hybrid_memory"):
-        agent.every(timedelta(hours=1), "Look around.")
-        wait_until(lambda: "could not be started" in caplog.text)
-    assert "down" in caplog.text
-    assert len(timers(agent)) == 1
-    assert agent.resume().text == "ok", "what it was woken for is not lost"
-
-
-def test_a_closed_agent_is_not_woken(make: Make, wall: Wall) -> None:
-    with make(Script(), clock=wall) as agent:
-        wall.just_before(NOON)
-        agent.every(timedelta(hours=1), "Look around.")
-    time.sleep(0.8)
-    assert timers(agent) == []
-
-
-def test_a_cron_alarm_wakes_the_agent(make: Make, wall: Wall) -> None:
-    agent = make(Script(), clock=wall)
-    wall.just_before(datetime(2026, 5, 4, 9, tzinfo=BERLIN))
-    alarm = agent.cron("0 9 * * 1-5", "Good morning.", timezone=BERLIN)
-    assert alarm.due == datetime(2026, 5, 4, 7, tzinfo=UTC)
-    assert "0 9 * * 1-5" in repr(alarm)
-    wait_until(lambda: replies(agent))
-    assert [message.text for message in timers(agent)] == ["Good morning."]
-    wait_until(lambda: alarm.due == datetime(2026, 5, 5, 7, tzinfo=UTC))
-
-
-@pytest.mark.parametrize(
-    ("expression", "timezone", "now", "due"),
-    [
-        ("0 9 * * *", None, "2026-05-03T08:59+00:00", "2026-05-03T09:00+00:00"),
-        ("0 9 * * *", "Asia/Shanghai", "2026-05-03T00:30+00:00", "2026-05-03T01:00+00:00"),
-        ("0 9 * * *", "America/New_York", "2026-01-05T00:00+00:00", "2026-01-05T14:00+00:00"),
-        ("0 9 * * *", "America/New_York", "2026-07-05T00:00+00:00", "2026-07-05T13:00+00:00"),
-        ("0 9 * * 1-5", "Europe/Berlin", "2026-05-01T08:00+00:00", "2026-05-04T07:00+00:00"),
-        ("30 2 * * *", "Europe/Berlin", "2026-03-28T12:00+00:00", "2026-03-29T01:00+00:00"),  # skipped: right behind
-        ("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00+00:00", "2026-10-25T00:30+00:00"),  # twice: the first
-        ("30 2 * * *", "Europe/Berlin", "2026-10-25T00:30+00:00", "2026-10-26T01:30+00:00"),  # and not the second
-        ("0 0 29 2 *", None, "2026-05-03T00:00+00:00", "2028-02-29T00:00+00:00"),
-        ("*/15 * * * *", None, "2026-12-31T23:50+00:00", "2027-01-01T00:00+00:00"),
-    ],
-)
-def test_cron_knows_time_zones_and_summer_time(
-    make: Make, expression: str, timezone: str | None, now: str, due: str
-) -> None:
-    zone = None if timezone is None else ZoneInfo(timezone)
-    alarm = make(Script(), clock=lambda: datetime.fromisoformat(now)).cron(expression, "Now.", timezone=zone)
-    assert alarm.due.astimezone(UTC) == datetime.fromisoformat(due)  # in an hour that comes twice only UTC compares
-
-
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "", "x", "* * * *", "* * * * * *", "* * * * * * *", "61 * * * *", "0 25 * * *", "0 0 30 2 *", "0 0 * * 9",
-        "a b c d e", None, 5,
-    ],
-)  # fmt: skip
-def test_a_bad_cron_expression_is_refused(make: Make, expression: Any) -> None:
-    with pytest.raises(InvalidInputError, match="cron"):
-        make(Script()).cron(expression, "Now.")
-
-
-@pytest.mark.parametrize("interval", [timedelta(0), timedelta(seconds=0.5), timedelta(seconds=-5)])
-def test_an_interval_of_less_than_a_second_is_refused(make: Make, interval: timedelta) -> None:
-    with pytest.raises(InvalidInputError):
-        make(Script()).every(interval, "Now.")
+def test_a_timer_ends_with_its_agent(make: Make) -> None:
+    with make(Script()) as agent:
+        end = agent.every(timedelta(hours=1), "Look around.")
+        agent.every(timedelta(hours=1), "Water the plants.")
+        end()
+        assert [stopped.is_set() for stopped in agent._timers] == [True, False]
+    assert all(stopped.is_set() for stopped in agent._timers)
+    for interval, text in ((timedelta(0), "x"), (5, "x"), (timedelta(hours=1), " ")):
+        with pytest.raises(InvalidInputError):
+            agent.every(interval, text)  # type: ignore[arg-type]
 
 
 def test_a_closed_memory_ends_the_agent_with_an_error_of_ours(make: Make, opened: Open) -> None:
@@ -406,63 +249,63 @@ def test_a_closed_memory_ends_the_agent_with_an_error_of_ours(make: Make, opened
         agent.send("Hello")
 
 
-CHILD = Path(__file__).with_name("children") / "killed_agent.py"
+PLAN: list[list[tuple[str, dict[str, Any]]]] = [
+    [("core_memory_append", {"label": "human", "content": "fact one"})],
+    [("pay", {"number": 1})],
+    [("archival_memory_insert", {"content": "note one of the harbour"})],
+    [("pay", {"number": 2}), ("core_memory_append", {"label": "human", "content": "fact two"})],
+]
 
 
-@pytest.fixture
-def killer(store: str, tmp_path: Path) -> Iterator[Callable[[int, str], str]]:
-    """Runs the agent of a cycle in a process that is killed at this append; what became of it."""
-    command = [sys.executable, str(CHILD), store, str(tmp_path / "paid")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
-        assert process.stdin is not None
-        assert process.stdout is not None
-        orders, answers = process.stdin, process.stdout
-
-        def kill(place: int, when: str) -> str:
-            orders.write(f"{place} {when}\n")
-            orders.flush()
-            return answers.readline().strip()
-
-        try:
-            assert answers.readline() == "ready\n"
-            yield kill
-            orders.close()
-            assert process.wait(timeout=30) == 0
-        finally:
-            process.kill()  # or it would be waited for without an end
+def follow_plan(prompt: Sequence[Message]) -> str:
+    """Goes through the plan; what was called already it sees in its prompt."""
+    for step in PLAN:
+        calls = [call(name, **arguments) for name, arguments in step]
+        if not all(text in shown(prompt[1:]) for text in calls):
+            return "\n".join(calls)
+    return says("All is done.")
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes the POSIX way")
-def test_a_killed_agent_finishes_its_plan(killer: Callable[[int, str], str], opened: Open, tmp_path: Path) -> None:
-    paid = tmp_path / "paid"
+class CrashError(BaseException):
+    """The process ends here."""
+
+
+def test_an_agent_that_crashed_after_any_append_finishes_its_plan(make: Make, opened: Open) -> None:
     interrupted = 0
-    for when, step in (("before", 3), ("after", 1)):
-        for place in range(1, 60, step):
-            end = killer(place, when)
-            with opened(embedder="none", power_safe=False) as memory:
-                agent = agent_of(memory, str(paid), f"{place}-{when}")
-                run = agent.resume()
-                if (place, when) == (1, "before"):
-                    assert (agent.memory.history(), run.why) == ([], "nothing to do"), "nothing was acknowledged"
-                else:
-                    interrupted += check_finished(agent, Counter(paid.read_text().splitlines()), f"{place}-{when}")
-            if end == "done":
-                break
-        assert end == "done"
-        assert place > 14
-    assert interrupted >= 2, "some were killed between a call and its result"
+    for place in range(1, 40):
+        paid: list[int] = []
+        memory = opened(url="memory://", embedder="none")
+        log = memory._runtime.services.truth
+        inner, appends = log.append, [0]
 
+        def pay(number: int, paid: list[int] = paid) -> str:
+            """Pay."""
+            paid.append(number)
+            return f"paid {number}"
 
-def check_finished(agent: PagedAgent, paid: Counter[str], cycle: str) -> int:
-    """All is done, and nothing twice; how many calls were found interrupted."""
-    assert replies(agent) == ["All is done."]
-    assert agent.memory.blocks()["human"].value == "fact one\nfact two"
-    assert len(agent.memory.recall("harbour", metadata={"noted_with": "archival_memory_insert"})) == 1
-    history = agent.memory.history()
-    results = [message.text for message in history if message.name == "pay"]
-    for number, result in zip((1, 2), results, strict=True):
-        times = paid[f"{cycle} {number}"]
-        assert times == 1 if result == f"paid {number}" else (result == INTERRUPTED and times <= 1)
-    calls = [one.id for message in history for one in message.tool_calls]
-    assert calls == [message.tool_call_id for message in history if message.role is Role.TOOL]
-    return results.count(INTERRUPTED)
+        def append(*args: Any, inner: Any = inner, appends: list[int] = appends, crash: int = place, **kw: Any) -> Any:
+            appends[0] += 1
+            done = inner(*args, **kw)
+            if appends[0] == crash:
+                raise CrashError
+            return done
+
+        log.append = append  # type: ignore[method-assign]
+        settings: dict[str, Any] = {"memory": memory, "functions": [pay]}
+        with suppress(CrashError):
+            make(Script(otherwise=follow_plan), **settings).send("Do what has to be done.")
+        log.append = inner  # type: ignore[method-assign]
+        agent = make(Script(otherwise=follow_plan), **settings)
+        agent.resume()
+        assert replies(agent) == ["All is done."]
+        assert agent.memory.blocks()["human"].value == "fact one\nfact two"
+        assert len(agent.memory.recall("harbour", metadata={"noted_with": "archival_memory_insert"})) == 1
+        results = [message.text for message in agent.memory.history() if message.name == "pay"]
+        assert len(results) == 2
+        assert all(text in (INTERRUPTED, f"paid {number}") for number, text in enumerate(results, 1))
+        assert max(Counter(paid).values(), default=1) == 1, "a call that was interrupted is reported, and not repeated"
+        interrupted += results.count(INTERRUPTED)
+        if appends[0] < place:
+            break
+    assert place > 10
+    assert interrupted >= 2, "some crashed between a call and its result"

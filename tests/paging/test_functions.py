@@ -130,25 +130,12 @@ def test_a_block_that_somebody_changed_is_not_written_over(clerk: ScopedMemory, 
 @pytest.mark.parametrize("count", [1, 5, 6, 13])
 def test_pages_of_archival_memory_hold_every_note_once(clerk: ScopedMemory, use: Use, count: int) -> None:
     for number in range(count):
-        told = use(clerk, "archival_memory_insert", content=f"Boat {number} lies in the harbour 港口", tags=["boats"])
+        told = use(clerk, "archival_memory_insert", content=f"Boat {number} lies in the harbour 港口")
         assert re.fullmatch(r"Kept as #\d+\.", told.text)
     clerk.remember("The harbour is said, not noted.")
     found = paged(use, clerk, "archival_memory_search", query="harbour 港口")
     assert sorted(re.findall(r"Boat \d+", "\n".join(found))) == sorted(f"Boat {number}" for number in range(count))
     assert use(clerk, "archival_memory_search", query="harbour", page=9).text == "There are no more."
-
-
-def test_notes_with_a_tag_are_found_however_many_others_match_better(clerk: ScopedMemory, use: Use) -> None:
-    for number in range(60):
-        use(clerk, "archival_memory_insert", content=f"cat cat cat note {number}", tags=["cats", f"n{number}"])
-    text = "A long note about the weather, the ships and the captains in the harbour, and at last one cat, 猫"
-    use(clerk, "archival_memory_insert", content=text, tags=["odd", "cats"])
-    (found,) = paged(use, clerk, "archival_memory_search", query="cat", tags=["odd"])
-    assert "the weather" in found
-    assert len(paged(use, clerk, "archival_memory_search", query="cat", tags="odd, cats")) == 1
-    assert len(paged(use, clerk, "archival_memory_search", query="cat", tags=["cats"])) == 61
-    assert "No note has the tags dogs" in use(clerk, "archival_memory_search", query="cat", tags=["dogs"]).text
-    assert "nothing" in use(clerk, "archival_memory_search", query="zebra", tags=["cats"]).text
 
 
 @pytest.mark.parametrize("embedder", ["none", "hashing"])
@@ -293,7 +280,7 @@ CALLS = st.one_of(
 
 
 @given(wanted=CALLS, budget=st.integers(60, 2000))
-@settings(max_examples=60)
+@settings(max_examples=20)
 def test_no_answer_exceeds_its_budget(full: ScopedMemory, wanted: tuple[str, dict[str, Any]], budget: int) -> None:
     name, arguments = wanted
     answer = run(full, name, {"max_tokens": budget}, **arguments)

@@ -197,12 +197,12 @@ def test_a_call_that_was_cut_off_is_kept_as_text_and_never_said(where: str) -> N
 
 
 def test_a_cut_call_keeps_its_name_where_that_is_whole() -> None:
-    assert [call.name for call in read(WHOLE[:-3]).calls] == ["core_memory_append"]
+    assert [call.name for call in read(WHOLE[:-3], [APPEND["name"]]).calls] == ["core_memory_append"]
     assert [call.name for call in read('{"arguments": {}, "function": "core_mem').calls] == ["?"]
 
 
 def test_calls_before_one_that_was_cut_off_are_made() -> None:
-    answer = read(f'{{"message": "One moment."}}\n{canonical(SEARCH)}\n{WHOLE[:-3]}')
+    answer = read(f'{{"message": "One moment."}}\n{canonical(SEARCH)}\n{WHOLE[:-3]}', [APPEND["name"]])
     assert answer.replies == ("One moment.",)
     assert [(call.name, type(call.arguments)) for call in answer.calls] == [
         ("conversation_search", dict),
@@ -213,12 +213,6 @@ def test_calls_before_one_that_was_cut_off_are_made() -> None:
 def test_each_of_several_calls_is_repaired() -> None:
     text = canonical(APPEND).replace("}}", "},}") + "\n" + canonical(SEARCH).replace("}}", ",},}")
     assert found(text) == [APPEND, SEARCH]
-
-
-def test_a_call_too_large_to_be_repaired_is_kept_as_text() -> None:
-    text = f"{{'function': 'core_memory_append', 'arguments': {{'content': '{'x' * 30_000}'}}}}"
-    (call,) = read(text).calls
-    assert (call.name, call.arguments) == ("core_memory_append", text)
 
 
 PACKAGE = '{"name": "my-app", "version": "1.0", "scripts": {"test": "vitest"}}'
@@ -270,7 +264,7 @@ CALLS = st.builds(ToolCall, name=NAMES, arguments=st.dictionaries(KEYS, VALUES, 
 
 
 @given(st.lists(CALLS, min_size=1, max_size=4), st.text(max_size=30))
-@settings(max_examples=60)
+@settings(max_examples=20)
 def test_what_the_conversation_shows_of_calls_is_read_as_the_same_calls(calls: list[ToolCall], said: str) -> None:
     (message,) = rendered([Message(role=Role.ASSISTANT, content=said, tool_calls=calls)])
     answer = read(message.text)
@@ -293,7 +287,7 @@ BROKEN = st.sampled_from(
 @example('{"function": "send_message", "arguments": {"message": "cut \\ud83d"}}')
 @example('{"function": "' + "n" * 5000 + '", "arguments": {}}')
 @example('{"function": "a\\u0000b", "arguments": {"c\\ud83d": "\\udc00"}}')
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_any_text_is_read_and_can_be_stored(text: str) -> None:
     answer = read(text)
     for call in answer.calls:

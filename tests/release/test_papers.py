@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 import hybrid_memory
+import hybrid_memory_evaluation as evaluation
 from hybrid_memory import testing
-from hybrid_memory.apps import evaluation
 from hybrid_memory.testing import archive, event_log, offered, semantic_index
 
 ROOT = Path(__file__).parents[2]

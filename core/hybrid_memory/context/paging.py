@@ -62,28 +62,27 @@ async def warned(run: Runner, services: Services, session: Session, request: Pro
     full = made.tokens / request.max_tokens >= services.config.compaction.pressure
     if request.paging is None or not full:
         return False
-    episode = f"{PRESSURE}-{session.state.episode}"
-    ids = {event.id for unit in session.queue.units for event in unit.events}
-    for name in (episode, *(f"{episode}.{again}" for again in range(1, ROLLBACKS))):
-        if name in ids:
+    # One warning an episode: its id is that of the episode, and a further one where a rollback hides what was said.
+    shown = {event.id for unit in session.queue.units for event in unit.events}
+    for rollbacks in range(ROLLBACKS):
+        name = f"{PRESSURE}-{session.state.episode}{f'.{rollbacks}' if rollbacks else ''}"
+        if name in shown:
             return False
-        said = {"role": Role.SYSTEM.value, "content": WARNING, "extra": {"event": PRESSURE}}
+        payload = {"role": Role.SYSTEM.value, "content": WARNING, "extra": {"event": PRESSURE}}
         if session.scope.space is not None:  # where nobody else's word is the operator's
-            said["origin"] = Origin.OPERATOR.value
+            payload["origin"] = Origin.OPERATOR.value
         draft = Draft(
             id=name,
             fixed_id=True,
             session=session.scope.session,
             kind=EventKind.MESSAGE,
             at=services.clock(),
-            payload=said,
+            payload=payload,
         )
         (warning,) = await run.call(services.log.append, session.scope.owner, [draft])
         if warning.fresh:
             return True
-        there = await run.call(services.log.get, session.scope, [name])
-        if there:
-            # Another process told it, or it has left the window itself.
+        if await run.call(services.log.get, session.scope, [name]):
+            # Another process wrote it, or it has left the window itself.
             return warning.position > session.state.cursor
-        # A rollback hides the warning of this name.
     return False

@@ -57,7 +57,6 @@ class EventKind(StrEnum):
     ITEM = "item"
     USED = "used"
     BLOCK = "block"
-    STEP = "step"
     FILE = "file"
 
 

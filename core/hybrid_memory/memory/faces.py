@@ -7,12 +7,10 @@ recall, arecall = faces(_recall, needs=Right.READ)
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
-from hybrid_memory import steps
 from hybrid_memory.arguments import Arguments
 from hybrid_memory.blocks import edit as flows
 from hybrid_memory.blocks.block import MAX_CHARS, Block, Edit
@@ -25,7 +23,6 @@ from hybrid_memory.memory.runtime import Runtime
 from hybrid_memory.runtime.runners import Runner, two_faces
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.grant import Asked, Right
-from hybrid_memory.steps import Chain, Step
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.services import Services
 
@@ -282,28 +279,6 @@ class BlockHandle(Part):
 
     def __repr__(self) -> str:
         return f"<BlockHandle {self.label!r} of {self._memory!r}>"
-
-
-class AgentSteps(Part):
-    """The steps of the agent that works in one session, as kept in the log; made by `ScopedMemory.steps`."""
-
-    async def _left(self, run: Runner) -> Chain:
-        """What the agent has to do next."""
-        return await steps.work_left(run, self._services, self._memory.scope)
-
-    left, aleft = faces(_left)
-
-    async def _advance(self, run: Runner, chain: Chain, step: Step) -> bool:
-        """Write the next step and its messages, all or nothing; False if another process already did."""
-        done = await steps.advance(run, self._services, self._memory.scope, chain, step)
-        self._runtime.after_write(self._memory.scope)
-        return done
-
-    advance, aadvance = faces(_advance)
-
-    def lock(self) -> AbstractContextManager[object]:
-        """A lock that lets one agent of this session work at a time, within this process."""
-        return self._runtime.session_lock(self._memory.scope)
 
 
 def owned(memory: Handle) -> flows.Owned:

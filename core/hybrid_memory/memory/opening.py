@@ -50,7 +50,6 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.sharing.grant import GrantsProjection
 from hybrid_memory.sockets import found
-from hybrid_memory.steps import StepsProjection
 from hybrid_memory.store.agreement import under_stored_name
 from hybrid_memory.store.engine import Engine, Finding, check_contents
 from hybrid_memory.store.indexing import TextIndex
@@ -346,7 +345,6 @@ def projections(
         ItemsProjection(),
         BlocksProjection(),
         FilesProjection(),
-        StepsProjection(),
         TombstonesProjection(),
     ]
 

@@ -78,15 +78,9 @@ class Runtime:
         self._closing = False
         self.closed = False
         self._pid = os.getpid()
-        self._session_locks: weakref.WeakValueDictionary[Scope, threading.Lock] = weakref.WeakValueDictionary()
         # Nothing in the background holds this strongly: who drops a memory without closing it gets all of it back.
         self._dropped = weakref.finalize(self, _drop, self.scheduler, services, self._pid, shared=of is not None)
         self._dropped.atexit = False  # what was acknowledged is on disk, and the rest is done after the next opening
-
-    def session_lock(self, scope: Scope) -> threading.Lock:
-        """The lock of this session, one in this process."""
-        with self._lock:
-            return self._session_locks.setdefault(scope, threading.Lock())
 
     def _check_open(self) -> None:
         """In a fork no thread of the process runs on, and what these held stays locked."""

@@ -20,7 +20,7 @@ from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.sheet import profile as profile_of_user
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.memory.faces import AgentSteps, faces
+from hybrid_memory.memory.faces import faces
 from hybrid_memory.memory.files import MemoryFiles
 from hybrid_memory.memory.prompts import Prompts
 from hybrid_memory.memory.runtime import flush_owners
@@ -273,10 +273,6 @@ class ScopedMemory(Prompts):
     def files(self) -> MemoryFiles:
         """This memory as files: profile, facts, blocks, summaries, and free files that are found by recall."""
         return MemoryFiles(self)
-
-    def steps(self) -> AgentSteps:
-        """The steps of the agent that works in this session."""
-        return AgentSteps(self)
 
     def _repr_html_(self) -> str:
         try:

@@ -26,9 +26,7 @@ ANSWERS_CACHE = 128
 
 PASSAGES_CACHE = 2048
 
-RECORDS = frozenset(
-    {EventKind.USED, EventKind.RECALLED, EventKind.COMPACTION, EventKind.LEARNED, EventKind.BLOCK, EventKind.STEP}
-)
+RECORDS = frozenset({EventKind.USED, EventKind.RECALLED, EventKind.COMPACTION, EventKind.LEARNED, EventKind.BLOCK})
 WRITES = tuple(kind for kind in EventKind if kind not in RECORDS)
 """Kinds that invalidate an answer: all except records of the memory's own work."""
 

@@ -23,7 +23,6 @@ _TEXTS = {
     EventKind.RECALLED: ("query", "text"),
     EventKind.ITEM: ("value", "text"),
     EventKind.BLOCK: ("value", "description"),
-    EventKind.STEP: ("why",),
 }
 """The fields with words, by kind; other kinds have names and what was derived from these."""
 

@@ -192,7 +192,7 @@ class Names:
 
     def __call__(self, told: Any) -> str:
         text = UUID.sub(lambda found: self._known.setdefault(found[0], f"id{len(self._known)}"), str(told))
-        return re.sub(r"#\d+(-\d+)?", "#", text)
+        return re.sub(r"#\d+(-\d+)?|call-\d+", "#", text)
 
 
 def shown(block: Any) -> tuple[Any, ...]:
@@ -200,14 +200,16 @@ def shown(block: Any) -> tuple[Any, ...]:
 
 
 def rows(events: Sequence[Event]) -> list[Any]:
-    """Blocks, steps and messages of an owner; positions are counted among these."""
-    kinds = (EventKind.BLOCK, EventKind.STEP, EventKind.MESSAGE)
+    """Blocks and messages of an owner; positions are counted among these."""
+    kinds = (EventKind.BLOCK, EventKind.MESSAGE)
     told = [event for event in events if event.kind in kinds]
     places = [event.position for event in told]
 
     def payload(event: Event) -> dict[str, Any]:
-        counted = {"since", "upto"} & event.payload.keys() if event.kind is EventKind.STEP else ()
-        return event.payload | {name: bisect_right(places, event.payload[name]) for name in counted}
+        note = event.payload.get("extra", {}).get("paging")
+        if note is None:
+            return event.payload
+        return event.payload | {"extra": {"paging": note | {"seen": bisect_right(places, note["seen"])}}}
 
     return [(e.kind.value, e.id, str(e.scope), e.at, payload(e), e.sources, e.author) for e in told]
 
@@ -317,10 +319,8 @@ def prepared(memory: HybridMemory) -> tuple[SpaceMemory, ScopedMemory]:
 
 
 def assert_each_step_is_there_once(owner: ScopedMemory) -> None:
-    """The steps are numbered without a gap, and each call has one result, behind it."""
+    """Each call has one result, behind it."""
     log = owner._runtime.services.truth
-    steps = [event.id for event in log.read(owner.scope, kinds=(EventKind.STEP,))]
-    assert steps == [f"hybrid-memory:step:{number}" for number in range(1, len(steps) + 1)]
     said = [event.message for event in log.read(owner.scope, kinds=(EventKind.MESSAGE,))]
     asked = [called.id for message in said for called in message.tool_calls]
     assert len(asked) == len(set(asked)) == 3 * TURNS

@@ -19,11 +19,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from hybrid_memory import (
+    AgentRun,
     Context,
     EventKind,
     HybridMemory,
     MemoryConfig,
     Message,
+    PagedAgent,
     PagingConfig,
     Role,
     Scope,
@@ -32,8 +34,7 @@ from hybrid_memory import (
 from hybrid_memory.errors import InvalidInputError, ModelError, StoreUnavailableError
 from hybrid_memory.ports import Appended, Draft, EventLog
 from hybrid_memory.text.tokens import message_tokens
-from hybrid_memory_paging import AgentRun, PagedAgent
-from hybrid_memory_paging.loop import MAX_CALLS
+from hybrid_memory_paging.agent import MAX_CALLS
 from tests.paging.conftest import Script, call
 
 PRIMING = 3
@@ -201,8 +202,8 @@ class Life(RuleBasedStateMachine):
             "rethink": ("core_memory_rethink", {"label": "task", "new_content": f"{token} Be"}),
             "rethink too long": ("core_memory_rethink", {"label": "task", "new_content": f"{token} " * BLOCK_CHARS}),
             "append to read-only": ("core_memory_append", {"label": "rules", "content": token}),
-            "insert": ("archival_memory_insert", {"content": f"{token} is a harbour", "tags": ["a"]}),
-            "archive": ("archival_memory_search", {"query": "harbour", "tags": ["a"]}),
+            "insert": ("archival_memory_insert", {"content": f"{token} is a harbour"}),
+            "archive": ("archival_memory_search", {"query": "harbour"}),
             "search": ("conversation_search", {"query": "the harbour", "page": 0}),
             "date": ("conversation_search_date", {"start_date": "2020-01-01", "end_date": "2090-01-01"}),
             "expand": ("expand", {"handle": f"#{1 + next(self.numbers) % 30}"}),
@@ -404,20 +405,3 @@ def test_no_state_loses_a_message_exceeds_the_window_orphans_a_call_or_overfills
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
         ),
     )
-
-
-def test_a_chain_of_the_wildest_answers_comes_to_rest() -> None:
-    life = Life()
-    try:
-        life.begin(size=3000, flush=0.5, k=0)
-        for number, function in enumerate(FUNCTIONS):
-            life.others_call(answered=number % 3 > 0)
-            life.send("Hello there.", [[(function, True)], [(function, False)] * (MAX_CALLS + 1)])
-            for check in (life.no_message_is_lost, life.no_prompt_exceeds_the_window, life.no_block_exceeds_its_limit):
-                check()
-            life.no_call_stands_without_its_result()
-            life.no_call_is_made_twice()
-        assert life.executed
-        assert life.agent.send("Is all well?").replies == ("ok",)
-    finally:
-        life.teardown()
