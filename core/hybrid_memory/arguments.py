@@ -1,7 +1,7 @@
 """Check the arguments of public methods against the types in the signature before anything is done.
 
-Whole numbers have 64 bits and are not booleans. Datetimes and durations are moved away from the ends of the calendar, so
-that they can be converted and added. Afterwards texts, numbers and collections have Python's own types, even if they
+Whole numbers have 64 bits and are not booleans. Datetimes and durations are moved away from the ends of the calendar,
+so that they can be converted and added. Afterwards texts, numbers and collections have Python's own types, even if they
 were subclasses. Pydantic's strict mode would refuse NumPy's numbers and mappings that are no dict, and would read an
 endless iterator.
 """

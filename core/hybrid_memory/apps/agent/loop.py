@@ -6,7 +6,7 @@ import asyncio
 import threading
 from dataclasses import dataclass
 
-from hybrid_memory import Block, EventKind, Message, Role, ScopedMemory, ToolCall, display
+from hybrid_memory import Block, EventKind, Message, Role, ScopedMemory, ToolCall
 from hybrid_memory.analysis import STOPPED, as_event
 from hybrid_memory.apps.agent.executor import Executor
 from hybrid_memory.apps.agent.instructions import rendered
@@ -216,10 +216,6 @@ def _result(call: ToolCall, text: str, *, failed: bool) -> Message:
     return Message(role=Role.TOOL, content=text, name=call.name, tool_call_id=call.id, extra=extra)
 
 
-SHOWN_CHARS = 500
-"""How many characters of a message a notebook shows."""
-
-
 @dataclass(frozen=True, slots=True)
 class AgentRun:
     """What an agent did in response to an event.
@@ -249,18 +245,3 @@ class AgentRun:
 
     def __repr__(self) -> str:
         return f"<AgentRun {self.why}: {len(self.calls)} calls, {len(self.replies)} replies: {shown(self.text)}>"
-
-    def _repr_html_(self) -> str:
-        said = "".join(
-            display.under(
-                display.CONTEXT if message.role is Role.ASSISTANT else display.PLAIN,
-                display.text(_short(message.text) or ", ".join(call.name for call in message.tool_calls)),
-                display.text(message.event or message.role),
-            )
-            for message in self.messages
-        )
-        return display.card(f"{display.text(self.why)}, {len(self.calls)} calls", said)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
