@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import subprocess
 import sys
@@ -24,7 +23,6 @@ from hybrid_memory import (
     display,
     open_memory,
 )
-from hybrid_memory.context.context import LOOKS
 from hybrid_memory.recall.hit import parts
 
 CRAFTED = (
@@ -141,14 +139,6 @@ def test_the_parts_of_a_bar_add_up_to_the_score(trip: ScopedMemory) -> None:
         assert sum(part.share for part in made) == pytest.approx(own, abs=1e-6)
         shares = [part.share for part in made if part.label != "current"]
         assert shares == sorted(shares, reverse=True)
-
-
-def test_the_parts_of_a_prompt_differ_in_hue_and_beside_each_other_in_hatch_too(trip: ScopedMemory) -> None:
-    assert len({hue for hue, _ in LOOKS.values()} - {display.PLAIN}) == len(LOOKS) - 2
-    hatches = [hatch for _, hatch in LOOKS.values()]
-    assert all(left != right for left, right in itertools.pairwise(hatches))
-    page = trip.assemble("What did we decide on Porto?")._repr_html_()
-    assert page.count("repeating-linear-gradient") >= 4, "bar and legend hatch the question and what was recalled"
 
 
 def test_short_reprs_tell_what_was_done(trip: ScopedMemory) -> None:
