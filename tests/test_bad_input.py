@@ -62,12 +62,14 @@ def test_a_taken_id_leaves_the_store_unchanged(face: Face, memory: HybridMemory,
 
 ASKED: list[tuple[Any, dict[str, Any], str]] = [
     ("", {}, "empty"), (" \n", {}, "empty"), (None, {}, "query"), (7, {}, "query"), ("cat", {"k": 0}, "got 0"),
-    ("cat", {"k": -1}, "got -1"), ("cat", {"k": -(10**5000)}, "a int"), ("cat", {"within": "house"}, "house"),
+    ("cat", {"k": -1}, "got -1"), ("cat", {"k": -(10**5000)}, "a int"),
+    ("cat", {"k": 2**63}, "a whole number of 64 bits, got 9223"), ("cat", {"within": "house"}, "house"),
     ("cat", {"within": "session"}, "session"), ("cat", {"since": NAIVE}, "since"), ("cat", {"until": NAIVE}, "until"),
     ("cat", {"since": "yesterday"}, "since"), ("cat", {"since": NOON, "until": NOON.replace(year=2000)}, "after until"),
     ("cat", {"kinds": ["nonsense"]}, "nonsense"), ("cat", {"metadata": {"tags": ["a"]}}, "tags"),
     ("cat", {"metadata": {"tags": {"a": 1}}}, "tags"), ("cat", {"metadata": {"score": float("nan")}}, "score"),
-    ("cat", {"metadata": {"score": 10**5000}}, "a int"), ("cat", {"metadata": {"when": {1}}}, "when"),
+    ("cat", {"metadata": {"score": 2**64}}, "a whole number .* of 64 bits"),
+    ("cat", {"metadata": {"when": {1}}}, "when"),
     ("cat", {"metadata": {"when": "\ud800"}}, "surrogate"), ("cat", {"metadata": {1: "odd key"}}, "odd key"),
     ("cat", {"metadata": ["tags"]}, "metadata"),
 ]  # fmt: skip
@@ -88,7 +90,7 @@ def test_history_refuses_what_it_cannot_answer(face: Face, alice: ScopedMemory) 
             face(alice).history(**options)
 
 
-@pytest.mark.parametrize("count", [2**31, 2**63, 10**30])
+@pytest.mark.parametrize("count", [2**31, 2**63 - 1])
 def test_more_than_any_store_holds_is_all_there_is(face: Face, alice: ScopedMemory, count: int) -> None:
     face(alice).remember(["a cat", "two cats"])
     assert len(face(alice).recall("cat", k=count)) == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import subprocess
 import sys
@@ -24,7 +23,6 @@ from hybrid_memory import (
     display,
     open_memory,
 )
-from hybrid_memory.context.context import LOOKS
 from hybrid_memory.recall.hit import parts
 
 CRAFTED = (
@@ -85,12 +83,9 @@ def trip(memory: HybridMemory) -> ScopedMemory:
 def shown_by(memory: HybridMemory, trip: ScopedMemory) -> dict[str, object]:
     hits = trip.recall("What did we decide? txt.exe", k=3)
     return {
-        "memory": memory, "scoped": trip, "hits": hits, "hit": hits[0],
+        "scoped": trip, "hits": hits, "hit": hits[0],
         "nothing": memory.scoped(user="nobody").recall(CRAFTED), "context": trip.assemble("And what is txt.exe?"),
-        "profile": trip.profile(), "summary": trip.summary(), "facts": trip.facts(history=True),
-        "history": trip.history(),
-        "receipt": trip.forget(query="Porto", dry_run=True), "stats": memory.stats(), "work": memory.work,
-        "block": trip.blocks()["task"], "why": trip.why(hits[0]), "why not": trip.why_not(CRAFTED, "#2", k=1),
+        "profile": trip.profile(), "facts": trip.facts(history=True),
     }  # fmt: skip
 
 
@@ -106,18 +101,13 @@ def test_crafted_words_are_text_in_every_display(memory: HybridMemory, trip: Sco
     assert "⟨U+202E⟩txt.exe" in told
 
 
-def test_a_history_shows_its_newest_messages(memory: HybridMemory) -> None:
-    talk = memory.scoped(user="talker")
-    talk.remember([f"turn {number}." for number in range(120)])
-    history = talk.history()
-    assert (type(history[:2]), len(history), history[0].text) == (list, 120, "turn 0.")
-    page = Page(history._repr_html_())  # type: ignore[attr-defined]
-    assert "120 messages, the newest 100" in page.text
-    assert ("turn 119." in page.text, "turn 19." in page.text) == (True, False)
-
-
 def test_plain_reprs_fit_one_line(memory: HybridMemory, trip: ScopedMemory) -> None:
-    for name, value in shown_by(memory, trip).items():
+    others = {
+        "memory": memory, "summary": trip.summary(), "receipt": trip.forget(query="Porto", dry_run=True),
+        "stats": memory.stats(), "work": memory.work, "block": trip.blocks()["task"],
+        "why": trip.why(trip.recall("Porto")[0]), "why not": trip.why_not(CRAFTED, "#2", k=1),
+    }  # fmt: skip
+    for name, value in {**shown_by(memory, trip), **others}.items():
         if not isinstance(value, list):  # of such
             assert "\n" not in repr(value), name
             assert len(repr(value)) < 600, name
@@ -142,18 +132,6 @@ def test_a_context_has_its_sections_and_its_plan_with_a_reason_for_every_part(tr
         assert f"{piece.tokens:,}" in rows
 
 
-def test_a_summary_opens_to_the_words_behind_its_lines(trip: ScopedMemory) -> None:
-    summary = trip.summary()
-    assert summary.lines
-    page = Page(summary._repr_html_())
-    for line in summary:
-        assert Page(display.text(line.text)).text in page.text
-        assert line.handle in page.text
-    sources = {source for line in summary for source in line.sources}
-    assert sources == set(summary.said)
-    assert all(trip.expand(source) == [summary.said[source]] for source in sources)
-
-
 def test_the_parts_of_a_bar_add_up_to_the_score(trip: ScopedMemory) -> None:
     for hit in trip.recall("What did we decide on Porto?"):
         made = parts(hit)
@@ -161,14 +139,6 @@ def test_the_parts_of_a_bar_add_up_to_the_score(trip: ScopedMemory) -> None:
         assert sum(part.share for part in made) == pytest.approx(own, abs=1e-6)
         shares = [part.share for part in made if part.label != "current"]
         assert shares == sorted(shares, reverse=True)
-
-
-def test_the_parts_of_a_prompt_differ_in_hue_and_beside_each_other_in_hatch_too(trip: ScopedMemory) -> None:
-    assert len({hue for hue, _ in LOOKS.values()} - {display.PLAIN}) == len(LOOKS) - 2
-    hatches = [hatch for _, hatch in LOOKS.values()]
-    assert all(left != right for left, right in itertools.pairwise(hatches))
-    page = trip.assemble("What did we decide on Porto?")._repr_html_()
-    assert page.count("repeating-linear-gradient") >= 4, "bar and legend hatch the question and what was recalled"
 
 
 def test_short_reprs_tell_what_was_done(trip: ScopedMemory) -> None:
@@ -183,14 +153,11 @@ def test_short_reprs_tell_what_was_done(trip: ScopedMemory) -> None:
 
 
 def test_stats_tell_how_far_the_index_is_behind_and_that_a_memory_is_closed(memory: HybridMemory) -> None:
-    behind = replace(memory.stats(), unindexed=7)
-    assert "7 events to index" in Page(behind._repr_html_()).text
-    assert "7 to be indexed" in repr(behind)
+    assert "7 to be indexed" in repr(replace(memory.stats(), unindexed=7))
     closed = open_memory("memory://")
     alice = closed.scoped(user="alice")
     closed.close()
-    for shown in (closed, alice):
-        assert "closed" in Page(shown._repr_html_()).text
+    assert "closed" in Page(alice._repr_html_()).text
 
 
 def test_facts_show_when_they_held_and_the_turns_that_say_so(trip: ScopedMemory) -> None:

@@ -110,20 +110,6 @@ def test_the_log_alone_knows_origins_too(opened: Open, monkeypatch: pytest.Monke
     assert [hit.record.origin for hit in anna.recall("boat", origins=["web"])] == ["web"]
 
 
-def test_orders_in_the_words_of_others_are_counted_as_they_come_and_go(opened: Open) -> None:
-    memory = opened()
-    anna = said(memory)
-    anna.remember(ORDER, id="own words")
-    memory.scoped(user="bo").remember({"role": "tool", "name": "search", "tool_call_id": "9", "content": ORDER})
-    memory.flush()
-    assert memory.stats().suspicious == 2, "of a page and of a search; the user may give orders"
-    assert "2 turns of others" in memory.stats()._repr_html_()
-    memory.rebuild()
-    assert memory.stats().suspicious == 2
-    anna.forget(ids="#4")
-    assert memory.stats().suspicious == 1
-
-
 def test_an_index_of_an_older_version_is_told_by_the_log(opened: Open) -> None:
     """Its hits say whose words they are; to be searched by it, it is made anew."""
     memory = opened(url="memory://")

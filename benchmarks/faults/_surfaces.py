@@ -97,7 +97,7 @@ class Mcp(Verbs):
             return self.call("server", lambda **given: server(self.memory, **given), given)
         if kind == 2:
             label = self.random.choice([one for one in (made() for made in HOSTILE) if type(one) is str])
-            return self._call("read_resource", f"memory://blocks/{label}")
+            return self._call("read_resource", f"memory://{label}")
         tool = self.random.choice(SERVER_TOOLS)
         given = {
             name: self.value(str(field.annotation))

@@ -1,8 +1,9 @@
 """Check the arguments of public methods against the types in the signature before anything is done.
 
-Whole numbers have 64 bits and are not booleans; larger ones are clamped, except among values by name. Datetimes and
-durations must be far enough from the ends of the calendar to convert and add them. Afterwards texts, numbers and
-collections have Python's own types, even if they were subclasses.
+Whole numbers have 64 bits and are not booleans. Datetimes and durations are moved away from the ends of the calendar,
+so that they can be converted and added. Afterwards texts, numbers and collections have Python's own types, even if they
+were subclasses. Pydantic's strict mode would refuse NumPy's numbers and mappings that are no dict, and would read an
+endless iterator.
 """
 
 from __future__ import annotations
@@ -15,17 +16,7 @@ from functools import wraps
 from inspect import Parameter, iscoroutinefunction, signature
 from itertools import islice
 from operator import index
-from typing import (
-    Any,
-    Literal,
-    ParamSpec,
-    TypeAlias,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from hybrid_memory.errors import InvalidInputError, InvalidScopeError
 from hybrid_memory.validation import LONGEST_SPAN, MAX_COUNT, bounded, check_nesting, shown
@@ -43,7 +34,7 @@ Check: TypeAlias = Callable[[Any], Any]
 
 
 class _RefusedError(Exception):
-    """The description of what a value must be."""
+    """The value is not of the type; the text is what the name of the type does not say."""
 
 
 class Arguments:
@@ -61,40 +52,39 @@ class Arguments:
         self._function = function
         self._own = own
         self._error = error
-        self._checks: dict[str, Check] | None = None
-        self._names: list[str] = []
+        self._hints: dict[str, Any] | None = None
+        self._checks: dict[str, Check] = {}
+        self._positional: list[str] = []
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments as passed on; too many, too few and unknown ones are left to the call itself."""
-        checks = self._read() if self._checks is None else self._checks
-        if args:
-            # Those beyond the last parameter, which the call refuses, are not even looked at.
-            args = (*map(self._checked, self._names, args), *args[len(self._names) :])
-        return list(args), {
-            name: self._checked(name, value) if name in checks else value for name, value in kwargs.items()
+        if self._hints is None:
+            self._hints = self._read()
+        given = [*map(self._checked, self._positional, args), *args[len(self._positional) :]]
+        return given, {
+            name: self._checked(name, value) if name in self._checks else value for name, value in kwargs.items()
         }
 
     def _checked(self, name: str, value: Any) -> Any:
-        assert self._checks is not None  # noqa: S101 - read before
+        assert self._hints is not None  # noqa: S101 - read before
         try:
             result = self._checks[name](value)
-            return value if name == "at" and isinstance(value, datetime) else result  # stored: not moved as a limit is
         except _RefusedError as error:
             kind = InvalidScopeError if name in _OF_SCOPES else self._error
-            raise kind(f"{name} must be {error}, got {shown(value)}") from None
+            raise kind(f"{name} must be {_described(self._hints[name])}{error}, got {shown(value)}") from None
         except Exception as error:
             raise self._error(f"{name} cannot be read: {type(error).__name__}") from error
+        return value if name == "at" and isinstance(value, datetime) else result  # stored: not moved as a limit is
 
-    def _read(self) -> dict[str, Check]:
-        parameters = list(signature(self._function).parameters.values())
-        checks = {}
-        for parameter in parameters[self._own :]:
+    def _read(self) -> dict[str, Any]:
+        hints = {}
+        for parameter in list(signature(self._function).parameters.values())[self._own :]:
             if parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
-                checks[parameter.name] = _check_of(_type_of(parameter, self._function))
+                hints[parameter.name] = hint = _type_of(parameter, self._function)
+                self._checks[parameter.name] = _check_of(hint)
                 if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD:
-                    self._names.append(parameter.name)
-        self._checks = checks
-        return checks
+                    self._positional.append(parameter.name)
+        return hints
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
@@ -140,45 +130,28 @@ def _type_of(parameter: Parameter, function: Callable[..., Any]) -> Any:
         return Any
 
 
-def _check_of(hint: Any, *, among: bool = False) -> Check:
-    """The check of a type; ``among`` is for values by name, where numbers are not clamped."""
-    if hint is int and among:
-        return _exact_integer
+def _check_of(hint: Any) -> Check:  # noqa: PLR0911 - one for each kind
+    origin, parts = get_origin(hint) or hint, get_args(hint)
     if hint in _PLAIN:
         return _PLAIN[hint]
-    if hasattr(get_origin(hint) or hint, "__required_keys__"):  # a TypedDict, also of typing_extensions
-        return _json_mapping
-    if get_origin(hint) is not None:
-        return _check_of_parts(hint, among=among)
-    return _of_class(hint)
-
-
-def _of_class(hint: Any) -> Check:
-    if not isinstance(hint, type):
-        return _anything
-    if not getattr(hint, "_is_protocol", False):
-        return _instance(hint)
-    return _callable if "__call__" in vars(hint) else _anything  # what others have is seen where it is asked
-
-
-def _check_of_parts(hint: Any, *, among: bool) -> Check:  # noqa: PLR0911 - one for each kind
-    origin, parts = get_origin(hint), get_args(hint)
-    if origin is Callable:
-        return _callable
     if origin in (Union, types.UnionType):
-        return _union([(_described(part), _check_of(part, among=among)) for part in parts])
+        return _first_of([_check_of(part) for part in parts])
     if origin is Literal:
         return _one_of(parts)
     if origin is tuple and Ellipsis not in parts:
-        return _tuple(parts)
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return _json_mapping if parts[1] is Any else _mapping(_check_of(parts[1], among=True))
-    if isinstance(origin, type) and issubclass(origin, Iterable):
-        check = _collection(_described(hint), _check_of(parts[0], among=among))
+        return _tuple_of([_check_of(part) for part in parts])
+    if hasattr(origin, "__required_keys__"):  # a TypedDict, also of typing_extensions
+        return _mapping
+    if parts and isinstance(origin, type) and issubclass(origin, Mapping):
+        return _mapping if parts[1] is Any else _mapping_of(_check_of(parts[1]))
+    if parts and isinstance(origin, type) and issubclass(origin, Iterable):
+        check = _collection_of(_check_of(parts[0]))
         return (lambda value: tuple(check(value))) if origin is tuple else check
-    if origin is type:
-        return _instance(type)
-    return _of_class(origin)
+    if origin is Callable or (getattr(origin, "_is_protocol", False) and "__call__" in vars(origin)):
+        return _callable
+    if isinstance(origin, type) and not getattr(origin, "_is_protocol", False):
+        return _instance_of(origin)
+    return _anything  # what a protocol's object has is seen where it is asked
 
 
 def _anything(value: Any) -> Any:
@@ -187,208 +160,143 @@ def _anything(value: Any) -> Any:
 
 def _callable(value: Any) -> Any:
     if not callable(value):
-        raise _RefusedError("callable")
+        raise _RefusedError
     return value
 
 
 def _text(value: Any) -> str:
-    if type(value) is str:
-        return value
     if not isinstance(value, str):
-        raise _RefusedError("text")
-    return str.__str__(value)
+        raise _RefusedError
+    return value if type(value) is str else str.__str__(value)
 
 
 def _integer(value: Any) -> int:
-    number: int = value if type(value) is int else _whole(value)
-    if number < -MAX_COUNT:
-        raise _RefusedError("a whole number of 64 bits")
-    return min(number, MAX_COUNT)
-
-
-def _exact_integer(value: Any) -> int:
-    number = _whole(value)
+    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
+        raise _RefusedError
+    number = int.__int__(value) if isinstance(value, int) else index(value)
     if abs(number) > MAX_COUNT:
-        raise _RefusedError("a whole number of 64 bits")
+        raise _RefusedError(" of 64 bits")
     return number
 
 
-def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
-        raise _RefusedError("a whole number")
-    return int.__int__(value) if isinstance(value, int) else index(value)
-
-
 def _number(value: Any) -> float:
-    if type(value) is float:
-        return value
     if isinstance(value, bool) or not hasattr(type(value), "__float__"):
-        raise _RefusedError("a number")
-    return _exact_integer(value) if isinstance(value, int) else float(value)
+        raise _RefusedError
+    return _integer(value) if isinstance(value, int) else float(value)
 
 
-def _truth(value: Any) -> bool:
-    if value is True or value is False:
-        return value
-    raise _RefusedError("True or False")
+def _mapping(value: Any) -> Any:
+    if not isinstance(value, Mapping) or any(not isinstance(key, str) for key in value):
+        raise _RefusedError
+    try:
+        check_nesting(value)
+    except ValueError as error:
+        raise _RefusedError(f", but {error}") from None
+    return value
 
 
-def _none(value: Any) -> None:
-    if value is not None:
-        raise _RefusedError("None")
-
-
-def _instant(value: Any) -> datetime:
-    if not isinstance(value, datetime):
-        raise _RefusedError("a datetime")
-    return bounded(value)
-
-
-def _duration(value: Any) -> timedelta:
-    if not isinstance(value, timedelta):
-        raise _RefusedError("a timedelta")
-    return max(-LONGEST_SPAN, min(value, LONGEST_SPAN))
-
-
-def _bytes(value: Any) -> bytes:
-    if isinstance(value, bytes | bytearray | memoryview):
-        return bytes(value)
-    raise _RefusedError("bytes")
-
-
-_PLAIN: dict[Any, Check] = {
-    str: _text, int: _integer, float: _number, bool: _truth, type(None): _none, datetime: _instant,
-    timedelta: _duration, bytes: _bytes, Any: _anything,
-}  # fmt: skip
-
-
-def _instance(kind: type) -> Check:
+def _instance_of(kind: type | tuple[type, ...], convert: Check = _anything) -> Check:
     def check(value: Any) -> Any:
         if not isinstance(value, kind):
-            raise _RefusedError(_described(kind))
-        return value
+            raise _RefusedError
+        return convert(value)
 
     return check
 
 
-def _one_of(allowed: tuple[Any, ...]) -> Check:
-    wanted = _choice(allowed)
+_PLAIN: dict[Any, Check] = {
+    str: _text,
+    int: _integer,
+    float: _number,
+    bool: _instance_of(bool),
+    type(None): _instance_of(type(None)),
+    datetime: _instance_of(datetime, bounded),
+    timedelta: _instance_of(timedelta, lambda value: max(-LONGEST_SPAN, min(value, LONGEST_SPAN))),
+    bytes: _instance_of((bytes, bytearray, memoryview), bytes),
+    Any: _anything,
+}
 
+
+def _one_of(allowed: tuple[Any, ...]) -> Check:
     def check(value: Any) -> Any:
         value = _text(value) if isinstance(value, str) and not isinstance(value, Enum) else value
         if isinstance(value, str) and value in allowed:
             return value
-        raise _RefusedError(wanted)
+        raise _RefusedError
 
     return check
 
 
-def _union(parts: Sequence[tuple[str, Check]]) -> Check:
-    wanted = " or ".join(dict.fromkeys(described for described, _ in parts))
-    optional = any(check is _none for _, check in parts)
-    checks = [check for _, check in parts if check is not _none]
-
+def _first_of(checks: Sequence[Check]) -> Check:
     def check(value: Any) -> Any:
-        if value is None and optional:
-            return None
-        for one in checks:
+        details: dict[str, None] = {}
+        for each in checks:
             try:
-                return one(value)
+                return each(value)
             except _RefusedError as error:
-                refused = error
-        raise refused if len(checks) == 1 else _RefusedError(wanted)
+                details[str(error)] = None
+        raise _RefusedError("".join(details))
 
     return check
 
 
-def _mapping(check: Check) -> Check:
+def _mapping_of(check: Check) -> Check:
     def checked_mapping(value: Any) -> dict[str, Any]:
         if not isinstance(value, Mapping):
-            raise _RefusedError("values by name")
-        made = {}
-        for key, one in value.items():
-            try:
-                made[_text(key)] = check(one)
-            except _RefusedError as error:
-                raise _RefusedError(f"values by name, with {error} for {shown(key)}, not {shown(one)}") from None
-        return made
+            raise _RefusedError
+        return {_text(key): check(each) for key, each in value.items()}
 
     return checked_mapping
 
 
-def _json_mapping(value: Any) -> Any:
-    if not isinstance(value, Mapping):
-        raise _RefusedError("values by name")
-    if any(not isinstance(key, str) for key in value):
-        raise _RefusedError("values by name")
-    try:
-        check_nesting(value)
-    except ValueError as error:
-        raise _RefusedError(f"JSON values by name, but {error}") from None
-    return value
-
-
-def _collection(wanted: str, check: Check) -> Check:
+def _collection_of(check: Check) -> Check:
     def checked_collection(value: Any) -> Any:
         if isinstance(value, str | bytes | bytearray | memoryview | Mapping) or not isinstance(value, Iterable):
-            raise _RefusedError(wanted)
+            raise _RefusedError
         if check is _anything and isinstance(value, Collection):
             return value
-        made = []
-        known = isinstance(value, list | tuple | set | frozenset)
-        for one in value if known else islice(value, MAX_ITEMS + 1):
-            try:
-                made.append(check(one))
-            except _RefusedError:
-                raise _RefusedError(f"{wanted}, not of {shown(one)}") from None
-        if not known and len(made) > MAX_ITEMS:
-            raise _RefusedError(f"{wanted}, at most {MAX_ITEMS:,}")
+        finite = isinstance(value, list | tuple | set | frozenset)
+        made = [check(each) for each in (value if finite else islice(value, MAX_ITEMS + 1))]
+        if not finite and len(made) > MAX_ITEMS:
+            raise _RefusedError(f", at most {MAX_ITEMS:,}")
         return made
 
     return checked_collection
 
 
-def _tuple(parts: tuple[Any, ...]) -> Check:
-    checks = [_check_of(part) for part in parts]
-
+def _tuple_of(checks: Sequence[Check]) -> Check:
     def check(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, tuple | list) or len(value) != len(checks):
-            raise _RefusedError(f"a tuple of {len(checks)}")
-        return tuple(one(part) for one, part in zip(checks, value, strict=True))
+            raise _RefusedError
+        return tuple(each(part) for each, part in zip(checks, value, strict=True))
 
     return check
 
 
-_KINDS = {Sequence: "list", list: "list"}
 _NAMES = {
     str: "text", int: "a whole number", float: "a number", bool: "True or False", type(None): "None",
     datetime: "a datetime", timedelta: "a timedelta", bytes: "bytes", Any: "anything",
 }  # fmt: skip
+_PLURALS = {str: "texts", int: "whole numbers"}
 
 
 def _described(hint: Any) -> str:  # noqa: PLR0911 - one for each kind
     """The name of a type in error messages."""
-    if get_origin(hint) is Callable:
-        return "callable"
-    parts = get_args(hint)
+    origin, parts = get_origin(hint), get_args(hint)
     if hint in _NAMES:
         return _NAMES[hint]
-    if get_origin(hint) in (Union, types.UnionType):
-        return " or ".join(map(_described, parts))
-    if get_origin(hint) is Literal:
-        return _choice(parts)
-    if isinstance(get_origin(hint), type) and issubclass(get_origin(hint), Mapping):
-        return "values by name"
+    if origin is Callable:
+        return "callable"
+    if origin in (Union, types.UnionType):
+        return " or ".join(dict.fromkeys(_described(part) for part in parts if part is not type(None)))
+    if origin is Literal:
+        return f"one of {', '.join(map(str, parts))}" if len(parts) > 1 else repr(parts[0])
+    if origin is tuple and Ellipsis not in parts:
+        return f"a tuple of {len(parts)}"
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return "values by name" if parts[1] is Any else f"values by name, each {_described(parts[1])}"
     if parts:
-        return f"a {_KINDS.get(get_origin(hint), 'collection')} of {_several(parts[0])}"
+        kind = "list" if origin in (Sequence, list) else "collection"
+        kinds = get_args(parts[0]) if get_origin(parts[0]) in (Union, types.UnionType) else parts[:1]
+        return f"a {kind} of {' or '.join(_PLURALS.get(each) or _described(each) for each in kinds)}"
     return getattr(hint, "_described", None) or f"{getattr(hint, '__name__', hint)}(...)"
-
-
-def _several(hint: Any) -> str:
-    if get_origin(hint) in (Union, types.UnionType):
-        return " or ".join(map(_several, get_args(hint)))
-    return "texts" if hint is str else "whole numbers" if hint is int else _described(hint)
-
-
-def _choice(allowed: Sequence[Any]) -> str:
-    return f"one of {', '.join(map(str, allowed))}" if len(allowed) > 1 else repr(allowed[0])

@@ -22,34 +22,23 @@ CONTEXT, SEMANTIC, EPISODIC, PLAIN = "0,114,178", "0,158,115", "230,159,0", "128
 STRONG, FAINT = 0.75, 0.16
 """The opacity of a hue: in a bar, and behind text."""
 
-LINES = {"": (), "/": (135,), "\\": (45,), "|": (90,), "-": (0,), "x": (45, 135)}
-"""The angles, in degrees, of the gradients that draw each hatch."""
-
 _TABLE = "border-collapse:collapse;text-align:left;margin:.3em 0"
 _CELL = "text-align:left;vertical-align:top;padding:.2em .7em .2em 0;border-bottom:1px solid rgba(128,128,128,.35)"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A segment of a bar: its label, its share of the bar in [0, 1], its hue, a note, and a hatch.
-
-    The hatch is one of `LINES`, for readers who cannot distinguish the hues and for print; empty for none.
-    """
+    """A segment of a bar: its label, its share of the bar in [0, 1], its hue, and a note."""
 
     label: str
     share: float
     hue: str
     note: str = ""
-    hatch: str = ""
 
     @property
     def ground(self) -> str:
         """The background as a CSS declaration."""
-        lines = ",".join(
-            f"repeating-linear-gradient({angle}deg,currentColor 0 1px,transparent 1px 5px)"
-            for angle in LINES[self.hatch]
-        )
-        return f"background-color:rgba({self.hue},{STRONG})" + (f";background-image:{lines}" if lines else "")
+        return f"background-color:rgba({self.hue},{STRONG})"
 
 
 def counted(number: int, noun: str) -> str:

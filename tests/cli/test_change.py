@@ -1,4 +1,4 @@
-"""The verbs that change what is remembered: import, export and back, compact, forget."""
+"""The verbs that change what is remembered: import, export and back, forget, and the review of facts."""
 
 from __future__ import annotations
 
@@ -136,37 +136,11 @@ def test_what_is_exported_is_imported_the_same(command: Any, turns: list[dict[st
         assert (Path(folder) / "again.jsonl").read_bytes() == (Path(folder) / "all.jsonl").read_bytes()
 
 
-def test_the_openai_form_keeps_sessions_ids_times_and_calls(command: Any, tmp_path: Path) -> None:
-    first, second, file = tmp_path / "first.db", tmp_path / "second.db", tmp_path / "all.jsonl"
-    call = {"name": "tide", "arguments": {"port": "Bergen"}, "id": "c1"}
-    with open_store(str(first), create=True, embedder="none") as memory:
-        for session in ("a", "b"):
-            memory.scoped(user="alice", session=session).remember(
-                [
-                    Message(content="When?", name="Mia", id="q", at=datetime(2026, 3, 1, tzinfo=UTC)),
-                    Message(role="assistant", tool_calls=[call], at=datetime(2026, 3, 2, tzinfo=UTC)),  # type: ignore[arg-type, list-item]
-                    Message(role="tool", content="14:10", tool_call_id="c1", at=datetime(2026, 3, 3, tzinfo=UTC)),  # type: ignore[arg-type]
-                ]
-            )
-    assert command("export", first, "--form", "openai", "-o", file) == 0
-    assert "2 sessions" in command.err
-    assert command("import", second, file, "-u", "alice", *QUICK) == 0
-    assert log(second) == log(first)
-
-
-def test_an_export_goes_through_a_pipe(
-    command: Any, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_export_of_a_session_goes_to_stdout(command: Any, filled: Path, tmp_path: Path) -> None:
     assert command("export", filled, "-s", "spring") == 0
-    piped = command.out.encode()
-    assert [json.loads(line)["id"] for line in piped.splitlines()] == ["m1", "m2", "m3", "m4"]
-
-    class Stdin:
-        class buffer:  # noqa: N801 - as sys.stdin has it
-            read = staticmethod(lambda: piped)
-
-    monkeypatch.setattr("sys.stdin", Stdin)
-    assert command("import", tmp_path / "other.db", "-", "-u", "bob", *QUICK) == 0
+    assert [json.loads(line)["id"] for line in command.out.splitlines()] == ["m1", "m2", "m3", "m4"]
+    (tmp_path / "spring.jsonl").write_text(command.out, encoding="utf-8")
+    assert command("import", tmp_path / "other.db", tmp_path / "spring.jsonl", "-u", "bob", *QUICK) == 0
     assert log(tmp_path / "other.db", "bob") == [turn for turn in log(filled) if turn["session"] == "spring"]
 
 
@@ -250,15 +224,6 @@ def test_forgetting_what_is_not_there_is_told(command: Any, filled: Path) -> Non
     assert "nothing to forget" in command.out
     assert command("forget", filled, "--ids", "99", "--yes") == 2
     assert "'#99'" in command.err
-
-
-def test_compact_tells_what_it_compacted(command: Any, filled: Path) -> None:
-    assert command("compact", filled, "--keep", "1") == 0
-    assert "4 turns compacted; the summary has " in command.out
-    assert command("compact", filled, "--keep", "1") == 0
-    assert "there was nothing to compact" in command.out
-    assert command("compact", filled, "--strategy", "magic") == 2
-    assert "magic" in command.err
 
 
 def test_an_import_takes_what_it_can_and_names_the_rest(command: Any, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def test_a_store_that_is_not_there_is_only_made_where_that_is_asked_for(tmp_path
     path = tmp_path / "new.db"
     with pytest.raises(InvalidInputError, match=r"new\.db: no such store; create one with: hybrid-memory import"):
         open_store(str(path))
-    for verb in (("search", path, "x"), ("stats", path), ("doctor", path), ("export", path), ("rebuild", path)):
+    for verb in (("search", path, "x"), ("stats", path), ("check", path), ("export", path), ("rebuild", path)):
         assert command(*verb) == 2
         assert command.err.count("\n") == 1
         assert "no such store" in command.err
@@ -62,13 +62,13 @@ def test_the_key_of_an_encrypted_store_comes_from_the_environment(
     monkeypatch.setenv(KEY, "open sesame")
     assert command("history", path) == 0
     assert "Nobody may read this." in command.out
-    assert command("doctor", path) == 0
+    assert command("check", path) == 0
     monkeypatch.setenv(KEY, "open barley")
     with pytest.raises(WrongKeyError):
         open_store(str(path))
 
 
-@pytest.mark.parametrize("verb", ["history", "doctor", "stats"])
+@pytest.mark.parametrize("verb", ["history", "check", "stats"])
 def test_an_empty_key_in_the_environment_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Any, verb: str
 ) -> None:

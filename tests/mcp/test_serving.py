@@ -168,7 +168,6 @@ async def test_who_writes_in_a_space_changes_nothing_outside_it(memory: HybridMe
         ("remember", {"text": " "}, "text is empty"),
         ("share", {"space": "team", "text": "a", "handle": "#1"}, "give either text or handle"),
         ("why", {"about": "horoscope"}, "'horoscope' is not a handle"),
-        ("profile", {"field": "horoscope"}, "has no field 'horoscope'"),
     ],
 )
 async def test_what_is_wrong_is_told_in_one_line_as_a_tool_error(
@@ -233,8 +232,6 @@ async def test_resources_show_profile_summary_and_blocks(memory: HybridMemory) -
     async with Client(server(memory, Binding(user="alice", session="s1"))) as client:
         listed = {resource.uri for resource in (await client.list_resources()).resources}
         assert listed == {"memory://profile", "memory://summary", "memory://blocks"}
-        templates = (await client.list_resource_templates()).resource_templates
-        assert [one.uri_template for one in templates] == ["memory://blocks/{label}", "memory://files/{+path}"]
         assert await read("memory://profile") == "Nothing is known about the user yet."
         assert await read("memory://summary") == "Nothing has been summarised yet."
         assert await read("memory://blocks") == "There are no blocks yet."
@@ -242,47 +239,11 @@ async def test_resources_show_profile_summary_and_blocks(memory: HybridMemory) -
         alice.block("task").put("Book the hall.", description="What is being done.")
         alice.block("empty").put()
         assert await read("memory://profile") == alice.profile().text != ""
-        assert await read("memory://blocks/task") == "Book the hall."
-        assert await read("memory://blocks/empty") == ""
         blocks = await read("memory://blocks")
         assert blocks == "## task\n\nWhat is being done.\n\nBook the hall.\n\n## empty\n\n(empty)"
         alice.remember(["Where?", "In the old town hall, as in 2024."] * 4)
         alice.compact()
         assert await read("memory://summary") == alice.summary().text != ""
-
-
-async def test_files_are_a_tree_of_resources(memory: HybridMemory, said: Said) -> None:
-    alice = memory.scoped(user="alice", session="s1")
-    memory.scoped(user="bob").files().write("/secret.md", SECRET)
-    files = {"/AGENTS.md": "Use tabs.\n", "/计划/a b.txt": "罗马\n", "/profile.md": "- home: Rome\n"}
-    for path, text in files.items():
-        alice.files().write(path, text)
-    async with Client(server(memory, Binding(user="alice", session="s1"))) as client:
-        listed = {one.name: one for one in (await client.list_resources()).resources}
-        assert files.keys() < listed.keys()
-        assert (listed["/AGENTS.md"].mime_type, listed["/计划/a b.txt"].mime_type) == ("text/markdown", "text/plain")
-        assert listed["/AGENTS.md"].size == len(files["/AGENTS.md"])
-        for path, text in files.items():
-            (content,) = (await client.read_resource(listed[path].uri)).contents
-            assert content.text == text  # type: ignore[union-attr]
-        for path in ("secret.md", "../secret.md", "%2e%2e/secret.md", "none.md", "", "a%00b"):
-            with pytest.raises(MCPError) as caught:
-                await client.read_resource(f"memory://files/{path}")
-            assert "4711" not in str(caught.value)
-        failed, text = await said(client, "file", command="view", path="/memories")
-        assert not failed
-        assert "/memories/AGENTS.md" in text
-        assert "secret" not in text
-
-
-@pytest.mark.parametrize("label", ["other", "..", "%2e%2e", "a%2Fb", "task%00", "tas", "task?user=bob"])
-async def test_a_block_that_is_not_there_is_an_error(memory: HybridMemory, label: str) -> None:
-    memory.scoped(user="alice").block("task").put("Book the hall.")
-    memory.scoped(user="bob").block("other").put(SECRET)
-    async with Client(server(memory, Binding(user="alice"))) as client:
-        with pytest.raises(MCPError) as caught:
-            await client.read_resource(f"memory://blocks/{label}")
-    assert "4711" not in str(caught.value)
 
 
 def test_a_binding_names_somebody() -> None:

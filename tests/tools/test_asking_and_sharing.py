@@ -96,16 +96,11 @@ def test_what_is_not_known_is_told_with_what_is(alice: ScopedMemory, use: Use) -
     assert "a known attribute (home)" in answer.text
 
 
-def test_the_profile_and_the_history_of_a_field(alice: ScopedMemory, use: Use) -> None:
+def test_the_profile_is_shown(alice: ScopedMemory, use: Use) -> None:
     assert use(alice, "profile").text == "Nothing is known about the user yet."
     alice.remember("I live in Rome.")
     alice.remember("I moved to Porto.")
     assert use(alice, "profile").text == alice.profile().text
-    history = use(alice, "profile", field="home").text.splitlines()
-    assert [line.split(":")[0] for line in history] == ["Rome", "Porto"]
-    assert re.fullmatch(r"Rome: superseded, from [\d-]+ to [\d-]+", history[0])
-    assert use(alice, "profile", field="goals").text == "Nothing is known about the user's goals yet."
-    assert use(alice, "profile", field="salary").failed
 
 
 def test_what_is_shared_is_found_by_others_with_its_author(memory: HybridMemory, team: SpaceMemory, use: Use) -> None:

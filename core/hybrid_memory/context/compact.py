@@ -93,8 +93,6 @@ async def summary(run: Runner, services: Services, scope: Scope) -> Summary:
     await run.call(services.count, "")
     services = await in_view(run, services, scope)
     state = await sessions.state_of(run, services, scope)
-    sources = list(dict.fromkeys(source for line in state.lines for source in line.sources))
-    events = await run.call(services.log.get, scope, sources) if sources else []
     artifacts = render(state.ledger, max_tokens=LEDGER_TOKENS, count=services.count) if state.stretches else ""
     lines = written(state.lines) if state.lines else ""
     return Summary(
@@ -105,7 +103,6 @@ async def summary(run: Runner, services: Services, scope: Scope) -> Summary:
         latest=state.latest,
         strategy=state.strategy,
         text="\n".join(part for part in (lines, artifacts) if part),
-        said={event.id: event.message for event in events if event.kind is EventKind.MESSAGE},
     )
 
 

@@ -16,18 +16,18 @@ from hybrid_memory.log.event import handle
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.recall.hit import Hit
 
-LOOKS = {
-    "identity": (display.PLAIN, "|"),
-    "instructions": (display.PLAIN, "x"),
-    "blocks": ("213,94,0", "-"),
-    "profile": (display.SEMANTIC, "\\"),
-    "summary": (display.EPISODIC, "/"),
-    "artifacts": ("204,121,167", "x"),
-    "turns": ("86,180,233", ""),
-    "recalled": ("240,228,66", "-"),
-    "question": (display.CONTEXT, "\\"),
+HUES = {
+    "identity": display.PLAIN,
+    "instructions": display.PLAIN,
+    "blocks": "213,94,0",
+    "profile": display.SEMANTIC,
+    "summary": display.EPISODIC,
+    "artifacts": "204,121,167",
+    "turns": "86,180,233",
+    "recalled": "240,228,66",
+    "question": display.CONTEXT,
 }
-"""Hue and hatch of each section: those of neighbours differ in both, so that a bar can be read in grey as well."""
+"""Of each section in a bar, where its name and its tokens are told too."""
 
 TIERS = {
     "blocks": "L1: kept in the context",
@@ -159,9 +159,8 @@ class Context:
 
     def _repr_html_(self) -> str:
         sections = [
-            display.Part(name, tokens / self.max_tokens, hue, f"{tokens:,}", hatch)
+            display.Part(name, tokens / self.max_tokens, HUES.get(name, display.PLAIN), f"{tokens:,}")
             for name, tokens in self.section_tokens.items()
-            for hue, hatch in [LOOKS.get(name, LOOKS["identity"])]
         ]
         parts = "".join(self._opened(name, words) for name, words in self.sections.items())
         plan = display.table(
@@ -186,9 +185,10 @@ class Context:
         )
 
     def _opened(self, name: str, words: str) -> str:
-        hue, _ = LOOKS.get(name, LOOKS["identity"])
         head = f"{display.text(name)} <small>{self.section_tokens.get(name, 0):,} tokens</small>"
-        return display.details(head, display.under(hue, display.text(words), TIERS.get(name, "the caller's own")))
+        return display.details(
+            head, display.under(HUES.get(name, display.PLAIN), display.text(words), TIERS.get(name, "the caller's own"))
+        )
 
 
 def _as_dict(message: Message, marked: bool) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from typing import Any, Self
 from hybrid_memory import display
 from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.log.event import handle
-from hybrid_memory.log.message import Message
 from hybrid_memory.log.origin import MARKED, Origin
 from hybrid_memory.text.marks import within_line
 from hybrid_memory.text.voices import is_chinese, origin_name
@@ -139,7 +138,6 @@ class Summary:
         audit: the audit over all compactions; ``latest`` over the last one.
         strategy: the strategy that made it; empty before the first compaction.
         text: all lines under their sections, then the artifacts.
-        said: the original messages behind the lines, by id.
     """
 
     lines: tuple[Line, ...] = ()
@@ -149,7 +147,6 @@ class Summary:
     latest: Audit = field(default_factory=Audit)
     strategy: str = ""
     text: str = ""
-    said: Mapping[str, Message] = field(default_factory=dict, compare=False)
 
     @property
     def handles(self) -> tuple[str, ...]:
@@ -175,40 +172,6 @@ class Summary:
     @property
     def _told(self) -> str:
         return f"{display.counted(len(self.lines), 'line')} for {', '.join(self.handles)}"
-
-    def _repr_html_(self) -> str:
-        if not self:
-            return "<p>nothing was compacted yet</p>"
-        parts = [
-            f"<p><b>{section.replace('_', ' ')}</b></p>{''.join(self._opened(line) for line in lines)}"
-            for section in Section
-            if (lines := self.section(section))
-        ]
-        artifacts = self.text[len(written(self.lines)) :].strip()
-        if artifacts:
-            opened = display.under(display.EPISODIC, display.text(artifacts), "files, commands, tests, ids")
-            parts.append(display.details("artifacts", opened))
-        audit = self.audit
-        return display.card(
-            self._told,
-            "".join(parts)
-            + f"<p><small>{display.text(self.strategy)}; {audit.items:,} critical items: {audit.in_summary:,} in the "
-            f"summary, {audit.in_ledger:,} in the artifacts, {audit.in_log:,} only in the log</small></p>",
-        )
-
-    def _opened(self, line: Line) -> str:
-        """A line, with its original messages to unfold."""
-        words = "".join(
-            display.under(
-                display.EPISODIC, display.text(turn.text), f"{turn.at:%Y-%m-%d %H:%M} {display.text(turn.speaker)}"
-            )
-            for source in line.sources
-            if (turn := self.said.get(source)) is not None
-        )
-        why = f"importance {line.importance:.2f}, {line.coverage:.0%} in the words of the turns"
-        return display.details(
-            f"{display.text(line.text)} <small>{line.handle}</small>", f"{words}<small>{why}</small>"
-        )
 
 
 CHINESE_SECTIONS = {

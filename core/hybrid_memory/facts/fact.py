@@ -247,18 +247,6 @@ class Explanation:
     def __repr__(self) -> str:
         return f"<Explanation of {self.about}: {len(self.turns)} turns, {len(self.facts)} facts>"
 
-    def _repr_html_(self) -> str:
-        steps = "".join(f"<li>{display.text(step)}</li>" for step in self.steps)
-        turns = "".join(
-            display.under(
-                display.EPISODIC,
-                display.text(turn.text),
-                f"{name} {'' if turn.at is None else f'{turn.at:%Y-%m-%d %H:%M}'} {display.text(_who(turn))}",
-            )
-            for name, turn in self.turns
-        )
-        return display.card(display.text(self.about), f"<ul>{steps}</ul>{turns}")
-
 
 def _who(turn: Message) -> str:
     return spoken(turn.speaker, turn.spoken_by)

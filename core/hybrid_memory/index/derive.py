@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -14,11 +13,8 @@ from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.exchanges import is_echo
 from hybrid_memory.log.message import Role
-from hybrid_memory.log.origin import INSTRUCTING
-from hybrid_memory.scope import Scope
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.speakers import named
-from hybrid_memory.text.suspicious import suspicious
 from hybrid_memory.text.tokenize import terms
 
 
@@ -166,21 +162,7 @@ def passage_and_alone(record: Record, previous: Record | None, cleaning: Cleanin
 
 def index_terms(record: Record, cleaning: CleaningLevel = "light") -> str:
     """The terms that the text index stores for a record, separated by spaces; for a turn, its own words only."""
-    words = terms(record.text if record.kind is RecordKind.ITEM else _line(record, cleaning))
-    if record.kind is RecordKind.TURN and record.origin not in INSTRUCTING and suspicious(record.text):
-        words.append(suspicion_of(record.scope))
-    return " ".join(words)
-
-
-def suspicion_of(scope: Scope) -> str:
-    """An extra term for the owner's turns whose words, written by others, look like orders to the assistant.
-
-    Engines count records by term, so these turns need no extra count. The term is unique to the owner and cannot occur
-    in a text.
-    """
-    owner = scope.owner
-    parts = json.dumps([owner.tenant, owner.user, owner.agent, owner.space])
-    return f"\ue000{hashlib.blake2b(parts.encode(), digest_size=8).hexdigest()}"
+    return " ".join(terms(record.text if record.kind is RecordKind.ITEM else _line(record, cleaning)))
 
 
 def _line(record: Record, cleaning: CleaningLevel) -> str:

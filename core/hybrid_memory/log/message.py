@@ -10,9 +10,8 @@ from typing import Any, ClassVar, Self
 
 from pydantic import AwareDatetime, ConfigDict, Field, field_validator, model_validator
 
-from hybrid_memory import display
 from hybrid_memory.errors import InvalidMessageError
-from hybrid_memory.log.origin import Origin, of_tool, spoken
+from hybrid_memory.log.origin import Origin, of_tool
 from hybrid_memory.scope import check_name
 from hybrid_memory.validation import CheckedModel, stated_time, storable
 
@@ -242,24 +241,3 @@ class Message(CheckedModel):
     def speaker(self) -> str:
         """The name, or the role if there is no name."""
         return self.name or self.role.value
-
-
-DRAWN = 100
-"""How many messages of a list a notebook shows, counted from the newest."""
-
-
-class Messages(list[Message]):
-    """Messages, oldest first; a list with a rich display in notebooks."""
-
-    def _repr_html_(self) -> str:
-        shown = (
-            display.under(
-                display.EPISODIC,
-                display.text(message.text),
-                f"{'' if message.at is None else f'{message.at:%Y-%m-%d %H:%M} '}"
-                f"{display.text(spoken(message.speaker, message.spoken_by))}",
-            )
-            for message in self[-DRAWN:]
-        )
-        newest = f", the newest {DRAWN}" if len(self) > DRAWN else ""
-        return display.card(f"{display.counted(len(self), 'message')}{newest}", "".join(shown))

@@ -48,12 +48,6 @@ class Receipt:
     def __repr__(self) -> str:
         return f"<Receipt{' of a dry run' if self.dry_run else ''} {', '.join(self._told()) or 'nothing was done'}>"
 
-    def _repr_html_(self) -> str:
-        rows = [(display.text(told),) for told in self._told()] or [("nothing was done",)]
-        names = display.text(", ".join(self.ids)), *map(display.text, self.turns)
-        ids = display.details(f"{len(self.ids)} ids", "<br>".join(names)) if self.ids else ""
-        return display.card("receipt of a dry run" if self.dry_run else "receipt", display.table((), rows) + ids)
-
     def _told(self) -> list[str]:
         """The effects of the write, each in a few words."""
         lists = {name: getattr(self, name) for name in ("duplicates", "forgotten", "quarantined", "waiting")}

@@ -26,8 +26,6 @@ class Stats:
         work: counts, latencies and caches of this process.
         waiting: messages in the outbox.
         compactions: what became of the critical items in all compacted turns.
-        suspicious: indexed turns that look like instructions to the assistant but are neither the user's nor the
-            operator's words; they are kept, and never shown as instructions.
         vectors_of: the embedder that made the stored vectors; None before the first.
     """
 
@@ -44,7 +42,6 @@ class Stats:
     work: WorkStats
     waiting: int = 0
     compactions: Audit = field(default_factory=Audit)
-    suspicious: int = 0
     vectors_of: str | None = None
 
     def __repr__(self) -> str:
@@ -63,25 +60,6 @@ class Stats:
     @property
     def _behind(self) -> bool:
         return bool(self.unindexed or self.pending)
-
-    def _repr_html_(self) -> str:
-        log, index = display.EPISODIC, display.SEMANTIC
-        parts = [
-            (log, "L3, the log", self._log),
-            (index, "L2, the index", f"{self._index} ({self.embedder or 'words alone'})"),
-            (index, "behind the log", f"{self.unindexed:,} events to index, {self.pending:,} records to embed"),
-            (log, "on disk", f"{self.size_bytes / 1e6:,.1f} MB"),
-        ]
-        if self.waiting:
-            parts.append((display.PLAIN, "in the outbox", f"{self.waiting:,} messages"))
-        if self.suspicious:
-            parts.append((display.PLAIN, "looks like orders", f"{self.suspicious:,} turns of others"))
-        if self.compactions.compactions:
-            parts.append((display.CONTEXT, "folded", repr(self.compactions)[1:-1]))
-        rows = [(display.legend([display.Part(name, 0, hue)]), display.text(words)) for hue, name, words in parts]
-        return display.card(
-            display.text(self.url), display.table((), rows) + display.details("work", self.work._repr_html_())
-        )
 
 
 async def stats(run: Runner, services: Services) -> Stats:

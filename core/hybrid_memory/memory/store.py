@@ -9,12 +9,11 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from hybrid_memory import display
 from hybrid_memory.arguments import checked
 from hybrid_memory.config import CompactionConfig, MemoryConfig
 from hybrid_memory.context.summaries.strategy import resolve_strategy
 from hybrid_memory.display import progress_bar
-from hybrid_memory.errors import HybridMemoryError, InvalidConfigError, InvalidInputError
+from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.facts.learn import Extractors, FactReader
 from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.port import Key
@@ -395,9 +394,3 @@ class HybridMemory(Texts):
 
     def __repr__(self) -> str:
         return f"<HybridMemory {self._runtime}>"
-
-    def _repr_html_(self) -> str:
-        try:
-            return self.stats()._repr_html_()
-        except HybridMemoryError as error:
-            return f"<p>{display.text(repr(self))}: {display.text(error)}</p>"

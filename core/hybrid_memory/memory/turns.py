@@ -18,7 +18,7 @@ from hybrid_memory.facts.fact import Explanation
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.items.items import Beside
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import Message, Messages, Role
+from hybrid_memory.log.message import Message, Role
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.media import recall as media_recall
@@ -147,7 +147,7 @@ class Turns(Handle):
         Raises:
             InvalidInputError: the limit is negative, an instant has no time zone, or since is after until.
         """
-        return Messages(await reading.history(run, self._services, self.scope, limit=limit, since=since, until=until))
+        return await reading.history(run, self._services, self.scope, limit=limit, since=since, until=until)
 
     history, ahistory = faces(_history, needs=Right.READ)
 

@@ -8,10 +8,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
-from hybrid_memory import display
 from hybrid_memory.runtime.caches import LruCache
 
 ALPHA = 0.1
@@ -224,14 +222,6 @@ class WorkStats:
         )
         return f"WorkStats({counts}; {self._models()})"
 
-    def _repr_html_(self) -> str:
-        return "".join(
-            [
-                *(_html(rows) for rows in (self._kind_rows(), self._cache_rows()) if len(rows) > 1),
-                f"<p>{escape(self._models())}</p>",
-            ]
-        )
-
     def _models(self) -> str:
         size = f" of {self.batch_size:.1f} texts" if self.batch_size is not None else ""
         return f"{self.model_calls:,} model calls, {self.tokens:,} tokens, {self.batches:,} batches{size}"
@@ -265,8 +255,3 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
         )
         for row in rows
     )
-
-
-def _html(rows: Sequence[Sequence[str]]) -> str:
-    head, *body = rows
-    return display.table(head, [[escape(cell) for cell in row] for row in body])

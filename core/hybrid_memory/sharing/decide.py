@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from math import isfinite
 from typing import Any, TypeAlias
 
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError, StoreUnavailableError
@@ -19,7 +18,7 @@ from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store.projection import append_revision, erased_since, head, revision_id
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view, present
-from hybrid_memory.validation import shown
+from hybrid_memory.validation import checked_share, shown
 
 RACES = 100
 """How many decisions of other admins may interfere before the call fails."""
@@ -89,35 +88,34 @@ async def decide(
 
 
 async def grant(
-    run: Runner, services: Services, member: Member, *, user: Any, agent: Any, right: Any, trust: Any
+    run: Runner, services: Services, member: Member, *, user: str | None, agent: str | None, right: str, trust: float
 ) -> Receipt:
     """Give a right; the last decision for a grantee counts."""
-    named = _grantee(user, agent)
-    try:
-        level = Right(right)
-    except ValueError:
-        raise InvalidInputError(f"unknown right {shown(right)}: choose one of {', '.join(Right)}") from None
-    if isinstance(trust, bool) or not isinstance(trust, int | float) or not isfinite(trust) or not 0 <= trust <= 1:
-        raise InvalidInputError(f"trust must be a number in 0 to 1, got {shown(trust)}")
-    if level is Right.ADMIN and trust < TRUSTED:
+    grantee, share = _grantee(user, agent), checked_share("trust", trust)
+    if right == Right.ADMIN and share < TRUSTED:
         raise InvalidInputError(f"an admin needs a trust of {TRUSTED} or more, got {trust}")
-    return await decide(run, services, member, "grant", _change(*named, level, float(trust)))
+    return await decide(run, services, member, "grant", _change(*grantee, Right(right), share))
 
 
-async def revoke(run: Runner, services: Services, member: Member, *, user: Any, agent: Any) -> Receipt:
+async def revoke(run: Runner, services: Services, member: Member, *, user: str | None, agent: str | None) -> Receipt:
     """Revoke the right of a grantee."""
     return await decide(run, services, member, "revoke", _change(*_grantee(user, agent), None))
 
 
-def _grantee(user: Any, agent: Any) -> tuple[str | None, str | None]:
+def _grantee(user: str | None, agent: str | None) -> tuple[str | None, str | None]:
     if user is None and agent is None:
         raise InvalidInputError("no member given: give user=, agent= or both")
     for label, name in (("user", user), ("agent", agent)):
-        try:
-            name is None or check_name(label, name)
-        except ValueError as error:
-            raise InvalidInputError(str(error)) from None
+        if name is not None:
+            _checked_name(label, name)
     return user, agent
+
+
+def _checked_name(label: str, name: str) -> str:
+    try:
+        return check_name(label, name)
+    except ValueError as error:
+        raise InvalidInputError(str(error)) from None
 
 
 def _change(user: str | None, agent: str | None, right: Right | None, trust: float = 1.0) -> Decision:
@@ -177,14 +175,7 @@ def named(principal: Scope, name: Any, session: str | None = None) -> Scope:
     """The space with this name in the tenant of user or agent; raises `InvalidInputError` for invalid names."""
     if principal.user is None and principal.agent is None:
         raise InvalidInputError(f"{principal} is neither a user nor an agent: only they can share spaces")
-    return Scope(tenant=principal.tenant, space=_space_name(name), session=session)
-
-
-def _space_name(name: Any) -> str:
-    try:
-        return check_name("the name of a space", name)
-    except ValueError as error:
-        raise InvalidInputError(str(error)) from None
+    return Scope(tenant=principal.tenant, space=_checked_name("the name of a space", name), session=session)
 
 
 async def origin(run: Runner, services: Services, scope: Scope, other: Scope, verb: str) -> Scope:

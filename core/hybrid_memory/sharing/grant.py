@@ -145,7 +145,8 @@ class Standing:
         The most specific grant decides; of two equally specific ones, the lower value.
         """
         writing = [grant for grant in self.covering(principal) if grant.right.includes(Right.WRITE)]
-        return min(((-_closeness(grant), grant.trust) for grant in writing), default=(0, 0.0))[1]
+        parts = [((grant.user is None) + (grant.agent is None), grant.trust) for grant in writing]
+        return min(parts, default=(0, 0.0))[1]
 
 
 def _given(event: Event) -> tuple[Grantee, Grant | None]:
@@ -155,10 +156,6 @@ def _given(event: Event) -> tuple[Grantee, Grant | None]:
     if payload["right"] is None:
         return (user, agent), None
     return (user, agent), Grant(user, agent, Right(payload["right"]), payload["trust"], by=event.author, at=event.at)
-
-
-def _closeness(grant: Grant) -> int:
-    return (grant.user is not None) + (grant.agent is not None)
 
 
 class GrantsProjection(FoldedProjection[Standing]):

@@ -19,7 +19,7 @@ import numpy as np
 from hybrid_memory.arrays import Floats
 from hybrid_memory.display import Progress, counted
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.index.derive import Derived, derive, index_terms, passage, suspicion_of
+from hybrid_memory.index.derive import Derived, derive, index_terms, passage
 from hybrid_memory.index.port import Entry, Status, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
@@ -669,15 +669,13 @@ class TextIndex(IndexProjection):
         return {number: content_key(name, text) for number, text in texts.items()}
 
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
-        size, unindexed, suspected = await run.call(services.index.size), 0, 0
+        size, unindexed = await run.call(services.index.size), 0
         for owner, head in heads.items():
-            term = suspicion_of(owner)
-            suspected += (await run.call(services.index.terms, owner, [term])).get(term, 0)
             applied = await run.call(services.index.applied, owner)
             if applied < head:
                 unindexed += await run.call(services.log.count, owner, after=applied)
         counts = {"records": size.records, "vectors": size.vectors, "pending": size.pending}
-        return {**counts, "unindexed": unindexed, "suspicious": suspected}
+        return {**counts, "unindexed": unindexed}
 
 
 async def _derived(run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> list[Derived]:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.tools.files import FILE
-from hybrid_memory.tools.knowing import PROFILE, SHARE, WHY
-from hybrid_memory.tools.notes import FORGET, REMEMBER, UPDATE
+from hybrid_memory.tools.knowing import PROFILE, WHY
+from hybrid_memory.tools.notes import FORGET, REMEMBER, SHARE, UPDATE
 from hybrid_memory.tools.reading import EXPAND, FETCH, RECALL
 from hybrid_memory.tools.tool import MAX_TOKENS, Answer, MemoryTool
 from hybrid_memory.validation import shown
@@ -27,10 +27,10 @@ def tools_named(names: Iterable[str] | None, among: Sequence[MemoryTool] = MEMOR
     Raises:
         InvalidInputError: there is no tool of that name.
     """
-    every = [tool.name for tool in among]
-    among = (*among, FILE) if among is MEMORY_TOOLS else among
-    known = {tool.name: tool for tool in among}
-    wanted = set(every) if names is None else {names} if isinstance(names, str) else set(names)
-    for name in wanted - known.keys():
-        raise InvalidInputError(f"unknown memory tool {shown(name)}: choose from {', '.join(known)}")
-    return [tool for tool in among if tool.name in wanted]
+    if names is None:
+        return list(among)
+    tools = {tool.name: tool for tool in ((*among, FILE) if among is MEMORY_TOOLS else among)}
+    chosen = {names} if isinstance(names, str) else set(names)
+    for name in chosen - tools.keys():
+        raise InvalidInputError(f"unknown memory tool {shown(name)}: choose from {', '.join(tools)}")
+    return [tool for name, tool in tools.items() if name in chosen]

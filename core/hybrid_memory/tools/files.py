@@ -47,37 +47,36 @@ class FileCommand(CheckedModel):
     new_path: str | None = Field(default=None, description="rename: the new path")
 
 
-async def file(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
+async def file(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
     """Execute the command; answers and errors have the wording of the reference implementation."""
     try:
-        return await _COMMANDS[wanted.command](call, memory, wanted)
+        return await _COMMANDS[request.command](call, memory, request)
     except FileError as error:
-        shown = wanted.path or wanted.old_path or ROOT
-        told = {"missing": f"The path {shown} does not exist", "folder": f"The path {shown} is not a file."}
+        shown = request.path or request.old_path or ROOT
+        texts = {"missing": f"The path {shown} does not exist", "folder": f"The path {shown} is not a file."}
         # What the memory says of its own paths, as the model writes them.
-        raise InvalidInputError(told.get(error.reason) or _OURS.sub(rf"\1{ROOT}/", str(error))) from error
+        raise InvalidInputError(texts.get(error.reason) or _OURS.sub(rf"\1{ROOT}/", str(error))) from error
 
 
-async def _view(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
-    shown, path = _given(wanted.path, "path"), _inside(wanted.path)
+async def _view(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
+    shown, path = _given(request.path, "path"), _inside(request.path)
     files = memory.files()
     try:
         if path != "/" and not shown.endswith("/"):
-            return _numbered(shown, await call(files.read, path), wanted.view_range)
+            return _numbered(shown, await call(files.read, path), request.view_range)
     except FileError as error:
         if error.reason not in ("missing", "folder"):
             raise
     try:
-        found: list[File] = await call(files.list, path, deep=True)
+        listed: list[File] = await call(files.list, path, deep=True)
     except FileError as error:
         if error.reason in ("missing", "file"):
             raise InvalidInputError(f"The path {shown} does not exist. Please provide a valid path.") from None
         raise
-    return _listing(shown.rstrip("/"), path, found)
+    return _listing(shown.rstrip("/"), path, listed)
 
 
 def _numbered(shown: str, text: str, lines: Sequence[int] | None) -> str:
-    """The lines of a text, or of a range in it, with their numbers."""
     every, start = text.split("\n"), 0
     if lines and len(lines) == len(("first", "last")):
         start = max(1, lines[0]) - 1
@@ -92,14 +91,14 @@ def _with_numbers(lines: Sequence[str], first: int) -> str:
 def _listing(shown: str, folder: str, files: Sequence[File]) -> str:
     """The contents of a folder, two levels deep, with sizes and without hidden files."""
     sizes: dict[str, int] = {}
-    for one in files:
-        names = one.path[len(folder.rstrip("/")) + 1 :].split("/")
+    for file in files:
+        names = file.path[len(folder.rstrip("/")) + 1 :].split("/")
         if any(name.startswith(".") for name in names):
             continue
         for depth in range(1, min(len(names), LEVELS) + 1):
             name = "/".join(names[:depth]) + "/" * (depth < len(names))
-            sizes[name] = sizes.get(name, 0) + one.size
-    lines = [f"{_size(sum(one.size for one in files))}\t{shown}"]
+            sizes[name] = sizes.get(name, 0) + file.size
+    lines = [f"{_size(sum(file.size for file in files))}\t{shown}"]
     lines += [f"{_size(sizes[name])}\t{shown}/{name}" for name in sorted(sizes, key=lambda name: name.split("/"))]
     head = f"Here're the files and directories up to {LEVELS} levels deep in {shown}, excluding hidden items:"
     return "\n".join([head, *lines])
@@ -111,67 +110,67 @@ def _size(count: int) -> str:
     return f"{int(size)}{UNITS[power]}" if size == int(size) else f"{size:.1f}{UNITS[power]}"
 
 
-async def _create(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
-    shown, text = _given(wanted.path, "path"), _given(wanted.file_text, "file_text")
-    if await _text(call, memory, wanted) is not None:
+async def _create(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
+    shown, text = _given(request.path, "path"), _given(request.file_text, "file_text")
+    if await _text(call, memory, request) is not None:
         raise InvalidInputError(f"File {shown} already exists")
-    await call(memory.files().write, _inside(wanted.path), text, **_by(call))
+    await call(memory.files().write, _inside(request.path), text, **_by(call))
     return f"File created successfully at: {shown}"
 
 
-async def _str_replace(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
-    shown, old, new = _given(wanted.path, "path"), _given(wanted.old_str, "old_str"), wanted.new_str or ""
-    text = await _there(call, memory, wanted)
-    found = places(text, old) if old else []
-    if not found:
+async def _str_replace(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
+    shown, old, new = _given(request.path, "path"), _given(request.old_str, "old_str"), request.new_str or ""
+    text = await _existing(call, memory, request)
+    matches = places(text, old) if old else []
+    if not matches:
         raise InvalidInputError(f"No replacement was performed, old_str `{old}` did not appear verbatim in {shown}.")
-    rows = [text.count("\n", 0, place) for place in found]
-    if len(found) > 1:
+    rows = [text.count("\n", 0, place) for place in matches]
+    if len(matches) > 1:
         numbers = ", ".join(str(row + 1) for row in rows)
         raise InvalidInputError(
             f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {numbers}. "
             "Please ensure it is unique"
         )
-    await call(memory.files().edit, _inside(wanted.path), old, new, **_by(call))
+    await call(memory.files().edit, _inside(request.path), old, new, **_by(call))
     lines = text.replace(old, new).split("\n")
     first = max(0, rows[0] - AROUND)
     changed = _with_numbers(lines[first : rows[0] + AROUND + 1], first + 1)
     return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{changed}"
 
 
-async def _insert(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
-    shown, new = _given(wanted.path, "path"), _given(wanted.insert_text, "insert_text")
-    text = await _there(call, memory, wanted)
+async def _insert(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
+    shown, new = _given(request.path, "path"), _given(request.insert_text, "insert_text")
+    text = await _existing(call, memory, request)
     count = text.count("\n") + (not text.endswith("\n") and text != "")
-    if wanted.insert_line is None or not 0 <= wanted.insert_line <= count:
+    if request.insert_line is None or not 0 <= request.insert_line <= count:
         raise InvalidInputError(
-            f"Invalid `insert_line` parameter: {wanted.insert_line}. It should be within the range [0, {count}]."
+            f"Invalid `insert_line` parameter: {request.insert_line}. It should be within the range [0, {count}]."
         )
     new = new.rstrip("\n") + "\n"
-    await call(memory.files().insert, _inside(wanted.path), wanted.insert_line, new, **_by(call))
+    await call(memory.files().insert, _inside(request.path), request.insert_line, new, **_by(call))
     return f"The file {shown} has been edited."
 
 
-async def _delete(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
-    path = _inside(wanted.path)
+async def _delete(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
+    path = _inside(request.path)
     if path == "/":
         raise InvalidInputError(f"Cannot delete the {ROOT} directory itself")
     await call(memory.files().delete, path)
-    return f"Successfully deleted {wanted.path}"
+    return f"Successfully deleted {request.path}"
 
 
-async def _rename(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
-    old, new = _inside(wanted.old_path, "old_path"), _inside(wanted.new_path, "new_path")
+async def _rename(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
+    old, new = _inside(request.old_path, "old_path"), _inside(request.new_path, "new_path")
     if old == "/":
         raise InvalidInputError(f"Cannot rename the {ROOT} directory itself")
-    taken = f"The destination {wanted.new_path} already exists"
+    taken = f"The destination {request.new_path} already exists"
     try:
         await call(memory.files().rename, old, new)
     except FileError as error:
         if error.reason in ("exists", "folder"):
             raise InvalidInputError(taken) from None
         raise
-    return f"Successfully renamed {wanted.old_path} to {wanted.new_path}"
+    return f"Successfully renamed {request.old_path} to {request.new_path}"
 
 
 _COMMANDS: dict[str, Callable[[Call, ScopedMemory, FileCommand], Coroutine[Any, Any, str]]] = {
@@ -200,19 +199,19 @@ def _inside(path: str | None, name: str = "path") -> str:
     return shown.removeprefix(ROOT) or "/"
 
 
-async def _text(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str | None:
+async def _text(call: Call, memory: ScopedMemory, request: FileCommand) -> str | None:
     try:
-        return str(await call(memory.files().read, _inside(wanted.path)))
+        return str(await call(memory.files().read, _inside(request.path)))
     except FileError as error:
         if error.reason == "missing":
             return None
         raise
 
 
-async def _there(call: Call, memory: ScopedMemory, wanted: FileCommand) -> str:
-    text = await _text(call, memory, wanted)
+async def _existing(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
+    text = await _text(call, memory, request)
     if text is None:
-        raise InvalidInputError(f"The path {wanted.path} does not exist. Please provide a valid path.")
+        raise InvalidInputError(f"The path {request.path} does not exist. Please provide a valid path.")
     return text
 
 

@@ -1,4 +1,4 @@
-"""Tools that write: `memory_remember`, `memory_update` and `memory_forget`."""
+"""Tools that write: `memory_remember`, `memory_update`, `memory_forget` and `memory_share`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from copy import copy
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PrivateAttr
+from pydantic import BeforeValidator, Field
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import RecordKind
@@ -14,6 +14,7 @@ from hybrid_memory.log.message import Message
 from hybrid_memory.log.origin import Origin, lowest
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.tools.reading import short_name
 from hybrid_memory.tools.tool import (
     NOTED_WITH,
     REPLACES,
@@ -24,10 +25,11 @@ from hybrid_memory.tools.tool import (
     named,
     newest,
     position,
+    reached,
     updates,
     with_older,
 )
-from hybrid_memory.validation import CheckedModel
+from hybrid_memory.validation import CheckedModel, shown
 
 NOTED = "memory_remember"
 CODE_BYTES = 3
@@ -43,32 +45,21 @@ class Remembering(CheckedModel):
     )
     category: str = Field(default="", description="A label, such as 'diet'")
     importance: float = Field(default=0.5, ge=0, le=1, description="0 trivial to 1 vital")
-    _origin: Origin = PrivateAttr(default=Origin.ASSISTANT)
-
-    @property
-    def origin(self) -> Origin:
-        """The origin of copied words; otherwise the words are the model's, whoever they are about."""
-        return self._origin
-
-    def copied_from(self, origin: Origin) -> Remembering:
-        """The same note, with words of this origin."""
-        self._origin = origin
-        return self
 
 
-async def remember(call: Call, memory: ScopedMemory, wanted: Remembering) -> str:
-    """Write a note, unless a current one says the same."""
-    text = _checked_words(wanted.text)
+async def remember(call: Call, memory: ScopedMemory, request: Remembering, origin: Origin = Origin.ASSISTANT) -> str:
+    """Write a note, unless a current one says the same; its words are the model's, unless it copies others'."""
+    text = _checked_words(request.text)
     replaced = await updates(call, memory, text)
     for hit in await call(memory.recall, text, kinds=(RecordKind.TURN,)):
         if hit.record.turn not in replaced and _plain(hit.record.text) == _plain(text):
             return f"That is already remembered, as {named(hit.record.turn)}."
-    category = {"category": wanted.category} if wanted.category.strip() else {}
+    category = {"category": request.category} if request.category.strip() else {}
     note = Message(
         content=text,
-        importance=wanted.importance,
+        importance=request.importance,
         metadata={NOTED_WITH: NOTED, **category},
-        origin=lowest((Origin.ASSISTANT, wanted.origin)),
+        origin=lowest((Origin.ASSISTANT, origin)),
     )
     receipt: Receipt = await call(outside(memory).remember, note)
     return f"Remembered as {named(receipt.positions[0])}{_quarantine_note(receipt)}."
@@ -81,9 +72,9 @@ class Updating(CheckedModel):
     text: str = Field(description="The new truth as one complete statement; about the user in the first person")
 
 
-async def update(call: Call, memory: ScopedMemory, wanted: Updating) -> str:
+async def update(call: Call, memory: ScopedMemory, request: Updating) -> str:
     """Write a note that replaces a turn, or the note that replaced that turn before."""
-    text, asked = _checked_words(wanted.text), position(wanted.handle)
+    text, asked = _checked_words(request.text), position(request.handle)
     memory = await home(call, memory, asked)
     place = newest(asked, await updates(call, memory, text))
     old: Message = (await call(memory.expand, named(place)))[0]
@@ -114,17 +105,17 @@ class Forgetting(CheckedModel):
     code: str = Field(default="", description="Empty to see what would be destroyed; then the code from that answer")
 
 
-async def forget(call: Call, memory: ScopedMemory, wanted: Forgetting) -> str:
+async def forget(call: Call, memory: ScopedMemory, request: Forgetting) -> str:
     """Show what would be destroyed; given the code from that, destroy it."""
-    memory = await home(call, memory, position(wanted.handles[0]))
-    places = with_older([position(name) for name in wanted.handles], await updates(call, memory, "update"))
+    memory = await home(call, memory, position(request.handles[0]))
+    places = with_older([position(name) for name in request.handles], await updates(call, memory, "update"))
     handles = [named(place) for place in places]
-    shown = [await call(memory.fetch, name, max_chars=PREVIEW_CHARS) for name in handles]
+    pages = [await call(memory.fetch, name, max_chars=PREVIEW_CHARS) for name in handles]
     planned: Receipt = await call(memory.forget, ids=handles, dry_run=True)
     # Who names the code was shown the words: a guessed handle destroys nothing.
     code = hashlib.blake2b("\n".join(planned.ids).encode(), digest_size=CODE_BYTES).hexdigest()
-    if not wanted.code.strip():
-        lines = [f"{name} {' '.join(page.text.split())}" for name, page in zip(handles, shown, strict=True)]
+    if not request.code.strip():
+        lines = [f"{name} {' '.join(page.text.split())}" for name, page in zip(handles, pages, strict=True)]
         return "\n".join(
             [
                 "Nothing is forgotten yet. This would be destroyed for good, with everything learned from it:",
@@ -132,7 +123,7 @@ async def forget(call: Call, memory: ScopedMemory, wanted: Forgetting) -> str:
                 f"If the user wants that, call memory_forget again with the same handles and code='{code}'.",
             ]
         )
-    if wanted.code.strip().strip("'\"") != code:
+    if request.code.strip().strip("'\"") != code:
         raise InvalidInputError("the code does not match these handles: call memory_forget without a code to get it")
     await call(memory.forget, ids=handles)
     return f"Forgotten for good: {', '.join(handles)}."
@@ -178,4 +169,42 @@ FORGET = MemoryTool(
     "Destroy what memory_recall returned, only if the user asks for it. The first call shows what would be destroyed.",
     Forgetting,
     forget,
+)
+
+
+class Sharing(CheckedModel):
+    """What to share, and where."""
+
+    space: str = Field(default="", description="The name of a shared space; empty to list them")
+    text: str = Field(default="", description="One statement that others can understand: 'Alice lives in Rome'")
+    handle: str = Field(default="", description="Instead of text: a turn or note to copy, such as '#12'")
+
+
+async def share(call: Call, memory: ScopedMemory, request: Sharing) -> str:
+    """Write a note into a space open to the call, unless one there says the same; or list the spaces."""
+    if not request.space.strip():
+        names = [str(existing.scope.space) for existing in (await reached(call, memory))[1:]]
+        return f"Shared spaces: {', '.join(names)}." if names else "No shared space is open here."
+    if request.space not in call.spaces:
+        existing = f"choose one of {', '.join(call.spaces)}" if call.spaces else "none is"
+        raise InvalidInputError(f"the space {shown(request.space)} is not open here: {existing}")
+    if bool(request.text.strip()) == bool(request.handle.strip()):
+        raise InvalidInputError("give either text or handle")
+    space = memory.space(request.space)
+    if request.text.strip():
+        return f"In {request.space}: {await remember(call, space, Remembering(text=request.text))}"
+    place = position(request.handle)
+    turn: Message = (await call((await home(call, memory, place)).expand, named(place)))[0]
+    who = "" if NOTED_WITH in turn.metadata else f"{short_name(turn.speaker)}: "
+    importance = {} if turn.importance is None else {"importance": turn.importance}
+    note = Remembering(text=f"{who}{turn.text}", **importance)
+    return f"In {request.space}: {await remember(call, space, note, turn.spoken_by)}"
+
+
+SHARE = MemoryTool(
+    "memory_share",
+    "Tell others what they need to know: write a note into a shared space, or copy what memory_recall returned. "
+    "Everyone who may read the space can find it. Share nothing private unless the user asks for it.",
+    Sharing,
+    share,
 )

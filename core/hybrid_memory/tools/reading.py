@@ -57,25 +57,25 @@ class Recalling(CheckedModel):
     min_confidence: float = Field(default=0.0, ge=0, le=1, description="Leave out hits less likely than this to answer")
 
 
-async def recall(call: Call, memory: ScopedMemory, wanted: Recalling) -> str:
+async def recall(call: Call, memory: ScopedMemory, request: Recalling) -> str:
     """The hits that answer the query, best first; updated ones in their newest words."""
-    since, until = instant("since", wanted.since), instant("until", wanted.until, end=True)
+    since, until = instant("since", request.since), instant("until", request.until, end=True)
     memories = await reached(call, memory)
     spaces = [space.scope.space for space in memories[1:]]
     hits: Hits = await call(
         memory.recall,
-        wanted.query,
-        k=SPARE * wanted.k,
+        request.query,
+        k=SPARE * request.k,
         since=since,
         until=until,
         spaces=spaces,
-        min_confidence=wanted.min_confidence or None,  # 0 as configured
+        min_confidence=request.min_confidence or None,  # 0 as configured
     )
     nothing = UNSURE if hits.unsure else NOTHING
     if not hits:
         return nothing
     # A note takes the place of turns of its own memory only: who writes in a space changes nothing outside it.
-    notes = {each.scope.owner: await updates(call, each, wanted.query) for each in memories}
+    notes = {each.scope.owner: await updates(call, each, request.query) for each in memories}
     lines: dict[int, str] = {}
     asked = await _just_asked(call, memory)
     for hit in without_questions(hits, {asked} if asked else ()):
@@ -85,14 +85,14 @@ async def recall(call: Call, memory: ScopedMemory, wanted: Recalling) -> str:
         replaced, whose = notes[owner], "" if owner == memory.scope.owner else origin(hit.record)
         now = newest(hit.record.turn, replaced)
         if now == hit.record.turn:
-            lines.setdefault(now, line_of(hit.record, wanted.query, whose=whose + _question(hit, wanted.query)))
+            lines.setdefault(now, line_of(hit.record, request.query, whose=whose + _question(hit, request.query)))
         elif since is None and until is None:  # it says it better than what it replaced
             note = next(record for record in replaced.values() if record.turn == now)
-            lines[now] = line_of(note, wanted.query, whose=whose and origin(note))
+            lines[now] = line_of(note, request.query, whose=whose and origin(note))
         else:
-            line = line_of(hit.record, wanted.query, whose=whose + _question(hit, wanted.query))
+            line = line_of(hit.record, request.query, whose=whose + _question(hit, request.query))
             lines.setdefault(hit.record.turn, f"{line} (updated later: {named(now)})")
-    return "\n".join(list(lines.values())[: wanted.k]) or nothing
+    return "\n".join(list(lines.values())[: request.k]) or nothing
 
 
 def _question(hit: Hit, query: str) -> str:
@@ -147,9 +147,9 @@ def short_name(speaker: str) -> str:
 
 def shortened(text: str, query: str, max_tokens: int = LINE_TOKENS) -> str:
     """The text in one line; of a long text the part that the query is about."""
-    wanted = frozenset(terms(query))
+    request = frozenset(terms(query))
     chars = len(text)
-    while estimate_tokens(short := excerpt(text, wanted, chars)) > max_tokens:
+    while estimate_tokens(short := excerpt(text, request, chars)) > max_tokens:
         chars = min(chars - 1, len(short) * max_tokens // estimate_tokens(short))
     return short
 
@@ -160,9 +160,9 @@ class Expanding(CheckedModel):
     handle: str = Field(description="Such as '#12', or '#3-9' for a range of this conversation")
 
 
-async def expand(call: Call, memory: ScopedMemory, wanted: Expanding) -> str:
+async def expand(call: Call, memory: ScopedMemory, request: Expanding) -> str:
     """The verbatim messages behind a handle."""
-    first, last = stretch(wanted.handle)
+    first, last = stretch(request.handle)
     memory = await home(call, memory, first)
     messages: list[Message] = await call(memory.expand, handle(first, last))
     room, lines = _room(call), list[str]()
@@ -187,11 +187,11 @@ class Fetching(CheckedModel):
     pattern: str = Field(default="", description="A regular expression: only lines that match")
 
 
-async def fetch(call: Call, memory: ScopedMemory, wanted: Fetching) -> str:
+async def fetch(call: Call, memory: ScopedMemory, request: Fetching) -> str:
     """A page of a long text or of several messages, or the lines that match."""
-    first, last = stretch(wanted.handle, most=None)
+    first, last = stretch(request.handle, most=None)
     name, memory = handle(first, last), await home(call, memory, first)
-    where = wanted.where.strip() or None
+    where = request.where.strip() or None
     if first == last:
         find: Callable[..., Awaitable[Matches]] = partial(call, memory.grep, name)
         read: Callable[..., Awaitable[Page]] = partial(call, memory.fetch, name, where)
@@ -200,8 +200,8 @@ async def fetch(call: Call, memory: ScopedMemory, wanted: Fetching) -> str:
         text = "\n".join(map(_line_with_time, messages))
         find = _at_once(partial(grep, text))
         read = _at_once(partial(page, text, where))
-    if wanted.pattern:
-        result = await _fitting(call, lambda chars: find(wanted.pattern, max_chars=chars))
+    if request.pattern:
+        result = await _fitting(call, lambda chars: find(request.pattern, max_chars=chars))
         head = f"{result.shown} of {result.total} matching lines, of {result.total_lines}"
         return f"{name}: {head}\n{result.text}" if result.total else f"No line of {name} matches."
     return _written(await _fitting(call, lambda chars: read(max_chars=chars)), name)

@@ -28,7 +28,6 @@ MAX_TOKENS = 2000
 
 CUT = " … (cut)"
 
-
 NOTED_WITH = "noted_with"
 """The metadata key of every note: the tool that wrote it."""
 
@@ -38,7 +37,6 @@ REPLACES = "replaces"
 UPDATED = "memory_update"
 
 MAX_STRETCH = 500
-
 MAX_UPDATES = 1000
 """How many updates are considered, those nearest to the question first."""
 
@@ -205,15 +203,11 @@ def newest(place: int, replaced: Mapping[int, Record]) -> int:
 
 def with_older(places: Collection[int], replaced: Mapping[int, Record]) -> list[int]:
     """These positions and those of the turns they replaced, which would be recalled again otherwise; ascending."""
-    return sorted({*places, *(old for old in replaced if not _chain(old, replaced).isdisjoint(places))})
-
-
-def _chain(place: int, replaced: Mapping[int, Record]) -> set[int]:
-    chain = set()
-    while place in replaced:
-        place = replaced[place].turn
-        chain.add(place)
-    return chain
+    result = set(places)
+    for old in sorted(replaced, reverse=True):  # a note is newer than what it replaces
+        if replaced[old].turn in result:
+            result.add(old)
+    return sorted(result)
 
 
 def named(place: int) -> str:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from hybrid_memory import __version__
+from hybrid_memory.apps.cli.changing import forget, remember
 from hybrid_memory.apps.cli.chatting import chat
-from hybrid_memory.apps.cli.condensing import compact, summary
-from hybrid_memory.apps.cli.conversations import history, sessions
 from hybrid_memory.apps.cli.demo import demo
-from hybrid_memory.apps.cli.forgetting import forget
 from hybrid_memory.apps.cli.knowledge import facts, profile
-from hybrid_memory.apps.cli.maintenance import doctor, migrate, rebuild, stats
-from hybrid_memory.apps.cli.recalling import search, why
-from hybrid_memory.apps.cli.remembering import remember
+from hybrid_memory.apps.cli.maintenance import check, migrate, rebuild, stats
+from hybrid_memory.apps.cli.recalling import history, search, why
 from hybrid_memory.apps.cli.serving import mcp
-from hybrid_memory.apps.cli.terminal import any_encoding
 from hybrid_memory.apps.cli.transfer import export, import_chats
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
 from hybrid_memory.sockets import registered
@@ -69,16 +67,14 @@ PANELS: dict[str, dict[str, Callable[..., None]]] = {
     "Look": {
         "search": search,
         "why": why,
-        "sessions": sessions,
         "history": history,
         "facts": facts,
         "profile": profile,
-        "summary": summary,
     },
-    "Change": {"compact": compact, "forget": forget},
     "Maintain": {
         "stats": stats,
-        "doctor": doctor,
+        "check": check,
+        "forget": forget,
         "export": export,
         "migrate": migrate,
         "rebuild": rebuild,
@@ -116,21 +112,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Raises:
         SystemExit: always; 0 on success, 1 on failure, 2 for invalid input.
     """
-    with any_encoding(), warnings.catch_warnings():
-        warnings.showwarning = _warned
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # what the encoding of a terminal lacks is no failure
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: _report(message)
         try:
             app(args=None if arguments is None else list(arguments), prog_name=NAME)
         except (HybridMemoryError, OSError) as error:  # a file that cannot be read or written, or cannot be
-            _say(error)
+            _report(error)
             callers = isinstance(error, (InvalidInputError, MissingDependencyError))
             raise SystemExit(BAD_INPUT if callers else FAILED) from None
 
 
-def _warned(message: Warning | str, *_: Any, **__: Any) -> None:
-    _say(message)
-
-
-def _say(problem: object) -> None:
+def _report(problem: object) -> None:
     """Print a message on one line without control characters, since it may quote a file."""
     text = " ".join(str(problem).split())
     typer.echo(f"{NAME}: {''.join(char if char.isprintable() else '?' for char in text)}", err=True)

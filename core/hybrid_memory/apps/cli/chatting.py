@@ -14,11 +14,9 @@ import typer
 
 from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.knowledge import show_profile
-from hybrid_memory.apps.cli.printing import as_json as written
 from hybrid_memory.apps.cli.printing import one_line, printable, show
 from hybrid_memory.apps.cli.recalling import show_hits
-from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, open_store, with_owner
-from hybrid_memory.apps.cli.vectors import make_vectors
+from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, catch_up, open_store, with_owner
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
 from hybrid_memory.text.asking import asking_share, is_memory
 
@@ -59,20 +57,29 @@ def chat(
     answering = chat_model(model, base_url=base_url)
     with open_store(store, create=True) as memory:
         session = owner.session or f"chat-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-        whose = replace(owner, session=session).of(memory)
-        there, who = memory.owners(), whose.scope.owner
-        if there and who not in there:
+        scoped = replace(owner, session=session).of(memory)
+        owners, who = memory.owners(), scoped.scope.owner
+        if owners and who not in owners:
             typer.echo(f"{one_line(str(who))} is new in this store", err=True)
-        make_vectors(memory, whose, store)
-        chatting = _Chat(whose, answering, max_tokens, as_json=as_json)
+        catch_up(scoped)
         if sys.stdin.isatty() and not as_json:
-            show(
-                f"{who}, session {session}; {'model ' + model if model else 'no model, only recall'}. {HELP}",
-                style="dim",
-            )
-        for line in _lines():
-            if not chatting.answer_line(line):
+            speaks = f"model {model}" if model else "no model, only recall"
+            show(f"{who}, session {session}; {speaks}. {HELP}", style="dim")
+        hits: Sequence[Hit] = ()
+        for words in filter(None, map(str.strip, _lines())):
+            if words.lower() in LEAVES:
                 break
+            if words.startswith("/"):
+                _follow(scoped, words, hits)
+                continue
+            answer = None
+            if answering is None:
+                hits = _recall(scoped, words, silent=as_json)
+            else:
+                hits, answer = _answer(scoped, words, answering, max_tokens, silent=as_json)
+            if as_json:
+                line = {"question": words, "answer": answer, "hits": [shapes.hit(hit) for hit in hits]}
+                typer.echo(shapes.as_json(line))
 
 
 def _lines() -> Iterator[str]:
@@ -87,90 +94,59 @@ def _lines() -> Iterator[str]:
             return
 
 
-class _Chat:
-    """A conversation, line by line.
+def _follow(scoped: ScopedMemory, command: str, hits: Sequence[Hit]) -> None:
+    if command == "/profile":
+        show_profile(scoped.profile(), scoped.facts(history=True))
+    elif command == "/why" and hits:
+        show_hits(hits, why=True)
+    else:
+        show("nothing came back yet" if command == "/why" else HELP)
 
-    Args:
-        whose: the memory of one session.
-        model: a LangChain chat model; None answers from recall alone.
-        max_tokens: the budget of every prompt.
-        as_json: print a line of JSON for each question.
-    """
 
-    def __init__(self, whose: ScopedMemory, model: Any, max_tokens: int, *, as_json: bool) -> None:
-        self._whose = whose
-        self._model = model
-        self._max_tokens = max_tokens
-        self._as_json = as_json
-        self._hits: Sequence[Hit] = ()
+def _recall(scoped: ScopedMemory, words: str, *, silent: bool) -> Sequence[Hit]:
+    """Show what the memory finds for a question, which is stored afterwards, so that it does not find itself."""
+    is_statement = is_memory(words) and not asking_share(words)
+    hits: Sequence[Hit] = () if is_statement else scoped.recall(words, k=HITS)
+    scoped.remember(words)
+    if silent:
+        return hits
+    if is_statement:
+        show("remembered")
+    else:
+        show("no model; what I remember about it:" if hits else "no model, and I remember nothing about it")
+    for hit in hits:
+        record = hit.record
+        show(one_line(f"#{record.turn} {record.at:%Y-%m-%d} {record.speaker}: {record.text}"), indent=2)
+    return hits
 
-    def answer_line(self, line: str) -> bool:
-        """Answer a line or execute a command; False to end the conversation."""
-        words = line.strip()
-        if words.lower() in LEAVES:
-            return False
-        if words == "/why":
-            show_hits(self._hits, why=True)
-            if not self._hits:
-                show("nothing came back yet")
-        elif words == "/profile":
-            show_profile(self._whose.profile(), self._whose.facts(history=True))
-        elif words.startswith("/"):
-            show(HELP)
-        elif words:
-            self._asked(words)
-        return True
 
-    def _asked(self, words: str) -> None:
-        answer = None
-        if self._model is None:
-            self._recalled(words)
-        else:
-            answer = self._answered(words)
-        if self._as_json:
-            values = {"question": words, "answer": answer, "hits": [shapes.hit(hit) for hit in self._hits]}
-            typer.echo(written(values))
+def _answer(
+    scoped: ScopedMemory, words: str, model: Any, max_tokens: int, *, silent: bool
+) -> tuple[Sequence[Hit], str | None]:
+    """Let the model answer and store both; if the model fails, the question is still stored."""
+    scoped.remember(words)
+    context = scoped.assemble(words, max_tokens=max_tokens, identity=IDENTITY, wait=False)
+    parts = []
+    try:
+        for chunk in model.stream(context.as_dicts()):
+            parts.append(str(chunk.text))
+            if not silent:
+                typer.echo(printable(parts[-1]), nl=False)
+    except HybridMemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - each provider raises what it likes
+        typer.echo(f"\nthe model failed: {printable(_first_line(error))}", err=True)
+        return context.hits, None
+    if not silent:
+        typer.echo()
+    answer = "".join(parts)
+    if answer.strip():
+        scoped.remember(answer, role="assistant")
+    return context.hits, answer
 
-    def _recalled(self, words: str) -> None:
-        """Show what the memory finds for a question, which is stored afterwards, so that it does not find itself."""
-        is_statement = is_memory(words) and not asking_share(words)
-        self._hits = () if is_statement else self._whose.recall(words, k=HITS)
-        self._whose.remember(words)
-        if self._as_json:
-            return
-        if is_statement:
-            show("remembered")
-            return
-        show("no model; what I remember about it:" if self._hits else "no model, and I remember nothing about it")
-        for hit in self._hits:
-            show(
-                one_line(f"#{hit.record.turn} {hit.record.at:%Y-%m-%d} {hit.record.speaker}: {hit.record.text}"),
-                indent=2,
-            )
 
-    def _answered(self, words: str) -> str | None:
-        """Let the model answer and store both; if the model fails, the question is still stored."""
-        self._whose.remember(words)
-        context = self._whose.assemble(words, max_tokens=self._max_tokens, identity=IDENTITY, wait=False)
-        self._hits = context.hits
-        parts = []
-        try:
-            for chunk in self._model.stream(context.as_dicts()):
-                parts.append(str(chunk.text))
-                if not self._as_json:
-                    typer.echo(printable(parts[-1]), nl=False)
-        except HybridMemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - each provider raises what it likes
-            said = str(error).partition("\n")[0] or type(error).__name__
-            typer.echo(f"\nthe model failed: {printable(said)}", err=True)
-            return None
-        if not self._as_json:
-            typer.echo()
-        answer = "".join(parts)
-        if answer.strip():
-            self._whose.remember(answer, role="assistant")
-        return answer
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0] or type(error).__name__
 
 
 NO_KEY = "none"
@@ -206,5 +182,4 @@ def chat_model(name: str | None, *, base_url: str | None = None) -> Any:
     try:
         return make(name, **given)
     except Exception as error:  # each provider raises what it likes
-        said = str(error).partition("\n")[0] or type(error).__name__
-        raise InvalidInputError(f"the model {name!r} cannot be used: {said}") from error
+        raise InvalidInputError(f"the model {name!r} cannot be used: {_first_line(error)}") from error

@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.knowledge import show_profile
-from hybrid_memory.apps.cli.printing import bar, one_line, print_json, show, show_rows
+from hybrid_memory.apps.cli.printing import bar, one_line, show, show_rows
 from hybrid_memory.apps.cli.recalling import show_hits
-from hybrid_memory.apps.cli.stores import AsJson, EmbeddedBy, EmbedderName, open_store
+from hybrid_memory.apps.cli.stores import EmbeddedBy, EmbedderName, open_store
 from hybrid_memory.apps.cli.transfer import OWN, read_sessions, remember_all
 from hybrid_memory.display import counted
 from hybrid_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from hybrid_memory import Context, HybridMemory, ScopedMemory, Summary
+    from hybrid_memory import Context, ScopedMemory, Summary
 
 CHAT = Path(__file__).with_name("demo_chat.jsonl")
 USER = "noa"
@@ -39,7 +38,7 @@ Store = Annotated[
 ]
 
 
-def demo(store: Store = None, *, embedder: EmbeddedBy = EmbedderName.AUTO, as_json: AsJson = False) -> None:
+def demo(store: Store = None, *, embedder: EmbeddedBy = EmbedderName.AUTO) -> None:
     """See what a memory does: a small chat is remembered, searched, explained and summarised, all offline.
 
     Example: hybrid-memory demo demo.db
@@ -51,59 +50,27 @@ def demo(store: Store = None, *, embedder: EmbeddedBy = EmbedderName.AUTO, as_js
         memory = opened.enter_context(open_store(name, create=True, background=False, embedder=embedder.given))
         if any(owner.user != USER for owner in memory.owners()):
             raise InvalidInputError(f"{name} holds another memory: give the demo its own file, such as demo.db")
-        whose = memory.scoped(user=USER)
-        if as_json:
-            _filled(memory, whose)
-            _print(whose)
-        else:
-            _tell(memory, whose)
-    if not as_json:
-        _next(store)
-
-
-def _filled(memory: HybridMemory, whose: ScopedMemory) -> tuple[int, int]:
-    said = read_sessions([CHAT], OWN)
-    remember_all(memory, whose, said)
-    whose.flush()
-    return sum(len(one.messages) for one in said), len(said)
-
-
-def _print(whose: ScopedMemory) -> None:
-    recalls = [
-        {"question": question, "hits": [shapes.hit(hit) for hit in whose.recall(question, k=HITS)]}
-        for question in QUESTIONS
-    ]
-    context = whose.assemble(PROMPT, max_tokens=MAX_TOKENS)
-    prompt = {
-        "question": PROMPT,
-        "tokens": context.tokens,
-        "max_tokens": context.max_tokens,
-        "section_tokens": dict(context.section_tokens),
-        "plan": context.plan,
-        "messages": context.as_dicts(),
-    }
-    known = shapes.profile(whose.profile(), history=True)
-    print_json({"recalls": recalls, "profile": known, "prompt": prompt, "summary": shapes.summary(whose.summary())})
-
-
-def _tell(memory: HybridMemory, whose: ScopedMemory) -> None:
-    turns, sessions = _filled(memory, whose)
-    stats = memory.stats()
-    _title(f"remembered: {turns} turns of {sessions} conversations, in English and Chinese")
-    found = f"words and by vectors of {stats.embedder}" if stats.embedder else "words alone: there is no embedder"
-    show(f"found by {found}; no language model, no network")
-    for question in QUESTIONS:
-        _title(f"search: {question}")
-        show_hits(whose.recall(question, k=HITS), why=False)
-    _title("profile: what was learned of Noa, with former values and the turns that state them")
-    show_profile(whose.profile(), whose.facts(history=True), history=True)
-    context = whose.assemble(PROMPT, max_tokens=MAX_TOKENS)
-    _title(f"prompt: {PROMPT}")
-    _show_prompt(context)
-    summary = whose.summary()
-    if summary:
-        _title("summary: stands for older turns in a prompt; each handle leads back to the words")
-        _show_summary(whose, summary)
+        scoped = memory.scoped(user=USER)
+        chats = read_sessions([CHAT], OWN)
+        remember_all(memory, scoped, chats)
+        scoped.flush()
+        turns = sum(len(chat.messages) for chat in chats)
+        _title(f"remembered: {turns} turns of {len(chats)} conversations, in English and Chinese")
+        model = memory.stats().embedder
+        paths = f"words and by vectors of {model}" if model else "words alone: there is no embedder"
+        show(f"found by {paths}; no language model, no network")
+        for question in QUESTIONS:
+            _title(f"search: {question}")
+            show_hits(scoped.recall(question, k=HITS), why=False)
+        _title("profile: what was learned of Noa, with former values and the turns that state them")
+        show_profile(scoped.profile(), scoped.facts(history=True), history=True)
+        _title(f"prompt: {PROMPT}")
+        _show_prompt(scoped.assemble(PROMPT, max_tokens=MAX_TOKENS))
+        summary = scoped.summary()
+        if summary:
+            _title("summary: stands for older turns in a prompt; each handle leads back to the words")
+            _show_summary(scoped, summary)
+    _show_next_steps(store)
 
 
 def _title(text: str) -> None:
@@ -131,16 +98,16 @@ def _show_prompt(context: Context) -> None:
     show_rows(rows, right=(1,), styles=("cyan", "", "cyan", "dim"))
 
 
-def _show_summary(whose: ScopedMemory, summary: Summary) -> None:
+def _show_summary(scoped: ScopedMemory, summary: Summary) -> None:
     lines = sorted(summary, key=lambda line: -line.importance)[:LINES]
     for line in lines:
         show(f"{line.text} [{line.handle}]", indent=2)
     first = lines[0].handle
-    (said, *_) = whose.expand(first)
-    show(one_line(f"behind {first}: {said.speaker}: {said.text}"), style="dim", indent=2)
+    turn = scoped.expand(first)[0]
+    show(one_line(f"behind {first}: {turn.speaker}: {turn.text}"), style="dim", indent=2)
 
 
-def _next(store: str | None) -> None:
+def _show_next_steps(store: str | None) -> None:
     _title("next")
     name = store or "demo.db"
     needs = "" if all(map(find_spec, PAGE)) else ", after pip install 'hybrid-agent-memory[inspector]'"

@@ -1,4 +1,4 @@
-"""``hybrid-memory search`` and ``why``: the hits for a question, and where they come from."""
+"""``hybrid-memory search``, ``why`` and ``history``: what was said, and why a search finds it or not."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hybrid_memory.apps.cli import printing as shapes
-from hybrid_memory.apps.cli.listing import listed
-from hybrid_memory.apps.cli.moments import Since, Until
-from hybrid_memory.apps.cli.printing import bar, one_line, print_json, printable, show, when
-from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, with_owner
-from hybrid_memory.apps.cli.wording import headings, mostly_chinese
+from hybrid_memory.apps.cli.printing import bar, one_line, print_json, printable, show, show_rows, when
+from hybrid_memory.apps.cli.stores import AsJson, Owner, Since, StoreName, Until, listed, with_owner
 from hybrid_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from hybrid_memory import Event, Explanation, Hit, ScopedMemory
+
+SHARES = 4
+"""How many of a hit's strongest signals are shown; --why shows all."""
 
 Query = Annotated[str, typer.Argument(metavar="QUERY", show_default=False, help="A question, or any words.")]
 Most = Annotated[int, typer.Option("-k", min=1, help="How many hits at most.")]
@@ -30,10 +30,6 @@ Origins = Annotated[
     list[str] | None,
     typer.Option("--origin", metavar="ORIGIN", help="Only words of user, assistant, tool, web, ...; may be repeated."),
 ]
-
-
-SHARES = 4
-"""How many of a hit's strongest signals are shown; --why shows all."""
 
 
 @with_owner()
@@ -53,13 +49,13 @@ def search(
     """Search a memory, or with --session one conversation.
 
     The bar is the score; below the text stand the strongest signals, and --why shows all of them. Other verbs take
-    the handle, such as #12: why, summary --expand, forget --ids.
+    the handle, such as #12: why, forget --ids.
 
     Example: hybrid-memory search memory.db "where does she live?" -k 3 --why
     """
-    with owner.opened(store, recalls=True) as whose:
+    with owner.opened(store, derives=True) as scoped:
         within: Literal["session", "user"] = "session" if owner.session else "user"
-        hits = whose.recall(
+        hits = scoped.recall(
             query, k=k, within=within, since=since, until=until, origins=origins or (), min_confidence=min_confidence
         )
     if as_json:
@@ -67,20 +63,19 @@ def search(
         return
     show_hits(hits, why=why)
     if not hits:
-        show(f"nothing {'certain ' if hits.unsure else ''}of {whose.scope} answers that: try other words")
+        show(f"nothing {'certain ' if hits.unsure else ''}of {scoped.scope} answers that: try other words")
 
 
 def show_hits(hits: Sequence[Hit], *, why: bool) -> None:
     """Print each hit: its score as a bar, who said what, and its strongest signals."""
     from hybrid_memory.analysis import parts, spoken  # noqa: PLC0415 - half a second that help need not take
 
-    confidence, inside = headings(mostly_chinese(hit.record.text for hit in hits), "confidence", "in")
     for hit in hits:
         record = hit.record
         kind = "" if record.kind.value == "turn" else f"  [{record.kind.value}]"
-        place = "" if record.scope.session is None else f"  {inside} {record.scope.session}"
+        place = "" if record.scope.session is None else f"  in {record.scope.session}"
+        sure = "" if hit.confidence is None else f"  confidence {hit.confidence:.2f}"
         who = spoken(record.speaker, record.origin)
-        sure = "" if hit.confidence is None else f"  {confidence} {hit.confidence:.2f}"
         head = f"{bar(hit.score)} {hit.score:.3f}{sure}  #{record.turn}  {when(record.at)}  {who}{place}{kind}"
         show(one_line(head), style="bold cyan")
         if hit.asked is not None:
@@ -94,7 +89,10 @@ def show_hits(hits: Sequence[Hit], *, why: bool) -> None:
 What = Annotated[
     str,
     typer.Argument(
-        metavar="WHAT", show_default=False, help="A turn (12, '#12' or the id of its event), or a field of the profile."
+        metavar="WHAT",
+        show_default=False,
+        help="A turn (12, '#12' or the id of its event), several (12-40, as a summary names them), or a field of the "
+        "profile.",
     ),
 ]
 ForQuery = Annotated[str | None, typer.Option("--query", "-q", metavar="TEXT", help="Why this finds the turn or not.")]
@@ -120,12 +118,20 @@ def why(
     Example: hybrid-memory why memory.db profession
     Example: hybrid-memory why memory.db 12 --query "where does she live?"
     """
-    with owner.opened(store, recalls=query is not None) as whose:
-        told = _of_turn(whose, what) if query is None else whose.why_not(query, handle(what), k=k)
+    from hybrid_memory.analysis import spoken  # noqa: PLC0415 - see above
+
+    with owner.opened(store, derives=query is not None) as scoped:
+        explanation = _of_turn(scoped, what) if query is None else scoped.why_not(query, handle(what), k=k)
     if as_json:
-        print_json(shapes.explanation(told))
+        turns = [{"handle": name, **shapes.message(turn)} for name, turn in explanation.turns]
+        print_json({**shapes.fields_of(explanation), "turns": turns})
         return
-    show_explanation(told)
+    show(printable(explanation.about), style="bold")
+    for step in explanation.steps:
+        show(step, indent=2)
+    for name, turn in explanation.turns:
+        who = spoken(turn.speaker, turn.spoken_by)
+        show(f"[{name}] {when(turn.at)} {who}: {turn.text}", style="cyan", indent=2)
 
 
 def handle(what: str) -> str:
@@ -134,60 +140,94 @@ def handle(what: str) -> str:
     return what if number is None else f"#{number[1]}"
 
 
-def show_explanation(explanation: Explanation) -> None:
-    """Print what it is, how it was computed, and the turns behind it."""
-    show(printable(explanation.about), style="bold")
-    for step in explanation.steps:
-        show(step, indent=2)
-    from hybrid_memory.analysis import spoken  # noqa: PLC0415 - see above
-
-    for name, said in explanation.turns:
-        who = spoken(said.speaker, said.spoken_by)
-        show(f"[{name}] {said.at or '':%Y-%m-%d %H:%M} {who}: {said.text}", style="cyan", indent=2)
-
-
-def _of_turn(whose: ScopedMemory, what: str) -> Explanation:
-    """For a turn its words and what was learned from them; for a profile field the memory's explanation."""
-    from hybrid_memory import Explanation, UserProfile  # noqa: PLC0415
+def _of_turn(scoped: ScopedMemory, what: str) -> Explanation:
+    """For turns their words and what was learned from them; for a profile field the memory's explanation."""
+    from hybrid_memory import Explanation, UserProfile  # noqa: PLC0415 - see above
 
     if what in UserProfile.model_fields:
-        return whose.why(what)
-    events = turns_named(whose, what)
-    places = {event.position for event in events}
-    known = tuple(fact for fact in whose.facts(history=True) if places.intersection(fact.positions))
-    told = tuple(f"{'says' if fact.current else 'once said'} {fact} ({fact.state})" for fact in known)
+        return scoped.why(what)
+    name = handle(what)
+    if "-" in name and name.startswith("#"):
+        last = int(name.replace("#", "").rpartition("-")[2])
+        events = scoped.events(before=last + 1, kinds=["message"], limit=len(scoped.expand(name)))
+    else:
+        events = turn_named(scoped, what)
+    if not events:
+        raise InvalidInputError(f"{scoped.scope} has no turn {name!r}: hybrid-memory history shows the handles")
+    positions = {event.position for event in events}
+    facts = tuple(fact for fact in scoped.facts(history=True) if positions.intersection(fact.positions))
+    steps = tuple(f"{'says' if fact.current else 'once said'} {fact} ({fact.state})" for fact in facts)
     turns = tuple((f"#{event.position}", event.message) for event in events)
-    name = handle(what) if len(turns) > 1 else turns[0][0]
-    return Explanation(f"{name} in the log", told or ("nothing was learned from it",), turns, known)
+    name = name if len(turns) > 1 else turns[0][0]
+    return Explanation(f"{name} in the log", steps or ("nothing was learned from it",), turns, facts)
 
 
-def turns_named(whose: ScopedMemory, what: str) -> list[Event]:
-    """The turns behind a handle, a range of handles or the id of one turn.
-
-    Raises:
-        InvalidInputError: there is none, or turns in several sessions have this id.
-    """
-    number = _NUMBER.fullmatch(what.strip())
-    if number is not None and "-" in number[1]:
-        said = whose.expand(handle(what))
-        last = int(number[1].replace("#", "").rpartition("-")[2])
-        return whose.events(before=last + 1, kinds=["message"], limit=len(said))
-    found = one_turn(whose, what)
-    if not found:
-        raise InvalidInputError(f"{whose.scope} has no turn {handle(what)!r}: hybrid-memory history shows the handles")
-    return found
-
-
-def one_turn(whose: ScopedMemory, what: str) -> list[Event]:
+def turn_named(scoped: ScopedMemory, what: str) -> list[Event]:
     """The turn with this handle or id, if there is one.
 
     Raises:
         InvalidInputError: turns in several sessions have this id.
     """
     name = handle(what)
-    events = whose.events(which=[int(name[1:]) if name.startswith("#") and name[1:].isdecimal() else what])
-    found = [event for event in events if event.kind == "message"]
-    if len(found) > 1:
-        places = listed([f"#{event.position} in {event.scope.session}" for event in found])
-        raise InvalidInputError(f"{what!r} is the id of {len(found)} turns: give one of the handles {places}")
-    return found
+    events = scoped.events(which=[int(name[1:]) if name.startswith("#") and name[1:].isdecimal() else what])
+    turns = [event for event in events if event.kind == "message"]
+    if len(turns) > 1:
+        places = listed([f"#{event.position} in {event.scope.session}" for event in turns])
+        raise InvalidInputError(f"{what!r} is the id of {len(turns)} turns: give one of the handles {places}")
+    return turns
+
+
+Newest = Annotated[int, typer.Option("--limit", "-n", min=0, help="How many turns; 0 for all.")]
+Sessions = Annotated[bool, typer.Option("--sessions", help="List the conversations instead, the newest first.")]
+
+
+@with_owner()
+def history(
+    store: StoreName,
+    *,
+    limit: Newest = 20,
+    since: Since = None,
+    until: Until = None,
+    sessions: Sessions = False,
+    owner: Owner,
+    as_json: AsJson = False,
+) -> None:
+    """Show the newest turns in order, each with its handle; or the conversations, with their turns and dates.
+
+    Example: hybrid-memory history memory.db --since 2026-03-01 -n 50
+    """
+    most = None if sessions else limit or None
+    with owner.opened(store, embedder="none") as scoped:
+        events = scoped.events(kinds=["message"], since=since, until=until, limit=most)
+    if sessions:
+        _show_sessions(events, as_json=as_json)
+    elif as_json:
+        print_json([shapes.turn(event) for event in events])
+    elif events:
+        _show_turns(events)
+    else:
+        show(f"nothing was said in {scoped.scope}")
+
+
+def _show_turns(events: Sequence[Event]) -> None:
+    from hybrid_memory.analysis import spoken  # noqa: PLC0415 - see above
+
+    for event in events:
+        message, who = event.message, spoken(event.message.speaker, event.origin)
+        place = "" if event.scope.session is None else f"  in {event.scope.session}"
+        show(one_line(f"#{event.position}  {when(message.at)}  {who}{place}"), style="cyan")
+        show(one_line(message.text), indent=2)
+
+
+def _show_sessions(events: Sequence[Event], *, as_json: bool) -> None:
+    times: dict[str | None, list[str]] = {}
+    for event in events:
+        times.setdefault(event.scope.session, []).append(when(event.message.at or event.at))
+    rows = [(name, len(all_of), min(all_of), max(all_of)) for name, all_of in times.items()]
+    rows.sort(key=lambda row: row[-1], reverse=True)
+    heads = ("session", "turns", "first", "last")
+    if as_json:
+        print_json([dict(zip(heads, row, strict=True)) for row in rows])
+    else:
+        cells = [(one_line(name or "-"), f"{turns:,}", first, last) for name, turns, first, last in rows]
+        show_rows(cells, heads=heads, right=(1,), styles=("cyan",))

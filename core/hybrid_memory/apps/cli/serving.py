@@ -76,7 +76,8 @@ def mcp(
     """
     from hybrid_memory.apps.mcp import Binding, serve_http, serve_stdio  # noqa: PLC0415
 
-    _check_owner(named=not (tenant is None and user is None and agent is None), spaces=space, someone=user or agent)
+    if tenant is None and user is None and agent is None:  # the error of `Binding` names the arguments of Python
+        raise InvalidInputError("no owner given: add --user NAME, --agent NAME or --tenant NAME")
     binding = Binding(tenant=tenant, user=user, agent=agent, session=session, spaces=tuple(space or ()))
     given = os.environ.get(TOKEN) or None
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a host that stops it lets it close the store
@@ -93,16 +94,6 @@ def mcp(
                 )  # fmt: skip
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
-
-
-def _check_owner(*, named: bool, spaces: list[str] | None, someone: str | None) -> None:
-    """Name the options here: the errors of `Binding` name the arguments of Python."""
-    if not named:
-        raise InvalidInputError(
-            "no owner given: add --user NAME, --agent NAME or --tenant NAME (a session alone is not enough)"
-        )
-    if spaces and not someone:
-        raise InvalidInputError("spaces need a user or an agent: add --user NAME or --agent NAME")
 
 
 def _print_url(url: str, _: str) -> None:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 from mcp.server import MCPServer
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, UnexpectedToolError
+from mcp.server.mcpserver.exceptions import ResourceError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
-from mcp.types import CallToolResult, Resource, TextContent, ToolAnnotations
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import AnyHttpUrl
 
-from hybrid_memory import Block, File, HybridMemory, MemoryFiles, ScopedMemory
+from hybrid_memory import HybridMemory, ScopedMemory
 from hybrid_memory.arguments import checked
-from hybrid_memory.errors import FileError, HybridMemoryError, InvalidInputError
+from hybrid_memory.errors import HybridMemoryError, InvalidInputError
 from hybrid_memory.scope import scope_of
 from hybrid_memory.tools import SERVER_TOOLS, Answer, MemoryTool
 from hybrid_memory.validation import shown
@@ -83,42 +81,25 @@ def server(memory: HybridMemory, binding: Binding, *, token: str | None = None) 
         InvalidInputError: the token is too short, or contains other characters than ASCII letters, digits and
             punctuation.
     """
+    from hybrid_memory import __version__  # noqa: PLC0415 - the front door imports what stands below it
+
     owner = binding.of(memory)
-    checked: dict[str, Any] = {}
+    security: dict[str, Any] = {}
     if token is not None:
-        checked = {"token_verifier": OneToken(token), "auth": AuthSettings(issuer_url=NOBODY, resource_server_url=None)}
-    made = FilesServer(
+        auth = AuthSettings(issuer_url=NOBODY, resource_server_url=None)
+        security = {"token_verifier": OneToken(token), "auth": auth}
+    made = MCPServer[Any](
         NAME,
         title="Hybrid memory",
         instructions=INSTRUCTIONS,
-        version=_version(),
-        tools=bound_tools(owner, binding.spaces),
+        version=__version__,
+        tools=[_bound(tool, owner, binding.spaces) for tool in SERVER_TOOLS],
         log_level="WARNING",
-        **checked,
+        **security,
     )
-    made.files = owner.files()
-    add_resources(made, owner)
+    for resource in RESOURCES:
+        _add(made, owner, resource)
     return made
-
-
-class FilesServer(MCPServer[Any]):
-    """A server that lists a memory's current files among its resources."""
-
-    files: MemoryFiles | None = None
-
-    async def list_resources(self) -> list[Resource]:
-        """The registered resources, and one for each file."""
-        listed = await super().list_resources()
-        if self.files is None:
-            return listed
-        async with _as_resource_errors():
-            found = await self.files.alist(deep=True)
-        return [*listed, *(_listed(file) for file in found)]
-
-
-def _listed(file: File) -> Resource:
-    kind = MARKDOWN if file.path.endswith(".md") else TEXT
-    return Resource(uri=FILES + quote(file.path), name=file.path, mime_type=kind, size=file.size)
 
 
 class OneToken:
@@ -137,15 +118,6 @@ class OneToken:
             return None
         return AccessToken(token=token, client_id="holder", scopes=[])
 
-
-def _version() -> str:
-    from hybrid_memory import __version__  # noqa: PLC0415 - the front door imports what stands below it
-
-    return __version__
-
-
-MARKDOWN, TEXT = "text/markdown", "text/plain"
-FILES = "memory://files"
 
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -178,11 +150,6 @@ class BoundTool(Tool):
             raise UnexpectedToolError(f"Error: {self.name} failed") from error
 
 
-def bound_tools(memory: ScopedMemory, spaces: tuple[str, ...]) -> list[Tool]:
-    """All tools for one owner's memory and the spaces that this owner may use."""
-    return [_bound(tool, memory, spaces) for tool in SERVER_TOOLS]
-
-
 def _bound(tool: MemoryTool, memory: ScopedMemory, spaces: tuple[str, ...]) -> Tool:
     async def call(arguments: dict[str, Any]) -> CallToolResult:
         try:
@@ -198,96 +165,58 @@ def _bound(tool: MemoryTool, memory: ScopedMemory, spaces: tuple[str, ...]) -> T
         annotations=KINDS[tool.name],
         structured_output=False,
     )
-    made.parameters = _schema(tool)
+    whole = tool.arguments.model_json_schema()
+    # Without pydantic's titles, since hosts show models all of it.
+    parts = {
+        name: {key: value for key, value in part.items() if key != "title"}
+        for name, part in whole["properties"].items()
+    }
+    required = whole.get("required", [])
+    made.parameters = {"type": "object", "properties": parts, "required": required, "additionalProperties": False}
     return made
 
 
 async def _answer(
     tool: MemoryTool, memory: ScopedMemory, arguments: Mapping[str, Any], spaces: tuple[str, ...]
 ) -> Answer:
-    known = tool.arguments.model_fields
+    fields = tool.arguments.model_fields
     # Left out silently, a model that names a user would believe that this is whose memory it has read.
-    if other := sorted(arguments.keys() - known):
-        raise InvalidInputError(f"{tool.name} has no argument {shown(other[0])}, only {', '.join(known)}")
+    if other := sorted(arguments.keys() - fields):
+        raise InvalidInputError(f"{tool.name} has no argument {shown(other[0])}, only {', '.join(fields)}")
     return await tool.arun(memory, arguments, spaces=spaces)
 
 
-def _schema(tool: MemoryTool) -> dict[str, Any]:
-    """The schema of the arguments without pydantic's titles, since hosts show models all of it."""
-    whole = tool.arguments.model_json_schema()
-    parts = {
-        name: {key: of for key, of in part.items() if key != "title"} for name, part in whole["properties"].items()
-    }
-    return {
-        "type": "object",
-        "properties": parts,
-        "required": whole.get("required", []),
-        "additionalProperties": False,
-    }
+async def _profile(memory: ScopedMemory) -> str:
+    return (await memory.aprofile()).text or "Nothing is known about the user yet."
 
 
-def add_resources(server: MCPServer, memory: ScopedMemory) -> None:
-    """Add the resources of one owner's memory to the server."""
-
-    @server.resource(
-        "memory://profile", name="profile", title="Profile", description="What is known about the user.", mime_type=TEXT
-    )
-    async def profile() -> str:
-        async with _as_resource_errors():
-            return (await memory.aprofile()).text or "Nothing is known about the user yet."
-
-    @server.resource(
-        "memory://summary",
-        name="summary",
-        title="Summary",
-        description="The summary of older turns that no longer fit into a prompt.",
-        mime_type=TEXT,
-    )
-    async def summary() -> str:
-        async with _as_resource_errors():
-            return (await memory.asummary()).text or "Nothing has been summarised yet."
-
-    @server.resource(
-        "memory://blocks",
-        name="blocks",
-        title="Blocks",
-        description="Working context: the labelled texts that are in every prompt.",
-        mime_type=MARKDOWN,
-    )
-    async def blocks() -> str:
-        async with _as_resource_errors():
-            existing = await memory.ablocks()
-            return "\n\n".join(_written(block) for block in existing.values()) or "There are no blocks yet."
-
-    @server.resource("memory://blocks/{label}", name="block", title="Block", description="A block.", mime_type=TEXT)
-    async def block(label: str) -> str:
-        async with _as_resource_errors():
-            existing = await memory.ablocks()
-            if label not in existing:
-                known = ", ".join(existing) or "none yet"
-                raise ResourceNotFoundError(f"there is no block with this label; existing blocks: {known}")
-            return existing[label].value
-
-    @server.resource(
-        f"{FILES}/{{+path}}", name="file", title="File", description="A file of the memory.", mime_type=TEXT
-    )
-    async def file(path: str) -> str:
-        async with _as_resource_errors():
-            try:
-                return await memory.files().aread(f"/{path}")
-            except FileError as error:
-                raise ResourceNotFoundError(str(error)) from error
+async def _summary(memory: ScopedMemory) -> str:
+    return (await memory.asummary()).text or "Nothing has been summarised yet."
 
 
-def _written(block: Block) -> str:
-    about = f"{block.description}\n\n" if block.description else ""
-    return f"## {block.label}\n\n{about}{block.value or '(empty)'}"
+async def _blocks(memory: ScopedMemory) -> str:
+    blocks = (await memory.ablocks()).values()
+    texts = [
+        "\n\n".join(part for part in (f"## {block.label}", block.description, block.value or "(empty)") if part)
+        for block in blocks
+    ]
+    return "\n\n".join(texts) or "There are no blocks yet."
 
 
-@asynccontextmanager
-async def _as_resource_errors() -> AsyncIterator[None]:
-    """Convert this library's errors to protocol errors with the same text."""
-    try:
-        yield
-    except HybridMemoryError as error:
-        raise ResourceError(str(error)) from error
+RESOURCES: dict[str, tuple[str, Callable[[ScopedMemory], Awaitable[str]]]] = {
+    "profile": ("What is known about the user.", _profile),
+    "summary": ("The summary of older turns that no longer fit into a prompt.", _summary),
+    "blocks": ("Working context: the labelled texts that are in every prompt.", _blocks),
+}
+"""By name, which is the end of the URI: what it is, and its text."""
+
+
+def _add(made: MCPServer[Any], memory: ScopedMemory, name: str) -> None:
+    description, text_of = RESOURCES[name]
+
+    @made.resource(f"memory://{name}", name=name, title=name.title(), description=description, mime_type="text/plain")
+    async def resource() -> str:
+        try:
+            return await text_of(memory)
+        except HybridMemoryError as error:
+            raise ResourceError(str(error)) from error
