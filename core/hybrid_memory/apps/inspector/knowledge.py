@@ -260,13 +260,13 @@ def _ledger(ledger: Ledger) -> list[tuple[str, list[str]]]:
         "files": [
             f"{file.operation}: {file.moved_from} to {file.path}"
             if file.moved_from
-            else f"{file.operation}: {file.path}{'' if file.exists else ' (gone)'}"
+            else f"{file.operation}: {file.path}"
             for file in ledger.files
         ],
         "tests": [" ".join([run.outcome, *run.failing]) for run in ledger.tests],
         **{
             name: [mention.text for mention in getattr(ledger, name)]
-            for name in ("errors", "ids", "urls", "commands", "mentioned")
+            for name in ("errors", "ids", "urls", "commands")
         },
     }
     return [(name, lines) for name, lines in parts.items() if lines]
