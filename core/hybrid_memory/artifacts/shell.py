@@ -1,159 +1,271 @@
-"""Parses shell command lines into simple commands: words, redirections, here-documents; finds words that are files."""
+"""What commands and patches do to files, if all of them succeed: only literal names of files are read."""
 
 from __future__ import annotations
 
+import posixpath
 import re
+import shlex
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
 
-MAX_COMMAND_CHARS = 200_000
+MAX_COMMAND_CHARS = 50_000
 """How much of a command line is read."""
-
-_SPACE = re.compile(r"(?:[ \t\r]|\\\n)+")
-_REDIRECT = re.compile(r"(?:\d*|&)(<<<|<<-|<<|>>|>\||>&|<&|>|<)")
-_CONTROL = re.compile(r"&&|\|\||\|&|;;|[;|&()\n]")
-_BARE = re.compile(r"[^\s;|&()<>\"'\\`$]+")
-_SINGLE = re.compile(r"'([^']*)'")
-_DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
-_ANSI = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
-_BACKTICKS = re.compile(r"`[^`]*`")
-_UNESCAPE = re.compile(r"\\([\"\\$`\n])")
-_PARENTHESES = re.compile(r"[()]")
 
 MAX_PATH_CHARS = 1000
 """Longer words are not paths."""
 
+_PUNCTUATION = ";|&<>()\n"
+_HERE = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
+_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _PATH = re.compile(r"(?=.*[./\w])[^\s$`*?\[\]{}<>|;&\"'()=,^!\\]+")
+_READERS = "cat head tail less more nl wc diff file stat sed awk perl grep egrep rg".split()
+_PATTERN_FIRST = frozenset("sed awk perl grep egrep rg".split())
+_PREFIXES = frozenset("then do else if while until ! { time sudo env nohup exec".split())
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+_SHELL_OPTION = re.compile(r"-\w*c")
+_PATCH_FILE = re.compile(r"^--- (?:a/)?([^\t\n]+)[^\n]*\n\+\+\+ (?:b/)?([^\t\n]+)", re.MULTILINE)
+_ENVELOPE = re.compile(r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+)$", re.MULTILINE)
+_ENVELOPE_VERBS = {"Add File": "write", "Update File": "edit", "Delete File": "delete"}
+_LITERAL = r"""(?:(?:pathlib\.)?Path\()?['"]([^'"\n]{1,300})['"]\)?"""
+_NAMED = re.compile(rf"^[ \t]*(\w+)[ \t]*=[ \t]*{_LITERAL}", re.MULTILINE)
+_OPENED = re.compile(rf"""\bopen\((?:{_LITERAL}|(\w+))(?:,\s?(?:mode=)?['"]([rwaxbt+]+)['"])?""")
+_METHOD = re.compile(rf"(?:{_LITERAL}|\b(\w{{1,60}}))\.(read_text|write_text|write_bytes|unlink)\(")
+_METHOD_VERBS = {"read_text": "read", "write_text": "write", "write_bytes": "write", "unlink": "delete"}
+
+
+class Effect(NamedTuple):
+    """The effect of one step on one path.
+
+    The verbs: ``read``, ``write`` (create or overwrite), ``edit`` (it existed), ``delete``, ``remove`` (all that a
+    folder or a pattern covers), ``restore`` (to the committed state, every file if the path is empty), ``copy`` and
+    ``move`` (to ``target``). ``by`` is the interpreter of a script.
+    """
+
+    verb: str
+    path: str
+    target: str = ""
+    by: str = ""
 
 
 @dataclass(slots=True)
-class SimpleCommand:
-    """One program with its words.
+class _Command:
+    """A program with its unquoted words, redirections as operator and target, and its here-document."""
 
-    Attributes:
-        words: unquoted; empty for a bare redirection.
-        operator: the operator before it: ``&&``, ``||``, ``|``, ``;``, ``(``, ``)``, or nothing.
-        redirects: operator and target, in order; stdin: the here-document or here-string.
-    """
-
-    operator: str = ""
     words: list[str] = field(default_factory=list)
     redirects: list[tuple[str, str]] = field(default_factory=list)
-    stdin: str | None = None
+    stdin: str = ""
 
 
-def parse(command: str) -> list[SimpleCommand]:
-    """The simple commands of a command line, in order; text that is not shell syntax is read as words."""
-    return _Lexer(command[:MAX_COMMAND_CHARS].replace("\r\n", "\n")).run()
+class CommandLine:
+    """The effects of one command line, in order.
+
+    Attributes:
+        root: the first absolute folder that a session entered.
+        scripts: what it wrote into files, by path, which is read when it is run.
+    """
+
+    def __init__(self, text: str, root: str = "", scripts: dict[str, str] | None = None) -> None:
+        self.root = root
+        self.scripts = {} if scripts is None else scripts
+        self.effects: list[Effect] = []
+        self._here = ""
+        self._read(text)
+
+    def _read(self, text: str) -> None:
+        outer: list[str] = []
+        for part in _commands(text[:MAX_COMMAND_CHARS].replace("\r\n", "\n")):
+            if isinstance(part, _Command):
+                self._run(part)
+            elif part == "(":
+                outer.append(self._here)
+            elif outer:
+                self._here = outer.pop()
+
+    def _add(self, verb: str, path: str, target: str = "", by: str = "") -> None:
+        if is_file(path) or verb == "remove":
+            self.effects.append(Effect(verb, self._place(path), self._place(target) if target else "", by))
+
+    def _place(self, path: str) -> str:
+        """The path relative to the root, which is where command lines start."""
+        return posixpath.normpath(posixpath.join(self._here, path)).removeprefix(f"{self.root}/" if self.root else "")
+
+    def _run(self, command: _Command) -> None:
+        for operator, target in command.redirects:
+            if ">" in operator:
+                self._add("edit" if ">>" in operator else "write", target)
+                self.scripts[self._place(target)] = command.stdin
+        words = command.words
+        while words and (words[0] in _PREFIXES or _ASSIGNMENT.fullmatch(words[0])):
+            words = words[1:]
+        if not words:
+            return
+        if words[0].endswith(".sh"):
+            words = ["sh", *words]
+        name = re.sub(r"[\d.]+$", "", posixpath.basename(words[0]))
+        if program := self._PROGRAMS.get(name):
+            program(self, name, words[1:], command.stdin)
+
+    def _enter(self, _name: str, words: list[str], _stdin: str) -> None:
+        if not words or not is_file(words[0]):
+            return
+        self._here = posixpath.normpath(posixpath.join(self._here, words[0]))
+        if not self.root and self._here.startswith("/") and not self._here.startswith("/tmp"):  # noqa: S108
+            self.root = self._here
+
+    def _read_files(self, name: str, words: list[str], _stdin: str) -> None:
+        """``sed``, ``perl`` and readers; the first operand of some is a pattern or script."""
+        in_place = name in {"sed", "perl"} and re.search(r"-[A-Za-z0-9]*i|--in-place", _flags(words)) is not None
+        for path in _after_pattern(words) if name in _PATTERN_FIRST else _operands(words):
+            if in_place or "." in path or "/" in path:
+                self._add("edit" if in_place else "read", path)
+
+    def _write_files(self, name: str, words: list[str], _stdin: str) -> None:
+        operands = _operands(words)
+        for path in operands[-1:] if name == "ln" else operands:
+            self._add("edit" if name == "tee" and "a" in _flags(words) else "write", path)
+
+    def _transfer(self, name: str, words: list[str], _stdin: str = "") -> None:
+        *paths, target = _operands(words) or [""]
+        into = target.endswith("/") or len(paths) > 1 or target in {".", ".."}
+        for path in paths:
+            if is_file(target):
+                place = posixpath.join(target, posixpath.basename(path)) if into else target
+                self._add("copy" if name == "cp" else "move", path, place)
+
+    def _remove(self, _name: str, words: list[str], _stdin: str = "") -> None:
+        for path in _operands(words):
+            if "$" in path or path in {"/", "*", ".", ".."}:
+                continue
+            self._add("delete", path)
+            if re.search(r"[*?\[]", path) or "r" in _flags(words).lower():
+                self._add("remove", path)
+
+    def _shell(self, _name: str, words: list[str], _stdin: str) -> None:
+        if words and _SHELL_OPTION.fullmatch(words[0]):
+            self._read("".join(words[1:2]))
+        elif words:
+            self._read(self.scripts.pop(self._place(words[0]), ""))  # once, for it may call itself
+
+    def _python(self, _name: str, words: list[str], stdin: str) -> None:
+        source = "".join(words[words.index("-c") + 1 :][:1]) if "-c" in words else stdin
+        if operands := _operands(words):
+            source = self.scripts.get(self._place(operands[0]), source)
+        for effect in python_effects(source):
+            self._add(effect.verb, effect.path, by="python")
+
+    def _patch(self, _name: str, words: list[str], stdin: str) -> None:
+        for effect in patch_effects(stdin or "".join(words[:1])):
+            self._add(effect.verb, effect.path, effect.target)
+
+    def _git(self, _name: str, words: list[str], stdin: str) -> None:
+        verb, rest = "".join(words[:1]), words[1:]
+        if verb == "rm" and "--cached" not in rest:
+            self._remove(verb, rest)
+        elif verb == "mv":
+            self._transfer(verb, rest)
+        elif verb == "apply":
+            self._patch(verb, [], stdin)
+        elif verb == "reset" and "--hard" in rest:
+            self.effects.append(Effect("restore", ""))
+        elif (verb == "restore" and "--staged" not in rest) or (verb == "checkout" and not {"-b", "-B"} & set(rest)):
+            # Without the dashes, a name with an extension is a file, and any other a branch or commit.
+            explicit = verb == "restore" or "--" in rest
+            for path in rest[rest.index("--") + 1 :] if "--" in rest else _operands(rest):
+                if path == ".":
+                    self.effects.append(Effect("restore", ""))
+                elif explicit or re.search(r"\.[A-Za-z]\w*$", path):
+                    self._add("restore", path)
+
+    _PROGRAMS: ClassVar[dict[str, Callable[[CommandLine, str, list[str], str], None]]] = {
+        **dict.fromkeys(_READERS, _read_files),
+        **dict.fromkeys(("touch", "tee", "ln"), _write_files),
+        **dict.fromkeys(("mv", "cp"), _transfer),
+        **dict.fromkeys(("bash", "sh", "zsh"), _shell),
+        **dict.fromkeys(("patch", "apply_patch"), _patch),
+        "cd": _enter,
+        "rm": _remove,
+        "python": _python,
+        "git": _git,
+    }
 
 
-class _Lexer:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-        self.commands: list[SimpleCommand] = []
-        self.current = SimpleCommand()
-        self.heredocs: list[tuple[SimpleCommand, str, bool]] = []
-        self.last_parenthesis = text.rfind(")")
+def _operands(words: Sequence[str]) -> list[str]:
+    return [word for word in words if not word.startswith("-")]
 
-    def run(self) -> list[SimpleCommand]:
-        while self.at < len(self.text):
-            self._step()
-        self._finish("")
-        return self.commands
 
-    def _step(self) -> None:
-        text, at = self.text, self.at
-        if found := _SPACE.match(text, at):
-            self.at = found.end()
-        elif text[at] == "#":
-            end = text.find("\n", at)
-            self.at = len(text) if end < 0 else end
-        elif found := _REDIRECT.match(text, at):
-            self.at = found.end()
-            self._redirect(found[1])
-        elif found := _CONTROL.match(text, at):
-            self.at = found.end()
-            self._finish(";" if found[0] in {"\n", "&", ";;"} else found[0])
-            if found[0] == "\n":
-                self._read_heredocs()
+def _flags(words: Sequence[str]) -> str:
+    return "".join(word for word in words if word.startswith("-"))
+
+
+def _commands(text: str) -> Iterator[_Command | str]:
+    """The simple commands of a command line, and the parentheses between them; nothing after an open quote."""
+    text, bodies = _without_bodies(text)
+    lexer = shlex.shlex(_COMMENT.sub("", text.replace("\\\n", " ")), posix=True, punctuation_chars=_PUNCTUATION)
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
+    command, redirect = _Command(), ""
+    while True:
+        try:
+            token = lexer.get_token()
+        except ValueError:
+            token = None
+        if token is None:
+            yield command
+            return
+        if token and not token.strip(_PUNCTUATION):
+            redirect = token if "<" in token or ">" in token else ""
+            if not redirect:
+                yield command
+                command = _Command()
+                yield from (mark for mark in token if mark in "()")
+            elif command.words and command.words[-1].isdigit():
+                command.words.pop()  # the number of a stream: 2>
+        elif redirect.startswith("<<"):
+            command.stdin, redirect = bodies.pop(0) if redirect == "<<" and bodies else token, ""
+        elif redirect:
+            command.redirects.append((redirect, token))
+            redirect = ""
         else:
-            self.current.words.append(self._word())
+            command.words.append(token)
 
-    def _finish(self, operator: str) -> None:
-        command = self.current
-        if command.words or command.redirects or command.operator in {"(", ")"}:
-            self.commands.append(command)
-            self.current = SimpleCommand(operator)
-        else:
-            self.current.operator = operator
 
-    def _redirect(self, operator: str) -> None:
-        if space := _SPACE.match(self.text, self.at):
-            self.at = space.end()
-        target = self._word()
-        if operator in {"<<", "<<-"}:
-            self.heredocs.append((self.current, target, operator == "<<-"))
-        elif operator == "<<<":
-            self.current.stdin = target
-        else:
-            self.current.redirects.append((operator, target))
+def _without_bodies(text: str) -> tuple[str, list[str]]:
+    """The command line without its here-documents, and these."""
+    lines = text.split("\n")
+    ends = {line.strip(): row for row, line in enumerate(lines)}
+    outside, bodies, row = [], [], 0
+    while row < len(lines):
+        outside.append(lines[row])
+        marks = [mark[2] for mark in _HERE.finditer(lines[row]) if ends.get(mark[2], 0) > row]
+        row += 1
+        for mark in marks:
+            start = row
+            while row < len(lines) and lines[row].strip() != mark:
+                row += 1
+            bodies.append("\n".join(lines[start:row]) + "\n")
+            row += 1
+    return "\n".join(outside), bodies
 
-    def _read_heredocs(self) -> None:
-        for command, delimiter, dashed in self.heredocs:
-            lines = []
-            while self.at < len(self.text):
-                end = self.text.find("\n", self.at)
-                end = len(self.text) if end < 0 else end
-                line = self.text[self.at : end]
-                self.at = end + 1
-                line = line.lstrip("\t") if dashed else line
-                if line.rstrip() == delimiter:
-                    break
-                lines.append(line)
-            command.stdin = "\n".join(lines) + "\n"
-        self.heredocs.clear()
 
-    def _word(self) -> str:
-        parts: list[str] = []
-        while (part := self._part()) is not None:
-            parts.append(part)
-        return "".join(parts)
-
-    def _part(self) -> str | None:
-        """The next piece of the word, or None at its end."""
-        text, at = self.text, self.at
-        if at >= len(text) or text[at] in " \t\r\n;|&()<>":
-            return None
-        for pattern, unescape in ((_BARE, False), (_SINGLE, False), (_DOUBLE, True), (_ANSI, False)):
-            if found := pattern.match(text, at):
-                self.at = found.end()
-                piece = found[found.lastindex or 0]
-                return _UNESCAPE.sub(lambda m: m[1].replace("\n", ""), piece) if unescape else piece
-        if found := _BACKTICKS.match(text, at):
-            self.at = found.end()
-            return found[0]
-        if text.startswith("\\", at):
-            self.at = at + 2
-            return text[at + 1 : at + 2].replace("\n", "")
-        self.at = self._substitution_end(at) if text.startswith("$(", at) else at + 1
-        return text[at : self.at]
-
-    def _substitution_end(self, at: int) -> int:
-        if at > self.last_parenthesis:
-            return at + 1
-        depth = 0
-        for found in _PARENTHESES.finditer(self.text, at):
-            depth += 1 if found[0] == "(" else -1
-            if depth == 0:
-                return found.end()
-        self.last_parenthesis = -1
-        return at + 1
+def _after_pattern(words: list[str]) -> list[str]:
+    """The operands after the script or pattern of sed, perl, awk and grep."""
+    operands: list[str] = []
+    scripted = value = False
+    for word in words:
+        if value:
+            value = False
+        elif re.fullmatch(r"-[a-zA-Z]*[efABCm]", word):
+            value = True
+            scripted |= word[-1] in "ef"
+        elif not word.startswith("-") and word:
+            operands.append(word)
+    return operands if scripted else operands[1:]
 
 
 def is_file(path: str) -> bool:
     """Whether a word can be a path: not an option, device, number, address or wildcard."""
     return (
-        len(path) < MAX_PATH_CHARS
+        0 < len(path) < MAX_PATH_CHARS
         and not path.startswith(("/dev/", "-", "&"))
         and not path.isdigit()
         and _PATH.fullmatch(path) is not None
@@ -161,24 +273,36 @@ def is_file(path: str) -> bool:
     )
 
 
-def values(words: list[str], options: tuple[str, ...]) -> list[str]:
-    """The values of these options."""
-    return [words[n + 1] for n, word in enumerate(words[:-1]) if word in options]
+def is_patch(text: str) -> bool:
+    """Whether a text contains a diff in one of the usual forms."""
+    return "*** Begin Patch" in text or _PATCH_FILE.search(text) is not None
 
 
-def after_script(words: list[str]) -> list[str]:
-    """The operands after the script or pattern of sed, perl, awk and grep."""
-    operands: list[str] = []
-    scripted = False
-    skip = False
-    for word in words:
-        if skip:
-            skip = False
-        elif word in {"-e", "-f", "-A", "-B", "-C", "-m", "--include", "--exclude"}:
-            skip = True
-            scripted |= word in {"-e", "-f"}
-        elif re.fullmatch(r"-[a-zA-Z]*[ef]", word) and not word.startswith("--"):
-            skip = scripted = True
-        elif not word.startswith("-") and word:
-            operands.append(word)
-    return operands if scripted else operands[1:]
+def patch_effects(text: str) -> Iterator[Effect]:
+    """The effects of applying a patch: a unified diff, or the ``*** Begin Patch`` envelope."""
+    previous = ""
+    for kind, path in _ENVELOPE.findall(text):
+        yield (
+            Effect("move", previous, path.strip()) if kind == "Move to" else Effect(_ENVELOPE_VERBS[kind], path.strip())
+        )
+        previous = path.strip()
+    for old, new in _PATCH_FILE.findall(text):
+        if old == "/dev/null":
+            yield Effect("write", new)
+        else:
+            yield Effect("delete", old) if new == "/dev/null" else Effect("edit", new)
+
+
+def python_effects(code: str) -> list[Effect]:
+    """Files that Python code opens or writes under a literal name, in its order."""
+    names = dict(_NAMED.findall(code))
+    effects: list[tuple[int, str, str]] = []
+    for match in _OPENED.finditer(code):
+        mode = match[3] or "r"
+        verb = "read" if "r" in mode and "+" not in mode else "edit" if "a" in mode else "write"
+        effects.append((match.start(), verb, match[1] or names.get(match[2], "")))
+    effects += [
+        (match.start(), _METHOD_VERBS[match[3]], match[1] or names.get(match[2], ""))
+        for match in _METHOD.finditer(code)
+    ]
+    return [Effect(verb, path) for _, verb, path in sorted(effects) if path]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from hybrid_memory.artifacts import merge, read_on, render
+from hybrid_memory.artifacts import read_ledger, render
 from hybrid_memory.context import session as sessions
 from hybrid_memory.context.queue import Session, Unit
 from hybrid_memory.context.request import PromptRequest
@@ -211,7 +211,7 @@ async def _summarised(
     run: Runner, services: Services, way: Strategy, state: QueueState, job: SummaryJob, *, listed: int, ask: bool
 ) -> QueueState:
     span = job.span
-    ledger = merge(state.ledger, read_on(state.ledger, [event.message for event in span]))
+    ledger = read_ledger([event.message for event in span], state.ledger)
     shown = render(ledger, max_tokens=LEDGER_TOKENS, count=services.count)
     asked = services if ask else replace(services, language_model=None, compressor=None)
     written = await summarise(run, asked, way, job, shown)

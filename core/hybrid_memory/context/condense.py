@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, NamedTuple, Self, TypeAlias
 
-from hybrid_memory.artifacts import merge, read_on, render
+from hybrid_memory.artifacts import read_ledger, render
 from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.context.compact import LEDGER_TOKENS
@@ -278,8 +278,9 @@ def _artifacts(services: Services, events: Sequence[Event], max_tokens: int) -> 
     ledger, lines = Ledger(), []
     starts = [at for at, event in enumerate(events) if at == 0 or event.message.role is not Role.TOOL]
     for start, end in pairwise([*starts, len(events)]):
-        found = read_on(ledger, [event.message for event in events[start:end]])
-        ledger = merge(ledger, found)
+        span = [event.message for event in events[start:end]]
+        found = read_ledger(span, runs_fences=bool(ledger.commands))
+        ledger = read_ledger(span, ledger)
         own = render(found, max_tokens=max_tokens // 4, count=services.count)
         lines += [(end - 1, line) for line in own.splitlines()]
     return lines, render(ledger, max_tokens=LEDGER_TOKENS, count=services.count)

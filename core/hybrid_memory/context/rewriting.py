@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
-from hybrid_memory.artifacts import merge, read_on
+from hybrid_memory.artifacts import read_ledger
 from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.context.state import ledger_payload
 from hybrid_memory.context.summaries.lines import candidates
@@ -147,7 +147,7 @@ class Rewriting:
                 self._services.truth.read, session, after=first - 1, upto=last, kinds=(EventKind.MESSAGE,)
             )
             messages = [event.message for event in events if event.position not in self._erasure.places]
-            ledger = merge(ledger, read_on(ledger, messages))
+            ledger = read_ledger(messages, ledger)
         return ledger
 
     def _within(self, stretches: Stretches) -> bool:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import heapq
 import time
 from collections.abc import Callable, Sequence
-from itertools import count
 from math import inf
 from threading import TIMEOUT_MAX
 from typing import ParamSpec, TypeAlias, TypeVar
@@ -33,8 +31,6 @@ QUERY, DOCUMENT = 8, 5
 
 Key: TypeAlias = tuple[bool, str]
 """Whether the text is a query, and the text."""
-Lane: TypeAlias = tuple[bool, bool]
-"""Texts that may share a batch: whether they are queries, and whether a user waits for them."""
 
 
 class _Text:
@@ -50,6 +46,11 @@ class _Text:
         self.queued = True
         self.row: Floats | None = None
         self.error: Exception | None = None
+
+    @property
+    def lane(self) -> tuple[bool, bool]:
+        """Texts of one lane may share a batch: whether they are queries, and whether a user waits for them."""
+        return self.key[0], self.priority >= INTERACTIVE
 
 
 class _Call:
@@ -113,8 +114,6 @@ class BatchingEmbedder:
         self._queries: Callable[[Sequence[str]], Floats] | None = getattr(embedder, "embed_queries", None)
         self._changed = Condition()
         self._wanted: dict[Key, _Text] = {}
-        self._queues: dict[Lane, list[tuple[int, int, _Text]]] = {}
-        self._numbers = count()
         self._running: dict[_Call, bool] = {}
 
     @property
@@ -174,31 +173,17 @@ class BatchingEmbedder:
     def _join(self, call: _Call, keys: Sequence[Key], priority: int) -> None:
         with self._changed:
             now = time.monotonic()
-            waits = not self._free(interactive=priority >= INTERACTIVE) or any(map(self._head, list(self._queues)))
+            waits = not self._free(interactive=priority >= INTERACTIVE) or any(self._queued())
             for key in keys:
                 text = self._wanted.get(key) or _Text(key, now + self._window if waits else now)
                 call.texts.append(text)  # first of all: what an interrupt leaves half-done, `_leave` undoes
                 text.calls.add(call)
                 self._wanted[key] = text
-                if text.queued and text.priority < priority:
-                    self._enqueue(text, priority)
+                text.priority = max(text.priority, priority) if text.queued else text.priority
 
-    def _enqueue(self, text: _Text, priority: int) -> None:
-        lane = text.key[0], priority >= INTERACTIVE
-        heapq.heappush(self._queues.setdefault(lane, []), (-priority, next(self._numbers), text))
-        text.priority = priority
-
-    def _head(self, lane: Lane) -> tuple[int, int] | None:
-        """The sort key of the lane's first text, if it has one."""
-        queue = self._queues[lane]
-        while queue and not self._is_live(queue[0]):
-            heapq.heappop(queue)
-        return queue[0][:2] if queue else None
-
-    @staticmethod
-    def _is_live(entry: tuple[int, int, _Text]) -> bool:
-        """Whether the text waits, and was not requested again with a higher priority."""
-        return entry[2].queued and entry[2].priority == -entry[0]
+    def _queued(self) -> list[_Text]:
+        """The texts that wait, those of the highest priority first, and of one priority in their order."""
+        return sorted((text for text in self._wanted.values() if text.queued), key=lambda text: -text.priority)
 
     def _free(self, *, interactive: bool) -> bool:
         """Whether another batch may start."""
@@ -227,21 +212,18 @@ class BatchingEmbedder:
 
     def _take(self, call: _Call, now: float) -> bool:
         """Give the call the next batch, if one may start now. The lock is held."""
-        lanes = [lane for lane in list(self._queues) if self._free(interactive=lane[1])]
-        heads = [(head, lane) for lane in lanes if (head := self._head(lane)) is not None]
-        if not heads:
+        ready = [text for text in self._queued() if self._free(interactive=text.priority >= INTERACTIVE)]
+        if not ready:
             return False
-        lane = query, interactive = min(heads)[1]
-        queue = self._queues[lane]
+        query, interactive = lane = ready[0].lane
         size = self._batch_size if self._queries is not None or not query else 1
-        if not interactive and self._running and now < queue[0][2].due and sum(map(self._is_live, queue)) < size:
+        batch = [text for text in ready if text.lane == lane][:size]
+        if not interactive and self._running and now < batch[0].due and len(batch) < size:
             return False
         self._running[call] = interactive
-        while queue and len(call.batch) < size:
-            if self._is_live(entry := queue[0]):
-                call.batch.append(entry[2])
-                entry[2].queued = False
-            heapq.heappop(queue)
+        call.batch = batch
+        for text in batch:
+            text.queued = False
         return True
 
     def _embed(self, batch: Sequence[_Text]) -> None:
@@ -297,7 +279,6 @@ class BatchingEmbedder:
         for text in call.batch:
             if text.row is None and text.error is None:
                 text.queued = True
-                self._enqueue(text, text.priority)
         call.batch = []
         self._running.pop(call, None)
         self._changed.notify_all()

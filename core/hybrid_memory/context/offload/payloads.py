@@ -10,15 +10,24 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
-from hybrid_memory.context.offload.json_values import parse_json, select
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.message import Message
 from hybrid_memory.validation import shown
 
 _PLACE = re.compile(r"(?:(?P<path>.*\S)\s+)?(?:(?P<chars>c)?(?P<first>\d{1,18})-(?P<last>\d{1,18})?)", re.DOTALL)
+
+_STEP = re.compile(
+    r"""\.?(?P<key>[^\W\d][\w-]*)|\.(?P<digits>\d[\w-]*)|(?P<every>\.\*|\[\*\])|\[(?P<index>-?\d{1,9})\]"""
+    r"""|\[(?P<start>-?\d{1,9})?:(?P<stop>-?\d{1,9})?\]|\[(?P<quoted>"(?:[^"\\]|\\.)*"|'[^']*')\]"""
+)
+_PLAIN_KEY = re.compile(r"[^\W\d][\w-]*")
+
+MAX_NAMED_KEYS = 20
+"""How many keys an error names."""
 
 LONG_LINE_CHARS = 500
 """Longer lines are shown in pieces, with their characters as a place from which to read on."""
@@ -152,6 +161,99 @@ def _lines(text: str, start: int, end: int, first: int) -> tuple[str, int]:
     last = first + text.count("\n", start, max(end - 1, start))
     whole = (start == 0 or text[start - 1] == "\n") and (end == len(text) or text[end - 1 : end] == "\n")
     return (f"{first}-{last}" if whole and end > start else f"c{start + 1}-{end}"), last
+
+
+def parse_json(text: str) -> Any:
+    """The value of a JSON text, or the list of values of JSON lines.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    except ValueError:
+        lines = [line for line in text.split("\n") if line.strip()]
+        if len(lines) < 2 or any(line.lstrip()[0] not in "{[" for line in lines):  # noqa: PLR2004
+            raise
+        return _parse_lines(lines)
+
+
+def _parse_lines(lines: list[str]) -> list[Any]:
+    try:
+        values: list[Any] = json.loads(f"[{','.join(lines)}]")  # many times faster than line by line
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if len(values) != len(lines):
+        raise ValueError("its lines are not one JSON value each")
+    return values
+
+
+def member(path: str, key: str) -> str:
+    """The path of an object's member."""
+    return f"{path}.{key}" if _PLAIN_KEY.fullmatch(key) else f"{path}[{json.dumps(key, ensure_ascii=False)}]"
+
+
+def select(value: Any, path: str) -> Any:
+    """The value at a path; a list of all matches if it has a slice or a star.
+
+    After a slice or star, items without the key or index are skipped.
+
+    Raises:
+        InvalidInputError: the path is malformed, or leads nowhere; the message says where, and what is there.
+    """
+    found, many = [value], False
+    position = 1 if path.startswith("$") else 0
+    while position < len(path):
+        step = _STEP.match(path, position)
+        if step is None:
+            raise InvalidInputError(
+                f"the path {shown(path)} cannot be read at character {position + 1}, {shown(path[position:])}: write "
+                'steps like .key, [0], [-1], [10:20], [*] or ["a key"]'
+            )
+        several = step["every"] is not None or (":" in step[0] and step["quoted"] is None)
+        reached = [item for one in found for item in _follow(one, step)]
+        if not reached and not several:
+            here = path[:position] or "$"
+            raise InvalidInputError(f"{shown(here)} has no {step[0]}, at character {position + 1}: {_there(found)}")
+        found, many, position = reached, many or several, step.end()
+    return found if many else found[0]
+
+
+def _follow(value: Any, step: re.Match[str]) -> list[Any]:
+    if step["every"] is not None:
+        return list(value.values()) if isinstance(value, dict) else (value if isinstance(value, list) else [])
+    if step["index"] is not None:
+        index = int(step["index"])
+        return [value[index]] if isinstance(value, list) and -len(value) <= index < len(value) else []
+    key = step["key"] or step["digits"] or _unquoted(step["quoted"])
+    if key is None:
+        start, stop = (None if step[name] is None else int(step[name]) for name in ("start", "stop"))
+        return value[start:stop] if isinstance(value, list) else []
+    return [value[key]] if isinstance(value, dict) and key in value else []
+
+
+def _unquoted(quoted: str | None) -> str | None:
+    if quoted is None or quoted[0] == "'":
+        return quoted and quoted[1:-1]
+    try:
+        return str(json.loads(quoted))
+    except ValueError:
+        return quoted[1:-1]
+
+
+def _there(values: list[Any]) -> str:
+    """What is there instead, for an error message."""
+    if not values:
+        return "nothing was selected before it"
+    value = values[0]
+    if isinstance(value, dict):
+        more = f" and {len(value) - MAX_NAMED_KEYS:,} more" if len(value) > MAX_NAMED_KEYS else ""
+        return f"it is an object with the keys {', '.join(map(shown, list(value)[:MAX_NAMED_KEYS]))}{more}"
+    if isinstance(value, list):
+        return f"it is a list of {len(value):,} items, counted from 0"
+    return f"it is {shown(value)}, which has no parts"
 
 
 @dataclass(frozen=True, slots=True)

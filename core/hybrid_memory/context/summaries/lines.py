@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from hybrid_memory.artifacts.outcomes import is_observation
+from hybrid_memory.artifacts.results import is_observation
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.context.summaries.importance import CRITICAL, THRESHOLD, Judged, is_critical, judged
 from hybrid_memory.context.summaries.revising import revised, says_something
