@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
-from hybrid_memory.context import session as sessions
+from hybrid_memory.context import queue as sessions
 from hybrid_memory.context.compact import RACES
 from hybrid_memory.context.request import Host
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError

@@ -14,7 +14,7 @@ from hybrid_memory.context.queue import Unit
 from hybrid_memory.context.view import PromptView
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.media import is_media
-from hybrid_memory.log.message import Message, Role
+from hybrid_memory.log.message import Role
 
 INLINE_SHARE = 0.125
 """Under pressure, the largest share of the budget for one message; `USERS` times as much for a user's."""
@@ -69,44 +69,12 @@ class Relief:
     tokens: int = 0
     fresh: list[Long] = field(default_factory=list)
 
-    def copied(self) -> Relief:
-        """A copy with collections of its own."""
-        return Relief(dict(self.short), set(self.bare), self.tokens, list(self.fresh))
-
 
 class Reliefs:
-    """The relief of a conversation's turns, for different sizes of the question's note.
-
-    The turns before the question are processed once, whatever notes are tried for it.
-    """
+    """The relief of a conversation's turns, for different sizes of the question's note."""
 
     def __init__(self, seen: PromptView) -> None:
         self._seen = seen
-        self._before: _Walk | None = None
-
-    def with_note(self, note: int) -> Relief:
-        """The turns in the available space, as far as answered messages can be shortened.
-
-        Args:
-            note: tokens of the memories recalled for the question now.
-        """
-        seen = self._seen
-        own = seen.note_tokens(seen.units[seen.asked]) if note and seen.asked is not None else 0
-        tokens, noted = (sum(costs) + note - own for costs in (seen.whole, seen.notes.values()))
-        if tokens <= seen.room and noted <= seen.config.recall_ratio * seen.share:
-            return Relief(tokens=tokens)  # what fits at the end fitted all the way
-        asked = len(seen.units) if seen.asked is None else seen.asked
-        if self._before is None:
-            self._before = _Walk(seen)
-            for unit in seen.units[:asked]:
-                self._before.pass_by(unit, seen.note_tokens(unit))
-        walk = self._before.copied()
-        for row, unit in enumerate(seen.units[asked:]):
-            walk.pass_by(unit, note if note and row == 0 else seen.note_tokens(unit))
-        if seen.asked is None:
-            walk.add_note(0, note)
-            walk.relieve()
-        return walk.relief
 
     def note_room(self) -> int:
         """Tokens for memories recalled now: what the sheet and earlier notes leave of their space, and at least a part.
@@ -119,82 +87,81 @@ class Reliefs:
         least = max(int(LATER_SHARE * most), min(LEAST_NOTE, most))
         return max(most - seen.costs.count(seen.parts.profile) - before, least)
 
+    def with_note(self, note: int) -> Relief:
+        """The turns in the available space, as far as answered messages can be shortened.
+
+        Args:
+            note: tokens of the memories recalled for the question now.
+        """
+        seen = self._seen
+        own = seen.note_tokens(seen.units[seen.asked]) if note and seen.asked is not None else 0
+        tokens, noted = (sum(costs) + note - own for costs in (seen.whole, seen.notes.values()))
+        if tokens <= seen.room and noted <= seen.config.recall_ratio * seen.share:
+            return Relief(tokens=tokens)  # what fits at the end fitted all the way
+        walk = _Walk(seen)
+        for row, unit in enumerate(seen.units):
+            walk.pass_by(unit, note if note and row == seen.asked else seen.note_tokens(unit))
+        if seen.asked is None:
+            walk.add_note(0, note)
+            walk.relieve()
+        return walk.relief
+
 
 class _Walk:
-    """Processes the turns of a conversation, shortening as necessary."""
+    """Processes the turns of a conversation in order, shortening as necessary."""
 
     def __init__(self, seen: PromptView) -> None:
         self.relief = Relief()
-        self.question = ""
         self._seen = seen
         self._limit = inline_limit(seen)
-        self.ready: deque[Long] = deque()
-        self.notes: deque[tuple[int, int]] = deque()
-        self.note_tokens = 0
+        self._question = ""
+        self._ready: deque[Long] = deque()
+        self._notes: deque[tuple[int, int]] = deque()
+        self._note_tokens = 0
 
     def pass_by(self, unit: Unit, note: int) -> None:
         """Process a unit, with a note of this many tokens."""
+        relief = self.relief
         if unit.opens:
-            self.question = unit.messages[0].text
+            self._question = unit.messages[0].text
         self.add_note(unit.first, note)
         if unit.role is Role.ASSISTANT:
-            self.answered(in_words=not unit.messages[0].tool_calls)
+            # While the model calls tools, the user's turn is still unanswered.
+            calls = bool(unit.messages[0].tool_calls)
+            waiting = [long for long in relief.fresh if calls and long.event.message.role is Role.USER]
+            self._ready += [long for long in relief.fresh if long not in waiting]
+            relief.fresh = waiting
         for event in unit.events:
-            self.said(event)
+            message, tokens = self._seen.costs.whole(event)
+            relief.tokens += tokens
+            limit = USERS * self._limit if message.role is Role.USER else self._limit
+            has_media = isinstance(message.content, list) and any(map(is_media, message.content))
+            if tokens > WORTH * limit or has_media:
+                relief.fresh.append(Long(event, tokens, limit, self._question))
         self.relieve()
-
-    def copied(self) -> _Walk:
-        """A copy of this walk, to be continued."""
-        walk = _Walk(self._seen)
-        walk.relief = self.relief.copied()
-        walk.question = self.question
-        walk.ready, walk.notes, walk.note_tokens = deque(self.ready), deque(self.notes), self.note_tokens
-        return walk
 
     def add_note(self, position: int, tokens: int) -> None:
         """Process a note; if there are too many, drop the oldest."""
         if not tokens:
             return
-        self.notes.append((position, tokens))
-        self.note_tokens += tokens
+        self._notes.append((position, tokens))
+        self._note_tokens += tokens
         self.relief.tokens += tokens
         most = self._seen.config.recall_ratio * self._seen.share
-        if self.note_tokens > most:
-            while len(self.notes) > 1 and self.note_tokens > LEFT_NOTES * most:
-                self._leave_out_a_note()
-
-    def _leave_out_a_note(self) -> None:
-        position, tokens = self.notes.popleft()
-        self.relief.bare.add(position)
-        self.note_tokens -= tokens
-        self.relief.tokens -= tokens
-
-    def answered(self, *, in_words: bool) -> None:
-        """Process an answer; while the model calls tools, the user's turn is still unanswered."""
-        seen = [long for long in self.relief.fresh if in_words or long.event.message.role is not Role.USER]
-        self.ready += seen
-        self.relief.fresh = [long for long in self.relief.fresh if long not in seen]
-
-    def said(self, event: Event) -> None:
-        """Process a message."""
-        message, tokens = self._seen.costs.whole(event)
-        self.relief.tokens += tokens
-        limit = USERS * self._limit if message.role is Role.USER else self._limit
-        if tokens > WORTH * limit or _has_media(message):
-            self.relief.fresh.append(Long(event, tokens, limit, self.question))
+        if self._note_tokens > most:
+            while len(self._notes) > 1 and self._note_tokens > LEFT_NOTES * most:
+                place, size = self._notes.popleft()
+                self.relief.bare.add(place)
+                self._note_tokens -= size
+                self.relief.tokens -= size
 
     def relieve(self) -> None:
         """Shorten answered messages, oldest first, if not everything fits."""
-        room = self._seen.room
-        if self.relief.tokens <= room:
+        seen, relief = self._seen, self.relief
+        if relief.tokens <= seen.room:
             return
-        while self.ready and self.relief.tokens > RELIEF * room:
-            long = self.ready.popleft()
-            reader = self._seen.reader
-            tokens = self._seen.costs.short(long.event, long.limit, reader, long.question, fresh=False)[1]
-            self.relief.short[long.event.position] = long
-            self.relief.tokens -= max(long.tokens - tokens, 0)
-
-
-def _has_media(message: Message) -> bool:
-    return isinstance(message.content, list) and any(map(is_media, message.content))
+        while self._ready and relief.tokens > RELIEF * seen.room:
+            long = self._ready.popleft()
+            tokens = seen.costs.short(long.event, long.limit, seen.reader, long.question, fresh=False)[1]
+            relief.short[long.event.position] = long
+            relief.tokens -= max(long.tokens - tokens, 0)

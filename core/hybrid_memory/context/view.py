@@ -9,16 +9,15 @@ from functools import cached_property
 from hybrid_memory.artifacts import render
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context.layout import RECORD, Parts, Voice, language_of, memory_mark
-from hybrid_memory.context.queue import Session, Unit
+from hybrid_memory.context.lines import shown
+from hybrid_memory.context.projection import costs_of
+from hybrid_memory.context.queue import Session, Unit, hosted
 from hybrid_memory.context.request import PromptRequest
-from hybrid_memory.context.session import costs_of, hosted
 from hybrid_memory.context.shortening import Costs, excerpt
-from hybrid_memory.context.summaries.lines import shown
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.sheet import Sheet, sheet, standing_text
-from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.origin import INSTRUCTING, Origin
 from hybrid_memory.log.visible import visible
@@ -172,20 +171,15 @@ class PromptView:
         """The parts, with summary and artifacts cut to this fraction of their share."""
         if share == 0:
             return replace(self.parts, summary="", artifacts="", profile="")
-        lines = shown(
-            self.lines, max_tokens=int(share * self.config.summary_ratio * self.share), count=self.costs.count
-        )
-        text = "".join(line.text for line in lines)
+        count, state = self.costs.count, self.session.state
+        lines = shown(self.lines, max_tokens=int(share * self.config.summary_ratio * self.share), count=count)
+        chinese = language_of("".join(line.text for line in lines)) == "zh"
+        space = int(share * self.config.artifact_ratio * self.share)
         return replace(
             self.parts,
-            summary=written(lines, chinese=language_of(text) == "zh", handles=bool(self.reader)),
-            artifacts=self._artifacts(share),
+            summary=written(lines, chinese=chinese, handles=bool(self.reader)),
+            artifacts=render(state.ledger, max_tokens=space, count=count) if state.stretches else "",
         )
-
-    def _artifacts(self, share: float) -> str:
-        room = int(share * self.config.artifact_ratio * self.share)
-        state = self.session.state
-        return render(state.ledger, max_tokens=room, count=self.costs.count) if state.stretches else ""
 
 
 async def look(run: Runner, services: View, session: Session, request: PromptRequest) -> PromptView:
@@ -201,21 +195,21 @@ async def look(run: Runner, services: View, session: Session, request: PromptReq
         text, kept = await run.call(standing_text, earlier, room, services.count)
         request = replace(request, profile=text)
     shown_session, lines, among = session, session.state.lines, request.host.among
+    left_out = frozenset[str]()
     if among is not None:
         shown_session, start = await hosted(run, services, session, among, request.host.began)
         ids = frozenset(among)
         lines = tuple(line for line in lines if line.first < start or not ids.isdisjoint(line.sources))
+        # What is left out on purpose does not come back as a memory.
+        everything, there = (
+            frozenset(event.id for unit in part.queue.units for event in unit.events)
+            for part in (session, shown_session)
+        )
+        left_out = everything - there
     lines = tuple(line for line in lines if visible(line.last, services.hidden))
     seen = view(shown_session, costs_of(services), services.config.compaction, request, lines)
-    seen = replace(seen, sheet=rows, standing=frozenset(fact.id for fact in kept))
-    # What is left out on purpose does not come back as a memory.
-    left_out = _ids(session) - _ids(shown_session)
-    return replace(seen, visible=seen.visible | left_out, left_out=frozenset(left_out)) if left_out else seen
-
-
-def _ids(session: Session) -> set[str]:
-    """The ids of the messages in its queue."""
-    return {event.id for unit in session.queue.units for event in unit.events}
+    standing = frozenset(fact.id for fact in kept)
+    return replace(seen, sheet=rows, standing=standing, visible=seen.visible | left_out, left_out=left_out)
 
 
 def view(
@@ -230,27 +224,42 @@ def view(
         request: the arguments of the prompt, with the profile.
         lines: the summary lines that may be shown.
     """
-    units = session.queue.visible
-    asked = _asked(units, request.query)
-    if request.query is None and asked is None and request.paging is None:
+    units, query = session.queue.visible, request.query
+    # The question is the user's last turn, unless it is another one, or that was answered already.
+    asked = next((row for row in reversed(range(len(units))) if units[row].opens), None)
+    if asked is not None and query is not None:
+        answered = any(not unit.messages[0].tool_calls for unit in units[asked + 1 :])
+        asked = asked if units[asked].messages[0].text == query and not answered else None
+    if query is None and asked is None and request.paging is None:
         raise InvalidInputError("there is no question: give a query, or remember a user turn first")
-    words = request.query or "" if asked is None else units[asked].messages[0].text
-    unsaid = _unsaid(units, words) if words and asked is None else None
-    said = _opening(session, costs, request)
-    instructing = [text for event, text in said if event.origin is Origin.OPERATOR]
-    others = [_voice(event, text) for event, text in said if event.origin is not Origin.OPERATOR]
+    question = None if asked is None else units[asked].messages[0]
+    words = query or "" if question is None else question.text
+    if words and question is None:  # as it will appear once it is remembered: under the user's previous name
+        name = next((unit.messages[0].name for unit in reversed(units) if unit.opens), None)
+        question = Message(content=words, name=name)
+
+    instructions, others = [request.instructions], list[Voice]()
+    for unit in session.queue.instructions:
+        event, text = unit.events[0], unit.messages[0].text
+        limit = int(OPENING_SHARE * request.max_tokens)
+        if costs.count(text) > limit:
+            text = excerpt(text, limit, wanted=terms(query or ""), count=costs.count)
+        if event.origin is Origin.OPERATOR:
+            instructions.append(text)
+        else:
+            others.append(Voice(RECORD, text, speaker_of(event)))
+    blocks: dict[str, str] = {}
+    for label, text in request.blocks.items():
+        writer = request.writers.get(label, Origin.OPERATOR)
+        if writer in INSTRUCTING:
+            blocks[label] = text
+        else:
+            others.append(Voice(label, text, writer.value))
     parts = Parts(
         identity=request.identity,
-        instructions="\n\n".join(part for part in (request.instructions, *instructing) if part),
-        blocks={label: text for label, text in request.blocks.items() if _writer(request, label) in INSTRUCTING},
-        others=(
-            *others,
-            *(
-                Voice(label, text, _writer(request, label).value)
-                for label, text in request.blocks.items()
-                if _writer(request, label) not in INSTRUCTING
-            ),
-        ),
+        instructions="\n\n".join(text for text in instructions if text),
+        blocks=blocks,
+        others=tuple(others),
         profile=request.profile or "",
         marks=request.marks,
         assistant_first=request.host.assistant_first,
@@ -261,48 +270,13 @@ def view(
         tools += schema_tokens([request.reader.schema], costs.count)
     own = costs.of(parts.system) + costs.count(parts.spoken) + tools + PRIMING
     made = PromptView(
-        session=session, costs=costs, config=config, request=request, units=units,
-        question=unsaid if asked is None else units[asked].messages[0], words=words.strip(), asked=asked,
+        session=session, costs=costs, config=config, request=request, units=units, question=question,
+        words=words.strip(), asked=asked,
         visible=frozenset(source for unit in units for source in (*(e.id for e in unit.events), *unit.recalled)),
         parts=parts, lines=tuple(lines), tools=tools,
         budget=max(request.max_tokens, own + int(LEAST_ROOM * request.max_tokens)),
     )  # fmt: skip
     return replace(made, parts=made.with_summary(1.0))
-
-
-def _unsaid(units: Sequence[Unit], words: str) -> Message:
-    """The question as it will appear once it is remembered: under the user's previous name."""
-    name = next((unit.messages[0].name for unit in reversed(units) if unit.opens), None)
-    return Message(content=words, name=name)
-
-
-def _asked(units: Sequence[Unit], query: str | None) -> int | None:
-    """The unit with the question: the user's last turn, unless the question is another or was answered already."""
-    row = next((row for row in reversed(range(len(units))) if units[row].opens), None)
-    if row is None or query is None:
-        return row
-    answered = any(not unit.messages[0].tool_calls for unit in units[row + 1 :])
-    return row if units[row].messages[0].text == query and not answered else None
-
-
-def _writer(request: PromptRequest, label: str) -> Origin:
-    return request.writers.get(label, Origin.OPERATOR)
-
-
-def _voice(event: Event, text: str) -> Voice:
-    return Voice(RECORD, text, speaker_of(event))
-
-
-def _opening(session: Session, costs: Costs, request: PromptRequest) -> list[tuple[Event, str]]:
-    """The system messages that the conversation began with, each within its share of the budget."""
-    found = []
-    for unit in session.queue.instructions:
-        event, text = unit.events[0], unit.messages[0].text
-        limit = int(OPENING_SHARE * request.max_tokens)
-        if costs.count(text) > limit:
-            text = excerpt(text, limit, wanted=terms(request.query or ""), count=costs.count)
-        found.append((event, text))
-    return found
 
 
 def budget_of(window: int, answer: int | None = None) -> int:
