@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self, TypeAlias
 
 from hybrid_memory.config.memory import Weights
-from hybrid_memory.context.importance import judged
+from hybrid_memory.context.lines import judged
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.message import Message
 from hybrid_memory.models.port import TextCompressor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind, handle
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.origin import Origin
-from hybrid_memory.recall.candidates import centred, narrowed, query_vector
+from hybrid_memory.recall.candidates import narrowed
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.recall import recall
 from hybrid_memory.recall.request import Request
@@ -270,41 +270,41 @@ async def why_not(run: Runner, services: Services, request: Request, scope: Scop
     if event.kind is not EventKind.MESSAGE:
         raise InvalidInputError(f"{shown(what)} is not a turn but an event of kind {event.kind}: recall finds turns")
     name = handle(event.position, event.position)
+    about = f"{name} does not come back for {request.query!r}"
+    steps: Sequence[str]
+
+    def row(hits: Sequence[Hit]) -> int | None:
+        return next((row for row, hit in enumerate(hits) if hit.record.turn == event.position), None)
+
     hits = await recall(run, services, request)
-    place = _row(hits, event.position)
+    place = row(hits)
     if place is None:
         hits = await recall(run, services, replace(request, k=max(DEPTH, request.k)))
-        place = _row(hits, event.position)
-        about = f"{name} does not come back for {request.query!r}"
+        place = row(hits)
         if place is None:
             view = await in_view(run, services, scope)
-            steps = tuple([step async for step in _missed(run, view, request, event.position, len(hits))])
+            steps = await _missed(run, view, request, event.position, len(hits))
         else:
             about += f" among the first {request.k}: its rank is {place + 1}"
-            steps = tuple(_outranked(hits, place, request.k))
+            steps = list(_outranked(hits[place], hits[min(request.k, place) - 1]))
     elif not request.keeps(hits[place], usual := services.config.recall.min_confidence):
         least = usual if request.min_confidence is None else request.min_confidence
-        about = f"{name} does not come back for {request.query!r}: its confidence is too low"
-        steps = (f"confidence {hits[place].confidence:.2f}, the minimum is {least:g}", hits[place].why())
+        about += ": its confidence is too low"
+        steps = [f"confidence {hits[place].confidence:.2f}, the minimum is {least:g}", hits[place].why()]
     else:
         about = f"{name} does come back for {request.query!r}, at rank {place + 1}"
-        steps = (hits[place].why(),)
-    return Explanation(about=about, steps=steps, turns=((name, event.message),))
+        steps = [hits[place].why()]
+    return Explanation(about=about, steps=tuple(steps), turns=((name, event.message),))
 
 
-def _row(hits: Sequence[Hit], position: int) -> int | None:
-    return next((row for row, hit in enumerate(hits) if hit.record.turn == position), None)
-
-
-def _outranked(hits: Sequence[Hit], place: int, k: int) -> Iterator[str]:
+def _outranked(mine: Hit, last: Hit) -> Iterator[str]:
     """The signals in which the turn falls behind the last returned hit."""
-    mine, last = hits[place], hits[min(k, place) - 1]
     yield mine.arithmetic
     yield f"the last hit returned: {last.arithmetic}"
-    total = sum(asdict(mine.weights).values())
+    weights = asdict(mine.weights)
     lacks = {
-        name: weight * (getattr(last.signals, name) - getattr(mine.signals, name)) / total
-        for name, weight in asdict(mine.weights).items()
+        name: weight * (getattr(last.signals, name) - getattr(mine.signals, name)) / sum(weights.values())
+        for name, weight in weights.items()
     }
     for name in sorted(lacks, key=lambda name: -lacks[name])[:SIGNALS]:
         if lacks[name] > 0:
@@ -312,25 +312,20 @@ def _outranked(hits: Sequence[Hit], place: int, k: int) -> Iterator[str]:
             yield f"{lacks[name]:.3f} less by {name}: {has:.2f} against {needs:.2f}"
 
 
-async def _missed(run: Runner, view: View, request: Request, position: int, depth: int) -> AsyncIterator[str]:
+async def _missed(run: Runner, view: View, request: Request, position: int, depth: int) -> list[str]:
     """Why no path found the turn."""
     records = await run.call(view.index.get, [position])
-    where = narrowed(view, request.where)
     if not records:
-        yield "it is not in the index: it has no words to search, or is not indexed yet; flush() indexes it"
-        return
-    for reason in barriers(records[0], where):
-        yield reason
-    if not where.allows(records[0]):
-        return
+        return ["it is not in the index: it has no words to search, or is not indexed yet; flush() indexes it"]
+    where = narrowed(view, request.where)
+    if reasons := list(barriers(records[0], where)):
+        return reasons
     places = await run.call(view.index.columns, np.array([position], dtype=np.int64), where, 0)
     if not retained(view, places).all():
-        yield "it is hidden by age: see RetentionConfig"
-        return
+        return ["it is hidden by age: see RetentionConfig"]
     common = sorted(set(terms(request.query)) & set(terms(records[0].text)))
-    yield f"words in common: {', '.join(common)}, too frequent to count" if common else "no word in common"
-    yield await _nearness(run, view, request, where, position)
-    yield f"it is not among the first {depth} hits"
+    words = f"words in common: {', '.join(common)}, too frequent to count" if common else "no word in common"
+    return [words, f"it is not among the first {depth} hits"]
 
 
 def barriers(record: Record, where: Where) -> Iterator[str]:
@@ -353,21 +348,3 @@ def barriers(record: Record, where: Where) -> Iterator[str]:
         alone = {name: getattr(where, name) for name in part}
         if not replace(everything, **alone).allows(record):
             yield reason
-
-
-async def _nearness(run: Runner, view: View, request: Request, where: Where, position: int) -> str:
-    status = await run.call(view.index.status, where.scope.owner, sums=True)
-    vector, failure = await query_vector(run, view, request.query, status)
-    vector, average, _ = centred(status, vector)
-    if vector is None:
-        return f"its meaning was not compared: {failure or 'nothing has a vector yet'}"
-    ids = np.array([position], dtype=np.int64)
-    mine = float((await run.call(view.index.similar, vector, where.scope.owner, ids))[0])
-    if np.isnan(mine):
-        return "its vector is not made yet: flush() makes it"
-    nearest = await run.call(view.index.nearest, vector, where, DEPTH)
-    furthest = float(nearest.scores[-1]) if len(nearest.scores) else average
-    return (
-        f"its similarity to the query is {mine - average:+.3f} relative to an average turn; the lowest of the "
-        f"{len(nearest.ids)} nearest is {furthest - average:+.3f}"
-    )

@@ -14,9 +14,8 @@ from typing import TypeAlias
 
 from hybrid_memory.context.layout import Parts, memory_mark, messages
 from hybrid_memory.context.memories import Memories, fitting, memory_note
-from hybrid_memory.context.relief import LEAST_INLINE, Relief, Reliefs
 from hybrid_memory.context.shortening import shortened
-from hybrid_memory.context.view import PromptView
+from hybrid_memory.context.view import LEAST_INLINE, PromptView, Relief, Reliefs
 from hybrid_memory.log.message import Message
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import PRIMING

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, cast
 
-from hybrid_memory.context.importance import judged
 from hybrid_memory.context.lines import (
     MAX_LINE_CHARS,
     SummaryRoom,
@@ -20,6 +19,7 @@ from hybrid_memory.context.lines import (
     chosen,
     cost,
     cut_line,
+    judged,
     merged,
     selected,
 )

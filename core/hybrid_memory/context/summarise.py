@@ -8,8 +8,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from hybrid_memory.context.importance import judged
-from hybrid_memory.context.lines import candidates, merged, prose, selected
+from hybrid_memory.context.lines import candidates, judged, merged, prose, selected
 from hybrid_memory.context.strategies import Strategy, SummaryJob
 from hybrid_memory.context.summary import Audit, Line, Section
 from hybrid_memory.errors import ModelError

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.config import CompactionConfig
-from hybrid_memory.context.importance import importance
+from hybrid_memory.context.lines import importance
 from hybrid_memory.context.queue import Unit, cut
 from hybrid_memory.context.view import PromptView
 from hybrid_memory.errors import HybridMemoryError
