@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_memory.context.context import Dropped
+from hybrid_memory.context.context import Piece
 from hybrid_memory.context.offload.digest import digest
 from hybrid_memory.context.offload.payloads import Matches, Page, grep, page, payload_of
 from hybrid_memory.context.summary import Line, Summary
@@ -82,7 +82,7 @@ async def behind(run: Runner, services: Services, scope: Scope, what: Any) -> li
     Raises:
         InvalidInputError: it is none of these, or this owner has nothing there.
     """
-    wanted = what.handle if isinstance(what, Line | Dropped) else what
+    wanted = what.handle if isinstance(what, Line | Piece) else what
     wanted = wanted.record if isinstance(wanted, Hit) else wanted
     if isinstance(wanted, Record):
         home = await origin(run, services, scope, wanted.scope, "expand")

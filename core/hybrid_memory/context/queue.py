@@ -321,13 +321,3 @@ async def write_state(
     name = revision_id("queue", state.number)
     draft = present(services).draft(kind, payload, id=name, session=before.scope.session)
     return await append_revision(run, services, before.scope.owner, draft, seen=before.seen) is not None
-
-
-async def reset(run: Runner, services: Services, scope: Scope, kept: Sequence[str]) -> bool:
-    """Restart the conversation with these messages; False if another process was faster."""
-    services = await in_view(run, services, scope)
-    session = await load(run, services, scope)
-    events = await run.call(services.log.get, scope, list(kept))
-    state = QueueState(number=session.state.number + 1)
-    positions = [event.position for event in events if event.kind is EventKind.MESSAGE]
-    return await write_state(run, services, session, state, kind=EventKind.RESET, payload={"kept": positions})

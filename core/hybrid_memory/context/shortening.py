@@ -94,26 +94,27 @@ def shortened(
         foot = f'read on: {reader}("{handle}", "1-{PAGE_LINES}")' if reader else ""
         return excerpt(text, max_tokens, wanted=frozenset(wanted), count=count, foot=foot)
 
-    def short_block(block: dict[str, Any]) -> dict[str, Any]:
-        if is_media(block):
-            if fresh and message.role is Role.USER:
-                return block
-            line = digest_media(block)  # names and links, which are words of others, are put in a mark
-            return {"type": "text", "text": line if _UNNAMED.fullmatch(line) else f"<media>{escaped(line)}</media>"}
-        return {**block, "text": short(block["text"])} if isinstance(block.get("text"), str) else block
-
     if message.role is Role.TOOL and message.name in {*OWN_TOOLS, reader}:
         named = READ_BEFORE[language_of(message.text)].format(name=message.name)
         return message.model_copy(update={"content": named}) if is_long(message.text) else message
     changes: dict[str, Any] = {}
     content = message.content
-    content = short(content) if isinstance(content, str) else [short_block(block) for block in content]
+    keeps_media = fresh and message.role is Role.USER
+    content = short(content) if isinstance(content, str) else [_block(block, short, keeps_media) for block in content]
     if content != message.content:
         changes["content"] = content
     calls = [_call(call, max_tokens, count) if is_long(call.written_arguments) else call for call in message.tool_calls]
     if calls != message.tool_calls:
         changes["tool_calls"] = calls
     return message.model_copy(update=changes) if changes else message
+
+
+def _block(block: dict[str, Any], short: Callable[[str], str], keeps_media: bool) -> dict[str, Any]:
+    if is_media(block):
+        line = digest_media(block)  # names and links, which are words of others, are put in a mark
+        line = line if _UNNAMED.fullmatch(line) else f"<media>{escaped(line)}</media>"
+        return block if keeps_media else {"type": "text", "text": line}
+    return {**block, "text": short(block["text"])} if isinstance(block.get("text"), str) else block
 
 
 def _call(call: ToolCall, max_tokens: int, count: TokenCounter) -> ToolCall:
