@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.agent import gguf, served
-from hybrid_memory import AgentRun, MemoryConfig, PagedAgent, Role, open_memory
+from hybrid_memory import MemoryConfig, Role, open_memory
+from hybrid_memory_paging import AgentRun, PagedAgent
 
 MAX_TOKENS = 1600
 ANSWER_TOKENS = 240

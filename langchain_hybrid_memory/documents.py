@@ -211,8 +211,7 @@ class HybridDocumentCompressor(BaseDocumentCompressor):
         memory: an open memory; nothing is stored in it.
         max_tokens: the budget of all documents together, by the memory's token counter; as a summariser, of the
             summary; as an edit, of all messages together, by the middleware's counter.
-        how: ``extractive`` keeps whole sentences, ``llmlingua`` words; ``anchored`` keeps notes, in summaries of
-            conversations only; see `HybridMemory.condense`.
+        how: ``extractive`` keeps whole sentences, ``llmlingua`` words; see `HybridMemory.condense`.
         weights: the weights of vector and text for the question; text alone by default, see `HybridMemory.condense`.
     """
 
@@ -228,8 +227,6 @@ class HybridDocumentCompressor(BaseDocumentCompressor):
         self, run: Runner, /, documents: Sequence[Document], query: str, callbacks: Callbacks = None
     ) -> Sequence[Document]:
         del callbacks
-        if self.how == "anchored":
-            raise InvalidInputError("how='anchored' summarises conversations: give 'extractive' for documents")
         texts = [document.page_content for document in documents]
         asked = query if query.strip() else None
         options: dict[str, Any] = {"max_tokens": self.max_tokens, "how": self.how, "weights": self.weights}

@@ -13,7 +13,7 @@ import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, check_store, open_memory
 from hybrid_memory.blocks.block import BlocksProjection
-from hybrid_memory.context.session import QueueProjection
+from hybrid_memory.context.projection import QueueProjection
 from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.files.file import FilesProjection
 from hybrid_memory.items.items import PutItem, batch

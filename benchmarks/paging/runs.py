@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from benchmarks.paging.policies import QUESTION
-from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, Message, PagedAgent, Role, open_memory
+from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, Message, Role, open_memory
 from hybrid_memory.models.tokenizers import token_counter
 from hybrid_memory.text.tokens import PRIMING, message_tokens
+from hybrid_memory_paging import PagedAgent
 from hybrid_memory_paging.instructions import rendered
 
 AGENT, USER = "assistant", "u"

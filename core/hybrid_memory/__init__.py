@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hybrid_memory.config.memory import Weights
     from hybrid_memory.context.condense import Condensed
     from hybrid_memory.context.context import Context, Piece
-    from hybrid_memory.context.expand import Payload
+    from hybrid_memory.context.explain import Payload
     from hybrid_memory.context.request import Host, Reader
     from hybrid_memory.context.summary import Audit, Line, Section, Summary
     from hybrid_memory.facts.fact import Category, Explanation, Fact, Facts, FactScope, FactState

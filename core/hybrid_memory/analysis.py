@@ -20,13 +20,20 @@ from hybrid_memory.artifacts.results import (
     verdicts,
 )
 from hybrid_memory.context.layout import Parts, as_event, memory_mark
+from hybrid_memory.context.lines import MAX_LINE_CHARS, candidates, chosen, prose
+from hybrid_memory.context.queue import QueueState
 from hybrid_memory.context.request import LEAST_TOKENS, RECALLED_TURNS
-from hybrid_memory.context.state import QueueState
-from hybrid_memory.context.summaries.alternatives import Recursive
-from hybrid_memory.context.summaries.anchored import Anchored, statements
-from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, candidates, chosen, prose, updated
-from hybrid_memory.context.summaries.strategy import STRATEGIES, ModelKind, Strategy, SummaryJob, transcript
-from hybrid_memory.context.summaries.summarise import critical_items
+from hybrid_memory.context.strategies import (
+    STRATEGIES,
+    Anchored,
+    ModelKind,
+    Recursive,
+    Strategy,
+    SummaryJob,
+    statements,
+    transcript,
+)
+from hybrid_memory.context.summarise import critical_items
 from hybrid_memory.facts.attributes import RULE, attribute
 from hybrid_memory.facts.fact import USER, Claim, Stance
 from hybrid_memory.facts.profile import first_said
@@ -47,6 +54,6 @@ __all__ = [
     "QueueState", "Recursive", "Stance", "Statements", "Strategy", "SummaryJob", "TestRun", "Told", "actions",
     "as_event", "attribute", "candidates", "chosen", "critical_items", "errors", "escaped", "first_said", "handle",
     "ids", "is_echo", "is_observation", "labelled_ids", "labelled_sentence", "memory_mark", "outcome", "parts",
-    "prose", "read_ledger", "refused", "resolve", "spoken", "statements", "transcript", "updated", "urls",
+    "prose", "read_ledger", "refused", "resolve", "spoken", "statements", "transcript", "urls",
     "verdicts",
 ]  # fmt: skip

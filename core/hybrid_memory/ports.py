@@ -8,7 +8,8 @@ an async twin of a method, named with a leading ``a``; the async runner prefers 
 from __future__ import annotations
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.context.summaries.strategy import Strategy, SummaryJob, SummaryRoom
+from hybrid_memory.context.lines import SummaryRoom
+from hybrid_memory.context.strategies import Strategy, SummaryJob
 from hybrid_memory.display import Progress
 from hybrid_memory.facts.fact import Claim, FactExtractor
 from hybrid_memory.index.port import UNUSED, Entry, IndexEngine, IndexSize, Matches, Query, RecordColumns, Status, Use

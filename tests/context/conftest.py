@@ -23,10 +23,9 @@ from hybrid_memory import (
     ToolCall,
     Weights,
 )
-from hybrid_memory.context.queue import Session, queue
+from hybrid_memory.context.queue import QueueState, Session, queue
 from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.context.shortening import Costs
-from hybrid_memory.context.state import QueueState
 from hybrid_memory.context.view import PromptView, view
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.text.tokens import estimate_tokens

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hybrid_memory import CompactionConfig, Message, Role
 from hybrid_memory.context.memories import Memories
 from hybrid_memory.context.plan import PromptPlan, plan
-from hybrid_memory.context.relief import LEAST_INLINE, RELIEF, USERS, WORTH, Reliefs, inline_limit
-from hybrid_memory.context.view import LEAST_ROOM, PromptView
+from hybrid_memory.context.view import LEAST_INLINE, LEAST_ROOM, RELIEF, USERS, WORTH, PromptView, Reliefs, inline_limit
 from hybrid_memory.text.tokens import message_tokens
 from tests.context.conftest import See, assert_accepted, assistant, page, tool_round, user
 

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import MemoryConfig, Message, Role, ToolCall, Weights, open_memory
-from hybrid_memory.context.condense import How
-from hybrid_memory.context.extractive import fragments, joined
+from hybrid_memory import MemoryConfig, Message, Weights, open_memory
+from hybrid_memory.context.condense import fragments, joined
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.testing import FaultyModel, ScriptedModel
 from hybrid_memory.testing.models import FaultyEmbedder
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokens import estimate_tokens
@@ -89,9 +87,8 @@ def test_what_fits_stays_as_it_is(face: Face, opened: Open) -> None:
     assert (short.how, short.before) == ("", short.after)
 
 
-@pytest.mark.parametrize("how", ["extractive", "anchored"])
-def test_a_budget_too_small_for_any_sentence_leaves_nothing(face: Face, opened: Open, how: How) -> None:
-    short = face(opened()).condense(ENGLISH, max_tokens=1, how=how)
+def test_a_budget_too_small_for_any_sentence_leaves_nothing(face: Face, opened: Open) -> None:
+    short = face(opened()).condense(ENGLISH, max_tokens=1)
     assert short.texts == ("", "")
     assert short.after == (0, 0)
 
@@ -183,59 +180,12 @@ def test_without_a_compressor_llmlingua_is_refused_before_anything(face: Face, o
         face(opened()).condense(["short"], max_tokens=100, how="llmlingua")
 
 
-RUN = [
-    Message(role=Role.USER, content="Well, hello. Please fix the login. Nice weather."),
-    Message(
-        role=Role.ASSISTANT,
-        content="",
-        tool_calls=[ToolCall(name="write_file", arguments={"path": "src/login.py"}, id="c1")],
-    ),
-    Message(role=Role.TOOL, content="Wrote src/login.py. Ticket id: order_48213.", tool_call_id="c1"),
-    Message(
-        role=Role.ASSISTANT, content="We decided to use tokens of 15 minutes. Hm. So it goes, as they say around here."
-    ),
-]
-
-
-def test_notes_keep_decisions_and_artifacts_with_their_messages(face: Face, opened: Open) -> None:
-    short = face(opened()).condense(RUN, max_tokens=50, how="anchored")
-    assert short.how == "anchored"
-    assert short.tokens_after <= 50
-    assert "Please fix the login." in short.texts[0]
-    assert short.texts[0].startswith("user: ")
-    assert "src/login.py" in short.texts[2]
-    assert "order_48213" in short.texts[2]
-    assert "We decided to use tokens of 15 minutes." in short.texts[3]
-
-
-def test_notes_read_a_long_text_to_its_end(face: Face, opened: Open) -> None:
-    filler = "The river was quiet and the path went on for a while. " * 200
-    middle = f"{filler}We decided to move to Lisbon in May. {filler}"
-    (left,) = face(opened()).condense([middle], max_tokens=60, how="anchored").texts
-    assert "We decided to move to Lisbon in May." in left
-
-
-def test_a_language_model_writes_the_notes(face: Face, open_with: OpenWith) -> None:
-    model = ScriptedModel([{"decisions": [{"text": "The room of the sister is 12.", "turns": [1]}]}])
-    short = face(open_with(model)).condense(ENGLISH, max_tokens=40, how="anchored")
-    (prompt,) = model.prompts
-    assert all(sentence in str(prompt) for text in ENGLISH for sentence in said(text))
-    assert "The room of the sister is 12." in short.texts[0]
-
-
-def test_a_failing_language_model_leaves_the_deterministic_notes(face: Face, open_with: OpenWith) -> None:
-    failed = face(open_with(FaultyModel("raises"))).condense(RUN, max_tokens=50, how="anchored")
-    alone = face(open_with()).condense(RUN, max_tokens=50, how="anchored")
-    assert (failed.texts, alone.note) == (alone.texts, "")
-    assert "failed" in failed.note
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"texts": "one text"}, "list of texts"), ({"texts": [1]}, "list of texts"),
         ({"max_tokens": 0}, "max_tokens must be"), ({"query": ""}, "query is empty"),
-        ({"how": "magic"}, "extractive, llmlingua, anchored"), ({"weights": 1}, r"Weights\(\.\.\.\)"),
+        ({"how": "magic"}, "extractive, llmlingua"), ({"weights": 1}, r"Weights\(\.\.\.\)"),
     ],
     ids=str,
 )  # fmt: skip
@@ -281,7 +231,6 @@ some_texts = st.lists(
     st.fixed_dictionaries(
         {
             "query": st.sampled_from([None, "my sister's room", "我妹妹的房间"]),
-            "how": st.sampled_from(["extractive", "anchored"]),
             "weights": st.sampled_from([None, Weights.plain()]),
         }
     ),

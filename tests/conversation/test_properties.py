@@ -24,8 +24,7 @@ from hybrid_memory import (
     ToolCall,
     open_memory,
 )
-from hybrid_memory.context.queue import Session
-from hybrid_memory.context.session import load
+from hybrid_memory.context.queue import Session, load
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.runtime.runners import InlineRunner, drive
 from hybrid_memory.text.tokenize import terms

@@ -23,7 +23,6 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import tool
 
 from hybrid_memory import HybridMemory, MemoryConfig, Weights, open_memory
-from hybrid_memory.errors import InvalidInputError
 from langchain_hybrid_memory import HybridDocumentCompressor, HybridScoreCompressor
 from tests.langchain.conftest import Invoke, ScriptedChat
 
@@ -167,22 +166,15 @@ def test_as_an_edit_it_bounds_what_the_model_sees_and_nothing_else(memory: Hybri
     assert [message.id for message in last] == [message.id for message in state if isinstance(message, ToolMessage)]
 
 
-def test_notes_of_conversations_are_not_made_of_documents(memory: HybridMemory) -> None:
-    compressor = HybridDocumentCompressor(memory=memory, how="anchored")
-    with pytest.raises(InvalidInputError, match="give 'extractive'"):
-        compressor.compress_documents([Document("words")], "words?")
-
-
 @pytest.mark.skipif(not SUMMARISER, reason="this langchain takes no summariser")
-@pytest.mark.parametrize("how", ["extractive", "anchored"])
-def test_as_a_summariser_it_reads_every_message(memory: HybridMemory, invoke: Invoke, how: Any) -> None:
+def test_as_a_summariser_it_reads_every_message(memory: HybridMemory, invoke: Invoke) -> None:
     model = ScriptedChat(answers=[AIMessage("Done.")])
     middleware = SummarizationMiddleware(
         model,
         trigger=("messages", 10),
         keep=("messages", 2),
         trim_tokens_to_summarize=None,
-        summarizer=HybridDocumentCompressor(memory=memory, max_tokens=400, how=how),
+        summarizer=HybridDocumentCompressor(memory=memory, max_tokens=400),
     )
     history: list[AnyMessage] = [
         HumanMessage("Remember that my name is Nora Winter."),
@@ -195,8 +187,6 @@ def test_as_a_summariser_it_reads_every_message(memory: HybridMemory, invoke: In
     summary = str(state[0].content)
     assert "Nora Winter" in summary
     assert "We decided to use booking 7." in summary
-    if how == "anchored":  # which lists the ids of all results
-        assert [number for number in range(12) if f"order_{number}4711" in summary] == [*range(12)]
     assert memory.condense([summary.partition("\n\n")[2]], max_tokens=400).how == ""
     assert "Which one?" in [message.content for message in model.prompts[0]]
 

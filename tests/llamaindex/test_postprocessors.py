@@ -247,7 +247,6 @@ def test_what_is_wrong_is_refused(store: HybridMemory) -> None:
         (HybridScorePostprocessor, "topn", 3),
         (CompressionPostprocessor, "max_tokens", 0),
         (CompressionPostprocessor, "how", "magic"),
-        (CompressionPostprocessor, "how", "anchored"),
     ]
     for kind, name, value in wrong:
         with pytest.raises(ValidationError, match=name):

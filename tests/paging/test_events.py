@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import Message, PagedAgent, Role
+from hybrid_memory import Message, Role
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, ModelError
+from hybrid_memory_paging import PagedAgent
 from hybrid_memory_paging.agent import _event_message
 from hybrid_memory_paging.executor import INTERRUPTED
 from tests.faces import Face, Open

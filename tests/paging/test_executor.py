@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import AgentRun, Message, PagedAgent, Role
+from hybrid_memory import Message, Role
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.runtime.time_limit import MAX_HANGING
 from hybrid_memory.text.tokens import message_tokens
+from hybrid_memory_paging import AgentRun, PagedAgent
 from hybrid_memory_paging.agent import MAX_CALLS
 from tests.faces import Face
 from tests.paging.conftest import Make, Script, call, says, shown

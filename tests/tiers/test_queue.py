@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Audit, Event, EventKind, Line, Message, Role, Scope, Section, ToolCall
 from hybrid_memory.artifacts.ledger import Ledger
-from hybrid_memory.context.queue import Queue, Unit, cut, queue
-from hybrid_memory.context.state import Attempt, QueueState
+from hybrid_memory.context.queue import Queue, QueueState, Unit, cut, queue
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 SCOPE = Scope(user="a", session="s")
@@ -190,7 +189,6 @@ def test_the_state_comes_back_from_its_event() -> None:
         lines=lines,
         ledger=Ledger(),
         stretches=((3, 8), (9, 12)),
-        retry=(Attempt((3, 4, 8), 1, Audit(compactions=1, items=4)),),
         audit=Audit(compactions=2, items=3, in_summary=2, in_log=1, coverage=0.75, lines=2, fallbacks=1, filled=1),
         latest=Audit(compactions=1),
         strategy="anchored",

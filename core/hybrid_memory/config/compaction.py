@@ -18,7 +18,7 @@ PresetName: TypeAlias = Literal["chat", "conversation", "agent", "memgpt"]
 
 @runtime_checkable
 class SummaryStrategy(Protocol):
-    """A strategy as an object: one of your own behind `hybrid_memory.context.summaries.strategy.Strategy`."""
+    """A strategy as an object: one of your own behind `hybrid_memory.context.strategies.Strategy`."""
 
     @property
     def name(self) -> str:

@@ -16,10 +16,10 @@ from hybrid_memory.context.context import Context, context_of
 from hybrid_memory.context.memories import Memories, recalled
 from hybrid_memory.context.paging import bounded, paged, warned
 from hybrid_memory.context.plan import PromptPlan, plan
-from hybrid_memory.context.queue import Session
+from hybrid_memory.context.projection import QueueProjection
+from hybrid_memory.context.queue import Session, load
 from hybrid_memory.context.request import PromptRequest
-from hybrid_memory.context.session import QueueProjection, load
-from hybrid_memory.context.triggers import Due, due, due_now, retries
+from hybrid_memory.context.triggers import due, due_now
 from hybrid_memory.context.view import PromptView, look
 from hybrid_memory.errors import OutdatedError, StoreUnavailableError
 from hybrid_memory.log.delegating import ReadOnlyLog
@@ -33,7 +33,6 @@ from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import HIDING, in_view, present
-from hybrid_memory.store.view import View as LogView
 
 COMPACTIONS = 2
 """The most compactions in one call, before content that does not fit is left out of the prompt."""
@@ -43,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A prompt, and whether turns should be compacted or summarised again after the caller has received it."""
+    """A prompt, and whether turns should be compacted after the caller has received it."""
 
     context: Context
     behind: bool = False
@@ -97,55 +96,46 @@ async def _assembled(run: Runner, services: Services, scope: Scope, request: Pro
         made = plan(seen, memories)
         if services.horizon is not None or services.read_only:
             return Assembled(_reported(services, seen, made, memories))
-        needed = await _needed(run, services, session, seen, made)
-        again = needed.again and request.wait and not reason
-        if needed.later or not left or not (needed.count or again):
+        whole = seen
+        if seen.session is not session:  # what is due is due for the session as the log has it; the host may show less
+            host = replace(request.host, among=None)
+            whole = await look(run, services, session, replace(seen.request, host=host))
+        trigger, count = await due_now(run, services, whole, made.needed, seen.budget)
+        later = not request.wait and made.needed <= seen.budget
+        if later or not left or not count:
             if await warned(run, services, session, request, made):
                 continue
             break
-        if await compact_units(run, services, session, needed.count, max_tokens=seen.share, ask=request.wait):
-            reason = reason or needed.why or "the model is asked again"
+        if await compact_units(run, services, session, count, max_tokens=seen.share, ask=request.wait):
+            reason = reason or trigger
     if request.k and seen.shown_note is None and seen.words and request.layout != "classic":
         await _keep_note(run, services, session, seen, made, began=began)
     count_uses(services, scope.owner, made.memories.hits)
-    behind = needed.behind or (request.paging is None and seen.next_round + made.tokens > seen.budget)
+    behind = bool(count) or (request.paging is None and seen.next_round + made.tokens > seen.budget)
     return Assembled(replace(_reported(services, seen, made, memories), compacted=reason), behind=behind)
-
-
-async def _needed(run: Runner, services: LogView, session: Session, seen: PromptView, made: PromptPlan) -> Due:
-    """What is due for the session as the log has it; the host may show less."""
-    whole = seen
-    if seen.session is not session:
-        host = replace(seen.request.host, among=None)
-        whole = await look(run, services, session, replace(seen.request, host=host))
-    return await due_now(run, services, whole, made.wanted, seen.budget)
 
 
 async def compact_ahead(run: Runner, services: Services, scope: Scope, request: PromptRequest) -> bool:
     """Compact now what the next prompt would have to, assuming a round like the last ones; False during a round.
 
-    With paging, only what does not fit is compacted, and the model is asked about earlier compactions made without it.
-
-    Nothing is compacted between a question and its answer, so that all prompts of a round begin alike.
+    With paging, only what does not fit is compacted. Nothing is compacted between a question and its answer, so that
+    all prompts of a round begin alike.
     """
     services = await paged(run, await in_view(run, present(services), scope), request)
     request = replace(request, query="?", host=replace(request.host, among=None), k=0)
-    for turn in range(COMPACTIONS):
+    for _ in range(COMPACTIONS):
         session = await load(run, services, scope)
-        if not _answered(session):
+        units = session.queue.units
+        last = units[-1].messages[-1] if units else None
+        if last is not None and (last.role is not Role.ASSISTANT or last.tool_calls):
             return False
         seen = await look(run, services, session, request)
-        wanted = plan(seen, Memories()).wanted + (seen.next_round if request.paging is None else 0)
-        _, count = await due(run, services, seen, wanted, seen.budget)
-        if not count and (turn or not retries(services, session)):
+        needed = plan(seen, Memories()).needed + (seen.next_round if request.paging is None else 0)
+        _, count = await due(run, services, seen, needed, seen.budget)
+        if not count:
             break
         await compact_units(run, services, session, count, max_tokens=seen.share)
     return True
-
-
-def _answered(session: Session) -> bool:
-    last = session.queue.units[-1].messages[-1] if session.queue.units else None
-    return last is None or (last.role is Role.ASSISTANT and not last.tool_calls)
 
 
 def _reported(services: Services, seen: PromptView, made: PromptPlan, memories: Memories) -> Context:

@@ -1,38 +1,30 @@
-"""``condense``: shortens texts to a token budget, by whole sentences, by a summary's notes, or word by word."""
+"""``condense``: shortens texts to a token budget, by whole sentences or word by word."""
 
 from __future__ import annotations
 
+import heapq
 import logging
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Literal, NamedTuple, Self, TypeAlias
 
-from hybrid_memory.artifacts import read_ledger, render
-from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.config.memory import Weights
-from hybrid_memory.context.compact import LEDGER_TOKENS
-from hybrid_memory.context.extractive import Fragment, Offer, chosen, fitted, fragments
-from hybrid_memory.context.summaries.anchored import Anchored
-from hybrid_memory.context.summaries.importance import judged
-from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS
-from hybrid_memory.context.summaries.strategy import TURN_CHARS, SummaryJob, SummaryRoom
-from hybrid_memory.context.summaries.summarise import summarise
-from hybrid_memory.context.summary import Line
+from hybrid_memory.context.lines import judged
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import Message, Role
+from hybrid_memory.log.message import Message
 from hybrid_memory.models.port import TextCompressor
 from hybrid_memory.recall import score
 from hybrid_memory.recall.request import checked_query
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
-from hybrid_memory.text.protection import chunks
+from hybrid_memory.text.protection import chunks, pieces_of
+from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import checked_count
 
-How: TypeAlias = Literal["extractive", "llmlingua", "anchored"]
+How: TypeAlias = Literal["extractive", "llmlingua"]
 
 RELEVANCE = 0.9
 """The weight of relevance to the query in a sentence's worth; the rest is its own importance."""
@@ -45,18 +37,12 @@ finds hardly more.
 JUDGED_CHARS = 400
 """How much of a long sentence or code block is scored."""
 
+MAX_FRAGMENT_CHARS = 400
+
+NOVEL = 0.5
+"""The share of a sentence's worth that depends on saying something new."""
+
 _log = logging.getLogger(__name__)
-
-CANDIDATES = 4
-"""Notes are taken for this many times the budget, and the best are kept."""
-
-ARTIFACTS = 0.7
-"""The worth of a line of files, ids or addresses, where sentences are worth 0 to 1."""
-
-RESULTS = 0.6
-"""The factor for sentences of a tool's result: the artifacts contain most of what it says."""
-
-_SCOPE = Scope(agent="condense")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +126,7 @@ async def condense(run: Runner, services: Services, request: CondenseRequest) ->
     if sum(before) <= request.max_tokens:
         return Condensed(tuple(whole), before, before)
     if compressor is not None:
-        outcome = await _shortened(run, services, request, compressor)
-    elif request.how == "anchored":
-        outcome = await _by_notes(run, services, request)
+        outcome = await _compressed(run, services, request, compressor)
     else:
         outcome = await _extracted(run, services, request)
     return Condensed(tuple(outcome.texts), before, _tokens(services, outcome.texts), outcome.how, outcome.note)
@@ -153,45 +137,26 @@ def _tokens(services: Services, texts: Sequence[str]) -> tuple[int, ...]:
 
 
 async def _extracted(run: Runner, services: Services, request: CondenseRequest) -> _Outcome:
-    """The most important sentences of all texts together."""
+    """The most important sentences of all texts together, by themselves and for the query."""
     offered = [piece for row, text in enumerate(request.texts) for piece in fragments(row, text)]
-    worths = [judged(piece.text[:JUDGED_CHARS]).score for piece in offered]
-    texts, note = await _best(run, services, request, offered, worths, texts=request.texts)
-    return _Outcome(texts, "extractive", note)
-
-
-async def _by_notes(run: Runner, services: Services, request: CondenseRequest) -> _Outcome:
-    """The notes of an anchored summary: decisions, facts, tasks, files and ids."""
-    notes, worths, failure = await take_notes(run, services, request.given, request.max_tokens)
-    texts, note = await _best(run, services, request, notes, worths, texts=[""] * len(request.texts))
-    return _Outcome(texts, "anchored", "; ".join(part for part in (failure, note) if part))
-
-
-async def _best(
-    run: Runner,
-    services: Services,
-    request: CondenseRequest,
-    offered: Sequence[Fragment],
-    worths: Sequence[float],
-    *,
-    texts: Sequence[str],
-) -> tuple[list[str], str]:
-    """What is most important by itself and for the query, within the budget; and a note."""
-    note = ""
+    worths, note = [judged(piece.text[:JUDGED_CHARS]).score for piece in offered], ""
     if request.query is not None and offered:
         asked = score.Request.of(request.query, [piece.text for piece in offered], weights=request.weights)
-        found = await score.measured(run, services, asked)
-        pairs = zip(found.scores.tolist(), worths, strict=True)
-        worths, note = [RELEVANCE * relevance + (1 - RELEVANCE) * worth for relevance, worth in pairs], found.note
+        measured = await score.measured(run, services, asked)
+        pairs = zip(measured.scores.tolist(), worths, strict=True)
+        worths, note = [RELEVANCE * relevance + (1 - RELEVANCE) * worth for relevance, worth in pairs], measured.note
     offers = [
         Offer(piece, worth, services.count(piece.gap + piece.text), frozenset(terms(piece.text)))
         for piece, worth in zip(offered, worths, strict=True)
     ]
     kept = chosen(offers, _tokens(services, request.heads), max_tokens=request.max_tokens)
-    return fitted(kept, texts, request.heads, max_tokens=request.max_tokens, count=services.count), note
+    texts = fitted(kept, request.texts, request.heads, max_tokens=request.max_tokens, count=services.count)
+    return _Outcome(texts, "extractive", note)
 
 
-async def _shortened(run: Runner, services: Services, request: CondenseRequest, compressor: TextCompressor) -> _Outcome:
+async def _compressed(
+    run: Runner, services: Services, request: CondenseRequest, compressor: TextCompressor
+) -> _Outcome:
     """Each text without less informative words, to its share of the budget; by sentences if that fails."""
     sizes = [services.count(text) if text.strip() else 0 for text in request.texts]
     share = (request.max_tokens - sum(_tokens(services, request.heads))) / max(sum(sizes), 1)
@@ -216,71 +181,132 @@ async def _shortened(run: Runner, services: Services, request: CondenseRequest, 
     return _Outcome(result, how, note)
 
 
-async def take_notes(
-    run: Runner, services: Services, given: Sequence[str | Message], max_tokens: int
-) -> tuple[list[Fragment], list[float], str]:
-    """Notes with the row of their text and their importance, and why a model did not write them."""
-    messages = [text if isinstance(text, Message) else _said(text) for text in given]
-    events: list[Event] = []
-    rows: list[int] = []
-    for row, message in enumerate(messages):
-        for part in _parts(message):
-            events.append(_event(services, len(events) + 1, part))
-            rows.append(row)
-    artifacts, shown = _artifacts(services, events, max_tokens)
-    size = CANDIDATES * max_tokens
-    room = SummaryRoom(standing=size, shown=size, fresh=size, count=services.count, cleaning=services.config.cleaning)
-    written = await summarise(run, services, Anchored(), SummaryJob((), events, room), shown)
-    notes = [
-        *((rows[line.last - 1], _bare(line, messages[rows[line.last - 1]]), line.importance) for line in written.lines),
-        *((row, text, worth) for row, message in enumerate(messages) for text, worth in _results(message)),
-        *((rows[at], text, ARTIFACTS) for at, text in artifacts),
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A sentence, a list item or a code block.
+
+    Attributes:
+        row: the index of its text; start, end: its characters there.
+        gap: the characters between it and the previous fragment.
+    """
+
+    row: int
+    start: int
+    end: int
+    text: str
+    gap: str = ""
+
+
+def fragments(row: int, text: str) -> list[Fragment]:
+    """The sentences of a text, long ones in parts; never splits URLs, code, quotations and other protected text."""
+    protected: list[tuple[int, int]] = []
+    at = 0
+    for piece, whole in pieces_of(text, len, len(text) + 1):
+        if whole:
+            protected.append((at, at + len(piece)))
+        at += len(piece)
+    spans: list[tuple[int, int]] = []
+    end = 0
+    parts = (part.strip() for sentence in sentences(text) for part in chunks(sentence, len, MAX_FRAGMENT_CHARS))
+    for part in filter(None, parts):
+        start = text.index(part, end)
+        end = start + len(part)
+        place = bisect_left(protected, (start, 0)) - 1
+        if spans and place >= 0 and start < protected[place][1]:
+            start = spans.pop()[0]
+        spans.append((start, end))
+    before = [0, *(end for _, end in spans)]
+    return [
+        Fragment(row, start, end, text[start:end], text[before[at] : start] if at else "")
+        for at, (start, end) in enumerate(spans)
     ]
-    found = [Fragment(row, at, at, text, "\n") for at, (row, text, _) in enumerate(notes)]
-    return found, [worth for _, _, worth in notes], "without the language model, which failed" if written.failed else ""
 
 
-def _said(text: str) -> Message:
-    # A tool may say nothing; a user may not.
-    return Message(role=Role.USER if text.strip() else Role.TOOL, content=text)
+def joined(text: str, kept: Sequence[Fragment]) -> str:
+    """Pieces of a text joined in order; keeps line breaks between them."""
+    parts: list[str] = []
+    for at, fragment in enumerate(kept):
+        if at:
+            between = text[kept[at - 1].end : fragment.start]
+            parts.append("\n" if "\n" in between and "\n" not in fragment.gap else fragment.gap)
+        parts.append(fragment.text)
+    return "".join(parts)
 
 
-def _parts(message: Message) -> Iterator[Message]:
-    """The message in parts short enough for a summary, which only reads the head and tail of long messages."""
-    if message.role is Role.TOOL or message.tool_calls or not isinstance(message.content, str):
-        yield message
-        return
-    for part in chunks(message.content, len, TURN_CHARS):
-        if part.strip():
-            yield message.model_copy(update={"content": part})
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A candidate for the shortened text.
+
+    Attributes:
+        fragment: the fragment.
+        worth: 0 or more; tokens: its cost.
+        terms: its terms.
+    """
+
+    fragment: Fragment
+    worth: float
+    tokens: int
+    terms: frozenset[str]
 
 
-def _event(services: Services, position: int, message: Message) -> Event:
-    payload = message.model_dump(mode="json", exclude_defaults=True, exclude={"id", "at"})
-    return Event(position, str(position), _SCOPE, EventKind.MESSAGE, message.at or services.clock(), payload)
+def chosen(offers: Sequence[Offer], opening: Sequence[int], *, max_tokens: int) -> list[Offer]:
+    """The best candidates within the budget, in the order of selection.
+
+    Repeatedly selects the one with the highest ``worth * (0.5 + 0.5 * new / all)``, counted in terms, that still fits:
+    a paraphrase of selected text is worth half, a repetition nothing.
+
+    Args:
+        offers: the candidates of all texts.
+        opening: by text, the extra tokens of its first fragment.
+        max_tokens: the budget of all together.
+    """
+    said: set[str] = set()
+    repeated: set[str] = set()
+    begun: set[int] = set()
+    kept: list[Offer] = []
+    heap = [(-offer.worth, at) for at, offer in enumerate(offers)]
+    heapq.heapify(heap)
+    while heap:
+        _, at = heapq.heappop(heap)
+        offer = offers[at]
+        cost = offer.tokens + (0 if offer.fragment.row in begun else opening[offer.fragment.row])
+        if cost > max_tokens or offer.fragment.text in repeated:
+            continue
+        gain = offer.worth * (1 - NOVEL + NOVEL * len(offer.terms - said) / max(len(offer.terms), 1))
+        # A gain only falls as more is said, so one that still leads is the highest.
+        if heap and gain < -heap[0][0]:
+            heapq.heappush(heap, (-gain, at))
+            continue
+        kept.append(offer)
+        begun.add(offer.fragment.row)
+        repeated.add(offer.fragment.text)
+        said |= offer.terms
+        max_tokens -= cost
+    return kept
 
 
-def _bare(line: Line, message: Message) -> str:
-    """The line without its speaker."""
-    return line.text.removeprefix(f"{message.speaker}: ")
+def fitted(
+    kept: Sequence[Offer], texts: Sequence[str], heads: Sequence[str], *, max_tokens: int, count: TokenCounter
+) -> list[str]:
+    """The selected fragments of each text after its head, empty without any; drops the last selected if necessary.
 
+    The tokens of fragments do not always add up to those of the joined text.
+    """
+    by_row: dict[int, list[Offer]] = {}
+    for offer in kept:
+        by_row.setdefault(offer.fragment.row, []).append(offer)
 
-def _results(message: Message) -> Iterator[tuple[str, float]]:
-    """The sentences of a tool's result, which gives no summary lines, and their importance."""
-    if message.role is Role.TOOL:
-        for piece in fragments(0, message.text):
-            if len(piece.text) <= MAX_LINE_CHARS:
-                yield piece.text, RESULTS * judged(piece.text).score
+    def written(row: int) -> str:
+        left = sorted((offer.fragment for offer in by_row[row]), key=lambda fragment: fragment.start)
+        return heads[row] + joined(texts[row], left) if left else ""
 
-
-def _artifacts(services: Services, events: Sequence[Event], max_tokens: int) -> tuple[list[tuple[int, str]], str]:
-    """Lines of files, commands, ids and addresses, each with the position of its event; and all of them joined."""
-    ledger, lines = Ledger(), []
-    starts = [at for at, event in enumerate(events) if at == 0 or event.message.role is not Role.TOOL]
-    for start, end in pairwise([*starts, len(events)]):
-        span = [event.message for event in events[start:end]]
-        found = read_ledger(span, runs_fences=bool(ledger.commands))
-        ledger = read_ledger(span, ledger)
-        own = render(found, max_tokens=max_tokens // 4, count=services.count)
-        lines += [(end - 1, line) for line in own.splitlines()]
-    return lines, render(ledger, max_tokens=LEDGER_TOKENS, count=services.count)
+    result = [written(row) if row in by_row else "" for row in range(len(texts))]
+    tokens = [count(text) if text else 0 for text in result]
+    for offer in reversed(kept):
+        if sum(tokens) <= max_tokens:
+            break
+        row = offer.fragment.row
+        by_row[row].pop()
+        result[row] = written(row)
+        tokens[row] = count(result[row]) if result[row] else 0
+    return result

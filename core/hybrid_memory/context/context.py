@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,23 +52,6 @@ _WHY = {
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
-    """Something that did not fit into the prompt.
-
-    Attributes:
-        section: the section it belongs to.
-        what: a short description.
-        handle: pass it to `expand` to see the original; empty if only a larger budget can show it.
-        tokens: its size.
-    """
-
-    section: str
-    what: str
-    handle: str
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
 class Piece:
     """A part of a prompt, or one that was left out, and why.
 
@@ -77,7 +60,8 @@ class Piece:
         what: a short description.
         tokens: its size.
         reason: such as ``whole`` or ``shortened: 9,100 tokens``.
-        handle: pass it to `expand` to see the original; empty if it is not part of the log.
+        handle: pass it to `expand` to see the original; empty if it is not part of the log, or only a larger budget can
+            show it.
         shown: whether it is in the prompt.
     """
 
@@ -124,7 +108,7 @@ class Context:
     tokens: int
     max_tokens: int
     section_tokens: Mapping[str, int] = field(default_factory=dict)
-    dropped: tuple[Dropped, ...] = ()
+    dropped: tuple[Piece, ...] = ()
     hits: tuple[Hit, ...] = ()
     note: str = ""
     breakpoints: tuple[int, ...] = ()
@@ -215,33 +199,30 @@ def context_of(seen: PromptView, plan: PromptPlan, memories: Memories, config: C
     passing = seen.costs.count(parts.note) if seen.request.layout == "classic" else 0
     pressure = min((plan.tokens - passing) / seen.request.max_tokens, 1.0)
     pieces = tuple(_pieces(seen, plan, memories))
+    laid = tuple(plan.laid)
+    # The next prompt begins with the system message, and with all messages.
+    breakpoints = {0, len(laid) - 1} if laid and laid[0].role is Role.SYSTEM else {len(laid) - 1} if laid else set()
+    question = parts.turns[-1][0] if parts.turns and parts.question is None else parts.question
+    preface = ""  # what the last message has before the question's own words
+    if question is not None and laid and laid[-1].text.endswith(question.text):
+        preface = laid[-1].text.removesuffix(question.text).rstrip()
     return Context(
-        messages=tuple(plan.laid),
+        messages=laid,
         sections=sections,
         section_tokens={name: seen.costs.count(text) for name, text in sections.items()},
         tokens=plan.tokens,
         max_tokens=seen.request.max_tokens,
-        dropped=tuple(Dropped(p.section, p.what, p.handle, p.tokens) for p in pieces if not p.shown),
+        dropped=tuple(piece for piece in pieces if not piece.shown),
         hits=plan.memories.hits,
         note=parts.note,
-        breakpoints=_breakpoints(plan.laid),
+        breakpoints=tuple(sorted(breakpoints)),
         pressure=pressure,
         under_pressure=pressure >= config.pressure,
         reader=plan.reader,
         standing=parts.standing,
-        preface=_preface(plan),
+        preface=preface,
         plan=pieces,
     )
-
-
-def _preface(plan: PromptPlan) -> str:
-    """What the last message has before the question's own words."""
-    question = plan.parts.question
-    said = [*(message for message, _ in plan.parts.turns), *([] if question is None else [question])]
-    if not said or not plan.laid:
-        return ""
-    last, own = plan.laid[-1].text, said[-1].text
-    return last[: len(last) - len(own)].rstrip() if last.endswith(own) else ""
 
 
 def _sections(seen: PromptView, plan: PromptPlan) -> dict[str, str]:
@@ -261,12 +242,6 @@ def _sections(seen: PromptView, plan: PromptPlan) -> dict[str, str]:
         "question": seen.words,
     }
     return {name: text for name, text in sections.items() if text}
-
-
-def _breakpoints(laid: Sequence[Message]) -> tuple[int, ...]:
-    """After the system message, and after everything: the next prompt begins with these messages."""
-    first = [0] if laid and laid[0].role is Role.SYSTEM else []
-    return tuple(dict.fromkeys([*first, len(laid) - 1])) if laid else ()
 
 
 def _pieces(seen: PromptView, plan: PromptPlan, memories: Memories) -> Iterator[Piece]:

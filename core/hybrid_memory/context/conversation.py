@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
-from hybrid_memory.context import session as sessions
+from hybrid_memory.context import queue as queues
 from hybrid_memory.context.compact import RACES
 from hybrid_memory.context.request import Host
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
@@ -52,13 +52,16 @@ async def reset(run: Runner, services: Services, scope: Scope, keep: Any) -> Non
     if isinstance(keep, str) or not isinstance(keep, Collection) or not all(isinstance(item, str) for item in keep):
         raise InvalidInputError(f"keep must be a list of message ids, got {shown(keep)}")
     services = await in_view(run, present(services), scope)
-    there = {
-        event.id for event in await run.call(services.log.get, scope, list(keep)) if event.kind is EventKind.MESSAGE
-    }
+    events = await run.call(services.log.get, scope, list(keep))
+    there = {event.id: event.position for event in events if event.kind is EventKind.MESSAGE}
     if missing := [item for item in keep if item not in there]:
         raise InvalidInputError(f"no message of {scope} has the id {missing[0]!r}: keep ids from history()")
     for _ in range(RACES):
-        if await sessions.reset(run, services, scope, list(keep)):
+        services = await in_view(run, services, scope)
+        session = await queues.load(run, services, scope)
+        state = queues.QueueState(number=session.state.number + 1)
+        payload = {"kept": list(there.values())}
+        if await queues.write_state(run, services, session, state, kind=EventKind.RESET, payload=payload):
             return
     raise StoreUnavailableError(f"other processes kept writing the state of {scope} at the same time: try again")
 

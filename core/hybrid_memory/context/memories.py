@@ -12,8 +12,7 @@ import numpy as np
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.layout import MEMORY_HEADINGS, SAID_HEADINGS, UNSURE, language_of
 from hybrid_memory.context.offload.payloads import payload_of
-from hybrid_memory.context.relief import Reliefs
-from hybrid_memory.context.view import PromptView
+from hybrid_memory.context.view import PromptView, Reliefs
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.sheet import Sheet, spoken_words

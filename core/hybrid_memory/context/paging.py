@@ -7,7 +7,7 @@ from dataclasses import replace
 from hybrid_memory.context.plan import PromptPlan
 from hybrid_memory.context.queue import Session
 from hybrid_memory.context.request import PromptRequest
-from hybrid_memory.context.summaries.strategy import resolve_strategy
+from hybrid_memory.context.strategies import resolve_strategy
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import PRESSURE, Role
 from hybrid_memory.log.origin import Origin

@@ -12,13 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from hybrid_memory.artifacts import changed_since, render
-from hybrid_memory.context.layout import PROGRESS_HEADINGS, Parts, language_of, memory_mark, messages
+from hybrid_memory.context.layout import Parts, memory_mark, messages
 from hybrid_memory.context.memories import Memories, fitting, memory_note
-from hybrid_memory.context.relief import LEAST_INLINE, Relief, Reliefs
 from hybrid_memory.context.shortening import shortened
-from hybrid_memory.context.view import PromptView
-from hybrid_memory.log.event import Event
+from hybrid_memory.context.view import LEAST_INLINE, PromptView, Relief, Reliefs
 from hybrid_memory.log.message import Message
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import PRIMING
@@ -29,8 +26,8 @@ END = 400
 PRESSED = (0.6, 0.3, 0.15)
 """Shares of the available space for an unanswered message, tried in turn."""
 
-PROGRESS = 0.1
-"""The share of the budget for files changed by the turns in the prompt."""
+_Start: TypeAlias = tuple[int, int | None]
+"""Where the turns begin, and the turn that then precedes them, if any."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,7 @@ class PromptPlan:
 
     Attributes:
         laid: the messages, with ``tokens`` in total.
-        wanted: the tokens it would need with everything that it should contain.
+        needed: the tokens it would need with everything that it should contain.
         parts: the parts of its layout.
         memories: those that it contains.
         short: the original tokens of each shortened message, by id.
@@ -48,7 +45,7 @@ class PromptPlan:
 
     laid: Sequence[Message]
     tokens: int
-    wanted: int
+    needed: int
     parts: Parts
     memories: Memories = field(default_factory=Memories)
     short: dict[str, int] = field(default_factory=dict)
@@ -69,29 +66,25 @@ def plan(seen: PromptView, memories: Memories) -> PromptPlan:
 
     It always contains the caller's own parts and the last turn, so it may exceed its budget.
     """
-    wanted = 0
+    needed = 0
     for attempt in _attempts(seen, memories):
         laid = messages(attempt.parts, seen.request.layout)
         tokens = seen.costs.of(laid) + seen.tools + PRIMING
-        wanted = wanted or tokens
-        made = PromptPlan(laid, tokens, wanted, attempt.parts, attempt.memories, attempt.short, _reader(seen, attempt))
+        needed = needed or tokens
         if tokens <= seen.budget:
             break
-    return made
-
-
-def _reader(seen: PromptView, attempt: _Try) -> str:
-    named = attempt.short or attempt.parts.summary
-    return seen.reader if named else ""
+    reader = seen.reader if attempt.short or attempt.parts.summary else ""
+    return PromptPlan(laid, tokens, needed, attempt.parts, attempt.memories, attempt.short, reader)
 
 
 def _attempts(seen: PromptView, memories: Memories) -> Iterator[_Try]:
     """Layouts with less and less content."""
     reliefs = Reliefs(seen)
     kept = fitting(memories, seen.words, reliefs.note_room(), seen.costs.count) if memories else memories
-    progress = "" if seen.shown_note is not None else _progress(seen)
     while True:
-        note = note_text(seen, kept, progress)
+        note = seen.shown_note
+        if note is None:
+            note = memory_note(kept.hits, seen.words, statements=kept.statements, unsure=kept.unsure)
         relief = reliefs.with_note(seen.costs.count(memory_mark(note, seen.request.marks)) + 1 if note else 0)
         yield _with_turns(seen, relief, note, kept, 1.0)
         if not kept:
@@ -104,20 +97,17 @@ def _attempts(seen: PromptView, memories: Memories) -> Iterator[_Try]:
 def _with_turns(seen: PromptView, relief: Relief, note: str, kept: Memories, share: float) -> _Try:
     turns: list[tuple[Message, str]] = []
     for row, unit in enumerate(seen.units):
-        stands = note if row == seen.asked else unit.note or ""
+        own = note if row == seen.asked else unit.note or ""
         for place, event in enumerate(unit.events):
-            mark = stands if place == 0 and unit.first not in relief.bare else ""
-            turns.append((_shown(seen, event, relief), mark))
+            long = relief.short.get(event.position)
+            if long is None:
+                message = seen.costs.whole(event)[0]
+            else:
+                message = seen.costs.short(event, long.limit, seen.reader, long.question, fresh=False)[0]
+            turns.append((message, own if place == 0 and unit.first not in relief.bare else ""))
     parts = seen.parts if share == 1.0 else seen.with_summary(share)
     parts = replace(parts, turns=turns, note=note, question=seen.question if seen.asked is None else None)
     return _Try(parts, kept, {long.event.id: long.tokens for long in relief.short.values()})
-
-
-def _shown(seen: PromptView, event: Event, relief: Relief) -> Message:
-    long = relief.short.get(event.position)
-    if long is None:
-        return seen.costs.whole(event)[0]
-    return seen.costs.short(event, long.limit, seen.reader, long.question, fresh=False)[0]
 
 
 def _without_turns(seen: PromptView, relief: Relief) -> Iterator[_Try]:
@@ -130,13 +120,16 @@ def _without_turns(seen: PromptView, relief: Relief) -> Iterator[_Try]:
     yield whole
     rounds, steps = _starts(seen)
 
-    def tried(start: _Start) -> _Try:
+    def starting(start: _Start) -> _Try:
         return replace(whole, parts=replace(whole.parts, turns=_from(whole.parts.turns, start)))
 
+    def fits(row: int) -> bool:
+        laid = messages(starting(rounds[row]).parts, seen.request.layout)
+        return seen.costs.of(laid) + seen.tools + PRIMING <= seen.budget
+
     # Fewer turns never need more tokens, and a session that was never compacted may have very many.
-    least = bisect_left(range(len(rounds)), True, key=lambda row: _tokens(seen, tried(rounds[row])) <= seen.budget)
-    for start in rounds[least:]:
-        yield tried(start)
+    for start in rounds[bisect_left(range(len(rounds)), True, key=fits) :]:
+        yield starting(start)
     last = rounds[-1] if rounds else (0, None)
     for share in PRESSED:
         yield _pressed(seen, whole, bare, last, limit=int(share * seen.room))
@@ -146,10 +139,6 @@ def _without_turns(seen: PromptView, relief: Relief) -> Iterator[_Try]:
     while limit > LEAST_INLINE:
         limit = max(LEAST_INLINE, limit // 2)
         yield _pressed(seen, whole, bare, steps[-1] if steps else last, limit=limit, share=0)
-
-
-def _tokens(seen: PromptView, attempt: _Try) -> int:
-    return seen.costs.of(messages(attempt.parts, seen.request.layout)) + seen.tools + PRIMING
 
 
 def _pressed(seen: PromptView, whole: _Try, relief: Relief, start: _Start, *, limit: int, share: float = 0.5) -> _Try:
@@ -182,36 +171,6 @@ def _pressed(seen: PromptView, whole: _Try, relief: Relief, start: _Start, *, li
 def _ends(text: str) -> str:
     """The beginning and end of a long text, which usually contain its request."""
     return text if len(text) <= 2 * END else f"{text[:END]}\n{text[-END:]}"
-
-
-def note_text(seen: PromptView, kept: Memories, progress: str) -> str:
-    """The memories with the question: those shown before, or those recalled now."""
-    if seen.shown_note is not None:
-        return seen.shown_note
-    return "\n".join(
-        part
-        for part in (progress, memory_note(kept.hits, seen.words, statements=kept.statements, unsure=kept.unsure))
-        if part
-    )
-
-
-def _progress(seen: PromptView) -> str:
-    """Files changed by the turns in the prompt; the summary's artifacts end where these turns begin.
-
-    A note instead of a part of the artifacts, because these must stay the same until the next compaction.
-    """
-    state = seen.session.state
-    if not state.stretches:
-        return ""
-    said = [message for unit in seen.units for message in unit.messages]
-    if not any(message.tool_calls or "```" in message.text for message in said):
-        return ""
-    changed = render(changed_since(state.ledger, said), max_tokens=int(PROGRESS * seen.share), count=seen.costs.count)
-    return f"{PROGRESS_HEADINGS[language_of(seen.words)]}\n{changed}" if changed else ""
-
-
-_Start: TypeAlias = tuple[int, int | None]
-"""Where the turns begin, and the turn that then precedes them, if any."""
 
 
 def _starts(seen: PromptView) -> tuple[list[_Start], list[_Start]]:

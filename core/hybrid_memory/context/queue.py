@@ -1,17 +1,28 @@
-"""L1: the recent turns of a session, read from the log after a cursor."""
+"""L1: the recent turns of a session, read from the log after a cursor, and the state that has the summary before it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
+from typing import Any, Self
 
-from hybrid_memory.context.state import QueueState
+from hybrid_memory.artifacts.ledger import Ledger
+from hybrid_memory.context.summary import Audit, Line
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.exchanges import exchanges
-from hybrid_memory.log.message import Message, Role
+from hybrid_memory.log.message import PRESSURE, Message, Role
+from hybrid_memory.log.port import EventLog, LogState
+from hybrid_memory.log.visible import MAX_POSITION
+from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
+from hybrid_memory.store.projection import append_revision, head, number_of, revision_id
+from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import View, at_positions, in_view, placed, present
+
+STATES = (EventKind.COMPACTION, EventKind.RESET)
+TURNS = (EventKind.MESSAGE, EventKind.RECALLED)
 
 
 @dataclass(frozen=True)
@@ -95,6 +106,79 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueState:
+    """The state of a session's queue; its revisions are events, of which the last one counts.
+
+    Attributes:
+        number: the number of the revision, from 1; 0 before the first. It determines the event's id, so that only one
+            of two concurrent processes can write.
+        cursor: the position up to which the queue is compacted or reset.
+        kept: positions up to the cursor that the queue still shows: opening instructions, messages kept by a reset.
+        anchor: position of the user's turn to which the first turns after the cursor belong; 0 if they begin with one.
+        lines, ledger: the current summary.
+        stretches: first and last position of each compacted stretch, oldest first.
+        audit, latest: over all compactions, and over the last one.
+        strategy: the strategy that made the last summary.
+        episode: number of the revision in which messages last left, or the conversation was reset.
+    """
+
+    number: int = 0
+    cursor: int = 0
+    kept: tuple[int, ...] = ()
+    anchor: int = 0
+    lines: tuple[Line, ...] = ()
+    ledger: Ledger = field(default_factory=Ledger)
+    stretches: tuple[tuple[int, int], ...] = ()
+    audit: Audit = field(default_factory=Audit)
+    latest: Audit = field(default_factory=Audit)
+    strategy: str = ""
+    episode: int = 0
+
+    def as_payload(self) -> dict[str, Any]:
+        """The state as JSON, without the number."""
+        return {
+            "cursor": self.cursor,
+            "kept": list(self.kept),
+            "anchor": self.anchor,
+            "lines": [asdict(line) for line in self.lines],
+            "ledger": ledger_payload(self.ledger),
+            "stretches": [list(stretch) for stretch in self.stretches],
+            "audit": asdict(self.audit),
+            "latest": asdict(self.latest),
+            "strategy": self.strategy,
+            "episode": self.episode,
+        }
+
+    @classmethod
+    def of(cls, event: Event | None) -> Self:
+        """The state in an event; without one, that of a new session."""
+        if event is None:
+            return cls()
+        number = number_of(event)
+        payload = event.payload
+        if event.kind is EventKind.RESET:
+            return cls(number=number, cursor=event.position, kept=tuple(payload["kept"]), episode=number)
+        return cls(
+            number=number,
+            cursor=payload["cursor"],
+            kept=tuple(payload["kept"]),
+            anchor=payload["anchor"],
+            lines=tuple(Line.of(line) for line in payload["lines"]),
+            ledger=Ledger.model_validate(payload["ledger"]),
+            stretches=tuple((first, last) for first, last in payload["stretches"]),
+            audit=Audit.of(payload["audit"]),
+            latest=Audit.of(payload["latest"]),
+            strategy=payload["strategy"],
+            episode=payload.get("episode", number),
+        )
+
+
+def ledger_payload(ledger: Ledger) -> dict[str, Any]:
+    """The ledger as JSON."""
+    return ledger.model_dump(mode="json", exclude_defaults=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """A session's queue and the state it follows from. Without a session: over all sessions of the owner.
 
@@ -108,57 +192,103 @@ class Session:
     seen: int = 0
 
 
+async def load(run: Runner, services: Services, scope: Scope, state: LogState | None = None) -> Session:
+    """The session as the log has it now; the cost depends only on what comes after the cursor.
+
+    ``state`` is that of the owner's log, if it was read before anything else.
+    """
+    seen = await head(run, services, scope) if state is None else state.head
+    view = await in_view(run, services, scope)
+    before = await state_of(run, view, scope)
+    if view.partial and (last := await _last_state(run, view.truth, scope)) is not None:
+        # What a rollback hides keeps its numbers.
+        before = replace(before, number=number_of(last))
+    kept = {*before.kept, *([before.anchor] if before.anchor else [])}
+    events = await at_positions(run, view, scope, sorted(position for position in kept if position <= before.cursor))
+    events += await run.call(view.log.read, scope, after=before.cursor, kinds=TURNS)
+    # What was recalled of superseded words is not shown again, but recalled anew.
+    lost = set(view.superseded.values())
+    events = [event for event in events if event.kind is not EventKind.RECALLED or lost.isdisjoint(event.sources)]
+    return Session(scope, before, queue(placed(events, before.cursor, kept, before.stretches)), seen)
+
+
+async def state_of(run: Runner, view: View, scope: Scope) -> QueueState:
+    """The summary of the turns before the queue, without lines most of whose sources are superseded."""
+    state = QueueState.of(await _last_state(run, view.log, scope))
+    lost = set(view.superseded.values())
+
+    def is_outdated(line: Line) -> bool:
+        return bool(line.sources) and 2 * sum(source in lost for source in line.sources) >= len(line.sources)
+
+    return replace(state, lines=tuple(line for line in state.lines if not is_outdated(line))) if lost else state
+
+
+async def _last_state(run: Runner, log: EventLog, scope: Scope) -> Event | None:
+    # A handle without a session reads every session, but its queue has a state of its own.
+    limit = None if scope.session is None else 1
+    states = await run.call(log.read, scope, kinds=STATES, limit=limit, newest=True)
+    return next((event for event in reversed(states) if event.scope.session == scope.session), None)
+
+
 def queue(events: Iterable[Event]) -> Queue:
     """The queue formed by these events of a session, by position: what was kept, and what followed."""
-    notes = _Notes()
-    said: list[Event] = []
-    for event in events:
-        if event.kind is EventKind.RECALLED:
-            notes.add(event)
-        elif event.kind is EventKind.MESSAGE:
-            said.append(event)
-    units = [
-        Unit(tuple(said[row] for row in exchange.rows), shown=exchange.complete, pending=exchange.pending)
-        for exchange in exchanges([event.message for event in said])
-    ]
-    return _split(*notes.given_to(units))
-
-
-def _split(units: Sequence[Unit], waiting: Mapping[str, str]) -> Queue:
-    """The leading system messages are instructions, unless they report an event."""
+    turns = [event for event in events if event.kind is EventKind.MESSAGE]
+    # Memories were recalled for a turn already in the log, or for the next one with these words.
+    notes = [event for event in events if event.kind is EventKind.RECALLED]
+    by_turn = {turn: event for event in notes if isinstance(turn := event.payload.get("turn"), str)}
+    coming = [event for event in notes if not isinstance(event.payload.get("turn"), str)]
+    units = []
+    for exchange in exchanges([event.message for event in turns]):
+        unit = Unit(tuple(turns[row] for row in exchange.rows), shown=exchange.complete, pending=exchange.pending)
+        if unit.opens:
+            before = [event for event in coming if event.position < unit.first]
+            coming = coming[len(before) :]
+            words = unit.messages[0].text.strip()
+            asked = next((event for event in reversed(before) if event.payload["query"] == words), None)
+            note = by_turn.get(unit.events[0].id, asked)
+            if note is not None:
+                unit = replace(unit, note=note.payload["text"], recalled=note.sources)
+        units.append(unit)
+    # The leading system messages are instructions, unless they report an event.
     others = (row for row, unit in enumerate(units) if unit.role is not Role.SYSTEM or unit.messages[0].event)
     count = next(others, len(units))
+    waiting = {event.payload["query"]: event.payload["text"] for event in coming}
     return Queue(instructions=tuple(units[:count]), units=tuple(units[count:]), waiting=waiting)
 
 
-class _Notes:
-    """Which memories were recalled for which turn: one already in the log, or the next one with these words."""
+async def hosted(
+    run: Runner, view: View, session: Session, ids: Collection[str], began: str | None
+) -> tuple[Session, int]:
+    """The session as its host has it, and where its state begins: from there on, only messages with these ids.
 
-    def __init__(self) -> None:
-        self._by_id: dict[str, Event] = {}
-        self._coming: list[Event] = []
-
-    def add(self, event: Event) -> None:
-        turn = event.payload.get("turn")
-        if isinstance(turn, str):
-            self._by_id[turn] = event
-        else:
-            self._coming.append(event)
-
-    def given_to(self, units: Sequence[Unit]) -> tuple[list[Unit], dict[str, str]]:
-        given = []
-        coming = self._coming
-        for unit in units:
-            event = None
-            if unit.opens:
-                before = [event for event in coming if event.position < unit.first]
-                coming = coming[len(before) :]
-                words = unit.messages[0].text.strip()
-                asked = next((event for event in reversed(before) if event.payload["query"] == words), None)
-                event = self._by_id.get(unit.events[0].id, asked)
-            note = {} if event is None else {"note": event.payload["text"], "recalled": event.sources}
-            given.append(replace(unit, **note) if note else unit)
-        return given, {event.payload["query"]: event.payload["text"] for event in coming}
+    Edited or regenerated messages are included if the host still has them, as in another branch of the conversation.
+    ``began`` is the id of the first message that the host's state ever had; without it, the first of these ids that the
+    log has. The memory's own warnings stay, which hosts do not have.
+    """
+    units = session.queue.units
+    lost = sorted(place for place, name in view.superseded.items() if place > session.state.cursor and name in ids)
+    if again := await at_positions(run, replace(view, log=view.truth), session.scope, lost):
+        events = [event for unit in units for event in unit.events]
+        notes = {unit.events[0].id: unit for unit in units if unit.note is not None}
+        units = queue(sorted([*events, *again], key=lambda event: event.position)).units
+        units = tuple(
+            replace(unit, note=old.note, recalled=old.recalled) if (old := notes.get(unit.events[0].id)) else unit
+            for unit in units
+        )
+    first = await run.call(view.truth.get, session.scope, [began]) if began else []
+    if first:
+        start = first[0].message.replaces or first[0].position
+    else:
+        rows = (unit.first for unit in units if any(event.id in ids for event in unit.events))
+        start = next(rows, MAX_POSITION)
+    if start == MAX_POSITION:
+        return session, start
+    kept = tuple(
+        unit
+        for unit in units
+        if unit.first < start or unit.messages[0].event == PRESSURE or any(event.id in ids for event in unit.events)
+    )
+    return replace(session, queue=replace(session.queue, units=kept)), start
 
 
 def cut(units: Sequence[Unit], costs: Sequence[int], *, max_tokens: int, max_rounds: int | None = None) -> int:
@@ -182,3 +312,12 @@ def cut(units: Sequence[Unit], costs: Sequence[int], *, max_tokens: int, max_rou
     if opening is not None and (full or 2 * sum(costs[opening:]) >= max_tokens):
         return opening
     return start
+
+
+async def write_state(
+    run: Runner, services: Services, before: Session, state: QueueState, *, kind: EventKind, payload: dict[str, Any]
+) -> bool:
+    """Append the next revision of the state; False if another process was faster, or erased something."""
+    name = revision_id("queue", state.number)
+    draft = present(services).draft(kind, payload, id=name, session=before.scope.session)
+    return await append_revision(run, services, before.scope.owner, draft, seen=before.seen) is not None

@@ -87,56 +87,42 @@ class PromptRequest:
         for name, text in texts.items():
             if text is not None:
                 checked_text(name, text)
-        _check_tools(tools)
+        for tool in tools:
+            try:
+                storable(dict(tool))
+            except (TypeError, ValueError) as error:
+                raise InvalidInputError(f"a tool must be a schema in JSON, got {shown(tool)}: {error}") from None
+        if isinstance(reader, str) and not reader.strip():
+            raise InvalidInputError(f"reader must be the name of a tool, a Reader or None, got {shown(reader)}")
+        words, writers = dict[str, str](), dict[str, Origin]()
+        for label, block in (blocks or {}).items():
+            if isinstance(block, Block):  # for a model that edits it, with how full it is
+                words[label] = block.value if paging is None else block.written
+                writers[label] = block.origin
+            else:
+                words[label] = block
         return cls(
             query=query,
-            host=_host(host),
-            reader=_reader(reader),
+            host=_checked(host or Host()),
+            reader=Reader(reader) if isinstance(reader, str) else reader,
             wait=bool(wait),
             paging=paging,
             max_tokens=checked_count("max_tokens", max_tokens, least=LEAST_TOKENS),
             k=checked_count("k", k, least=0),
             layout=layout,
             tools=tuple(tools),
-            blocks={label: _words(block, edited=paging is not None) for label, block in (blocks or {}).items()},
-            writers={label: block.origin for label, block in (blocks or {}).items() if isinstance(block, Block)},
+            blocks=words,
+            writers=writers,
             **texts,
         )
 
 
-def _host(host: Host | None) -> Host:
-    if host is None:
-        return Host()
-    named: tuple[tuple[str, Any], ...] = (("began", host.began), ("beside", host.beside))
-    for name, value in named:
-        if not isinstance(value, str | None):
+def _checked(host: Host) -> Host:
+    for name in ("began", "beside"):
+        if not isinstance(value := getattr(host, name), str | None):
             raise InvalidInputError(f"{name} must be text or None, got {shown(value)}")
     among: Any = host.among
-    if isinstance(among, str) or not isinstance(among, Collection | None) or _not_texts(among or ()):
+    texts = not isinstance(among, str) and isinstance(among, Collection | None)
+    if not texts or not all(isinstance(value, str) for value in among or ()):
         raise InvalidInputError(f"among must be a list of message ids, got {shown(among)}")
     return replace(host, among=None if among is None else frozenset(among))
-
-
-def _words(block: str | Block, *, edited: bool) -> str:
-    """A block as shown in a prompt; for a model that edits it, with how full it is."""
-    return block if isinstance(block, str) else block.written if edited else block.value
-
-
-def _check_tools(tools: Any) -> None:
-    for tool in tools:
-        try:
-            storable(dict(tool))
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(f"a tool must be a schema in JSON, got {shown(tool)}: {error}") from None
-
-
-def _reader(reader: Reader | str | None) -> Reader | None:
-    if not isinstance(reader, str):
-        return reader
-    if not reader.strip():
-        raise InvalidInputError(f"reader must be the name of a tool, a Reader or None, got {shown(reader)}")
-    return Reader(reader)
-
-
-def _not_texts(values: Collection[Any]) -> bool:
-    return not all(isinstance(value, str) for value in values)

@@ -7,9 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import fsum
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from hybrid_memory.context.layout import Language, as_event, as_record, language_of
 from hybrid_memory.context.offload.digest import PAGE_LINES, digest
@@ -18,6 +17,7 @@ from hybrid_memory.log.exchanges import OWN_TOOLS
 from hybrid_memory.log.media import digest_media, is_media
 from hybrid_memory.log.message import Message, Role, ToolCall
 from hybrid_memory.log.origin import Origin
+from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.text.marks import escaped
 from hybrid_memory.text.protection import chunks
 from hybrid_memory.text.sentences import sentences
@@ -46,9 +46,6 @@ READ_BEFORE: dict[Language, str] = {
     "en": "[what {name} answered was read before; call it again for the words]",
     "zh": "[{name} 的回答先前已读过；如需原文，请再次调用]",
 }
-
-Shorten = Callable[[str, int], str]
-"""Shortens a text to a number of tokens."""
 
 _UNNAMED = re.compile(r"\[[\w/.+-]+(?:, [\d,]+ bytes)?\]")
 """The line for a medium without name and link."""
@@ -85,73 +82,55 @@ def shortened(
         wanted: terms of the question.
         fresh: whether it is not answered yet. Media of a user's fresh message stay, as the question is about them.
     """
+
+    def is_long(text: str) -> bool:
+        return MAX_TOKENS_PER_CHAR * len(text) > max_tokens and count(text) > max_tokens
+
+    def short(text: str) -> str:
+        if not is_long(text):
+            return text
+        if reader and not fresh:
+            return digest(text, result_id=handle, max_tokens=max_tokens, count=count, reader=reader)
+        foot = f'read on: {reader}("{handle}", "1-{PAGE_LINES}")' if reader else ""
+        return excerpt(text, max_tokens, wanted=frozenset(wanted), count=count, foot=foot)
+
     if message.role is Role.TOOL and message.name in {*OWN_TOOLS, reader}:
         named = READ_BEFORE[language_of(message.text)].format(name=message.name)
-        return message.model_copy(update={"content": named}) if _long(message.text, max_tokens, count) else message
-    read_on = f'read on: {reader}("{handle}", "1-{PAGE_LINES}")' if reader else ""
-    shorten: Shorten = partial(excerpt, wanted=frozenset(wanted), count=count, foot=read_on)
-    if reader and not fresh:
-        shorten = partial(_digest, handle=handle, count=count, reader=reader)
+        return message.model_copy(update={"content": named}) if is_long(message.text) else message
     changes: dict[str, Any] = {}
-    asked = fresh and message.role is Role.USER
-    content = (
-        _short(message.content, shorten, max_tokens, count)
-        if isinstance(message.content, str)
-        else [
-            block if asked and is_media(block) else _block(block, shorten, max_tokens, count)
-            for block in message.content
-        ]
-    )
+    content = message.content
+    keeps_media = fresh and message.role is Role.USER
+    content = short(content) if isinstance(content, str) else [_block(block, short, keeps_media) for block in content]
     if content != message.content:
         changes["content"] = content
-    # A reader shows what a message says, not what it called.
-    cut: Shorten = partial(excerpt, wanted=frozenset(), count=count)
-    calls = [_call(call, cut, max_tokens, count) for call in message.tool_calls]
+    calls = [_call(call, max_tokens, count) if is_long(call.written_arguments) else call for call in message.tool_calls]
     if calls != message.tool_calls:
         changes["tool_calls"] = calls
     return message.model_copy(update=changes) if changes else message
 
 
-def _digest(text: str, max_tokens: int, *, handle: str, count: TokenCounter, reader: str) -> str:
-    return digest(text, result_id=handle, max_tokens=max_tokens, count=count, reader=reader)
-
-
-def _long(text: str, max_tokens: int, count: TokenCounter) -> bool:
-    return MAX_TOKENS_PER_CHAR * len(text) > max_tokens and count(text) > max_tokens
-
-
-def _short(text: str, shorten: Shorten, max_tokens: int, count: TokenCounter) -> str:
-    return shorten(text, max_tokens) if _long(text, max_tokens, count) else text
-
-
-def _block(block: dict[str, Any], shorten: Shorten, max_tokens: int, count: TokenCounter) -> dict[str, Any]:
+def _block(block: dict[str, Any], short: Callable[[str], str], keeps_media: bool) -> dict[str, Any]:
     if is_media(block):
-        return {"type": "text", "text": _medium(block)}
-    if isinstance(block.get("text"), str):
-        return {**block, "text": _short(block["text"], shorten, max_tokens, count)}
-    return block
+        line = digest_media(block)  # names and links, which are words of others, are put in a mark
+        line = line if _UNNAMED.fullmatch(line) else f"<media>{escaped(line)}</media>"
+        return block if keeps_media else {"type": "text", "text": line}
+    return {**block, "text": short(block["text"])} if isinstance(block.get("text"), str) else block
 
 
-def _medium(block: dict[str, Any]) -> str:
-    """The line for a medium; names and links, which are words of others, are put in a mark."""
-    line = digest_media(block)
-    return line if _UNNAMED.fullmatch(line) else f"<media>{escaped(line)}</media>"
+def _call(call: ToolCall, max_tokens: int, count: TokenCounter) -> ToolCall:
+    """A call with its long arguments cut; they remain an object, because providers require one.
 
-
-def _call(call: ToolCall, cut: Shorten, max_tokens: int, count: TokenCounter) -> ToolCall:
-    """A call with its long arguments cut; they remain an object, because providers require one."""
-    if not _long(call.written_arguments, max_tokens, count):
-        return call
+    A reader shows what a message says, not what it called.
+    """
     if isinstance(call.arguments, str):
-        return call.model_copy(update={"arguments": {"excerpt": cut(call.arguments, max_tokens)}})
+        cut: dict[str, Any] = {"excerpt": excerpt(call.arguments, max_tokens, wanted=(), count=count)}
+        return call.model_copy(update={"arguments": cut})
     share = max(20, max_tokens // max(1, len(call.arguments)))
-    shortened = {key: _value(value, cut, share, count) for key, value in call.arguments.items()}
-    return call.model_copy(update={"arguments": shortened})
-
-
-def _value(value: Any, cut: Shorten, max_tokens: int, count: TokenCounter) -> Any:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return cut(text, max_tokens) if _long(text, max_tokens, count) else value
+    cut = {}
+    for key, value in call.arguments.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        cut[key] = excerpt(text, share, wanted=(), count=count) if count(text) > share else value
+    return call.model_copy(update={"arguments": cut})
 
 
 def excerpt(text: str, max_tokens: int, *, wanted: Collection[str], count: TokenCounter, foot: str = "") -> str:
@@ -174,7 +153,13 @@ def excerpt(text: str, max_tokens: int, *, wanted: Collection[str], count: Token
         if cost <= room:
             kept.add(row)
             room -= cost
-    shown = _with_gaps(rows, sorted(kept), GAPS[language])
+    shown: list[str] = []
+    before = -1
+    for row in [*sorted(kept), len(rows)]:
+        if missing := row - before - 1:
+            shown.append(GAPS[language].format(lines=missing, noun="line" if missing == 1 else "lines"))
+        shown += rows[row : row + 1]
+        before = row
     share = sum(costs[row] for row in kept) / max(sum(costs), 1)
     if not kept:
         share = LINE_SHARE * max(room, 1) / max(total, 1)
@@ -194,10 +179,10 @@ def _parts(line: str, size: int) -> Iterator[str]:
 def _ranked(rows: list[str], wanted: Collection[str]) -> list[int]:
     """Rows by their wanted terms, then by their distance to such a row, then from both ends."""
     asked = frozenset(wanted)
-    found = [asked.intersection(terms(row)) if asked else frozenset[str]() for row in rows]
-    often = Counter(term for has in found for term in has)
+    matches = [asked.intersection(terms(row)) if asked else frozenset[str]() for row in rows]
+    often = Counter(term for match in matches for term in match)
     # Exact: a sum that depended on the order of a set would choose other lines in another process.
-    worth = [fsum(1 / often[term] for term in has) for has in found]
+    worth = [fsum(1 / often[term] for term in match) for match in matches]
     near = [
         worth[row] + 0.5 * max(worth[max(0, row - 1) : row + 2], default=0.0) + (1 / len(rows) if row == 0 else 0)
         for row in range(len(rows))
@@ -205,36 +190,12 @@ def _ranked(rows: list[str], wanted: Collection[str]) -> list[int]:
     return sorted(range(len(rows)), key=lambda row: (-near[row], min(row, len(rows) - 1 - row), row))
 
 
-def _with_gaps(rows: list[str], kept: list[int], gap: str) -> list[str]:
-    lines: list[str] = []
-    before = -1
-    for row in [*kept, len(rows)]:
-        if missing := row - before - 1:
-            lines.append(gap.format(lines=missing, noun="line" if missing == 1 else "lines"))
-        if row < len(rows):
-            lines.append(rows[row])
-        before = row
-    return lines
-
-
-class Kept(Protocol):
-    """A cache of messages as prompts show them."""
-
-    def get(self, key: tuple[object, ...], /) -> Shown | None:
-        """The value cached under this key, if still there."""
-        ...
-
-    def put(self, key: tuple[object, ...], value: Shown, /) -> None:
-        """Cache it."""
-        ...
-
-
 @dataclass(frozen=True)
 class Costs:
     """Counts and caches the tokens of messages; in a shared space, as this author reads them."""
 
     count: TokenCounter
-    kept: Kept
+    kept: LruCache[tuple[object, ...], Shown]
     author: str = ""
 
     def whole(self, event: Event) -> Shown:
@@ -266,12 +227,12 @@ class Costs:
 
     def _remembered(self, key: tuple[object, ...], made: Callable[[], Message], event: Event) -> Shown:
         key = (*key, self.author) if event.author else key
-        found = self.kept.get(key)
-        if found is None:
+        shown = self.kept.get(key)
+        if shown is None:
             message = made()
-            found = message, message_tokens(message, self.count)
-            self.kept.put(key, found)
-        return found
+            shown = message, message_tokens(message, self.count)
+            self.kept.put(key, shown)
+        return shown
 
 
 def _spoken(message: Message, event: Event, reader: str) -> Message:

@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.config import CompactionConfig
-from hybrid_memory.context.queue import Session, Unit, cut
-from hybrid_memory.context.summaries.importance import importance
-from hybrid_memory.context.summaries.strategy import resolve_strategy
+from hybrid_memory.context.lines import importance
+from hybrid_memory.context.queue import Unit, cut
 from hybrid_memory.context.view import PromptView
 from hybrid_memory.errors import HybridMemoryError
 from hybrid_memory.log.message import Role
@@ -43,72 +42,48 @@ _Rows = npt.NDArray[np.int64]
 _Values = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
-    """Whether to compact now: why, how many units, whether to ask a model ``again``; or ``later``, in a pause."""
-
-    why: str
-    count: int
-    again: bool
-    later: bool
-
-    @property
-    def behind(self) -> bool:
-        """Whether there is anything to do, now or later."""
-        return bool(self.count) or self.again
-
-
-async def due_now(run: Runner, services: Services, seen: PromptView, wanted: int, budget: int) -> Due:
+async def due_now(run: Runner, services: Services, seen: PromptView, needed: int, budget: int) -> tuple[str, int]:
     """The part of `due` worth doing: for what the model has answered, and enough of what does not fit."""
-    why, count = await due(run, services, seen, wanted, budget)
-    count = min(count, _answered_units(seen.session.queue.units))
-    if sum(seen.unit_costs[:count]) < WORTH * (wanted - budget):
-        why, count = "", 0  # what does not fit is one long message, which is shortened
-    again = retries(services, seen.session)
-    return Due(why, count, again, later=not seen.request.wait and wanted <= budget)
-
-
-def retries(services: Services, session: Session) -> bool:
-    """Whether to ask a model again about turns on which it failed."""
-    if not session.state.retry or services.language_model is None:
-        return False
-    return resolve_strategy(services.config.compaction.strategy).asks_again
-
-
-def _answered_units(units: Sequence[Unit]) -> int:
-    """How many units of the queue the model has answered, excluding results that it has not read yet."""
+    reason, count = await due(run, services, seen, needed, budget)
+    units = seen.session.queue.units
     last = next((row for row in reversed(range(len(units))) if units[row].role is Role.ASSISTANT), None)
-    if last is None:
-        return len(units)
-    return last if units[last].messages[0].tool_calls else last + 1
+    if last is not None:  # what follows was not read yet, such as the results of its calls
+        count = min(count, last if units[last].messages[0].tool_calls else last + 1)
+    if sum(seen.unit_costs[:count]) < WORTH * (needed - budget):
+        return "", 0  # what does not fit is one long message, which is shortened
+    return reason, count
 
 
-async def due(run: Runner, services: Services, seen: PromptView, wanted: int, max_tokens: int) -> tuple[str, int]:
+async def due(run: Runner, services: Services, seen: PromptView, needed: int, max_tokens: int) -> tuple[str, int]:
     """Why to compact now, and how many units; empty and 0 if there is no need or nothing to compact.
 
-    The prompt needs ``wanted`` tokens of its budget ``max_tokens``.
+    The prompt needs ``needed`` tokens of its budget ``max_tokens``.
     """
     config = services.config.compaction
     units = seen.session.queue.evictable
     if len(units) < 2:  # noqa: PLR2004 - the newest always stays
         return "", 0
-    moved = await _drift(run, services, units) if config.drift is not None else None
-    before = 0 if moved is None else sum(unit.opens for unit in units[: moved.row])
+    change = await _drift(run, services, units) if config.drift is not None else None
+    density = 0.0
+    if config.density is not None:
+        leaving = units[: excess(services, seen, max_tokens, by_tokens=False)]
+        worth = [importance(message.text) for unit in leaving for message in unit.messages]
+        density = float(np.mean(worth)) if worth else 0.0
     reason = fired(
         config,
         Measures(
             rounds=seen.session.queue.rounds,
-            tokens=wanted,
+            tokens=needed,
             max_tokens=max_tokens,
-            importance=_density(services, seen, units, max_tokens) if config.density is not None else 0.0,
-            drift=moved,
-            before=before,
+            importance=density,
+            drift=change,
+            before=0 if change is None else sum(unit.opens for unit in units[: change.row]),
         ),
     )
     if not reason:
         return "", 0
-    if reason.startswith("drift") and moved is not None:
-        return reason, moved.row
+    if reason.startswith("drift") and change is not None:
+        return reason, change.row
     count = excess(services, seen, max_tokens, by_tokens=reason.startswith("tokens"))
     # The turn that the rest answers is shown as long as any of that is: compacted alone it would only be told twice.
     alone = count == 1 and units[0].opens and not units[1].opens
@@ -119,47 +94,35 @@ def excess(services: Services, seen: PromptView, max_tokens: int, *, by_tokens: 
     """How many units to compact so that the rest fits its share of the budget, or this many rounds."""
     config = services.config.compaction
     units = seen.session.queue.evictable
-    costs = seen.unit_costs
     room = max_tokens - seen.fixed
     if by_tokens:
-        return cut(units, costs, max_tokens=int(config.keep_ratio * room))
-    most = keep_rounds(config, _by_round(units)) if rounds is None else rounds
+        return cut(units, seen.unit_costs, max_tokens=int(config.keep_ratio * room))
+    if rounds is None:
+        worth: list[float] = []  # by round, of its most important message
+        for unit in units:
+            most = max(importance(message.text) for message in unit.messages)
+            if unit.opens:
+                worth.append(most)
+            elif worth:
+                worth[-1] = max(worth[-1], most)
+        rounds = keep_rounds(config, worth)
     room -= int((config.recall_ratio + config.summary_ratio) * max_tokens)
-    return cut(units, costs, max_tokens=max(room, 1), max_rounds=most)
-
-
-def _density(services: Services, seen: PromptView, units: Sequence[Unit], max_tokens: int) -> float:
-    """The mean importance of the messages that would be compacted."""
-    compacted = units[: excess(services, seen, max_tokens, by_tokens=False)]
-    worth = [importance(message.text) for unit in compacted for message in unit.messages]
-    return float(np.mean(worth)) if worth else 0.0
-
-
-def _by_round(units: Sequence[Unit]) -> list[float]:
-    """The importance of the most important message of each round."""
-    worth: list[float] = []
-    for unit in units:
-        most = max(importance(message.text) for message in unit.messages)
-        if unit.opens:
-            worth.append(most)
-        elif worth:
-            worth[-1] = max(worth[-1], most)
-    return worth
+    return cut(units, seen.unit_costs, max_tokens=max(room, 1), max_rounds=rounds)
 
 
 async def _drift(run: Runner, services: Services, units: tuple[Unit, ...]) -> Drift | None:
     """The clearest change of topic in what opens a round: the user's turns; None without vectors."""
     owner = units[0].events[0].scope.owner
+    rows = [row for row, unit in enumerate(units) if unit.opens][-DRIFT_TURNS:]
     try:
         _, note = await services.state(TextIndex).catch_up(run, services, owner)
         if note:
             return None
-        rows = [row for row, unit in enumerate(units) if unit.opens][-DRIFT_TURNS:]
         ids = np.array([units[row].first for row in rows], dtype=np.int64)
-        found = drift(await run.call(services.index.likeness, owner, ids))
+        change = drift(await run.call(services.index.likeness, owner, ids))
     except HybridMemoryError:
         return None
-    return None if found is None else Drift(found.strength, rows[found.row])
+    return None if change is None else Drift(change.strength, rows[change.row])
 
 
 @dataclass(frozen=True, slots=True)

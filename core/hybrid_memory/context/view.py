@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from hybrid_memory.artifacts import render
 from hybrid_memory.config import CompactionConfig
 from hybrid_memory.context.layout import RECORD, Parts, Voice, language_of, memory_mark
-from hybrid_memory.context.queue import Session, Unit
+from hybrid_memory.context.lines import shown
+from hybrid_memory.context.projection import costs_of
+from hybrid_memory.context.queue import Session, Unit, hosted
 from hybrid_memory.context.request import PromptRequest
-from hybrid_memory.context.session import costs_of, hosted
 from hybrid_memory.context.shortening import Costs, excerpt
-from hybrid_memory.context.summaries.lines import shown
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.sheet import Sheet, sheet, standing_text
 from hybrid_memory.log.event import Event
-from hybrid_memory.log.message import Message
+from hybrid_memory.log.media import is_media
+from hybrid_memory.log.message import Message, Role
 from hybrid_memory.log.origin import INSTRUCTING, Origin
 from hybrid_memory.log.visible import visible
 from hybrid_memory.runtime.runners import Runner
@@ -51,6 +53,28 @@ ANSWER_TOKENS = 8_000
 
 ANSWER_SHARE = 0.25
 """The largest share of a window kept free for the answer."""
+
+
+INLINE_SHARE = 0.125
+"""Under pressure, the largest share of the budget for one message; `USERS` times as much for a user's."""
+
+USERS = 4
+LEAST_INLINE = 40
+
+RELIEF = 0.7
+"""The share of the available space that is filled after a relief."""
+
+WORTH = 1.5
+"""A message is shortened if it exceeds its limit by this factor: less is not worth invalidating a cache."""
+
+LATER_SHARE = 0.25
+"""The least share of the tokens for memories that a later question of a conversation has."""
+
+LEAST_NOTE = 120
+"""And the least number of them, in a small budget: fewer hold a heading and no memory."""
+
+LEFT_NOTES = 0.25
+"""The share of the memory budget that is filled after the oldest notes were dropped."""
 
 
 @dataclass(frozen=True)
@@ -169,20 +193,15 @@ class PromptView:
         """The parts, with summary and artifacts cut to this fraction of their share."""
         if share == 0:
             return replace(self.parts, summary="", artifacts="", profile="")
-        lines = shown(
-            self.lines, max_tokens=int(share * self.config.summary_ratio * self.share), count=self.costs.count
-        )
-        text = "".join(line.text for line in lines)
+        count, state = self.costs.count, self.session.state
+        lines = shown(self.lines, max_tokens=int(share * self.config.summary_ratio * self.share), count=count)
+        chinese = language_of("".join(line.text for line in lines)) == "zh"
+        space = int(share * self.config.artifact_ratio * self.share)
         return replace(
             self.parts,
-            summary=written(lines, chinese=language_of(text) == "zh", handles=bool(self.reader)),
-            artifacts=self._artifacts(share),
+            summary=written(lines, chinese=chinese, handles=bool(self.reader)),
+            artifacts=render(state.ledger, max_tokens=space, count=count) if state.stretches else "",
         )
-
-    def _artifacts(self, share: float) -> str:
-        room = int(share * self.config.artifact_ratio * self.share)
-        state = self.session.state
-        return render(state.ledger, max_tokens=room, count=self.costs.count) if state.stretches else ""
 
 
 async def look(run: Runner, services: View, session: Session, request: PromptRequest) -> PromptView:
@@ -198,21 +217,21 @@ async def look(run: Runner, services: View, session: Session, request: PromptReq
         text, kept = await run.call(standing_text, earlier, room, services.count)
         request = replace(request, profile=text)
     shown_session, lines, among = session, session.state.lines, request.host.among
+    left_out = frozenset[str]()
     if among is not None:
         shown_session, start = await hosted(run, services, session, among, request.host.began)
         ids = frozenset(among)
         lines = tuple(line for line in lines if line.first < start or not ids.isdisjoint(line.sources))
+        # What is left out on purpose does not come back as a memory.
+        everything, there = (
+            frozenset(event.id for unit in part.queue.units for event in unit.events)
+            for part in (session, shown_session)
+        )
+        left_out = everything - there
     lines = tuple(line for line in lines if visible(line.last, services.hidden))
     seen = view(shown_session, costs_of(services), services.config.compaction, request, lines)
-    seen = replace(seen, sheet=rows, standing=frozenset(fact.id for fact in kept))
-    # What is left out on purpose does not come back as a memory.
-    left_out = _ids(session) - _ids(shown_session)
-    return replace(seen, visible=seen.visible | left_out, left_out=frozenset(left_out)) if left_out else seen
-
-
-def _ids(session: Session) -> set[str]:
-    """The ids of the messages in its queue."""
-    return {event.id for unit in session.queue.units for event in unit.events}
+    standing = frozenset(fact.id for fact in kept)
+    return replace(seen, sheet=rows, standing=standing, visible=seen.visible | left_out, left_out=left_out)
 
 
 def view(
@@ -227,27 +246,42 @@ def view(
         request: the arguments of the prompt, with the profile.
         lines: the summary lines that may be shown.
     """
-    units = session.queue.visible
-    asked = _asked(units, request.query)
-    if request.query is None and asked is None and request.paging is None:
+    units, query = session.queue.visible, request.query
+    # The question is the user's last turn, unless it is another one, or that was answered already.
+    asked = next((row for row in reversed(range(len(units))) if units[row].opens), None)
+    if asked is not None and query is not None:
+        answered = any(not unit.messages[0].tool_calls for unit in units[asked + 1 :])
+        asked = asked if units[asked].messages[0].text == query and not answered else None
+    if query is None and asked is None and request.paging is None:
         raise InvalidInputError("there is no question: give a query, or remember a user turn first")
-    words = request.query or "" if asked is None else units[asked].messages[0].text
-    unsaid = _unsaid(units, words) if words and asked is None else None
-    said = _opening(session, costs, request)
-    instructing = [text for event, text in said if event.origin is Origin.OPERATOR]
-    others = [_voice(event, text) for event, text in said if event.origin is not Origin.OPERATOR]
+    question = None if asked is None else units[asked].messages[0]
+    words = query or "" if question is None else question.text
+    if words and question is None:  # as it will appear once it is remembered: under the user's previous name
+        name = next((unit.messages[0].name for unit in reversed(units) if unit.opens), None)
+        question = Message(content=words, name=name)
+
+    instructions, others = [request.instructions], list[Voice]()
+    for unit in session.queue.instructions:
+        event, text = unit.events[0], unit.messages[0].text
+        limit = int(OPENING_SHARE * request.max_tokens)
+        if costs.count(text) > limit:
+            text = excerpt(text, limit, wanted=terms(query or ""), count=costs.count)
+        if event.origin is Origin.OPERATOR:
+            instructions.append(text)
+        else:
+            others.append(Voice(RECORD, text, speaker_of(event)))
+    blocks: dict[str, str] = {}
+    for label, text in request.blocks.items():
+        writer = request.writers.get(label, Origin.OPERATOR)
+        if writer in INSTRUCTING:
+            blocks[label] = text
+        else:
+            others.append(Voice(label, text, writer.value))
     parts = Parts(
         identity=request.identity,
-        instructions="\n\n".join(part for part in (request.instructions, *instructing) if part),
-        blocks={label: text for label, text in request.blocks.items() if _writer(request, label) in INSTRUCTING},
-        others=(
-            *others,
-            *(
-                Voice(label, text, _writer(request, label).value)
-                for label, text in request.blocks.items()
-                if _writer(request, label) not in INSTRUCTING
-            ),
-        ),
+        instructions="\n\n".join(text for text in instructions if text),
+        blocks=blocks,
+        others=tuple(others),
         profile=request.profile or "",
         marks=request.marks,
         assistant_first=request.host.assistant_first,
@@ -258,48 +292,13 @@ def view(
         tools += schema_tokens([request.reader.schema], costs.count)
     own = costs.of(parts.system) + costs.count(parts.spoken) + tools + PRIMING
     made = PromptView(
-        session=session, costs=costs, config=config, request=request, units=units,
-        question=unsaid if asked is None else units[asked].messages[0], words=words.strip(), asked=asked,
+        session=session, costs=costs, config=config, request=request, units=units, question=question,
+        words=words.strip(), asked=asked,
         visible=frozenset(source for unit in units for source in (*(e.id for e in unit.events), *unit.recalled)),
         parts=parts, lines=tuple(lines), tools=tools,
         budget=max(request.max_tokens, own + int(LEAST_ROOM * request.max_tokens)),
     )  # fmt: skip
     return replace(made, parts=made.with_summary(1.0))
-
-
-def _unsaid(units: Sequence[Unit], words: str) -> Message:
-    """The question as it will appear once it is remembered: under the user's previous name."""
-    name = next((unit.messages[0].name for unit in reversed(units) if unit.opens), None)
-    return Message(content=words, name=name)
-
-
-def _asked(units: Sequence[Unit], query: str | None) -> int | None:
-    """The unit with the question: the user's last turn, unless the question is another or was answered already."""
-    row = next((row for row in reversed(range(len(units))) if units[row].opens), None)
-    if row is None or query is None:
-        return row
-    answered = any(not unit.messages[0].tool_calls for unit in units[row + 1 :])
-    return row if units[row].messages[0].text == query and not answered else None
-
-
-def _writer(request: PromptRequest, label: str) -> Origin:
-    return request.writers.get(label, Origin.OPERATOR)
-
-
-def _voice(event: Event, text: str) -> Voice:
-    return Voice(RECORD, text, speaker_of(event))
-
-
-def _opening(session: Session, costs: Costs, request: PromptRequest) -> list[tuple[Event, str]]:
-    """The system messages that the conversation began with, each within its share of the budget."""
-    found = []
-    for unit in session.queue.instructions:
-        event, text = unit.events[0], unit.messages[0].text
-        limit = int(OPENING_SHARE * request.max_tokens)
-        if costs.count(text) > limit:
-            text = excerpt(text, limit, wanted=terms(request.query or ""), count=costs.count)
-        found.append((event, text))
-    return found
 
 
 def budget_of(window: int, answer: int | None = None) -> int:
@@ -311,3 +310,137 @@ def budget_of(window: int, answer: int | None = None) -> int:
     """
     room = min(answer or ANSWER_TOKENS, int(ANSWER_SHARE * window))
     return min(window - room, MOST_TOKENS)
+
+
+# Turns that no longer fit are shortened in order, starting with what is old and large, so that a longer conversation
+# is shortened at the same places as a shorter one: in between, a prompt only grows at its end, and a provider's cache
+# keeps working. Each relief frees more space than is needed at once.
+
+
+def inline_limit(seen: PromptView) -> int:
+    """Messages with more tokens than this are shortened when space is short."""
+    return max(LEAST_INLINE, min(seen.config.offload_tokens, int(INLINE_SHARE * seen.request.max_tokens)))
+
+
+@dataclass(frozen=True)
+class Long:
+    """A message that may be shortened, and the question of its round."""
+
+    event: Event
+    tokens: int
+    limit: int
+    question: str
+
+
+@dataclass
+class Relief:
+    """The shortened parts of the turns, and the resulting size.
+
+    Attributes:
+        short: the shortened messages, by position.
+        bare: positions of the turns whose recalled note is left out.
+        tokens: of all turns with their notes.
+        fresh: long messages that were not answered yet.
+    """
+
+    short: dict[int, Long] = field(default_factory=dict)
+    bare: set[int] = field(default_factory=set)
+    tokens: int = 0
+    fresh: list[Long] = field(default_factory=list)
+
+
+class Reliefs:
+    """The relief of a conversation's turns, for different sizes of the question's note."""
+
+    def __init__(self, seen: PromptView) -> None:
+        self._seen = seen
+
+    def note_room(self) -> int:
+        """Tokens for memories recalled now: what the sheet and earlier notes leave of their space, and at least a part.
+
+        Earlier notes are dropped only where the prompt has no space for them, as that changes it before the question.
+        """
+        seen, bare = self._seen, self.with_note(0).bare
+        most = min(seen.request.marks.memory_tokens, int(seen.config.recall_ratio * seen.share))
+        before = sum(seen.note_tokens(unit) for unit in seen.units if unit.first not in bare)
+        least = max(int(LATER_SHARE * most), min(LEAST_NOTE, most))
+        return max(most - seen.costs.count(seen.parts.profile) - before, least)
+
+    def with_note(self, note: int) -> Relief:
+        """The turns in the available space, as far as answered messages can be shortened.
+
+        Args:
+            note: tokens of the memories recalled for the question now.
+        """
+        seen = self._seen
+        own = seen.note_tokens(seen.units[seen.asked]) if note and seen.asked is not None else 0
+        tokens, noted = (sum(costs) + note - own for costs in (seen.whole, seen.notes.values()))
+        if tokens <= seen.room and noted <= seen.config.recall_ratio * seen.share:
+            return Relief(tokens=tokens)  # what fits at the end fitted all the way
+        walk = _Walk(seen)
+        for row, unit in enumerate(seen.units):
+            walk.pass_by(unit, note if note and row == seen.asked else seen.note_tokens(unit))
+        if seen.asked is None:
+            walk.add_note(0, note)
+            walk.relieve()
+        return walk.relief
+
+
+class _Walk:
+    """Processes the turns of a conversation in order, shortening as necessary."""
+
+    def __init__(self, seen: PromptView) -> None:
+        self.relief = Relief()
+        self._seen = seen
+        self._limit = inline_limit(seen)
+        self._question = ""
+        self._ready: deque[Long] = deque()
+        self._notes: deque[tuple[int, int]] = deque()
+        self._note_tokens = 0
+
+    def pass_by(self, unit: Unit, note: int) -> None:
+        """Process a unit, with a note of this many tokens."""
+        relief = self.relief
+        if unit.opens:
+            self._question = unit.messages[0].text
+        self.add_note(unit.first, note)
+        if unit.role is Role.ASSISTANT:
+            # While the model calls tools, the user's turn is still unanswered.
+            calls = bool(unit.messages[0].tool_calls)
+            waiting = [long for long in relief.fresh if calls and long.event.message.role is Role.USER]
+            self._ready += [long for long in relief.fresh if long not in waiting]
+            relief.fresh = waiting
+        for event in unit.events:
+            message, tokens = self._seen.costs.whole(event)
+            relief.tokens += tokens
+            limit = USERS * self._limit if message.role is Role.USER else self._limit
+            has_media = isinstance(message.content, list) and any(map(is_media, message.content))
+            if tokens > WORTH * limit or has_media:
+                relief.fresh.append(Long(event, tokens, limit, self._question))
+        self.relieve()
+
+    def add_note(self, position: int, tokens: int) -> None:
+        """Process a note; if there are too many, drop the oldest."""
+        if not tokens:
+            return
+        self._notes.append((position, tokens))
+        self._note_tokens += tokens
+        self.relief.tokens += tokens
+        most = self._seen.config.recall_ratio * self._seen.share
+        if self._note_tokens > most:
+            while len(self._notes) > 1 and self._note_tokens > LEFT_NOTES * most:
+                place, size = self._notes.popleft()
+                self.relief.bare.add(place)
+                self._note_tokens -= size
+                self.relief.tokens -= size
+
+    def relieve(self) -> None:
+        """Shorten answered messages, oldest first, if not everything fits."""
+        seen, relief = self._seen, self.relief
+        if relief.tokens <= seen.room:
+            return
+        while self._ready and relief.tokens > RELIEF * seen.room:
+            long = self._ready.popleft()
+            tokens = seen.costs.short(long.event, long.limit, seen.reader, long.question, fresh=False)[1]
+            relief.short[long.event.position] = long
+            relief.tokens -= max(long.tokens - tokens, 0)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from hybrid_memory.blocks.edit import Owned
-from hybrid_memory.context import session as sessions
-from hybrid_memory.context.state import QueueState
+from hybrid_memory.context import queue as sessions
+from hybrid_memory.context.queue import QueueState
 from hybrid_memory.context.summary import Line, Section
 from hybrid_memory.errors import FileError
 from hybrid_memory.files.file import File, FileRevision, checked_file

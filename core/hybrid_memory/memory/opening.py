@@ -15,8 +15,8 @@ from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.arrays import Floats
 from hybrid_memory.blocks.block import BlocksProjection
 from hybrid_memory.config import MemoryConfig, RedactionConfig
-from hybrid_memory.context.session import QueueProjection
-from hybrid_memory.context.summaries.strategy import resolve_strategy
+from hybrid_memory.context.projection import QueueProjection
+from hybrid_memory.context.strategies import resolve_strategy
 from hybrid_memory.errors import (
     HybridMemoryError,
     InvalidConfigError,

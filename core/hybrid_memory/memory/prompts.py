@@ -12,13 +12,13 @@ from hybrid_memory.config import PagingConfig
 from hybrid_memory.context import assemble as assembling
 from hybrid_memory.context import compact as compacting
 from hybrid_memory.context import conversation as logged
-from hybrid_memory.context import expand as expanding
-from hybrid_memory.context.context import Context, Dropped
-from hybrid_memory.context.expand import Payload
+from hybrid_memory.context import explain as expanding
+from hybrid_memory.context.context import Context, Piece
+from hybrid_memory.context.explain import Payload
 from hybrid_memory.context.layout import Layout
 from hybrid_memory.context.offload.payloads import Matches, Page
 from hybrid_memory.context.request import RECALLED_TURNS, Host, PromptRequest, Reader
-from hybrid_memory.context.summaries.strategy import Strategy
+from hybrid_memory.context.strategies import Strategy
 from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
@@ -173,7 +173,7 @@ class Prompts(Turns):
 
     reset, areset = faces(_reset, needs=Right.WRITE)
 
-    async def _expand(self, run: Runner, what: str | Line | Hit | Record | Dropped | Summary) -> list[Message]:
+    async def _expand(self, run: Runner, what: str | Line | Hit | Record | Piece | Summary) -> list[Message]:
         """The original messages behind a summary line, a hit, a handle such as ``#12`` or ``#12-40``, or an event id.
 
         Raises:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from hybrid_memory import display
 from hybrid_memory.arguments import checked
-from hybrid_memory.context import why as explaining
+from hybrid_memory.context import explain as explaining
 from hybrid_memory.context.summary import Line
 from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 from hybrid_memory.arguments import checked
 from hybrid_memory.config import CompactionConfig, MemoryConfig
-from hybrid_memory.context.summaries.strategy import resolve_strategy
+from hybrid_memory.context.strategies import resolve_strategy
 from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.facts.learn import Extractors, FactReader

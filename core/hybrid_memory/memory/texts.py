@@ -83,9 +83,8 @@ class Texts(Verbs):
         """The texts shortened to a common budget, in the same order; a text of which nothing fits becomes empty.
 
         Texts that fit are unchanged. ``extractive`` keeps the most informative sentences of all texts verbatim, code
-        blocks and addresses whole. ``anchored`` keeps an anchored summary: decisions, facts, next steps, files and ids,
-        written by the language model if there is one. ``llmlingua`` removes words with the compressor; if it fails,
-        sentences are removed instead, and the note says so.
+        blocks and addresses whole. ``llmlingua`` removes words with the compressor; if it fails, sentences are removed
+        instead, and the note says so.
 
         Args:
             texts: the texts to shorten; a shortened message begins with its speaker.

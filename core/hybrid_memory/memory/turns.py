@@ -11,7 +11,7 @@ from typing import Any, Literal
 from hybrid_memory.arrays import Floats
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import conversation as following
-from hybrid_memory.context import why_not as missing
+from hybrid_memory.context import explain as missing
 from hybrid_memory.context.request import Host
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError
 from hybrid_memory.facts.fact import Explanation

@@ -11,7 +11,8 @@ import pytest
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.config.memory import Weights
-from hybrid_memory.context.summaries.strategy import Strategy, SummaryJob, SummaryRoom, resolve_strategy
+from hybrid_memory.context.lines import SummaryRoom
+from hybrid_memory.context.strategies import Strategy, SummaryJob, resolve_strategy
 from hybrid_memory.facts.fact import FactExtractor
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.models.port import Embedder, Ranker

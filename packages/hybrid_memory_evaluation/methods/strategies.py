@@ -13,10 +13,10 @@ from hybrid_memory.analysis import (
     Recursive,
     Strategy,
     SummaryJob,
+    candidates,
     chosen,
     statements,
     transcript,
-    updated,
 )
 
 
@@ -27,8 +27,8 @@ class Regenerate(Anchored):
 
     def extract(self, job: SummaryJob, /) -> list[Line]:
         """The most important of the existing lines and the span's sentences."""
-        standing, fresh = updated(job.standing, job.span, job.room.cleaning, job.worth)
-        return chosen([*standing, *fresh], max_tokens=job.room.shown, count=job.room.count)
+        fresh = candidates(job.span, job.room.cleaning)
+        return chosen([*job.standing, *fresh], max_tokens=job.room.shown, count=job.room.count)
 
     def prompt(self, job: SummaryJob, /) -> list[Message]:
         """The last summary and the span, both to be rewritten."""
@@ -47,7 +47,6 @@ class Dense(Recursive):
     """The highest compression: one dense text of a third of the budget."""
 
     name = "compact"
-    asks_again = False
     share = 0.35
     task = (
         "Write the densest possible note of a conversation: names, numbers, dates, paths, codes, decisions and open "
@@ -63,7 +62,6 @@ class Shortened(Recursive):
 
     name = "llmlingua"
     model: ModelKind = "compressor"
-    asks_again = False
 
     def prompt(self, job: SummaryJob, /) -> list[Message]:
         """Only the previous text and the turns, as all of it will be shortened."""

@@ -5,9 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import Line, Message, Role, Section
-from hybrid_memory.context.summaries.importance import CRITICAL, THRESHOLD, importance, judged
-from hybrid_memory.context.summaries.lines import MAX_LINE_CHARS, candidates, chosen, cost, line_of, merged, prose
-from hybrid_memory.context.summaries.summarise import audited, critical_items, measured, remaining, unsaid
+from hybrid_memory.context.lines import (
+    CRITICAL,
+    MAX_LINE_CHARS,
+    THRESHOLD,
+    candidates,
+    chosen,
+    cost,
+    importance,
+    judged,
+    line_of,
+    merged,
+    prose,
+)
+from hybrid_memory.context.summarise import audited, critical_items, measured, remaining, unsaid
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.compression.summaries.conftest import event, line, texts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hybrid_memory import CompactionConfig, HybridMemory, Line, MemoryConfig, Message, Role, open_memory
-from hybrid_memory.context.summaries.lines import shown
+from hybrid_memory.context.lines import shown
 from hybrid_memory.context.summary import written
 from hybrid_memory.facts.fact import Claim
 from hybrid_memory.text.tokens import estimate_tokens

@@ -19,8 +19,8 @@ from hybrid_memory import (
     open_memory,
     sockets,
 )
-from hybrid_memory.context.summaries.lines import cost
-from hybrid_memory.context.summaries.strategy import ModelKind, SummaryJob, SummaryRoom, resolve_strategy
+from hybrid_memory.context.lines import SummaryRoom, cost
+from hybrid_memory.context.strategies import ModelKind, SummaryJob, resolve_strategy
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory_evaluation.methods.strategies import COMPARED
@@ -188,7 +188,6 @@ class Shouting:
     name = "shouting"
     schema: Mapping[str, Any] | None = None
     model: ModelKind = "language"
-    asks_again = False
 
     def extract(self, job: SummaryJob, /) -> list[Line]:
         new = [

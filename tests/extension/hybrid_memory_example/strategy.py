@@ -16,7 +16,6 @@ class Headlines:
     name = "headlines"
     schema: Mapping[str, Any] | None = None
     model = "language"
-    asks_again = False
 
     def extract(self, job: SummaryJob, /) -> list[Line]:
         """All lines after this span."""

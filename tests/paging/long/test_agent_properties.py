@@ -19,13 +19,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from hybrid_memory import (
-    AgentRun,
     Context,
     EventKind,
     HybridMemory,
     MemoryConfig,
     Message,
-    PagedAgent,
     PagingConfig,
     Role,
     Scope,
@@ -34,6 +32,7 @@ from hybrid_memory import (
 from hybrid_memory.errors import InvalidInputError, ModelError, StoreUnavailableError
 from hybrid_memory.ports import Appended, Draft, EventLog
 from hybrid_memory.text.tokens import message_tokens
+from hybrid_memory_paging import AgentRun, PagedAgent
 from hybrid_memory_paging.agent import MAX_CALLS
 from tests.paging.conftest import Script, call
 

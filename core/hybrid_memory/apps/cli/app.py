@@ -42,7 +42,7 @@ class Verbs(TyperGroup):
             except ImportError as error:
                 warnings.warn(f"the commands of {entry.value} cannot be imported: {error}", stacklevel=2)
                 continue
-            self.commands |= others.commands
+            self.commands = {**self.commands, **others.commands}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The longest verb at the beginning of the arguments, and the rest."""

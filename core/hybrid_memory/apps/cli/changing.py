@@ -126,7 +126,7 @@ def forget(
             raise InvalidInputError(f"--everything is all of a user, and {scope} names none: give --user, or --before")
         if not everything:
             erase = partial(scoped.forget, **chosen)  # type: ignore[arg-type]
-        elif scope.agent is None:
+        elif scope.agent is None and scope.user is not None:
             erase = partial(memory.forget, user=scope.user, tenant=scope.tenant)
         else:
             erase = partial(scoped.forget, user=scope.user)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import logging
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from hybrid_memory.context.summaries.importance import judged
-from hybrid_memory.context.summaries.lines import candidates, close, merged, prose, selected
-from hybrid_memory.context.summaries.strategy import Strategy, SummaryJob
+from hybrid_memory.context.lines import candidates, judged, merged, prose, selected
+from hybrid_memory.context.strategies import Strategy, SummaryJob
 from hybrid_memory.context.summary import Audit, Line, Section
 from hybrid_memory.errors import ModelError
 from hybrid_memory.log.event import Event
@@ -20,13 +19,13 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import cjk_share, terms
 
+_log = logging.getLogger(__name__)
+
 RELATED = 0.25
 """A line that shares less of its terms with the turns or the previous lines is made up."""
 
 OTHER_SCRIPT = 0.5
 """If the shares of Chinese differ by more than this, words cannot be compared."""
-
-_log = logging.getLogger(__name__)
 
 COVERED = 0.6
 """A line contains a decision if it has this share of its terms."""
@@ -76,67 +75,23 @@ class WrittenSummary:
 async def summarise(run: Runner, services: Services, way: Strategy, job: SummaryJob, ledger: str) -> WrittenSummary:
     """The model's summary with dropped critical items added back, or the deterministic one."""
     lines: list[Line] | None = None
-    failed = False
+    failed, filled = False, 0
     try:
-        lines = await asked(run, services, way, job)
+        lines = await _ask(run, services, way, job)
     except ModelError as error:
         _log.warning("%s; summarised without the model", error)
         failed = True
-    filled = 0
     if lines is None:
-        lines = attributed(way.extract(job), job)
+        lines = _attributed(way.extract(job), job)
     else:
-        lines, filled = _completed(attributed(lines, job), job, ledger)
-    return WrittenSummary(*_measured(lines, job.standing, job.span), failed=failed, filled=filled)
+        lines, filled = _completed(_attributed(lines, job), job, ledger)
+    standing = set(job.standing)
+    fresh = iter(measured([line for line in lines if line not in standing], job.span))
+    lines = [line if line in standing else next(fresh) for line in lines]
+    return WrittenSummary(lines, [line for line in lines if line not in standing], failed, filled)
 
 
-async def again(run: Runner, services: Services, way: Strategy, job: SummaryJob, ledger: str) -> WrittenSummary | None:
-    """The lines, with those of a span on which the model failed before rewritten; None if it fails again."""
-    first, last = job.span[0].position, job.span[-1].position
-    outside = [line for line in job.standing if not (first <= line.first and line.last <= last)]
-    job = replace(job, standing=outside)
-    try:
-        lines = await asked(run, services, way, job)
-    except ModelError as error:
-        _log.warning("%s; the deterministic summary stays", error)
-        return None
-    if lines is None:
-        return None
-    lines, filled = _completed(attributed(lines, job), job, ledger)
-    return WrittenSummary(*_measured(lines, outside, job.span), filled=filled)
-
-
-def attributed(lines: Sequence[Line], job: SummaryJob) -> list[Line]:
-    """The lines with their origins, if a strategy states none: the lowest origin of turns with words of a line.
-
-    A model saw the whole span, and may paraphrase any of it. So a line has the origin of its sources only if all of its
-    words occur in them.
-    """
-    known = set(job.standing)
-    return [line if line in known or line.origin is not None else _attributed(line, job) for line in lines]
-
-
-def _attributed(line: Line, job: SummaryJob) -> Line:
-    there = [(event.origin, event.id in line.sources, terms(event.message.text)) for event in job.span]
-    there += [
-        (other.origin or Origin.ASSISTANT, not set(other.sources).isdisjoint(line.sources), terms(other.text))
-        for other in job.standing
-    ]
-    cited = {term for _, rests, words in there if rests for term in words}
-    if set(terms(line.text)) <= cited:
-        return replace(line, origin=lowest(origin for origin, rests, _ in there if rests))
-    return replace(line, origin=lowest((Origin.ASSISTANT, *(origin for origin, _, _ in there))))
-
-
-def _measured(lines: Sequence[Line], standing: Sequence[Line], span: Sequence[Event]) -> tuple[list[Line], list[Line]]:
-    """All lines, and the new ones among them, with their coverage."""
-    known = set(standing)
-    fresh = iter(measured([line for line in lines if line not in known], span))
-    everything = [line if line in known else next(fresh) for line in lines]
-    return everything, [line for line in everything if line not in known]
-
-
-async def asked(run: Runner, services: Services, way: Strategy, job: SummaryJob) -> list[Line] | None:
+async def _ask(run: Runner, services: Services, way: Strategy, job: SummaryJob) -> list[Line] | None:
     """The lines after calling a model; None if there is none; any failure raises `ModelError`."""
     questions = way.prompt(job)
     if not questions or not job.span:
@@ -153,39 +108,70 @@ async def asked(run: Runner, services: Services, way: Strategy, job: SummaryJob)
             answer = await run.call(services.language_model.complete, questions)
         else:
             answer = await run.call(services.language_model.structured, questions, way.schema)
-        lines = _related(way.read(answer, job), job)
+        return _related(way.read(answer, job), job)
     except ModelError:
         raise
     except Exception as error:
         raise ModelError(f"no summary by {way.name}: {type(error).__name__}: {error}") from error
-    return lines
 
 
 def _related(lines: list[Line], job: SummaryJob) -> list[Line]:
     """The lines that share enough words with the turns, in the same script; ValueError if there are none."""
-    fresh = _measured(lines, job.standing, job.span)[1]
-    told = " ".join(event.message.text[:1000] for event in job.span)
-    if not fresh or abs(cjk_share(" ".join(line.text for line in fresh)) - cjk_share(told)) > OTHER_SCRIPT:
+    standing = set(job.standing)
+    fresh = measured([line for line in lines if line not in standing], job.span)
+    turns = " ".join(event.message.text[:1000] for event in job.span)
+    if not fresh or abs(cjk_share(" ".join(line.text for line in fresh)) - cjk_share(turns)) > OTHER_SCRIPT:
         return lines
-    known = {term for line in job.standing for term in terms(line.text)}
-    made_up = {line.text for line in fresh if max(line.coverage, close(line, known).coverage) < RELATED}
-    kept = [line for line in lines if line.text not in made_up]
+    existing = {term for line in job.standing for term in terms(line.text)}
+    made_up = {line.text for line in fresh if max(line.coverage, _coverage(line, existing)) < RELATED}
     if made_up and len(made_up) == len({line.text for line in fresh}):
         raise ValueError(f"the answer has nothing to do with the turns: {fresh[0].text[:80]!r}")
-    return kept
+    return [line for line in lines if line.text not in made_up]
+
+
+def _attributed(lines: Sequence[Line], job: SummaryJob) -> list[Line]:
+    """The lines with their origins, if a strategy states none: the lowest origin of turns with words of a line.
+
+    A model saw the whole span, and may paraphrase any of it. So a line has the origin of its sources only if all of its
+    words occur in them.
+    """
+    seen = [(event.origin, {event.id}, terms(event.message.text)) for event in job.span]
+    seen += [(line.origin or Origin.ASSISTANT, set(line.sources), terms(line.text)) for line in job.standing]
+    lowest_seen = lowest((Origin.ASSISTANT, *(origin for origin, _, _ in seen)))
+    standing = set(job.standing)
+    attributed = []
+    for line in lines:
+        if line in standing or line.origin is not None:
+            attributed.append(line)
+            continue
+        cited = [(origin, words) for origin, ids, words in seen if not ids.isdisjoint(line.sources)]
+        quoted = set(terms(line.text)) <= {term for _, words in cited for term in words}
+        attributed.append(replace(line, origin=lowest(origin for origin, _ in cited) if quoted else lowest_seen))
+    return attributed
 
 
 def _completed(lines: Sequence[Line], job: SummaryJob, ledger: str) -> tuple[list[Line], int]:
     """The model's lines and the sentences with critical items that it dropped, within the budget."""
     lost = unsaid(job.span, lines, ledger)
-    wanted = {item.lower() for items in lost.values() for item in items}
+    items = {item.lower() for missing in lost.values() for item in missing}
     offered = [
         line
-        for line in candidates([event for event in job.span if event.position in lost], job.room.cleaning, job.worth)
-        if any(item in line.text.lower() for item in wanted)
+        for line in candidates([event for event in job.span if event.position in lost], job.room.cleaning)
+        if any(item in line.text.lower() for item in items)
     ]
     added = selected(offered, job.room, lines)
     return merged(lines, added, max_tokens=job.room.standing, count=job.room.count), len(added)
+
+
+def measured(lines: Iterable[Line], span: Iterable[Event]) -> list[Line]:
+    """The lines with their coverage by the span."""
+    words = {term for event in span for term in (*terms(event.message.text[:20_000]), *terms(event.message.speaker))}
+    return [replace(line, coverage=_coverage(line, words)) for line in lines]
+
+
+def _coverage(line: Line, words: Collection[str]) -> float:
+    own = terms(line.text)
+    return sum(term in words for term in own) / len(own) if own else 1.0
 
 
 def critical_items(event: Event) -> tuple[str, ...]:
@@ -194,25 +180,21 @@ def critical_items(event: Event) -> tuple[str, ...]:
 
 
 def _items(text: str) -> tuple[str, ...]:
-    there = set(text)
-    found = [
+    characters = set(text)
+    matches = [
         match.strip()
         for needs, pattern in _NEEDS
-        if not needs or there.intersection(needs)
+        if not needs or characters.intersection(needs)
         for match in pattern.findall(text)
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(matches))
 
 
 def unsaid(span: Iterable[Event], lines: Sequence[Line], ledger: str) -> dict[int, list[str]]:
     """The critical items of each turn that are neither in a line nor in the ledger, by the turn's position."""
-    there = _plain([line.text for line in lines] + [ledger])
-    missing: dict[int, list[str]] = {}
-    for event in span:
-        lost = [item for item in critical_items(event) if _plain_text(item) not in there]
-        if lost:
-            missing[event.position] = lost
-    return missing
+    kept = _plain("\n".join([*(line.text for line in lines), ledger]))
+    missing = {event.position: [item for item in critical_items(event) if _plain(item) not in kept] for event in span}
+    return {position: items for position, items in missing.items() if items}
 
 
 def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line], ledger: str) -> Audit:
@@ -224,19 +206,20 @@ def audited(span: Sequence[Event], lines: Sequence[Line], fresh: Sequence[Line],
         fresh: the lines written for the span.
         ledger: as a prompt shows it.
     """
-    in_lines, in_ledger = _plain([line.text for line in lines]), _plain_text(ledger)
+    in_lines, in_ledger = _plain("\n".join(line.text for line in lines)), _plain(ledger)
     items = {item for event in span for item in critical_items(event)}
-    said = {item for item in items if _plain_text(item) in in_lines}
-    listed = {item for item in items - said if _plain_text(item) in in_ledger}
-    decisions = [line for line in candidates(span, "light") if line.section is Section.DECISIONS]
-    kept = [frozenset(terms(line.text)) for line in lines]
-    noted = sum(any(_covered(decision, line) for line in kept) for decision in decisions)
+    summarised = {item for item in items if _plain(item) in in_lines}
+    listed = {item for item in items - summarised if _plain(item) in in_ledger}
+    decisions = [set(terms(line.text)) for line in candidates(span, "light") if line.section is Section.DECISIONS]
+    kept = [set(terms(line.text)) for line in lines]
+    noted = sum(any(len(words & line) >= COVERED * len(words) for line in kept) for words in decisions)
+    total = len(items) + len(decisions)
     return Audit(
         compactions=1,
-        items=len(items) + len(decisions),
-        in_summary=len(said) + noted,
+        items=total,
+        in_summary=len(summarised) + noted,
         in_ledger=len(listed),
-        in_log=len(items) + len(decisions) - len(said) - noted - len(listed),
+        in_log=total - len(summarised) - noted - len(listed),
         coverage=sum(line.coverage for line in fresh) / len(fresh) if fresh else 1.0,
         lines=len(fresh),
     )
@@ -268,21 +251,5 @@ def _decisions(line: Line) -> int:
     return sum(judged(sentence).section is Section.DECISIONS for sentence in sentences(line.text))
 
 
-def measured(lines: Iterable[Line], span: Iterable[Event]) -> list[Line]:
-    """The lines with their coverage by the span."""
-    words = {term for event in span for term in (*terms(event.message.text[:20_000]), *terms(event.message.speaker))}
-    return [close(line, words) for line in lines]
-
-
-def _covered(decision: Line, line: frozenset[str]) -> bool:
-    """Whether a line contains a decision: it has most of its words."""
-    words = frozenset(terms(decision.text))
-    return len(words & line) >= COVERED * len(words)
-
-
-def _plain(texts: Iterable[str]) -> str:
-    return _plain_text("\n".join(texts))
-
-
-def _plain_text(text: str) -> str:
+def _plain(text: str) -> str:
     return " ".join(text.lower().split())

@@ -1,0 +1,350 @@
+"""Back to the original words: ``expand``, ``fetch``, ``grep`` and ``offload`` by handle; ``why`` and ``why_not``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hybrid_memory.context.context import Piece
+from hybrid_memory.context.offload.digest import digest
+from hybrid_memory.context.offload.payloads import Matches, Page, grep, page, payload_of
+from hybrid_memory.context.summary import Line, Summary
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.facts.fact import Explanation, Fact
+from hybrid_memory.facts.facts import FactsProjection, facts, knowledge
+from hybrid_memory.facts.sheet import profile
+from hybrid_memory.index.record import Record, RecordKind, Where
+from hybrid_memory.log.event import Event, EventKind, handle
+from hybrid_memory.log.message import Message
+from hybrid_memory.log.origin import Origin
+from hybrid_memory.recall.candidates import narrowed
+from hybrid_memory.recall.hit import Hit
+from hybrid_memory.recall.recall import recall
+from hybrid_memory.recall.request import Request
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.tracing import Given, Span, traced
+from hybrid_memory.scope import Scope
+from hybrid_memory.sharing.decide import origin
+from hybrid_memory.store.retention import retained
+from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import View, at_positions, in_view, present
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.validation import checked_count, shown, storable
+
+MAX_CHAIN = 20
+"""The most facts shown of a chain of replacements."""
+
+DEPTH = 200
+"""Number of hits searched for a turn that was missed."""
+
+SIGNALS = 3
+"""How many signals to explain, those that cost most."""
+
+_HANDLE = re.compile(r"\[?#(\d{1,18})(?:-#?(\d{1,18}))?\]?")
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """An offloaded text.
+
+    Attributes:
+        result_id: pass it to `fetch` and `grep`.
+        digest: the text that a prompt shows instead.
+    """
+
+    result_id: str
+    digest: str
+
+
+async def expand(run: Runner, services: Services, scope: Scope, what: Any) -> list[Message]:
+    """The original messages of a line, a hit, a handle or an event id, oldest first.
+
+    Raises:
+        InvalidInputError: it is none of these, or this owner has nothing there.
+    """
+    if isinstance(what, Summary):
+        found = [message for stretch in what.handles for message in await expand(run, services, scope, stretch)]
+        return list({message.id: message for message in found}.values())
+    events = await behind(run, services, scope, what)
+    messages = [event.message for event in events if event.kind is EventKind.MESSAGE]
+    if not messages:
+        raise InvalidInputError(f"{shown(what)} is not a message: read offloaded texts with fetch()")
+    return messages
+
+
+async def behind(run: Runner, services: Services, scope: Scope, what: Any) -> list[Event]:
+    """The events of a line, a hit, a record, a handle or an id.
+
+    Raises:
+        InvalidInputError: it is none of these, or this owner has nothing there.
+    """
+    wanted = what.handle if isinstance(what, Line | Piece) else what
+    wanted = wanted.record if isinstance(wanted, Hit) else wanted
+    if isinstance(wanted, Record):
+        home = await origin(run, services, scope, wanted.scope, "expand")
+        return await run.call((await in_view(run, services, home)).log.get, home, [*wanted.sources])
+    services = await in_view(run, services, scope)
+    if not isinstance(wanted, str):
+        raise InvalidInputError(f"give a handle such as '#12', a line, a hit or an event id, got {shown(what)}")
+    place = _HANDLE.fullmatch(wanted.strip())
+    if place is None:
+        # An id is unique in a session: this one's comes before that of another session of the owner.
+        events = await run.call(services.log.get, scope, [wanted]) or await run.call(
+            services.log.get, scope.owner, [wanted]
+        )
+    else:
+        first, last = int(place[1]), int(place[2] or place[1])
+        # One turn may come from another session of the owner, as recall does; a stretch is this session's.
+        reach = scope.owner if first == last else scope
+        events = await run.call(services.log.read, reach, after=first - 1, upto=last)
+    if not events:
+        raise InvalidInputError(f"{scope} has no event with the handle or id {wanted!r}")
+    return events
+
+
+async def payload(run: Runner, services: Services, scope: Scope, result_id: str) -> str:
+    """The whole text with a ``result_id``: a message's, or one stored by `offload`."""
+    event = (await behind(run, services, scope, result_id))[0]
+    if event.kind is EventKind.PAYLOAD:
+        text: str = event.payload["text"]
+        return text
+    if event.kind is not EventKind.MESSAGE:
+        raise InvalidInputError(f"{result_id!r} is neither a message nor a payload")
+    return payload_of(event.message)
+
+
+async def fetch(
+    run: Runner,
+    services: Services,
+    scope: Scope,
+    result_id: str,
+    *,
+    where: str | tuple[int, int] | None,
+    max_chars: int,
+) -> Page:
+    """A page of the text; see `hybrid_memory.context.offload.payloads.page`."""
+    checked_count("max_chars", max_chars, least=1)
+    return page(await payload(run, services, scope, result_id), where, max_chars=max_chars)
+
+
+async def search(
+    run: Runner, services: Services, scope: Scope, result_id: str, pattern: str, *, context: int, max_chars: int
+) -> Matches:
+    """The matching lines of the text; see `hybrid_memory.context.offload.payloads.grep`."""
+    checked_count("max_chars", max_chars, least=1)
+    checked_count("context", context, least=0)
+    return grep(await payload(run, services, scope, result_id), pattern, context=context, max_chars=max_chars)
+
+
+def _offloads(span: Span, given: Given) -> None:
+    span.content["scope"] = given["scope"]
+
+
+def _offloaded(span: Span, payload: Payload) -> None:
+    span.attributes["handle"] = payload.result_id
+
+
+@traced("offload", _offloads, _offloaded)
+async def offload(run: Runner, services: Services, scope: Scope, text: Any, max_tokens: int) -> Payload:
+    """Store a text durably outside the prompt; returns what the prompt shows instead."""
+    present(services)
+    tokens = checked_count("max_tokens", max_tokens, least=1)
+    if not isinstance(text, str) or not text:
+        raise InvalidInputError(f"only a non-empty text can be offloaded, got {shown(text)}")
+    try:
+        storable(text)
+    except ValueError as error:
+        raise InvalidInputError(f"cannot offload {shown(text)}: {error}") from error
+    payload = {"text": text, "origin": Origin.ASSISTANT}  # the model's, or put aside for it: nobody's instruction
+    draft = services.draft(EventKind.PAYLOAD, payload, session=scope.session, author=services.author)
+    await run.call(services.count, "")
+    (appended,) = await run.call(services.log.append, scope.owner, [draft])
+    name = handle(appended.position, appended.position)
+    return Payload(name, digest(text, result_id=name, max_tokens=tokens, count=services.count))
+
+
+async def why(run: Runner, services: Services, scope: Scope, what: Any) -> Explanation:
+    """What a fact, hit, summary line or profile field is, how it was extracted, what it replaced, the original words.
+
+    Raises:
+        InvalidInputError: it is none of these, or not of this owner.
+    """
+    fields = services.state(FactsProjection).profile.model_fields
+    if isinstance(what, Fact):
+        history = {fact.id: fact for fact in await facts(run, services, scope, history=True)}
+        if what.id not in history:
+            raise InvalidInputError(f"{scope.owner} has no such fact: {what!r}")
+        return await _of_fact(run, services, scope, history[what.id], history)
+    if isinstance(what, Hit):
+        return await _of_hit(run, services, scope, what)
+    if isinstance(what, Line):
+        return await _of_line(run, services, scope, what)
+    if isinstance(what, str) and what in fields:
+        return await _of_field(run, services, scope, what)
+    raise InvalidInputError(
+        f"give a fact, a hit, a summary line or a profile field ({', '.join(fields)}), got {shown(what)}"
+    )
+
+
+async def _of_fact(run: Runner, services: Services, scope: Scope, fact: Fact, history: dict[int, Fact]) -> Explanation:
+    chain = [fact]
+    while len(chain) < MAX_CHAIN and (before := history.get(chain[-1].supersedes or 0)) is not None:
+        chain.append(before)
+    steps = [_described(fact), *(f"replaced {_described(old)}" for old in chain[1:] if old.id not in fact.rivals)]
+    if fact.superseded_by in history:
+        steps.append(f"replaced by {_described(history[fact.superseded_by])}")
+    steps += [f"disputed with {_described(history[rival])}" for rival in fact.rivals if rival in history]
+    positions = [position for link in chain for position in link.positions]
+    turns = await _turns(run, services, scope, positions)
+    return Explanation(about=str(fact), steps=tuple(steps), turns=turns, facts=tuple(chain))
+
+
+def _described(fact: Fact) -> str:
+    until = "" if fact.valid_to is None else f" to {fact.valid_to:%Y-%m-%d}"
+    author = f", written by {fact.author}" if fact.author else ""
+    return (
+        f"{fact.value!r}: {fact.state}, from {fact.valid_from:%Y-%m-%d}{until}, confidence {fact.confidence:.2f}, "
+        f"extracted by {', '.join(fact.by) or 'hand'}{author}"
+    )
+
+
+async def _of_hit(run: Runner, services: Services, scope: Scope, hit: Hit) -> Explanation:
+    home = await origin(run, services, scope, hit.record.scope, "why")
+    view = await in_view(run, services, home)
+    known = (await knowledge(run, view)).facts
+    place = hit.record.turn if hit.record.kind is RecordKind.MEDIA else hit.record.id
+    behind = [
+        fact
+        for fact in known
+        if place in fact.records or (hit.record.kind in {RecordKind.TURN, RecordKind.MEDIA} and place in fact.positions)
+    ]
+    steps = [hit.why(), *(f"{'says' if fact.current else 'once said'} {_described(fact)}" for fact in behind)]
+    turns = await _turns(run, services, home, [hit.record.turn])
+    return Explanation(about=repr(hit), steps=tuple(steps), turns=turns, facts=tuple(behind))
+
+
+async def _of_line(run: Runner, services: Services, scope: Scope, line: Line) -> Explanation:
+    view = await in_view(run, services, scope)
+    events = await run.call(view.log.get, scope, list(line.sources))
+    if not events:
+        raise InvalidInputError(f"{scope} has no turn behind {line!r}")
+    words = "word for word" if line.coverage == 1 else f"{line.coverage:.0%} in the words of the turns"
+    steps = (f"summarises {line.handle} in {line.section}, importance {line.importance:.2f}, {words}",)
+    positions = [event.position for event in events]
+    return Explanation(about=line.text, steps=steps, turns=await _turns(run, services, scope, positions))
+
+
+async def _of_field(run: Runner, services: Services, scope: Scope, field: str) -> Explanation:
+    mine = await profile(run, services, scope)
+    known = {fact.id: fact for fact in await facts(run, services, scope, history=True)}
+    behind = [known[number] for entry in mine.history(field) for number in entry.facts if number in known]
+    positions = [position for fact in behind for position in fact.positions]
+    return Explanation(
+        about=f"{field}: {getattr(mine, field)!r}",
+        steps=tuple(_described(fact) for fact in behind) or ("nothing was said about it",),
+        turns=await _turns(run, services, scope, positions),
+        facts=tuple(behind),
+    )
+
+
+async def _turns(
+    run: Runner, services: Services, scope: Scope, positions: Iterable[int]
+) -> tuple[tuple[str, Message], ...]:
+    view = await in_view(run, services, scope)
+    events: Sequence[Any] = await at_positions(run, view, scope.owner, sorted(set(positions)))
+    messages = [event for event in events if event.kind is EventKind.MESSAGE]
+    return tuple((handle(event.position, event.position), event.message) for event in messages)
+
+
+async def why_not(run: Runner, services: Services, request: Request, scope: Scope, what: Any) -> Explanation:
+    """The turn's rank for this query and its weak signals, or why no path of the recall found it.
+
+    Raises:
+        InvalidInputError: this owner has no turn there.
+    """
+    event = (await behind(run, services, scope, what))[0]
+    if event.kind is not EventKind.MESSAGE:
+        raise InvalidInputError(f"{shown(what)} is not a turn but an event of kind {event.kind}: recall finds turns")
+    name = handle(event.position, event.position)
+    about = f"{name} does not come back for {request.query!r}"
+    steps: Sequence[str]
+
+    def row(hits: Sequence[Hit]) -> int | None:
+        return next((row for row, hit in enumerate(hits) if hit.record.turn == event.position), None)
+
+    hits = await recall(run, services, request)
+    place = row(hits)
+    if place is None:
+        hits = await recall(run, services, replace(request, k=max(DEPTH, request.k)))
+        place = row(hits)
+        if place is None:
+            view = await in_view(run, services, scope)
+            steps = await _missed(run, view, request, event.position, len(hits))
+        else:
+            about += f" among the first {request.k}: its rank is {place + 1}"
+            steps = list(_outranked(hits[place], hits[min(request.k, place) - 1]))
+    elif not request.keeps(hits[place], usual := services.config.recall.min_confidence):
+        least = usual if request.min_confidence is None else request.min_confidence
+        about += ": its confidence is too low"
+        steps = [f"confidence {hits[place].confidence:.2f}, the minimum is {least:g}", hits[place].why()]
+    else:
+        about = f"{name} does come back for {request.query!r}, at rank {place + 1}"
+        steps = [hits[place].why()]
+    return Explanation(about=about, steps=tuple(steps), turns=((name, event.message),))
+
+
+def _outranked(mine: Hit, last: Hit) -> Iterator[str]:
+    """The signals in which the turn falls behind the last returned hit."""
+    yield mine.arithmetic
+    yield f"the last hit returned: {last.arithmetic}"
+    weights = asdict(mine.weights)
+    lacks = {
+        name: weight * (getattr(last.signals, name) - getattr(mine.signals, name)) / sum(weights.values())
+        for name, weight in weights.items()
+    }
+    for name in sorted(lacks, key=lambda name: -lacks[name])[:SIGNALS]:
+        if lacks[name] > 0:
+            has, needs = getattr(mine.signals, name), getattr(last.signals, name)
+            yield f"{lacks[name]:.3f} less by {name}: {has:.2f} against {needs:.2f}"
+
+
+async def _missed(run: Runner, view: View, request: Request, position: int, depth: int) -> list[str]:
+    """Why no path found the turn."""
+    records = await run.call(view.index.get, [position])
+    if not records:
+        return ["it is not in the index: it has no words to search, or is not indexed yet; flush() indexes it"]
+    where = narrowed(view, request.where)
+    if reasons := list(barriers(records[0], where)):
+        return reasons
+    places = await run.call(view.index.columns, np.array([position], dtype=np.int64), where, 0)
+    if not retained(view, places).all():
+        return ["it is hidden by age: see RetentionConfig"]
+    common = sorted(set(terms(request.query)) & set(terms(records[0].text)))
+    words = f"words in common: {', '.join(common)}, too frequent to count" if common else "no word in common"
+    return [words, f"it is not among the first {depth} hits"]
+
+
+def barriers(record: Record, where: Where) -> Iterator[str]:
+    """The search conditions that exclude the record."""
+    parts: dict[str, dict[str, Any]] = {
+        f"it is from another session than {where.scope.session!r}": {"scope": where.scope.owner},
+        f"it is a {record.kind}, but only other kinds were requested": {"kinds": frozenset()},
+        f"its category is {record.category!r}, but only others were requested": {"categories": frozenset()},
+        f"its origin is {record.origin}, which was not requested or may not be recalled": {"origins": frozenset()},
+        f"it was said at {record.at:%Y-%m-%d %H:%M}, outside the requested time": {
+            "since": None,
+            "until": None,
+        },
+        "its metadata differs from the requested values": {"metadata": {}},
+        "it is hidden by a rollback, or comes after this view of the past": {"hidden": ()},
+        f"it is older than the retention of its kind ({record.kind}) or category allows": {"fresh": {}},
+    }
+    everything = Where(record.scope.owner)
+    for reason, part in parts.items():
+        alone = {name: getattr(where, name) for name in part}
+        if not replace(everything, **alone).allows(record):
+            yield reason
