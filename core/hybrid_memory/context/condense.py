@@ -23,8 +23,8 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.models.port import TextCompressor
-from hybrid_memory.recall import score
-from hybrid_memory.recall.request import checked_query
+from hybrid_memory.recall import texts as score
+from hybrid_memory.recall.plan import checked_query
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services

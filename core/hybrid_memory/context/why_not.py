@@ -13,10 +13,10 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.fact import Explanation
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.log.event import EventKind, handle
-from hybrid_memory.recall.candidates import centred, narrowed, query_vector
+from hybrid_memory.recall.gather import centred, narrowed, query_vector
 from hybrid_memory.recall.hit import Hit
+from hybrid_memory.recall.plan import Request
 from hybrid_memory.recall.recall import recall
-from hybrid_memory.recall.request import Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.retention import retained
@@ -54,7 +54,7 @@ async def why_not(run: Runner, services: Services, request: Request, scope: Scop
         else:
             about += f" among the first {request.k}: its rank is {place + 1}"
             steps = tuple(_outranked(hits, place, request.k))
-    elif not request.keeps(hits[place], usual := services.config.recall.min_confidence):
+    elif not request.keeps(hits[place].confidence, usual := services.config.recall.min_confidence):
         least = usual if request.min_confidence is None else request.min_confidence
         about = f"{name} does not come back for {request.query!r}: its confidence is too low"
         steps = (f"confidence {hits[place].confidence:.2f}, the minimum is {least:g}", hits[place].why())
