@@ -229,7 +229,6 @@ bench:
 	@echo "  $(BIN)/python benchmarks/orchestration --data folder recalls beside background work, batching, caches; --parts, --limit"
 	@echo "  $(BIN)/python benchmarks/paging --data folder           what a model that manages its memory finds; --parts, --limit"
 	@echo "  $(BIN)/python benchmarks/engines.py --data folder       the same on Postgres, Redis and Milvus; --parts, --engines"
-	@echo "  $(BIN)/python benchmarks/reranking.py --data folder     what LlamaIndex finds, ranked anew; --sets, --limit"
 	@echo "  $(BIN)/python benchmarks/pasted.py --data folder        questions beside a long pasted text; --sets, --chars"
 	@echo "  $(BIN)/python benchmarks/methods.py --data folder       what methods of compression keep; --sets, --limit, --words"
 	@echo "  $(BIN)/python benchmarks/original_case.py --data folder four figures before and after; --sets, --limit"

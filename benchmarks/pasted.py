@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_memory import HybridMemory, open_memory
-from hybrid_memory.recall import candidates
+from hybrid_memory.recall import gather
 
 FOREIGN = {"en": "realtalk", "zh": "crosswoz_val"}
 PASTED_CHARS = 4_000
@@ -29,7 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the conversation sets (*.jsonl.gz)")
     parser.add_argument("--sets", nargs="+", default=["memorybank_en", "memorybank_zh"])
-    parser.add_argument("--chars", nargs="+", type=int, default=[candidates.QUESTION_CHARS, 100_000])
+    parser.add_argument("--chars", nargs="+", type=int, default=[gather.QUESTION_CHARS, 100_000])
     chosen = parser.parse_args()
     print(f"{'set':16}{'chars':>8}  {'question':8}{'n':>4}{'any@10':>8}{'seconds':>9}")
     for name in chosen.sets:
@@ -37,7 +37,7 @@ def main() -> None:
         foreign = read(chosen.data, FOREIGN[conversations[0]["lang"]])
         pasted = "\n".join(turn["text"] for other in foreign for turn in other["turns"])[:PASTED_CHARS]
         for chars in chosen.chars:
-            candidates.QUESTION_CHARS = chars
+            gather.QUESTION_CHARS = chars
             # A store for each: answers are cached.
             with open_memory("memory://") as memory:
                 filled(memory, conversations)

@@ -14,9 +14,9 @@ from hypothesis.extra import numpy as hnp
 from benchmarks.diaries import LAYOUTS, NOW, ORDERED, QUESTIONS, measured
 from hybrid_memory import Hit, MemoryConfig, ScopedMemory, Weights
 from hybrid_memory.arrays import Array
-from hybrid_memory.recall import in_time, ranking
-from hybrid_memory.recall.in_time import Timing
-from hybrid_memory.recall.plan import plan
+from hybrid_memory.recall.plan import Timing, plan
+from hybrid_memory.recall.signals import DAY as SECONDS
+from hybrid_memory.recall.signals import time_signal, time_weight, weighted_mean
 from tests.doubles import texts
 from tests.faces import Face, Open
 
@@ -147,13 +147,13 @@ COLUMNS = st.integers(2, 20).flatmap(
 def test_a_clear_time_stands_before_all_else_whatever_else_counts(columns: tuple[Array, ...], wanted: float) -> None:
     vector, text, neighbours, place = columns
     (span,) = plan("What did I do yesterday?", now=NOW, candidates=48).times
-    at = span.since.timestamp() + (place - 0.5) * 4 * ranking.DAY
+    at = span.since.timestamp() + (place - 0.5) * 4 * SECONDS
     others = replace(Weights(), importance=0, segment=0, current=0, exact=0, temporal=0)
-    weights = replace(others, temporal=in_time.weight(Timing.CLEAR, wanted, sum(asdict(others).values())))
-    temporal = in_time.signal(Timing.CLEAR, at, vector, [span])
+    weights = replace(others, temporal=time_weight(Timing.CLEAR, wanted, sum(asdict(others).values())))
+    temporal = time_signal(Timing.CLEAR, at, vector, [span])
     signals = dict.fromkeys(asdict(weights), np.zeros(len(at)))
     signals |= {"vector": vector, "text": text, "neighbours": neighbours, "temporal": temporal}
-    scores = ranking.weighted_mean(signals, weights)
+    scores = weighted_mean(signals, weights)
     inside = (at >= span.since.timestamp()) & (at < span.until.timestamp())
     assert ((temporal >= 0) & (temporal <= 1)).all()
     assert (temporal == 1).tolist() == inside.tolist()

@@ -12,7 +12,7 @@ import pytest
 from hybrid_memory import Hit, HybridMemory, Intent, ScopedMemory, Weights
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.recall.candidates import QUESTION_CHARS
+from hybrid_memory.recall.gather import QUESTION_CHARS
 from hybrid_memory.recall.plan import EXACT, TEMPORAL
 from tests.doubles import texts
 from tests.faces import Face, Open

@@ -81,8 +81,8 @@ def test_whatever_is_asked_a_recall_asks_at_most_eight_times(alice: ScopedMemory
     assert len(calls.of(lambda: alice.recall(query))) <= 8
 
 
-def test_the_ranking_of_old_and_variety_ask_little_more(face: Face, tmp_path: Path, calls: Calls) -> None:
-    recall = {"ranker": "weighted-mean", "diversity": 0.3}
+def test_variety_asks_little_more(face: Face, tmp_path: Path, calls: Calls) -> None:
+    recall = {"diversity": 0.3}
     config = MemoryConfig.model_validate({"url": f"sqlite:///{tmp_path}/m.db", "embedder": "hashing", "recall": recall})
     with open_memory(config) as memory:
         assert len(calls.of(lambda: face(memory.scoped(user="alice")).recall("green lamp"))) <= 8

@@ -31,7 +31,7 @@ from hybrid_memory.facts.statements import Statements
 from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.memory.opening import projections
 from hybrid_memory.models.embedders import LocalEmbedder, as_embedder
-from hybrid_memory.recall.ranking import WeightedMean
+from hybrid_memory.recall.signals import learned
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import Views
 from hybrid_memory.text.tokens import estimate_tokens
@@ -206,7 +206,7 @@ def opened(embedder: CachedEmbedder, *, learns: bool) -> HybridMemory:
         clock=lambda: datetime.now(UTC),
         new_id=TimeOrderedIds(),
         config=config,
-        ranker=WeightedMean(),
+        ranker=learned(),
         count=estimate_tokens,
         states=(Extractors(Statements() if learns else None), Views(), *projections()),
     )

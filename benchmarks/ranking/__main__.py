@@ -39,7 +39,7 @@ from benchmarks.ranking.learn import Model, learn, relevance
 from benchmarks.vectors import KeptVectors
 from hybrid_memory.arrays import Array
 from hybrid_memory.config import PromptConfig
-from hybrid_memory.recall.learned import LEARNED
+from hybrid_memory.recall.signals import LEARNED
 
 LEARNED_FROM = (*OWN, *LICENSED)
 SHOWN = ("r@5", "r@10", "all@10", "hit@1", "mrr")

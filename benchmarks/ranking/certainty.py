@@ -18,7 +18,7 @@ from benchmarks.ranking.collect import Asked
 from benchmarks.ranking.learn import Model, bends_of, hats, knots_of
 from hybrid_memory.arrays import Array
 from hybrid_memory.recall.confidence import answered, evidence
-from hybrid_memory.recall.curves import Curve
+from hybrid_memory.recall.signals import Curve
 
 RIDGE = 1.0
 BENDS = 5.0

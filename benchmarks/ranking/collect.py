@@ -22,7 +22,7 @@ from hybrid_memory import HybridMemory, MemoryConfig, Message, open_memory
 from hybrid_memory.arrays import Array
 from hybrid_memory.config import OrchestrationConfig, RecallConfig
 from hybrid_memory.log.message import Role
-from hybrid_memory.recall.measuring import Measured, measure
+from hybrid_memory.recall.measure import Measured, measure
 
 ASKED_BEFORE = 4
 """Every so many questions of ours stand in the conversation too, where somebody asked them before."""

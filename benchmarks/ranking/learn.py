@@ -18,8 +18,7 @@ from scipy.optimize import minimize
 
 from benchmarks.ranking.collect import Asked
 from hybrid_memory.arrays import Array, Floats
-from hybrid_memory.recall.curves import Curve
-from hybrid_memory.recall.ranking import ROUNDING
+from hybrid_memory.recall.signals import ROUNDING, Curve
 
 SIGNALS: Mapping[str, tuple[str, ...]] = {
     "similarity": ("similarity",),

@@ -12,8 +12,6 @@ import pytest
 from hybrid_memory import Event, HybridMemory, MemoryConfig, Message, RecordKind, Role, open_memory
 from hybrid_memory.facts.fact import Claim
 from hybrid_memory.facts.statements import Statements
-from hybrid_memory.store import indexing
-from hybrid_memory.store.indexing import TextIndex
 from tests.faces import Face
 
 MARKS = {"channel": "mail", "ticket": 17}
@@ -85,17 +83,3 @@ def test_a_filter_finds_facts_by_the_metadata_of_their_turn(face: Face, opened: 
     face(memory).rebuild()
     (hit,) = face(alice).recall("what does she do?", kinds=["fact"], metadata={"ticket": 17})
     assert "Bergen" in hit.record.text
-
-
-def test_an_older_index_learns_the_metadata_of_facts(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as older:
-        older.setattr(TextIndex, "version", "")
-        older.setattr(indexing, "_of_turn", lambda _: {})
-        with opened() as memory:
-            memory.scoped(user="alice").remember("I live in Bergen.", metadata=MARKS)
-            memory.flush()
-    memory = opened()
-    hit = memory.scoped(user="alice").recall("Bergen", kinds=["fact"])[0]
-    assert hit.record.metadata == MARKS
-    services = memory._runtime.services
-    assert services.index.vectors([hit.record.id], hit.record.scope.owner), "it keeps its vector"

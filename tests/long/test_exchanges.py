@@ -12,8 +12,9 @@ from benchmarks.ranking import answers
 from hybrid_memory import open_memory
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.log.port import LogState
-from hybrid_memory.recall.candidates import Asked, Home, candidates
-from hybrid_memory.recall.exchanges import answering, asked_before
+from hybrid_memory.recall.choose import asked_before
+from hybrid_memory.recall.gather import Asked, Home, gather
+from hybrid_memory.recall.measure import answering
 from hybrid_memory.recall.plan import plan
 from hybrid_memory.runtime.runners import InlineRunner
 from hybrid_memory.scope import Scope
@@ -47,7 +48,7 @@ def test_a_hit_that_answers_knows_its_question() -> None:
 async def _asked_before(services: Services, scope: Scope, records: Sequence[Record]) -> dict[int, Record]:
     run, query = InlineRunner(), "anything"
     home = Home(await in_view(run, services, scope), Where(scope.owner), services.index.status(), LogState())
-    found = await candidates(run, home, Asked(query, None, plan(query, now=services.clock(), candidates=2)))
+    found = await gather(run, home, Asked(query, None, plan(query, now=services.clock(), candidates=2)))
     return await asked_before(run, [home], query, found, records)
 
 

@@ -48,19 +48,16 @@ def memory() -> Iterator[HybridMemory]:
         yield memory
 
 
-@pytest.mark.parametrize("ranker", ["learned-1", "weighted-mean"])
-def test_a_short_answer_comes_with_its_question(ranker: str) -> None:
-    config = MemoryConfig(url="memory://", embedder="hashing", recall={"ranker": ranker})  # type: ignore[arg-type]
-    with open_memory(config) as memory:
-        hits = told(memory).recall(LATER)
-        hit = answer(hits)
-        assert hit.asked is not None
-        assert (hit.asked.text, hit.asked.speaker, hit.sources) == (QUESTION, "ann", ("m3", "m2"))
-        assert f"; answers ann: {QUESTION!r}" in hit.why()
-        assert f"ann: {QUESTION!r}" in re.sub("&#x27;", "'", hit._repr_html_())
-        asked = {"text": QUESTION, "speaker": "ann", "origin": "user", "sources": ["m2"]}
-        assert hit.as_metadata()["asked"] == asked
-        assert [other.asked for other in hits if other is not hit] == [None] * (len(hits) - 1)
+def test_a_short_answer_comes_with_its_question(memory: HybridMemory) -> None:
+    hits = told(memory).recall(LATER)
+    hit = answer(hits)
+    assert hit.asked is not None
+    assert (hit.asked.text, hit.asked.speaker, hit.sources) == (QUESTION, "ann", ("m3", "m2"))
+    assert f"; answers ann: {QUESTION!r}" in hit.why()
+    assert f"ann: {QUESTION!r}" in re.sub("&#x27;", "'", hit._repr_html_())
+    asked = {"text": QUESTION, "speaker": "ann", "origin": "user", "sources": ["m2"]}
+    assert hit.as_metadata()["asked"] == asked
+    assert [other.asked for other in hits if other is not hit] == [None] * (len(hits) - 1)
 
 
 def test_what_stands_by_itself_comes_without_its_question(memory: HybridMemory) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hybrid_memory import open_memory
-from hybrid_memory.recall.reading import demand
+from hybrid_memory.recall.measure import demand
 from tests.doubles import Deriving
 
 

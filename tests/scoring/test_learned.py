@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Message, RecallConfig, Signals, Weights
 from hybrid_memory.config import MemoryConfig
-from hybrid_memory.recall.curves import Curve
-from hybrid_memory.recall.learned import Learned
-from hybrid_memory.recall.reading import demand, named, offer
+from hybrid_memory.recall.measure import demand, named, offer
+from hybrid_memory.recall.signals import LEARNED, Curve, learned
 
 if TYPE_CHECKING:
     from tests.faces import Open
@@ -41,28 +40,28 @@ def test_a_curve_is_level_beyond_its_ends_and_straight_between(knots: list[int],
 
 
 def test_the_weights_by_default_are_those_that_were_learned() -> None:
-    assert Learned.load().weights == Weights()
-    assert MemoryConfig().recall.ranker == Learned.load().version
+    assert learned().weights == Weights()
+    assert MemoryConfig().recall.ranker == LEARNED
     assert {part.name for part in fields(Weights)} == {part.name for part in fields(Signals)}
 
 
 def test_the_knots_that_are_shipped_ascend() -> None:
-    learned = Learned.load()
-    for curve in (*(one for curves in learned.curves.values() for one in curves.values()), *learned.certainty.values()):
+    ranker = learned()
+    for curve in (*(one for curves in ranker.curves.values() for one in curves.values()), *ranker.certainty.values()):
         assert np.all(np.diff(curve.knots) > 0)
 
 
 @given(st.data())
 def test_learned_signals_lie_between_0_and_1(data: Any) -> None:
-    learned = Learned.load()
-    names = sorted({name for curves in learned.curves.values() for name in curves})
+    ranker = learned()
+    names = sorted({name for curves in ranker.curves.values() for name in curves})
     features = {name: np.array(data.draw(st.lists(numbers, min_size=3, max_size=3))) for name in names}
-    signals = learned.signals(features)
-    assert signals.keys() == learned.curves.keys()
+    signals = ranker.signals(features)
+    assert signals.keys() == ranker.curves.keys()
     for name, column in signals.items():
         assert column.shape == (3,)
         assert np.all((column >= 0) & (column <= 1)), name
-    assert learned.signals({}) == {}
+    assert ranker.signals({}) == {}
 
 
 def chat(opened: Open, **options: Any) -> Any:
@@ -72,9 +71,8 @@ def chat(opened: Open, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("question", ["What does the boat cost?", "When did Ines move?", "Who takes lessons?", "hm"])
-@pytest.mark.parametrize("ranker", ["learned-1", "weighted-mean"])
-def test_the_score_is_the_sum_of_its_shares_and_hits_are_sorted_by_it(opened: Open, ranker: str, question: str) -> None:
-    hits = chat(opened, recall=RecallConfig(ranker=ranker)).recall(question, k=6)
+def test_the_score_is_the_sum_of_its_shares_and_hits_are_sorted_by_it(opened: Open, question: str) -> None:
+    hits = chat(opened).recall(question, k=6)
     for hit in hits:
         weights, signals = asdict(hit.weights), asdict(hit.signals)
         mean = sum(weights[name] * signals[name] for name in weights) / sum(weights.values())
@@ -106,12 +104,6 @@ def test_weights_that_are_given_override_those_that_were_learned(opened: Open) -
     assert [hit.score for hit in one] == [hit.score for hit in other]
     assert all(hit.weights == Weights.plain() for hit in (*one, *other))
     assert one[0].score == pytest.approx(0.7 * one[0].signals.vector + 0.3 * one[0].signals.text)
-
-
-def test_the_fixed_ranker_has_the_signals_of_old(opened: Open) -> None:
-    hit = chat(opened, recall=RecallConfig(ranker="weighted-mean")).recall("What does the boat cost?", k=1)[0]
-    assert (hit.weights.speaker, hit.weights.statement, hit.weights.kind, hit.weights.coverage) == (0, 0, 0, 0)
-    assert hit.weights.segment == pytest.approx(0.4)
 
 
 def test_a_turn_offers_times_and_numbers_and_a_question_asks_for_them() -> None:

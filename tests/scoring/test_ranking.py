@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ from hypothesis.extra import numpy as hnp
 from hybrid_memory import MemoryConfig, RecallConfig, ScopedMemory, Weights, open_memory
 from hybrid_memory.arrays import Array
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.recall.ranking import diverse, newest_first, weighted_mean
+from hybrid_memory.recall.choose import by_age_if_alike, diverse
+from hybrid_memory.recall.signals import weighted_mean
+from tests.doubles import Deriving
 
 NAMES = [field.name for field in fields(Weights)]
 weights = st.lists(st.floats(0, 2, width=16), min_size=len(NAMES), max_size=len(NAMES)).filter(any)
@@ -57,8 +60,8 @@ def test_mmr_takes_the_best_first_and_then_what_repeats_it_least() -> None:
     assert diverse(scores, likeness, 2, 0.5).tolist() == [0, 2]
 
 
-def chat(memory_config: MemoryConfig) -> ScopedMemory:
-    alice = open_memory(memory_config).scoped(user="alice", session="s")
+def chat(memory_config: MemoryConfig, **models: Any) -> ScopedMemory:
+    alice = open_memory(memory_config, **models).scoped(user="alice", session="s")
     at = datetime(2026, 1, 1, tzinfo=UTC)
     alice.remember(
         ["I adopted a grey cat", "Her name is Miso", "The cat sleeps on my keyboard", "I fly to Oslo"], at=at
@@ -79,15 +82,26 @@ def test_why_shows_every_share_of_the_score(chosen: Weights | None) -> None:
         assert f"; from #{hit.record.turn}; " in why
 
 
-def test_plain_weights_give_exactly_the_formula_through_recall() -> None:
-    alice = chat(MemoryConfig(url="memory://", embedder="hashing"))
-    for hit in alice.recall("cat", weights=Weights.plain()):
-        assert hit.score == pytest.approx(0.7 * hit.signals.vector + 0.3 * hit.signals.text)
+@pytest.mark.parametrize("k", [2, 10])
+@pytest.mark.parametrize("diversity", [0.0, 0.5])
+def test_plain_weights_give_exactly_the_formula_for_every_hit(k: int, diversity: float) -> None:
+    """No fact, no newer turn and no variety raises a score; without variety they descend."""
+    facts = Deriving(("cat", "user", "pet", "cat"), ("Miso", "cat", "name", "Miso"), ("Oslo", "user", "home", "Oslo"))
+    config = MemoryConfig(url="memory://", embedder="hashing", recall=RecallConfig(diversity=diversity))
+    alice = chat(config, extractor=facts)
+    alice.learn()
+    for query in ("cat", "What is the name of my pet now?", "home Oslo"):
+        hits = alice.recall(query, k=k, weights=Weights.plain())
+        assert len({hit.record.turn for hit in hits}) == len(hits) == min(k, 4)
+        for hit in hits:
+            assert hit.score == pytest.approx(0.7 * hit.signals.vector + 0.3 * hit.signals.text, abs=1e-12)
+            assert hit.why().startswith(f"{hit.score:.3f} = ")
+        if not diversity:
+            assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
-@pytest.mark.parametrize("ranker", ["learned-1", "weighted-mean"])
-def test_an_adjustment_moves_what_it_speaks_for(ranker: str) -> None:
-    alice = chat(MemoryConfig(url="memory://", embedder="none", recall=RecallConfig(ranker=ranker)))
+def test_an_adjustment_moves_what_it_speaks_for() -> None:
+    alice = chat(MemoryConfig(url="memory://", embedder="none"))
     plain = alice.recall("sleeps", weights=Weights.plain())
     assert [hit.score for hit in plain] == [1.0, 0.0, 0.0, 0.0]
     assert plain[0].record.text == "The cat sleeps on my keyboard"
@@ -111,7 +125,7 @@ def ordered(likeness: float, scores: list[float], ages: list[int], *, apart: boo
     count = len(scores)
     near = np.full((count, count), likeness)
     parts = np.full((count, count), apart)
-    order: list[int] = newest_first(near, np.array(scores), np.array(ages, dtype=float), parts, average=0.8).tolist()
+    order: list[int] = by_age_if_alike(near, np.array(scores), np.array(ages, dtype=float), parts, average=0.8).tolist()
     return order
 
 

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from hybrid_memory import Signals, Weights
 from hybrid_memory.arrays import Array, Numbers
-from hybrid_memory.recall import ranking
+from hybrid_memory.recall import signals
 
 SIZES = st.integers(1, 30)
 cosines = SIZES.flatmap(lambda n: hnp.arrays(np.float64, n, elements=st.floats(-1, 1, width=32)))
@@ -34,30 +34,30 @@ def test_signals_and_weights_have_the_same_fields() -> None:
 
 @given(cosines, st.floats(-1, 1))
 def test_the_vector_signal_is_bounded_and_keeps_the_order(similarity: Array, average: float) -> None:
-    signal = ranking.vector_signal(similarity, average)
+    signal = signals.vector_signal(similarity, average)
     assert ((signal >= 0) & (signal <= 1)).all()
     order = np.argsort(similarity, kind="stable")
     assert (np.diff(signal[order]) >= 0).all()
 
 
 def test_the_vector_signal_puts_the_best_at_one_and_the_average_at_a_half() -> None:
-    signal = ranking.vector_signal(np.array([0.9, 0.8, 0.7, 0.6]), average=0.8)
+    signal = signals.vector_signal(np.array([0.9, 0.8, 0.7, 0.6]), average=0.8)
     assert signal == pytest.approx([1.0, 0.5, 0.0, 0.0])
 
 
 def test_what_has_no_vector_yet_counts_as_average_beside_what_has_one() -> None:
-    signal = ranking.vector_signal(np.array([0.9, 0.6, np.nan]), average=0.8)
+    signal = signals.vector_signal(np.array([0.9, 0.6, np.nan]), average=0.8)
     assert signal == pytest.approx([1.0, 0.0, 0.5])
-    assert ranking.vector_signal(np.full(2, np.nan), average=0.8) == pytest.approx([0.0, 0.0])
+    assert signals.vector_signal(np.full(2, np.nan), average=0.8) == pytest.approx([0.0, 0.0])
 
 
 def test_equal_similarities_are_all_average() -> None:
-    assert ranking.vector_signal(np.array([0.5, 0.5]), average=0.5) == pytest.approx([0.5, 0.5])
+    assert signals.vector_signal(np.array([0.5, 0.5]), average=0.5) == pytest.approx([0.5, 0.5])
 
 
 @given(bm25)
 def test_the_text_signal_is_bounded_and_keeps_the_order(scores: Array) -> None:
-    signal = ranking.text_signal(scores)
+    signal = signals.text_signal(scores)
     assert ((signal >= 0) & (signal <= 1)).all()
     assert (np.diff(signal[np.argsort(scores, kind="stable")]) >= 0).all()
     assert signal.max() == (1.0 if scores.max() > 0 else 0.0)
@@ -68,15 +68,15 @@ def test_neighbours_and_segments_are_bounded_in_any_order(
     candidates: tuple[Array, Numbers, Numbers], average: float, chance: object
 ) -> None:
     relevance, segments, ordinals = candidates
-    beside = ranking.neighbour_signal(relevance, segments, ordinals, average)
-    around = ranking.segment_signal(relevance, segments)
+    beside = signals.neighbour_signal(relevance, segments, ordinals, average)
+    around = signals.segment_signal(relevance, segments)
     top = max(relevance.max(), average)
     for signal in (beside, around):
         assert ((signal >= 0) & (signal <= top + 1e-12)).all()
     shuffled = np.array(chance.sample(range(len(relevance)), len(relevance)))  # type: ignore[attr-defined]
-    again = ranking.neighbour_signal(relevance[shuffled], segments[shuffled], ordinals[shuffled], average)
+    again = signals.neighbour_signal(relevance[shuffled], segments[shuffled], ordinals[shuffled], average)
     assert again == pytest.approx(beside[shuffled])
-    assert ranking.segment_signal(relevance[shuffled], segments[shuffled]) == pytest.approx(around[shuffled])
+    assert signals.segment_signal(relevance[shuffled], segments[shuffled]) == pytest.approx(around[shuffled])
 
 
 @given(placed(), st.floats(0, 0.5))
@@ -90,71 +90,71 @@ def test_the_neighbour_signal_is_its_formula(candidates: tuple[Array, Numbers, N
             for step in (1, 2)
         )
         expected.append((near + 0.5 * far) / 1.5)
-    assert ranking.neighbour_signal(relevance, segments, ordinals, average) == pytest.approx(expected)
+    assert signals.neighbour_signal(relevance, segments, ordinals, average) == pytest.approx(expected)
 
 
 def test_the_segment_signal_is_the_mean_of_its_two_best() -> None:
     relevance, segments = np.array([0.2, 0.8, 0.6, 0.4]), np.array([7, 7, 7, 9])
-    assert ranking.segment_signal(relevance, segments) == pytest.approx([0.7, 0.7, 0.7, 0.4])
+    assert signals.segment_signal(relevance, segments) == pytest.approx([0.7, 0.7, 0.7, 0.4])
 
 
 def test_centring_takes_a_share_of_the_centroid_that_grows_with_the_store() -> None:
     query, centroid = np.array([1.0, 0.0]), np.array([0.5, 0.5])
-    assert ranking.centred(query, centroid, 0) == pytest.approx(query)
-    assert ranking.centred(query, centroid, 100) == pytest.approx(query - 0.3 * centroid)
-    assert ranking.centred(query, centroid, 10**9) == pytest.approx(query - 0.6 * centroid)
+    assert signals.centred(query, centroid, 0) == pytest.approx(query)
+    assert signals.centred(query, centroid, 100) == pytest.approx(query - 0.3 * centroid)
+    assert signals.centred(query, centroid, 10**9) == pytest.approx(query - 0.6 * centroid)
 
 
 def test_similarity_is_0_for_an_average_record_and_1_for_the_query_whatever_else_was_found() -> None:
     similarity, average, same = np.array([0.8, 0.9, 1.0, np.nan]), np.full(4, 0.8), np.full(4, 1.0)
-    near = ranking.absolute_similarity(similarity, average, same, np.full(4, 10**9))
+    near = signals.absolute_similarity(similarity, average, same, np.full(4, 10**9))
     assert near == pytest.approx([0.0, 0.5, 1.0, np.nan], nan_ok=True)
-    near = ranking.absolute_similarity(similarity[:2], average[:2], same[:2], np.array([4, 4]))
+    near = signals.absolute_similarity(similarity[:2], average[:2], same[:2], np.array([4, 4]))
     assert near == pytest.approx([0.0, 2 / 3])
     # Of few records only one that stands out tells something.
-    few = ranking.absolute_similarity(similarity, average, same, np.array([3, 2, 1, 0]))
+    few = signals.absolute_similarity(similarity, average, same, np.array([3, 2, 1, 0]))
     assert np.isnan(few[[0, 2, 3]]).all()
     assert few[1] == pytest.approx(1.0)
-    assert np.isnan(ranking.absolute_similarity(similarity, same, same, np.full(4, 9))).all()
+    assert np.isnan(signals.absolute_similarity(similarity, same, same, np.full(4, 9))).all()
 
 
 def test_brevity_is_one_for_chat_and_falls_with_the_length_of_the_turns() -> None:
-    assert ranking.brevity(np.array([10, 200])) == 1.0
-    assert ranking.brevity(np.array([1000, 1000])) == pytest.approx(0.0625)
-    assert ranking.brevity(np.array([], dtype=np.int64)) == 1.0
+    assert signals.brevity(np.array([10, 200])) == 1.0
+    assert signals.brevity(np.array([1000, 1000])) == pytest.approx(0.0625)
+    assert signals.brevity(np.array([], dtype=np.int64)) == 1.0
 
 
 def test_recency_halves_with_every_half_life_and_the_future_is_now() -> None:
-    assert ranking.recency_signal(np.array([-5.0, 0.0, 10.0, 20.0]), 10.0) == pytest.approx([1, 1, 0.5, 0.25])
+    assert signals.recency_signal(np.array([-5.0, 0.0, 10.0, 20.0]), 10.0) == pytest.approx([1, 1, 0.5, 0.25])
 
 
 def test_use_counts_the_first_uses_most() -> None:
     now = np.zeros(3)
-    assert ranking.use_signal(np.array([0, 1, 3]), now, 10.0) == pytest.approx([0.0, 0.5, 0.75])
+    assert signals.use_signal(np.array([0, 1, 3]), now, 10.0) == pytest.approx([0.0, 0.5, 0.75])
 
 
 def test_a_use_fades_by_half_in_a_half_life() -> None:
     since = np.array([0.0, 10.0, 20.0])
-    assert ranking.use_signal(np.array([1, 1, 1]), since, 10.0) == pytest.approx([0.5, 0.25, 0.125])
+    assert signals.use_signal(np.array([1, 1, 1]), since, 10.0) == pytest.approx([0.5, 0.25, 0.125])
 
 
 def test_the_temporal_signal_falls_with_the_distance_from_the_nearest_span() -> None:
     day, week = 86_400.0, 7 * 86_400.0
     at = np.array([0.0, week - 1, 2 * week, 3 * week, -week])
-    assert ranking.temporal_signal(at, [(0.0, week)]) == pytest.approx([1, 1, 0.5, 0.25, 0.5])
-    assert ranking.temporal_signal(at, [(0.0, 60.0)])[3] == pytest.approx(2 ** -((3 * week - 60) / day)), (
+    assert signals.temporal_signal(at, [(0.0, week)]) == pytest.approx([1, 1, 0.5, 0.25, 0.5])
+    assert signals.temporal_signal(at, [(0.0, 60.0)])[3] == pytest.approx(2 ** -((3 * week - 60) / day)), (
         "a day at least"
     )
-    assert ranking.temporal_signal(at, [(0.0, week), (3 * week, 4 * week)])[3] == 1
-    assert ranking.temporal_signal(at, []).tolist() == [0] * 5
+    assert signals.temporal_signal(at, [(0.0, week), (3 * week, 4 * week)])[3] == 1
+    assert signals.temporal_signal(at, []).tolist() == [0] * 5
 
 
-@pytest.mark.parametrize("empty", [ranking.vector_signal(np.zeros(0), 0.0), ranking.text_signal(np.zeros(0))])
+@pytest.mark.parametrize("empty", [signals.vector_signal(np.zeros(0), 0.0), signals.text_signal(np.zeros(0))])
 def test_no_candidates_give_no_signals(empty: Array) -> None:
     none = np.zeros(0, dtype=np.int64)
     assert len(empty) == 0
-    assert len(ranking.neighbour_signal(np.zeros(0), none, none, 0.5)) == 0
-    assert len(ranking.segment_signal(np.zeros(0), none)) == 0
+    assert len(signals.neighbour_signal(np.zeros(0), none, none, 0.5)) == 0
+    assert len(signals.segment_signal(np.zeros(0), none)) == 0
 
 
 def test_substance_of_the_formula_is_what_the_docstring_says() -> None:

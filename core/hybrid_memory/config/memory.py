@@ -164,10 +164,10 @@ class Weights:
     """How much each signal counts; the same field names as `Signals`.
 
     ``score = sum(weight * signal) / sum(weights)``, so a score lies in [0, 1]. With every adjustment at 0 it is exactly
-    ``0.7 * vector + 0.3 * text``. The defaults belong to the ranker ``learned-1``, `fixed` to ``weighted-mean``.
-    Neighbours, segment and importance count less for long turns; current counts only if some hit is outdated, exact
-    only if the query has a quotation, path or id, temporal only if it names a time. A hit carries the weights as
-    applied. Recency and use are off by default, since no labelled data shows a benefit.
+    ``0.7 * vector + 0.3 * text`` for every hit. The defaults belong to the ranker ``learned-1``. Neighbours, segment
+    and importance count less for long turns; current counts only if some hit is outdated, exact only if the query has a
+    quotation, path or id, temporal only if it names a time. A hit carries the weights as applied. Recency and use are
+    off by default, since no labelled data shows a benefit.
 
     Raises:
         InvalidInputError: a weight is negative or not finite, or all are 0.
@@ -202,12 +202,6 @@ class Weights:
         return cls(**{part.name: 0.0 for part in fields(cls)} | {"vector": 0.7, "text": 0.3})
 
     @classmethod
-    def fixed(cls) -> Self:
-        """The weights of the ranker ``weighted-mean``: vector, text and six adjustments chosen by hand."""
-        adjusted = {"neighbours": 0.3, "segment": 0.4, "importance": 0.3, "current": 1.0, "exact": 0.4, "temporal": 0.4}
-        return replace(cls.plain(), **adjusted)
-
-    @classmethod
     def routed(cls) -> Self:
         """Only ``0.5 * vector + 0.15 * text + 0.15 * exact + 0.2 * temporal``.
 
@@ -232,8 +226,8 @@ class RecallConfig(Settings):
         diversity: 0 ranks by score alone; towards 1, records that repeat better ones rank lower (MMR).
         synonyms: groups of words with the same meaning; a query with one of them also matches the others.
         cache_ttl: how long an answer is reused while nothing is written; 0 disables the cache.
-        ranker: what scores the candidates: ``learned-1``, a weighted mean of calibrated signals; ``weighted-mean``, of
-            raw signals; or the name of an installed ranker.
+        ranker: what scores the candidates: ``learned-1``, a weighted mean of calibrated signals, or the name of an
+            installed ranker.
         rerank_candidates: how many of the best hits a reranker scores again; the others follow in their order.
         origins: whose words recall and prompts may contain, see `Origin`; empty means anybody's.
         min_confidence: recall leaves out hits with a lower `Hit.confidence`; 0 leaves out none. Prompts use

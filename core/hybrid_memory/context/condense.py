@@ -14,8 +14,8 @@ from hybrid_memory.context.lines import judged
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.message import Message
 from hybrid_memory.models.port import TextCompressor
-from hybrid_memory.recall import score
-from hybrid_memory.recall.request import checked_query
+from hybrid_memory.recall import texts as score
+from hybrid_memory.recall.plan import checked_query
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.protection import chunks, pieces_of

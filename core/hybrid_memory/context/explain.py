@@ -21,10 +21,10 @@ from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind, handle
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.origin import Origin
-from hybrid_memory.recall.candidates import narrowed
+from hybrid_memory.recall.gather import narrowed
 from hybrid_memory.recall.hit import Hit
+from hybrid_memory.recall.plan import Request
 from hybrid_memory.recall.recall import recall
-from hybrid_memory.recall.request import Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope

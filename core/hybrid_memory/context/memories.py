@@ -22,11 +22,10 @@ from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.log.origin import INSTRUCTING, Origin
 from hybrid_memory.log.visible import MAX_POSITION
-from hybrid_memory.recall.candidates import query_vector
+from hybrid_memory.recall.gather import query_vector
 from hybrid_memory.recall.hit import Hit
-from hybrid_memory.recall.recall import recall
-from hybrid_memory.recall.request import Request as RecallRequest
-from hybrid_memory.recall.spans import asks, finds
+from hybrid_memory.recall.plan import Request as RecallRequest
+from hybrid_memory.recall.recall import asks, finds, recall
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope

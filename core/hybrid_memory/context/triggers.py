@@ -201,7 +201,7 @@ def drift(likeness: Floats, *, least: int = 4) -> Drift | None:
     A ``config.drift`` of 0.6 is a good start. With it, the local embedder and a queue that grows turn by turn, 35 % of
     the cuts were next to the start of a session in REALTALK and 33 % in LoCoMo, where chance gives 13 and 14 %; of the
     sessions 30 and 45 % were found. Friends who chat change the topic within a session and continue it in the next, so
-    it says little there. See benchmarks/drift.py.
+    it says little there.
     """
     rows = np.flatnonzero(likeness.diagonal() > 0)
     n = len(rows)

@@ -18,8 +18,8 @@ from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.items.kept import ItemsProjection, KeptItem, KeptItems, Namespace
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Draft
+from hybrid_memory.recall.plan import MAX_QUERY_CHARS, Request
 from hybrid_memory.recall.recall import recall
-from hybrid_memory.recall.request import MAX_QUERY_CHARS, Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import erase

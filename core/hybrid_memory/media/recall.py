@@ -19,13 +19,12 @@ from hybrid_memory.log.media import Media, media_in, media_of
 from hybrid_memory.media.media import MediaIndex, media_key, ready
 from hybrid_memory.models.port import MediaEmbedder
 from hybrid_memory.recall import plan as planning
-from hybrid_memory.recall import ranking
-from hybrid_memory.recall import request as requests
+from hybrid_memory.recall import signals
 from hybrid_memory.recall.cache import RecallProjection
-from hybrid_memory.recall.candidates import KINDS, Asked, Home, candidates, narrowed
+from hybrid_memory.recall.gather import KINDS, Asked, Home, gather, narrowed
 from hybrid_memory.recall.hit import Hit, Signals
 from hybrid_memory.recall.plan import Plan
-from hybrid_memory.recall.spans import asks, finds
+from hybrid_memory.recall.recall import asks, finds
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
@@ -61,7 +60,7 @@ class MediaRequest:
         if isinstance(kinds, str) or not isinstance(kinds, Collection) or not all(isinstance(k, str) for k in kinds):
             raise InvalidInputError(f"kinds must be a collection such as ['image'], got {shown(kinds)}")
         example = _example(query)
-        asked = requests.Request.of(
+        asked = planning.Request.of(
             scope, query if example is None else example.kind or "media", k=k, within=within, kinds=(),
             categories=(), since=since, until=until, metadata=None, weights=None,
         )  # fmt: skip
@@ -169,12 +168,12 @@ async def _embedded(run: Runner, embedder: MediaEmbedder, request: MediaRequest)
 
 async def _ranked(run: Runner, home: Home, request: MediaRequest, asked: Asked, note: str) -> list[Hit]:
     """The hits among what the paths of the plan find; the view is one of the index of media."""
-    pool = await candidates(run, home, asked)
+    pool = await gather(run, home, asked)
     weights = _weights(request, asked)
     columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(pool.places.ids)))
-    columns["vector"] = ranking.vector_signal(pool.similarity, pool.average)
-    columns["text"] = ranking.text_signal(pool.bm25)
-    scores = ranking.weighted_mean(columns, weights)
+    columns["vector"] = signals.vector_signal(pool.similarity, pool.average)
+    columns["text"] = signals.text_signal(pool.bm25)
+    scores = signals.weighted_mean(columns, weights)
     best = np.lexsort((-pool.places.ids, -scores))[: request.k]
     row_of = {number: row for row, number in enumerate(pool.places.ids.tolist())}
     plan: Plan | None = None if request.example else replace(asked.plan, corrected=pool.corrected)

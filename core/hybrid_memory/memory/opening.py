@@ -66,8 +66,7 @@ T = TypeVar("T")
 
 EXTRACTORS = {"statements": "hybrid_memory.facts.statements:Statements"}
 RANKERS = {
-    "learned-1": "hybrid_memory.recall.learned:learned",
-    "weighted-mean": "hybrid_memory.recall.ranking:WeightedMean",
+    "learned-1": "hybrid_memory.recall.signals:learned",
 }
 DEFAULT_RANKER = "learned-1"
 

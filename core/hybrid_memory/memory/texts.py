@@ -15,9 +15,9 @@ from hybrid_memory.items.items import FindItems, ItemOperation, ItemResult
 from hybrid_memory.log.message import Message
 from hybrid_memory.memory.faces import Verbs, faces
 from hybrid_memory.memory.runtime import Runtime
-from hybrid_memory.recall import score
+from hybrid_memory.recall import texts as score
 from hybrid_memory.recall.hit import Scored
-from hybrid_memory.recall.request import Request
+from hybrid_memory.recall.plan import Request
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services

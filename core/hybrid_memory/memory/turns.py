@@ -26,13 +26,12 @@ from hybrid_memory.memory.faces import Handle, faces
 from hybrid_memory.memory.texts import ItemMemory
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.recall.hit import Hit, Hits
-from hybrid_memory.recall.plan import Intent
+from hybrid_memory.recall.plan import Intent, Request
+from hybrid_memory.recall.recall import asks_by_request, finds
 from hybrid_memory.recall.recall import recall as search
-from hybrid_memory.recall.request import Request
-from hybrid_memory.recall.spans import asks, finds
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
-from hybrid_memory.runtime.tracing import Given, Span, traced
+from hybrid_memory.runtime.tracing import traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import reached
 from hybrid_memory.sharing.grant import Right
@@ -43,12 +42,7 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.validation import checked_count
 
 
-def _asks(span: Span, given: Given) -> None:
-    request = given["request"]
-    asks(span, request.query, request.k, request.where.scope)
-
-
-@traced("recall", _asks, finds)
+@traced("recall", asks_by_request, finds)
 async def _recalled(
     run: Runner, services: Services, request: Request, principal: Scope, items: Beside | None = None
 ) -> Hits:
@@ -61,7 +55,7 @@ async def _recalled(
         wider = replace(request, k=request.k + items.spare)
         hits = await search(run, services, wider, spaces, items.where)
         found = [hit for hit in hits if items.keeps(hit.record)][: request.k]
-    hits = [hit for hit in found if request.keeps(hit, services.config.recall.min_confidence)]
+    hits = [hit for hit in found if request.keeps(hit.confidence, services.config.recall.min_confidence)]
     return Hits(hits, request.query, unsure=len(found) - len(hits))
 
 

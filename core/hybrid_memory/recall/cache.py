@@ -74,30 +74,24 @@ def question(where: Where, *rest: Hashable) -> Hashable:
     return (where.scope, where.kinds, where.categories, where.since, where.until, where.origins, metadata, *rest)
 
 
-async def lookup(run: Runner, services: Services, key: Hashable, now: Heads) -> list[Hit] | None:
+async def lookup(run: Runner, services: Services, key: Hashable, heads: Heads) -> list[Hit] | None:
     """The cached answer, if it is recent enough and nothing was written since."""
-    entry = services.state(RecallProjection).answers.get(key)
+    answers, ttl = services.state(RecallProjection).answers, services.config.recall.cache_ttl
+    entry = answers.get(key)
     if entry is None:
         return None
-    if not await _stands(run, services, entry, now):
-        services.state(RecallProjection).answers.reject(key)
-        return None
-    return _copies(entry.hits)
-
-
-async def _stands(run: Runner, services: Services, entry: Answer, now: Heads) -> bool:
-    ttl = services.config.recall.cache_ttl
-    if not -ttl < services.clock() - entry.at < ttl or entry.heads.keys() != now.keys():
-        return False
-    for owner, head in now.items():
+    valid = -ttl < services.clock() - entry.at < ttl and entry.heads.keys() == heads.keys()
+    for owner, head in heads.items() if valid else ():
         after, mark = entry.heads[owner]
         if head != (after, mark):
-            if mark != await run.call(services.truth.mark, owner, after):
-                return False
-            written = await run.call(services.truth.read, owner, after=after, kinds=WRITES, limit=1)
-            if written:
-                return False
-    return True
+            same = mark == await run.call(services.truth.mark, owner, after)
+            valid = same and not await run.call(services.truth.read, owner, after=after, kinds=WRITES, limit=1)
+            if not valid:
+                break
+    if not valid:
+        answers.reject(key)
+        return None
+    return _copies(entry.hits)
 
 
 def keep(services: Services, key: Hashable, hits: list[Hit], heads: Heads, *, since: int) -> None:
@@ -108,11 +102,11 @@ def keep(services: Services, key: Hashable, hits: list[Hit], heads: Heads, *, si
 
 def _copies(hits: Sequence[Hit]) -> list[Hit]:
     """Copies of the hits, so that a caller can change their metadata."""
-    return [replace(hit, record=_copy(hit.record), asked=hit.asked and _copy(hit.asked)) for hit in hits]
 
+    def copied(record: Record) -> Record:
+        return replace(record, metadata=deepcopy(record.metadata))
 
-def _copy(record: Record) -> Record:
-    return replace(record, metadata=deepcopy(record.metadata))
+    return [replace(hit, record=copied(hit.record), asked=hit.asked and copied(hit.asked)) for hit in hits]
 
 
 def count_uses(services: Services, owner: Scope, hits: Sequence[Hit]) -> bool:

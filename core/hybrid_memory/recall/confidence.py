@@ -12,7 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Array
-from hybrid_memory.recall.curves import Curve
+from hybrid_memory.recall.measure import Measured, repeats
+from hybrid_memory.recall.plan import Plan
+from hybrid_memory.recall.signals import Curve, at_the_time, learned
+from hybrid_memory.text.asking import asking_share
+from hybrid_memory.text.tokenize import terms
 
 SEVERAL = 3
 """Number of candidates whose mean similarity counts in addition to the best."""
@@ -57,6 +61,28 @@ EVEN = 0.5
 """The least confidence of a record that has quoted text literally, or is from the requested time."""
 
 
+def confidences(query: str, plan: Plan, measured: Measured, scores: Array, near: Array) -> Array:
+    """The probability that each candidate answers the query; ``near`` is their absolute similarity, NaN if unknown."""
+    of_the_time = at_the_time(plan.timing, measured.columns["temporal"]) & (asking_share(query) > 0)
+    asked_for = (measured.columns["exact"] > 0) | of_the_time
+    # The question itself, which an agent remembers before it asks, is no answer to it.
+    others = np.flatnonzero([not repeats(query, record) for record in measured.records])
+    count = int(measured.candidates.count.max())
+    if count < FEW:
+        order = np.argsort(-scores, kind="stable")
+        words = np.empty(len(scores))
+        having = [frozenset(terms(measured.records[row].text)) for row in order.tolist()]
+        words[order] = common_words(set(terms(query)), having)
+        beside = (measured.features["around"] > 0) & (len(others) > PAIR)
+        each = by_rule(near, words, beside)
+        return np.asarray(np.where(asked_for, np.maximum(each, EVEN), each))
+    if not len(others):
+        return np.zeros(len(scores))
+    features = measured.features | {"similarity": np.nan_to_num(near)}
+    signs = evidence({name: column[others] for name, column in features.items()}, scores[others])
+    return confidence(answered(signs, learned().certainty, learned().bias, count), scores, asked_for)
+
+
 def evidence(features: Mapping[str, Array], scores: Array) -> dict[str, float]:
     """Evidence for whether the query is answered at all, from the candidates' features and scores."""
     order = np.argsort(-scores, kind="stable")
@@ -76,27 +102,25 @@ def evidence(features: Mapping[str, Array], scores: Array) -> dict[str, float]:
     }
 
 
-def answered(told: Mapping[str, float], curves: Mapping[str, Curve], bias: float, count: int = LEARNED_FROM) -> float:
+def answered(signs: Mapping[str, float], curves: Mapping[str, Curve], bias: float, count: int = LEARNED_FROM) -> float:
     """The probability that one of the candidates answers the query, ``1 / (1 + exp(-(bias + curves + few)))``.
 
     The curves expect what the best of many records reach by chance. Among fewer, the same evidence tells more:
     ``few = 0.3 * log(240 / count)``, at least 0. See `benchmarks/ranking/young.py`.
 
     Args:
-        told: see `evidence`.
+        signs: see `evidence`.
         curves: the log-odds for each.
         bias: of the model.
         count: the number of vectors in the store.
     """
     few = SMALLER * math.log(max(LEARNED_FROM / max(count, 1), 1.0))
-    total = bias + few + sum(float(curve(np.array([told[name]]))[0]) for name, curve in curves.items())
+    total = bias + few + sum(float(curve(np.array([signs[name]]))[0]) for name, curve in curves.items())
     return float(1.0 / (1.0 + np.exp(-np.clip(total, -50.0, 50.0))))
 
 
 def confidence(share: float, scores: Array, asked_for: npt.NDArray[np.bool_]) -> Array:
     """The probability that the query is answered, for the best candidate; for others scaled by their score."""
-    if not len(scores):
-        return np.zeros(0)
     best, worst = float(scores.max()), float(scores.min())
     each = share * ((scores - worst) / (best - worst) if best > worst else np.ones(len(scores)))
     return np.asarray(np.where(asked_for, np.maximum(each, EVEN), each))
@@ -117,13 +141,13 @@ def by_rule(similarity: Array, words: Array, beside: npt.NDArray[np.bool_]) -> A
     return np.asarray(1.0 / (1.0 + (1 / AT_FIT - 1) * np.exp(np.clip(STEEPNESS * (FIT - fit), -50.0, 50.0))))
 
 
-def common_words(wanted: Iterable[str], having: Sequence[frozenset[str]]) -> Array:
+def common_words(words: Iterable[str], having: Sequence[frozenset[str]]) -> Array:
     """``w / sqrt(10 * all)`` for each record: the weight of the query terms it has, and of all query terms.
 
     A term weighs ``log(1 + 30 / records with it)``; the first 30 count. The square root helps long queries, of which
     even a fitting text has a small share.
     """
     among = having[:MANY]
-    weights = {term: math.log(1 + MANY / (sum(term in one for one in among) or 0.5)) for term in wanted}
+    weights = {term: math.log(1 + MANY / (sum(term in each for each in among) or 0.5)) for term in words}
     scale = math.sqrt(TYPICAL * sum(weights.values())) or 1.0
-    return np.array([sum(weights[term] for term in one.intersection(weights)) / scale for one in having])
+    return np.array([sum(weights[term] for term in each.intersection(weights)) / scale for each in having])

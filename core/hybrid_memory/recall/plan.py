@@ -1,20 +1,32 @@
-"""The plan of a recall: intent, names and times, by rules over the words of the query."""
+"""What a recall is asked: the validated call and its plan (intent, names, times), by rules over the query's words."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any, Self, TypeVar
 
-from hybrid_memory.recall.in_time import Timing, timing
+from hybrid_memory.config.memory import Weights
+from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.facts.fact import Category
+from hybrid_memory.index.record import RecordKind, Scalar, Where
+from hybrid_memory.log.origin import Origin
+from hybrid_memory.scope import Scope
 from hybrid_memory.text.asking import ends
 from hybrid_memory.text.dates import find_times
 from hybrid_memory.text.dates.calendar import TimeSpan
+from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.speakers import COMPOUND_SURNAMES, SURNAMES
 from hybrid_memory.text.tokenize import CHINESE_STOP_WORDS, ENGLISH_STOP_WORDS, LETTER
+from hybrid_memory.validation import check_span, checked_count, checked_share, shown, storable
+
+E = TypeVar("E", bound=StrEnum)
+
+MAX_QUERY_CHARS = 10_000
 
 
 class Intent(StrEnum):
@@ -28,6 +40,142 @@ class Intent(StrEnum):
     FACT = "fact"
     REASONING = "reasoning"
     CONTEXTUAL = "contextual"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A validated call of recall; ``session`` is the caller's."""
+
+    query: str
+    k: int
+    where: Where
+    weights: Weights | None
+    intent: Intent = Intent.AUTO
+    spaces: Collection[str] = ()
+    min_confidence: float | None = None
+    session: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        scope: Scope,
+        query: str,
+        *,
+        k: int,
+        within: str,
+        kinds: Collection[RecordKind | str],
+        categories: Collection[str],
+        since: datetime | None,
+        until: datetime | None,
+        metadata: Mapping[str, Scalar] | None,
+        weights: Weights | None,
+        intent: Intent | str = Intent.AUTO,
+        spaces: Collection[str] = (),
+        origins: Collection[Origin | str] = (),
+        min_confidence: float | None = None,
+    ) -> Self:
+        """The request; raises `InvalidInputError` if an argument is invalid."""
+        query = checked_query(query)
+        number = checked_count("k", k, least=1)
+        if within == "session" and scope.session is None:
+            raise InvalidInputError("within='session' needs a scope with a session: scoped(..., session=...)")
+        if within == "session" and spaces:
+            raise InvalidInputError("within='session' searches this session only: leave out spaces")
+        check_span(since, until)
+        least = None if min_confidence is None else checked_share("min_confidence", min_confidence)
+        where = Where(
+            scope=scope if within == "session" else scope.owner,
+            kinds=_members("kinds", RecordKind, kinds),
+            categories=_members("categories", Category, categories),
+            since=since,
+            until=until,
+            metadata={} if metadata is None else _scalars(metadata),
+            origins=_members("origins", Origin, origins),
+        )
+        try:
+            intent = Intent(intent)
+        except ValueError:
+            raise InvalidInputError(f"intent must be one of {', '.join(Intent)}; got {shown(intent)}") from None
+        return cls(query, number, where, weights, intent, spaces, least, scope.session)
+
+    def keeps(self, confidence: float | None, usual: float) -> bool:
+        """Whether a hit's confidence is high enough, by the requested or the usual threshold, or unknown."""
+        return confidence is None or confidence >= (usual if self.min_confidence is None else self.min_confidence)
+
+
+def checked_query(query: str) -> str:
+    """The query, or both ends of one over `MAX_QUERY_CHARS`; raises `InvalidInputError` if it is empty."""
+    if not query.strip():
+        raise InvalidInputError("the query is empty: ask for something")
+    return ends(query, MAX_QUERY_CHARS)
+
+
+def _members(name: str, kind: type[E], given: Collection[E | str]) -> frozenset[E]:
+    try:
+        return frozenset(kind(each) for each in given)
+    except ValueError:
+        allowed = ", ".join(kind)
+        raise InvalidInputError(f"{name} must be a collection of these: {allowed}; got {shown(given)}") from None
+
+
+def _scalars(metadata: Mapping[Any, Any]) -> dict[str, Scalar]:
+    """The metadata to match, if every engine can compare its values for equality."""
+    if not isinstance(metadata, Mapping):
+        raise InvalidInputError(f"metadata must be values by name, got {shown(metadata)}")
+    for key, value in metadata.items():
+        if not isinstance(key, str) or not isinstance(value, Scalar):
+            raise InvalidInputError(
+                f"metadata can be text, numbers, booleans or None by name, got {shown(key)}: {shown(value)}"
+            )
+        try:
+            storable({key: value})
+        except ValueError as error:
+            raise InvalidInputError(f"metadata cannot have {shown(key)}: {shown(value)}; {error}") from None
+    return dict(metadata)
+
+
+class Timing(StrEnum):
+    """How much a query depends on time.
+
+    Vague times, and clear ones without any records, favour what is near them. Clear times decide: records within them
+    come first, then those from shortly after. Told times are about a person the query names, whose days are often
+    reported up to a day later; they favour both. Oldest and newest order by time what fits the query nearly as well as
+    the best; last talk prefers the session before this one.
+    """
+
+    NONE = ""
+    VAGUE = "vague"
+    CLEAR = "clear"
+    TOLD = "told"
+    OLDEST = "oldest"
+    NEWEST = "newest"
+    LAST_TALK = "last talk"
+
+
+DECIDING = frozenset({Timing.CLEAR, Timing.OLDEST, Timing.NEWEST, Timing.LAST_TALK})
+"""Timings whose signal outweighs all others."""
+
+
+class EntityKind(StrEnum):
+    """The kind of an entity in a query."""
+
+    QUOTED = "quoted"
+    PATH = "path"
+    ID = "id"
+    NAME = "name"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Words of a query that name one thing, as written there."""
+
+    text: str
+    kind: EntityKind
+
+    @property
+    def verbatim(self) -> bool:
+        """Whether to search for it literally: all but names, which occur in half of a chat's turns."""
+        return self.kind is not EntityKind.NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +205,13 @@ class Plan:
 
     def __str__(self) -> str:
         cue = f" ({self.cue!r})" if self.cue else ""
+        names = " or ".join(repr(entity.text) for entity in self.entities if entity.verbatim)
+        spans = " or ".join(f"{_days(span)} ({span.text!r})" for span in self.times)
         paths = {
             "by meaning": self.vector,
             "by words": self.text,
-            f"with {self._names} word for word": self.exact,
-            self._times: self.temporal,
+            f"with {names} word for word": self.exact,
+            f"{spans or 'by time'}{_FIRST.get(self.timing, '')}": self.temporal,
         }
         compared = [f"{most} {path}" for path, most in paths.items() if most]
         if compared:
@@ -72,15 +222,6 @@ class Plan:
         parts += [f"{wrong!r} read as {right!r}" for wrong, right in self.corrected.items()]
         parts += [f"{word!r} also as {', '.join(map(repr, others))}" for word, others in self.synonyms.items()]
         return "; ".join(parts)
-
-    @property
-    def _names(self) -> str:
-        return " or ".join(repr(entity.text) for entity in self.entities if entity.verbatim)
-
-    @property
-    def _times(self) -> str:
-        spans = " or ".join(f"{_days(span)} ({span.text!r})" for span in self.times)
-        return f"{spans or 'by time'}{_FIRST.get(self.timing, '')}"
 
 
 _ASKS = {
@@ -110,34 +251,6 @@ TEMPORAL = 20
 
 MAX_TIMES = 8
 """The most stretches of time searched for one query."""
-
-
-CUES: dict[Intent, str] = {
-    Intent.CONTEXTUAL: (
-        r"\b(?:remember|recall|remind me|earlier|previously|before|last time|back then|the other day|"
-        r"(?:did|have|had) (?:i|we|you) (?:\w+ )?(?:say|said|tell|told|talk(?:ed)?|mention(?:ed)?|discuss(?:ed)?)|"
-        r"(?:we|i|you) (?:were )?(?:talk(?:ed|ing)|discuss(?:ed|ing)|mention(?:ed|ing)|said|told))\b"
-        r"|之前|以前|记得|上次|刚才|刚刚|先前|早些时候|提到过|提过|说过|聊过|谈过|讨论过|那次|那天|当时"
-    ),
-    Intent.REASONING: (
-        r"\b(?:why|how come|explain|compare|comparison|difference|differ|versus|vs|pros and cons|trade-?offs?|"
-        r"should (?:i|we)|what if|would it|analy[sz]e|evaluate|recommend|suggest|advise|advice|plan|"
-        r"reasons?|because|implications?|how (?:does|do|can|could|should|would|might))\b"
-        r"|为什么|为何|怎么会|原因|比较|对比|区别|差别|优缺点|利弊|分析|评估|建议|推荐|该不该|应不应该|如果|怎么办|"
-        r"如何|怎样才能|意味着|总结"
-    ),
-    Intent.FACT: (
-        r"\b(?:who|whom|whose|what|when|where|which|how (?:many|much|old|long|often|far|tall|big)|name of)\b"
-        r"|是谁|是什么|谁|什么|哪里|哪儿|哪个|哪些|哪年|哪天|哪位|何时|何地|几点|几个|几岁|几月|几号|多少|多大|多久|多远|"
-        r"叫什么|什么时候|哪"
-    ),
-}
-"""In the order in which they are tried: "what did I say before?" is contextual, "what if" is reasoning."""
-
-_PATTERNS = {intent: re.compile(pattern, re.IGNORECASE) for intent, pattern in CUES.items()}
-
-DEFAULT = Intent.FACT
-"""The intent of a query without a cue, which is mostly just the name of something."""
 
 
 def plan(
@@ -188,12 +301,103 @@ def _has(text: str, word: str) -> bool:
     return re.search(f"{before}{re.escape(word)}{after}", text) is not None
 
 
+CUES: dict[Intent, str] = {
+    Intent.CONTEXTUAL: (
+        r"\b(?:remember|recall|remind me|earlier|previously|before|last time|back then|the other day|"
+        r"(?:did|have|had) (?:i|we|you) (?:\w+ )?(?:say|said|tell|told|talk(?:ed)?|mention(?:ed)?|discuss(?:ed)?)|"
+        r"(?:we|i|you) (?:were )?(?:talk(?:ed|ing)|discuss(?:ed|ing)|mention(?:ed|ing)|said|told))\b"
+        r"|之前|以前|记得|上次|刚才|刚刚|先前|早些时候|提到过|提过|说过|聊过|谈过|讨论过|那次|那天|当时"
+    ),
+    Intent.REASONING: (
+        r"\b(?:why|how come|explain|compare|comparison|difference|differ|versus|vs|pros and cons|trade-?offs?|"
+        r"should (?:i|we)|what if|would it|analy[sz]e|evaluate|recommend|suggest|advise|advice|plan|"
+        r"reasons?|because|implications?|how (?:does|do|can|could|should|would|might))\b"
+        r"|为什么|为何|怎么会|原因|比较|对比|区别|差别|优缺点|利弊|分析|评估|建议|推荐|该不该|应不应该|如果|怎么办|"
+        r"如何|怎样才能|意味着|总结"
+    ),
+    Intent.FACT: (
+        r"\b(?:who|whom|whose|what|when|where|which|how (?:many|much|old|long|often|far|tall|big)|name of)\b"
+        r"|是谁|是什么|谁|什么|哪里|哪儿|哪个|哪些|哪年|哪天|哪位|何时|何地|几点|几个|几岁|几月|几号|多少|多大|多久|多远|"
+        r"叫什么|什么时候|哪"
+    ),
+}
+"""In the order in which they are tried: "what did I say before?" is contextual, "what if" is reasoning."""
+
+_PATTERNS = {intent: re.compile(pattern, re.IGNORECASE) for intent, pattern in CUES.items()}
+
+DEFAULT = Intent.FACT
+"""The intent of a query without a cue, which is mostly just the name of something."""
+
+
 def intent(query: str) -> tuple[Intent, str]:
     """The intent, and the word that shows it; empty if none did and the intent is the default."""
     for kind, pattern in _PATTERNS.items():
         if found := pattern.search(query):
             return kind, found[0]
     return DEFAULT, ""
+
+
+MAX_ORDERED_CHARS = 160
+"""The longest query about a first or last time; in longer ones such words are mostly incidental."""
+
+_VAGUE = lazy(
+    r"\b(?:few|several|some|couple|about|around|roughly)\b|\d0'?s\b|(?<!十)几|数[天日周月年]|[前这]两天|大概|大约|差不多|年代",
+    re.IGNORECASE,
+)
+_OWN = lazy(r"\b(?:i|me|my|mine|we|us|our|ours)\b|我|咱", re.IGNORECASE)
+_TALKED = r"(?:talk(?:ed|ing)?|sp(?:ea|o)k(?:e|ing)?|chat(?:ted|ting)?|discuss(?:ed|ing)?)"
+_MEETING = "(?:talk|chat|conversation|discussion|session)"
+_LAST_TALK = lazy(
+    rf"what (?:(?:did|were|had|have) (?:we|you and i|i) )?(?:we )?{_TALKED}(?: about)?,? "
+    r"(?:the )?(?:last(?: time)?|most recently)\W*$"
+    rf"|what did (?:we|you and i) last {_TALKED}(?: about)?\W*$"
+    rf"|what did (?:we|you and i) {_TALKED}(?: about)? in (?:our|the) (?:last|previous) {_MEETING}\W*$"
+    rf"|what was (?:our|the) (?:last|latest|previous) {_MEETING} about\W*$"
+    rf"|^(?:please )?(?:tell me about|recap|summari[sz]e) (?:our|the) (?:last|previous) {_MEETING}\W*$"
+    r"|where did we (?:leave off|stop)(?: last time)?\W*$"
+    r"|(?:上次|上一次|上回|最后一次|最近一次)(?:我们|咱们)?(?:都|在|是)?(?:聊|谈|说|讨论)(?:了|过|到|的)?(?:是|些)?(?:什么|啥|哪些)\w{0,3}\W*$"
+    r"|(?:聊|谈|说)到哪(?:儿|里)?了?\W*$",
+    re.IGNORECASE,
+)
+_OLDEST = lazy(r"\bfirst time\b|\bdid (?:\w+ ){1,2}first [a-z]+|第一次|头一[次回]|首次", re.IGNORECASE)
+_NEWEST = lazy(
+    r"\b(?:last|latest|most recent) time\b"
+    r"|\bdid (?:\w+ ){1,2}"
+    r"(?:last (?!week|month|quarter|year|night|spring|summer|autumn|fall|winter)[a-z]+|most recently)"
+    r"|(?:最后|最近|上)一[次回]|上[次回].*(?:什么时候|何时|哪天|多久)",
+    re.IGNORECASE,
+)
+
+
+def timing(query: str, times: Sequence[TimeSpan], *, named: bool) -> Timing:
+    """How much the query depends on time, regardless of the records.
+
+    Args:
+        query: the query text.
+        times: the times it names.
+        named: whether it names a person.
+    """
+    of_another = named and not _OWN.search(query)
+    if times:
+        clear = not all(vague(span) for span in times)
+        return (Timing.TOLD if of_another else Timing.CLEAR) if clear else Timing.VAGUE
+    if asks_for_last_talk(query):
+        return Timing.LAST_TALK
+    if of_another or len(query) > MAX_ORDERED_CHARS:
+        return Timing.NONE
+    if _OLDEST.search(query):
+        return Timing.OLDEST
+    return Timing.NEWEST if _NEWEST.search(query) else Timing.NONE
+
+
+def asks_for_last_talk(query: str) -> bool:
+    """Whether a query only asks for the last topic of conversation."""
+    return len(query) <= MAX_ORDERED_CHARS and _LAST_TALK.search(query) is not None
+
+
+def vague(span: TimeSpan) -> bool:
+    """Whether the time has no clear limits, or is rather a topic."""
+    return _VAGUE.search(span.text) is not None
 
 
 MAX_ENTITIES = 8
@@ -261,8 +465,8 @@ def entities(query: str) -> tuple[Entity, ...]:
     taken: list[tuple[int, int, Entity]] = []
     for kind, found in (
         (EntityKind.QUOTED, _quoted(query)),
-        (EntityKind.PATH, _matches(_PATH, query)),
-        (EntityKind.ID, _ids(query)),
+        (EntityKind.PATH, (match.span() for match in _PATH.finditer(query))),
+        (EntityKind.ID, (match.span() for match in _ID.finditer(query) if not _NO_ID.fullmatch(match[0]))),
         (EntityKind.NAME, _names(query)),
         (EntityKind.NAME, _chinese_names(query)),
     ):
@@ -279,19 +483,11 @@ def folded(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().replace("’", "'").split())
 
 
-def _matches(pattern: re.Pattern[str], query: str) -> Iterator[tuple[int, int]]:
-    return (match.span() for match in pattern.finditer(query))
-
-
 def _quoted(query: str) -> Iterator[tuple[int, int]]:
     for match in _QUOTED.finditer(query):
         start, end = match.span(match.lastindex or 0)
         if query[start:end].strip() and end - start <= MAX_QUOTED_CHARS:
             yield start, end
-
-
-def _ids(query: str) -> Iterator[tuple[int, int]]:
-    return ((start, end) for start, end in _matches(_ID, query) if not _NO_ID.fullmatch(query[start:end]))
 
 
 def _names(query: str) -> Iterator[tuple[int, int]]:
@@ -324,25 +520,3 @@ def _chinese_names(query: str) -> Iterator[tuple[int, int]]:
         text = match[0]
         if text[:2] not in _NO_NAME and text not in CHINESE_STOP_WORDS:
             yield match.span()
-
-
-class EntityKind(StrEnum):
-    """The kind of an entity in a query."""
-
-    QUOTED = "quoted"
-    PATH = "path"
-    ID = "id"
-    NAME = "name"
-
-
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """Words of a query that name one thing, as written there."""
-
-    text: str
-    kind: EntityKind
-
-    @property
-    def verbatim(self) -> bool:
-        """Whether to search for it literally: all but names, which occur in half of a chat's turns."""
-        return self.kind is not EntityKind.NAME

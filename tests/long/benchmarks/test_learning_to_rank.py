@@ -13,7 +13,7 @@ from benchmarks.ranking.conversations import OWN, conversations
 from benchmarks.ranking.learn import FEATURES, learn
 from benchmarks.vectors import KeptVectors
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.recall.learned import Learned
+from hybrid_memory.recall.signals import learned
 
 
 def question(number: int, kind: str = "own") -> Asked:
@@ -97,7 +97,7 @@ def test_a_set_is_collected_through_recall(tmp_path: Path, monkeypatch: pytest.M
     assert {one.kind for one in found} >= {"own", "none"}
     own = [one for one in found if one.kind == "own"]
     assert any(one.labels.any() for one in own)
-    needed = {name for curves in Learned.load().curves.values() for name in curves}
+    needed = {name for curves in learned().curves.values() for name in curves}
     for one in found:
         assert needed <= one.features.keys()
         assert all(column.shape == (len(one.ids),) for column in one.features.values())

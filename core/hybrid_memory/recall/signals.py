@@ -1,18 +1,27 @@
-"""Converts search scores to signals in [0, 1], the default ranker, and the order of hits by age and variety.
+"""The signals of a query's candidates and their weighted mean, on arrays of shape (n,), and the learned ranker.
 
-Pure functions over the candidates of one query, arrays of shape (n,). See docs/decisions/0003 for measurements.
+See docs/decisions/0003 and 0045 for measurements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Array, Numbers
 from hybrid_memory.config.memory import Weights
+from hybrid_memory.recall.plan import DECIDING, Timing, vague
+from hybrid_memory.text.dates.calendar import TimeSpan
+
+LEARNED = "learned-1"
+"""The default ranker: a name and a version."""
 
 CENTRING = 0.6
 CENTRING_PRIOR = 100.0
@@ -25,6 +34,16 @@ STANDS_OUT = 0.13
 """With fewer records than this, an average is only informative about a record that stands out."""
 ROUNDING = 1e-6
 """Similarities that differ less are equal, as they are 32-bit floats."""
+
+
+BESIDE = 0.5
+"""The signal just outside a clear time: low enough for `DECISIVE` to rank everything inside first."""
+
+DECISIVE = 2.0
+"""A multiple of all other weights together."""
+
+FITS = 0.8
+"""The share of the best relevance that a candidate for the first or last needs."""
 
 
 def centred(query: Array, centroid: Array, count: int) -> Array:
@@ -154,8 +173,62 @@ def told_after(at: Array, spans: Sequence[tuple[float, float]], margin: float) -
     return signal
 
 
-ALIKE = 0.15
-COMPARABLE = 0.8
+def at_the_time(timing: Timing, temporal: Array) -> npt.NDArray[np.bool_]:
+    """Which candidates are from the requested time, by their temporal signal.
+
+    Oldest and newest do not count, as there is always a first and a last.
+    """
+    if timing in {Timing.NONE, Timing.OLDEST, Timing.NEWEST}:
+        return np.zeros(len(temporal), dtype=np.bool_)
+    return temporal > 0 if timing is Timing.LAST_TALK else temporal == 1
+
+
+def some_within(at: Array, times: Sequence[TimeSpan]) -> bool:
+    """Whether any of these instants, in seconds since 1970, is in one of the times that are not vague."""
+    return any(
+        ((at >= since) & (at < until)).any() for since, until in _seconds(span for span in times if not vague(span))
+    )
+
+
+def time_signal(timing: Timing, at: Array, relevance: Array, times: Sequence[TimeSpan]) -> Array:
+    """The temporal signal of each candidate, in [0, 1]; instants in seconds since 1970, all of shape (n,)."""
+    if timing is Timing.CLEAR:
+        return _deciding(at, _seconds(span for span in times if not vague(span)))
+    if timing is Timing.LAST_TALK:
+        return _ordered(at, np.isfinite(at) & (_deciding(at, _seconds(times)) == 1), oldest=False)
+    if timing in {Timing.OLDEST, Timing.NEWEST}:
+        fits = relevance >= FITS * relevance.max(initial=0.0)
+        return _ordered(at, fits, oldest=timing is Timing.OLDEST)
+    later = DAY if timing is Timing.TOLD else 0.0
+    return temporal_signal(at, [(since, until + later) for since, until in _seconds(times)])
+
+
+def time_weight(timing: Timing, wanted: float, others: float) -> float:
+    """The weight of the temporal signal, if enabled, given the sum of the other weights, ``others``."""
+    if not wanted or timing is Timing.NONE:
+        return 0.0
+    return max(wanted, DECISIVE * others) if timing in DECIDING else wanted
+
+
+def _seconds(times: Iterable[TimeSpan]) -> list[tuple[float, float]]:
+    return [(span.since.timestamp(), span.until.timestamp()) for span in times]
+
+
+def _deciding(at: Array, spans: Sequence[tuple[float, float]]) -> Array:
+    """1 within a span, outside half of the vague signal: ``0.5 * 0.5 ** (distance / max(length, 1 day))``."""
+    inside = np.zeros(len(at), dtype=np.bool_)
+    for since, until in spans:
+        inside |= (at >= since) & (at < until)
+    return np.where(inside, 1.0, BESIDE * temporal_signal(at, spans))
+
+
+def _ordered(at: Array, members: Array, *, oldest: bool) -> Array:
+    """1 for the first of the members in time, then halving towards `BESIDE` for each further one; 0 for all others."""
+    signal = np.zeros(len(at))
+    rows = np.flatnonzero(members)
+    order = rows[np.argsort(at[rows] if oldest else -at[rows], kind="stable")]
+    signal[order] = BESIDE + (1 - BESIDE) * np.exp2(-np.arange(len(order), dtype=np.float64))
+    return signal
 
 
 def weighted_mean(signals: Mapping[str, Array], weights: Weights) -> Array:
@@ -168,11 +241,57 @@ def weighted_mean(signals: Mapping[str, Array], weights: Weights) -> Array:
     return scores / (sum(by_name.values()) or 1.0)
 
 
-class WeightedMean:
-    """The `Ranker` of version 0.9: ``0.7 * vector + 0.3 * text``, adjusted by the other signals."""
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A piecewise linear curve, constant beyond the first and the last knot.
 
-    name = ""
-    weights = Weights.fixed()
+    Attributes:
+        knots: ascending values of a feature; worth: the worth at each of them.
+    """
+
+    knots: Array
+    worth: Array
+
+    @classmethod
+    def of(cls, points: Sequence[Sequence[float]]) -> Self:
+        """The curve through these knots, with these values."""
+        knots, worth = points
+        return cls(np.array(knots, dtype=np.float64), np.array(worth, dtype=np.float64))
+
+    def __call__(self, feature: Array) -> Array:
+        """The worth of each value, of shape (n,)."""
+        return np.asarray(np.interp(feature, self.knots, self.worth))
+
+    def points(self, digits: int = 5) -> list[list[float]]:
+        """Knots and values as plain numbers."""
+        return [[round(float(value), digits) for value in part] for part in (self.knots, self.worth)]
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The default ranker: learned, and still a sum. Each signal is made of curves; the score is their weighted mean.
+
+    A signal is the sum of its features' curves, scaled from 0 at their lowest to 1 at their highest. Further curves and
+    a bias give the confidence; see `hybrid_memory.recall.confidence`. Curves and weights are numbers in a file of this
+    package; `benchmarks/ranking` fits them.
+    """
+
+    curves: Mapping[str, Mapping[str, Curve]]
+    weights: Weights
+    certainty: Mapping[str, Curve]
+    bias: float
+    name: str = ""
+
+    def signals(self, features: Mapping[str, Array]) -> dict[str, Array]:
+        """The learned signals of n candidates, each in [0, 1] and of shape (n,), from features of the same shape.
+
+        Signals with a missing feature are left out.
+        """
+        return {
+            signal: np.clip(sum((curve(features[name]) for name, curve in curves.items()), np.zeros(1)), 0.0, 1.0)
+            for signal, curves in self.curves.items()
+            if curves.keys() <= features.keys()
+        }
 
     def score(
         self, query: str, signals: Mapping[str, Array], weights: Weights, texts: Callable[[Sequence[int]], list[str]]
@@ -181,40 +300,16 @@ class WeightedMean:
         return weighted_mean(signals, weights)
 
 
-def newest_first(
-    likeness: npt.NDArray[np.floating], relevance: Array, age: Array, apart: npt.NDArray[np.bool_], average: float
-) -> npt.NDArray[np.int64]:
-    """Row numbers of hits, best first, with the newer of two similar hits before the older.
-
-    Two hits are similar if they are apart, and ``(likeness - average) / (1 - average)`` is at least `ALIKE`; the newer
-    one must be at least `COMPARABLE` times as relevant as the older. See docs/decisions/0017.
-
-    Likeness holds inner products of unit vectors, apart whether two are from different occasions, both of shape (n, n);
-    relevance (best first) and distinct ages are of shape (n,); average is the mean product of any two records.
-    """
-    near = (likeness - average) >= ALIKE * (1 - average)
-    newer = age[None, :] < age[:, None]
-    before = near & apart & newer & (relevance[None, :] >= COMPARABLE * relevance[:, None])
-    order: list[int] = []
-    for row in range(len(relevance)):
-        # The first place at which something older stands that it replaces.
-        place = next((place for place, other in enumerate(order) if before[other, row]), len(order))
-        order.insert(place, row)
-    return np.array(order, dtype=np.int64)
+@cache
+def learned() -> Learned:
+    """The default ranker, as read from its file."""
+    stored = json.loads(files(__package__).joinpath(f"{LEARNED}.json").read_text("utf-8"))
+    curves = {
+        signal: {feature: Curve.of(points) for feature, points in features.items()}
+        for signal, features in stored["curves"].items()
+    }
+    certainty = {name: Curve.of(points) for name, points in stored["certainty"].items()}
+    return Learned(curves, Weights(**stored["weights"]), certainty, stored["bias"])
 
 
-def diverse(scores: Array, similarity: npt.NDArray[np.floating], k: int, diversity: float) -> npt.NDArray[np.int64]:
-    """Row numbers of the k best by maximal marginal relevance (Carbonell and Goldstein 1998).
-
-    Repeatedly the row with the highest ``(1 - diversity) * score - diversity * max(similarity to a chosen row)``.
-    """
-    chosen: list[int] = []
-    nearest = np.zeros(len(scores))
-    left = np.ones(len(scores), dtype=bool)
-    while len(chosen) < min(k, len(scores)):
-        gain = np.where(left, (1 - diversity) * scores - diversity * nearest, -np.inf)
-        row = int(gain.argmax())
-        chosen.append(row)
-        left[row] = False
-        nearest = np.maximum(nearest, similarity[row])
-    return np.array(chosen, dtype=np.int64)
+learned()  # when imported, as recall runs in event loops

@@ -1,4 +1,4 @@
-"""The candidates of a recall: found by meaning, words, names or time, with their neighbours."""
+"""Gathers the candidates of a recall: by meaning, words, names or time, with their neighbours."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ import numpy.typing as npt
 from hybrid_memory.arrays import Array, Floats, Ids, Numbers
 from hybrid_memory.errors import EmbedderMismatchError, ModelError
 from hybrid_memory.facts.facts import MARKS, knowledge
-from hybrid_memory.index.port import Explored, Matches, RecordColumns, Search, Status
+from hybrid_memory.index.port import RecordColumns, Search, Status
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.port import LogState
 from hybrid_memory.log.visible import MAX_POSITION
-from hybrid_memory.recall import ranking
+from hybrid_memory.recall import signals
 from hybrid_memory.recall.plan import TEMPORAL, Plan, folded
-from hybrid_memory.recall.reading import demand
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import embedding
@@ -46,11 +45,34 @@ MAX_WORDS = 1024
 LOOKED_BACK = (20, 200)
 """Among how many of the newest turns to look for the previous session; two attempts."""
 
+QUESTION_CHARS = 400
+"""Of a longer question only the first and the last half of this are embedded. See docs/decisions/0044."""
+
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Home:
+    """A memory to search: its view, the states of its index and log, and the search condition."""
+
+    view: View
+    where: Where
+    status: Status
+    state: LogState
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What to search for; without a vector, by words alone."""
+
+    query: str
+    vector: Floats | None
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
     """Candidates, columns of shape (n,).
 
     Attributes:
@@ -78,38 +100,47 @@ class Found:
     counts: Mapping[str, int] = field(default_factory=dict)
     read: Mapping[int, Record] = field(default_factory=dict)
 
-    def rows(self, keep: Ids | npt.NDArray[np.bool_]) -> Found:
+    def rows(self, keep: Ids | npt.NDArray[np.bool_]) -> Candidates:
         """A selection of the candidates."""
         return replace(self, places=self.places.rows(keep), **{name: getattr(self, name)[keep] for name in _COLUMNS})
 
     @classmethod
-    def joined(cls, several: Sequence[Found]) -> Found:
+    def joined(cls, several: Sequence[Candidates]) -> Candidates:
         """The candidates of several owners, concatenated."""
         if len(several) == 1:
             return several[0]
-        columns = {name: np.concatenate([getattr(found, name) for found in several]) for name in _COLUMNS}
+        columns = {name: np.concatenate([getattr(part, name) for part in several]) for name in _COLUMNS}
         return cls(
-            places=RecordColumns.joined([found.places for found in several]),
-            newer={number: newer for found in several for number, newer in found.newer.items()},
-            corrected={wrong: right for found in several for wrong, right in found.corrected.items()},
-            counts=sum((Counter(found.counts) for found in several), Counter()),
-            read={number: record for found in several for number, record in found.read.items()},
+            places=RecordColumns.joined([part.places for part in several]),
+            newer={number: newer for part in several for number, newer in part.newer.items()},
+            corrected={wrong: right for part in several for wrong, right in part.corrected.items()},
+            counts=sum((Counter(part.counts) for part in several), Counter()),
+            read={number: record for part in several for number, record in part.read.items()},
             **columns,
         )
 
 
 _COLUMNS = ("owner", "similarity", "average", "same", "count", "bm25", "current", "exact")
-"""Fields of `Found` with a value for each candidate."""
+"""Fields of `Candidates` with a value for each of them."""
 
 
-QUESTION_CHARS = 400
-"""Of a longer question only the first and the last half of this are embedded. See docs/decisions/0044."""
+def narrowed(view: View, where: Where) -> Where:
+    """The search condition in this view of the memory."""
+    before = None if view.horizon is None else view.horizon.before
+    until = min(filter(None, (where.until, before)), default=None)
+    now = view.clock()
+    fresh: dict[str, datetime] = {name: now - age for name, age in view.config.retention.ttl.items()}
+    origins, hidden = where.origins, (*view.hidden, *where.hidden)
+    if allowed := frozenset(map(Origin, view.config.recall.origins)):
+        origins = where.origins & allowed if where.origins else allowed
+        hidden = hidden if origins else ((0, MAX_POSITION),)  # nothing that was asked for may be recalled
+    return replace(where, hidden=hidden, until=until, fresh=fresh, origins=origins)
 
 
 async def query_vector(
-    run: Runner, services: Services, query: str, known: Status | None = None
+    run: Runner, services: Services, query: str, status: Status | None = None
 ) -> tuple[Floats | None, str]:
-    """The query's unit vector, or why there is none; ``known`` is the state of the index, if requested before."""
+    """The query's unit vector, or why there is none; ``status`` is the state of the index, if requested before."""
     embedder = services.embedder
     if embedder is None:
         return None, "words alone, no embedder"
@@ -121,80 +152,11 @@ async def query_vector(
     if services.embedder is not embedder:  # a rebuild has changed it meanwhile
         return await query_vector(run, services, query)
     made = embedder.name, len(vector)
-    if known is None or known.embedder not in (None, made):
+    if status is None or status.embedder not in (None, made):
         stored = await run.call(services.index.embedder)
         if stored not in (None, made):
             raise EmbedderMismatchError(stored, made)
     return vector, ""
-
-
-@dataclass(frozen=True, slots=True)
-class Home:
-    """A memory to search: its view, the states of its index and log, and the search condition."""
-
-    view: View
-    where: Where
-    status: Status
-    state: LogState
-    number: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What to search for; without a vector, by words alone."""
-
-    query: str
-    vector: Floats | None
-    plan: Plan
-
-
-async def candidates(run: Runner, home: Home, asked: Asked) -> Found:
-    """The candidates that the plan's paths find, with their neighbours."""
-    view, plan, owner = home.view, asked.plan, home.where.scope.owner
-    words, corrected = await _words(run, view, owner, asked)
-    vector, average, count = centred(home.status, asked.vector)
-    same = 0.0 if vector is None or asked.vector is None else float(vector @ asked.vector)
-    by_words, others = _paths(home.where, replace(asked, vector=vector), words)
-    explored = await run.call(
-        view.index.explore,
-        [*by_words, *others], home.where,
-        radius=NEIGHBOURS, vector=vector, wanted=demand(asked.query).terms[:MAX_WORDS],
-    )  # fmt: skip
-    places, size = explored.places, len(explored.places.ids)
-    read = await _named(run, view, plan, explored)
-    stale = (await knowledge(run, view, home.state)).outdated(frozenset(places.ids.tolist()))
-    found = Found(
-        places=places,
-        owner=np.full(size, home.number),
-        similarity=explored.similarity.astype(np.float64),
-        average=np.full(size, average),
-        same=np.full(size, same),
-        count=np.full(size, count),
-        bm25=_scores(places, explored.matches[: len(by_words)]),
-        current=~np.isin(places.ids, list(stale)) if stale else np.ones(size, dtype=bool),
-        newer={number: newer for number, newer in stale.items() if newer},
-        exact=_exact(places, plan, read),
-        corrected=corrected,
-        counts=explored.counts,
-        read=read,
-    )
-    kept = retained(view, places)
-    return found if kept.all() else found.rows(kept)
-
-
-def _paths(where: Where, asked: Asked, words: Sequence[str]) -> tuple[list[Search], list[Search]]:
-    """The searches by the words of the query, and the other searches."""
-    plan, spans = asked.plan, _spans(where, asked.plan.times)
-    named = list(dict.fromkeys(term for entity in plan.entities if entity.verbatim for term in terms(entity.text)))
-    searches = [(where, plan.vector, plan.text)] + [(span, plan.temporal, plan.temporal) for span in spans]
-    by_words = [Search(words, span, limit) for span, _, limit in searches if words and limit]
-    others = [Search(asked.vector, span, limit) for span, limit, _ in searches if asked.vector is not None and limit]
-    # Where the query is nothing but the name, the text path asks the same.
-    if plan.exact and named and set(named) != set(words):
-        others.append(Search(named, where, plan.exact))
-    if plan.temporal:
-        others += [Search(None, span, plan.temporal) for span in spans or [where]]
-    return by_words, others
 
 
 def centred(status: Status, vector: Floats | None) -> tuple[Floats | None, float, int]:
@@ -202,8 +164,49 @@ def centred(status: Status, vector: Floats | None) -> tuple[Floats | None, float
     if vector is None or not len(status.mean):
         return None, 0.0, 0
     middle = status.mean.astype(np.float64)
-    compared = ranking.centred(vector.astype(np.float64), middle, status.vectors)
+    compared = signals.centred(vector.astype(np.float64), middle, status.vectors)
     return compared.astype(np.float32), float(compared @ middle), status.vectors
+
+
+async def gather(run: Runner, home: Home, asked: Asked) -> Candidates:
+    """The candidates on the plan's paths, with their neighbours."""
+    view, plan, owner = home.view, asked.plan, home.where.scope.owner
+    words, corrected = await _words(run, view, owner, asked)
+    vector, average, count = centred(home.status, asked.vector)
+    same = 0.0 if vector is None or asked.vector is None else float(vector @ asked.vector)
+    by_words, others = _searches(home.where, replace(asked, vector=vector), words)
+    explored = await run.call(
+        view.index.explore,
+        [*by_words, *others], home.where,
+        radius=NEIGHBOURS, vector=vector, wanted=list(dict.fromkeys(terms(asked.query)))[:MAX_WORDS],
+    )  # fmt: skip
+    places, size = explored.places, len(explored.places.ids)
+    bm25 = np.zeros(size)
+    for matches in explored.matches[: len(by_words)]:
+        kept = np.isin(matches.ids, places.ids)  # another process may have deleted some since the search
+        bm25[np.searchsorted(places.ids, matches.ids[kept])] = matches.scores[kept]
+    read: dict[int, Record] = {}
+    if plan.exact:
+        ids = np.unique(np.concatenate([places.ids[:0], *(matches.ids for matches in explored.matches)]))
+        read = {record.id: record for record in await run.call(view.index.get, ids.tolist())}
+    stale = (await knowledge(run, view, home.state)).outdated(frozenset(places.ids.tolist()))
+    candidates = Candidates(
+        places=places,
+        owner=np.full(size, home.number),
+        similarity=explored.similarity.astype(np.float64),
+        average=np.full(size, average),
+        same=np.full(size, same),
+        count=np.full(size, count),
+        bm25=bm25,
+        current=~np.isin(places.ids, list(stale)) if stale else np.ones(size, dtype=bool),
+        newer={number: newer for number, newer in stale.items() if newer},
+        exact=_exact(places, plan, read),
+        corrected=corrected,
+        counts=explored.counts,
+        read=read,
+    )
+    remembered = retained(view, places)
+    return candidates if remembered.all() else candidates.rows(remembered)
 
 
 async def _words(run: Runner, services: Services, owner: Scope, asked: Asked) -> tuple[list[str], dict[str, str]]:
@@ -218,15 +221,38 @@ async def _words(run: Runner, services: Services, owner: Scope, asked: Asked) ->
     return [corrected.get(word, word) for word in words] + synonyms, corrected
 
 
-def _spans(where: Where, times: Sequence[TimeSpan]) -> list[Where]:
-    return [
+def _searches(where: Where, asked: Asked, words: Sequence[str]) -> tuple[list[Search], list[Search]]:
+    """The searches by the words of the query, and the other searches."""
+    plan = asked.plan
+    spans = [
         replace(
             where,
-            since=span.since if where.since is None else max(where.since, span.since),
-            until=span.until if where.until is None else min(where.until, span.until),
+            since=max(filter(None, (where.since, span.since))),
+            until=min(filter(None, (where.until, span.until))),
         )
-        for span in times
+        for span in plan.times
     ]
+    paths = [(where, plan.vector, plan.text)] + [(span, plan.temporal, plan.temporal) for span in spans]
+    by_words = [Search(words, span, limit) for span, _, limit in paths if words and limit]
+    others = [Search(asked.vector, span, limit) for span, limit, _ in paths if asked.vector is not None and limit]
+    named = list(dict.fromkeys(term for entity in plan.entities if entity.verbatim for term in terms(entity.text)))
+    # Where the query is nothing but the name, the text path asks the same.
+    if plan.exact and named and set(named) != set(words):
+        others.append(Search(named, where, plan.exact))
+    if plan.temporal:
+        others += [Search(None, span, plan.temporal) for span in spans or [where]]
+    return by_words, others
+
+
+def _exact(places: RecordColumns, plan: Plan, read: Mapping[int, Record]) -> Array:
+    """The share of the plan's entities that each record contains literally; neighbours are not checked."""
+    share = np.zeros(len(places.ids))
+    names = [folded(entity.text) for entity in plan.entities if entity.verbatim]
+    for row, number in enumerate(places.ids.tolist() if read else ()):
+        if (record := read.get(number)) is not None:
+            text = folded(f"{record.speaker}: {record.text}")
+            share[row] = sum(name in text for name in names) / len(names)
+    return share
 
 
 async def last_talk(run: Runner, home: Home, session: str | None) -> tuple[TimeSpan, ...]:
@@ -241,48 +267,5 @@ async def last_talk(run: Runner, home: Home, session: str | None) -> tuple[TimeS
     if not newest:
         return ()
     latest = await run.call(index.latest, replace(where, scope=(others or newest)[0].scope), TEMPORAL)
-    talk = await run.call(index.get, latest.tolist())
-    times = [record.at for record in talk]
+    times = [record.at for record in await run.call(index.get, latest.tolist())]
     return (TimeSpan(0, 0, "the session before", min(times), max(times) + timedelta(microseconds=1)),)
-
-
-def _scores(places: RecordColumns, several: Sequence[Matches]) -> Array:
-    """The BM25 of each place; records deleted by another process since the search are left out."""
-    bm25 = np.zeros(len(places.ids))
-    for matches in several:
-        row = np.searchsorted(places.ids, matches.ids)
-        kept = np.isin(matches.ids, places.ids)
-        bm25[row[kept]] = matches.scores[kept]
-    return bm25
-
-
-async def _named(run: Runner, services: Services, plan: Plan, explored: Explored) -> dict[int, Record]:
-    """The records found, if the plan has names that they may contain literally."""
-    if not plan.exact:
-        return {}
-    found = np.unique(np.concatenate([explored.places.ids[:0], *(matches.ids for matches in explored.matches)]))
-    return {record.id: record for record in await run.call(services.index.get, found.tolist())}
-
-
-def _exact(places: RecordColumns, plan: Plan, read: Mapping[int, Record]) -> Array:
-    """The share of the plan's entities that each record contains literally; neighbours are not checked."""
-    share = np.zeros(len(places.ids))
-    names = [folded(entity.text) for entity in plan.entities if entity.verbatim]
-    for row, number in enumerate(places.ids.tolist()):
-        if (record := read.get(number)) is not None:
-            text = folded(f"{record.speaker}: {record.text}")
-            share[row] = sum(name in text for name in names) / len(names)
-    return share
-
-
-def narrowed(services: View, where: Where) -> Where:
-    """The search condition in this view of the memory."""
-    before = None if services.horizon is None else services.horizon.before
-    until = where.until if before is None else before if where.until is None else min(before, where.until)
-    now = services.clock()
-    fresh: dict[str, datetime] = {name: now - age for name, age in services.config.retention.ttl.items()}
-    origins, hidden = where.origins, (*services.hidden, *where.hidden)
-    if allowed := frozenset(map(Origin, services.config.recall.origins)):
-        origins = where.origins & allowed if where.origins else allowed
-        hidden = hidden if origins else ((0, MAX_POSITION),)  # nothing that was asked for may be recalled
-    return replace(where, hidden=hidden, until=until, fresh=fresh, origins=origins)

@@ -15,11 +15,12 @@ from hybrid_memory.config.memory import Weights
 from hybrid_memory.errors import InvalidInputError, ModelError, StoreUnavailableError
 from hybrid_memory.index.bm25 import matches
 from hybrid_memory.models.port import Embedder
-from hybrid_memory.recall import ranking
+from hybrid_memory.recall import signals
 from hybrid_memory.recall.cache import RecallProjection
-from hybrid_memory.recall.candidates import query_vector
+from hybrid_memory.recall.choose import diverse
+from hybrid_memory.recall.gather import query_vector
 from hybrid_memory.recall.hit import Scored, Signals
-from hybrid_memory.recall.request import checked_query
+from hybrid_memory.recall.plan import checked_query
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.indexing import content_key, embedding
 from hybrid_memory.store.services import Services
@@ -31,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A validated call of score; ``vectors`` are unit rows, ``at`` is seconds since 1970, NaN if unknown."""
+    """A validated call of score; ``vectors`` are unit rows, ``at`` is seconds since 1970, NaN if unpresent."""
 
     query: str
     texts: Sequence[str]
@@ -98,20 +99,21 @@ async def score(run: Runner, services: Services, request: Request) -> list[Score
     """At most k of the texts, best first; of equal scores the earlier text comes first."""
     if not request.texts:
         return []
-    found = await measured(run, services, request)
-    order = np.argsort(-found.scores, kind="stable")
+    result = await measured(run, services, request)
+    order = np.argsort(-result.scores, kind="stable")
     diversity = services.config.recall.diversity if request.diversity is None else request.diversity
     if diversity:
-        likeness = _likeness(found.vectors, len(order))[np.ix_(order, order)]
-        order = order[ranking.diverse(found.scores[order], likeness, request.k, diversity)]
+        vectors = np.zeros((len(order), 1)) if result.vectors is None else np.nan_to_num(result.vectors[order])
+        likeness = vectors.astype(np.float64) @ vectors.astype(np.float64).T  # 0 without vectors, as in an index
+        order = order[diverse(result.scores[order], likeness, request.k, diversity)]
     return [
         Scored(
             row=row,
             text=request.texts[row],
-            score=float(found.scores[row]),
-            signals=Signals(**{name: float(column[row]) for name, column in found.columns.items()}),
-            weights=found.weights,
-            note=found.note,
+            score=float(result.scores[row]),
+            signals=Signals(**{name: float(column[row]) for name, column in result.columns.items()}),
+            weights=result.weights,
+            note=result.note,
         )
         for row in order[: request.k].tolist()
     ]
@@ -130,9 +132,10 @@ class Measured:
 
 async def measured(run: Runner, services: Services, request: Request) -> Measured:
     """The signals and the score of each text, in the given order."""
-    weights = _applied(
-        request.weights or services.config.recall.weights or Weights.plain(), timed=request.at is not None
-    )
+    given = request.weights or services.config.recall.weights or Weights.plain()
+    # Neighbours, importance, uses and newer contradictions need a memory.
+    recency = 0.0 if request.at is None else given.recency
+    weights = replace(Weights.plain(), vector=given.vector, text=given.text, recency=recency)
     asked, vectors, note = await _vectors(run, services, request) if weights.vector else (None, None, "")
     if weights.vector and (asked is None or vectors is None):  # the words take the weight of both
         weights = replace(weights, vector=0.0, text=weights.vector + weights.text)
@@ -144,15 +147,9 @@ async def measured(run: Runner, services: Services, request: Request) -> Measure
     }
     if request.at is not None:
         ages = services.clock().timestamp() - request.at
-        known = ranking.recency_signal(ages, services.config.recall.half_life.total_seconds())
-        columns["recency"] = np.nan_to_num(known, nan=0.0)
-    return Measured(columns, ranking.weighted_mean(columns, weights), weights, vectors, note)
-
-
-def _applied(weights: Weights, *, timed: bool) -> Weights:
-    """The weights without those that need a memory: neighbours, importance, uses, and newer contradictions."""
-    recency = weights.recency if timed else 0.0
-    return replace(Weights.plain(), vector=weights.vector, text=weights.text, recency=recency)
+        present = signals.recency_signal(ages, services.config.recall.half_life.total_seconds())
+        columns["recency"] = np.nan_to_num(present, nan=0.0)
+    return Measured(columns, signals.weighted_mean(columns, weights), weights, vectors, note)
 
 
 async def _vectors(run: Runner, services: Services, request: Request) -> tuple[Floats | None, Floats | None, str]:
@@ -170,9 +167,9 @@ async def _vectors(run: Runner, services: Services, request: Request) -> tuple[F
 async def _rows(run: Runner, services: Services, embedder: Embedder, request: Request, width: int) -> Floats:
     """A row for each text, NaN if it is blank."""
     given = zip(request.texts, request.vectors, strict=True)
-    wanted = dict.fromkeys(text for text, vector in given if vector is None and text.strip())
+    needed = dict.fromkeys(text for text, vector in given if vector is None and text.strip())
     passages = services.state(RecallProjection).passages
-    made = {text: passages.get(content_key(embedder.name, text)) for text in wanted}
+    made = {text: passages.get(content_key(embedder.name, text)) for text in needed}
     missing = [text for text, vector in made.items() if vector is None]
     if missing:
         for text, vector in zip(missing, await embedding(run, embedder.embed_documents, missing), strict=True):
@@ -180,36 +177,28 @@ async def _rows(run: Runner, services: Services, embedder: Embedder, request: Re
             passages.put(content_key(embedder.name, text), vector)
     rows = np.full((len(request.texts), width), np.nan, dtype=np.float32)
     for row, (text, own) in enumerate(zip(request.texts, request.vectors, strict=True)):
-        known = made.get(text) if own is None else own
-        if known is None:
+        present = made.get(text) if own is None else own
+        if present is None:
             continue
-        if len(known) != width:
-            raise InvalidInputError(f"vectors[{row}] has {len(known)} numbers, the query's has {width}")
-        rows[row] = known
+        if len(present) != width:
+            raise InvalidInputError(f"vectors[{row}] has {len(present)} numbers, the query's has {width}")
+        rows[row] = present
     return rows
-
-
-def _likeness(vectors: Floats | None, count: int) -> Array:
-    """Inner products of the texts, of shape (n, n); 0 without vectors, as in an index."""
-    if vectors is None:
-        return np.zeros((count, count))
-    rows = np.nan_to_num(vectors.astype(np.float64), nan=0.0)
-    return np.asarray(rows @ rows.T)
 
 
 def by_words(query: str, texts: Sequence[str]) -> Array:
     """The text signal of each text, of shape (n,)."""
-    return ranking.text_signal(matches(terms(query), [terms(text) for text in texts]))
+    return signals.text_signal(matches(terms(query), [terms(text) for text in texts]))
 
 
 def by_meaning(query: Floats, vectors: Floats) -> Array:
     """The vector signal of each text, of shape (n,): of unit rows (n, dim), 0 for a row with NaN."""
-    known = np.isfinite(vectors).all(axis=1)
-    if not known.any():
+    present = np.isfinite(vectors).all(axis=1)
+    if not present.any():
         return np.zeros(len(vectors))
-    rows = vectors[known].astype(np.float64)
+    rows = vectors[present].astype(np.float64)
     middle = rows.mean(axis=0)
-    asked = ranking.centred(query.astype(np.float64), middle, len(rows))
+    asked = signals.centred(query.astype(np.float64), middle, len(rows))
     similarity = np.full(len(vectors), np.nan)
-    similarity[known] = rows @ asked
-    return np.where(known, ranking.vector_signal(similarity, float(asked @ middle)), 0.0)
+    similarity[present] = rows @ asked
+    return np.where(present, signals.vector_signal(similarity, float(asked @ middle)), 0.0)

@@ -1,0 +1,279 @@
+"""Chooses which candidates become hits, in which order, and with which question before them."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_memory.arrays import Array, Ids
+from hybrid_memory.errors import ModelError
+from hybrid_memory.index.derive import SEGMENT_PAUSE
+from hybrid_memory.index.record import Record, RecordKind
+from hybrid_memory.recall.gather import Candidates, Home
+from hybrid_memory.recall.measure import Measured
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.store.retention import kept
+from hybrid_memory.store.services import Services
+from hybrid_memory.text.speakers import voice
+from hybrid_memory.text.speech import speech
+from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.tokens import estimate_tokens
+
+SCORE_DIGITS = 6
+"""Scores that differ less are equal, as engines sum in different orders."""
+
+HEAD = 5
+"""Among this many hits newer ones come first; later hits are not raised over better ones."""
+
+DIVERSE_POOL = 50
+"""Candidates considered when results are diversified."""
+
+ALIKE = 0.15
+COMPARABLE = 0.8
+
+ASKING = 0.5
+"""A turn asks if at least this share of it is questions."""
+
+SHORT = 16
+"""An answer of at most this many tokens says little without its question, even if it has a word of the query."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """Final scores of shape (n,), which of them are the reranker's, and its name; or why it gave none."""
+
+    scores: Array
+    by_model: npt.NDArray[np.bool_]
+    name: str = ""
+    failure: str = ""
+
+    def by(self, row: int) -> str:
+        """The reranker's name for a row that it scored, for the explanation."""
+        return self.name if self.by_model[row] or not self.name else f"its place behind what {self.name} scored"
+
+
+async def reranked(
+    run: Runner, services: Services, query: str, own: Array, *, measured: Measured, homes: Sequence[Home]
+) -> Reranked:
+    """The scores of the caller's model for the best; others get their own score times its lowest, to stay behind."""
+    nothing = Reranked(own, np.zeros(len(own), dtype=np.bool_))
+    if services.reranker is None:
+        return nothing
+    ids = measured.ids
+    best = np.lexsort((-ids, -own))[: services.config.recall.rerank_candidates]
+    texts = {record.id: _spoken(record) for record in await _of_owners(run, services, homes, measured, ids[best])}
+    rows = [row for row in best.tolist() if int(ids[row]) in texts]
+    try:
+        given = await run.call(services.reranker.score, query, [texts[int(ids[row])] for row in rows])
+    except ModelError as error:
+        _log.warning("%s; hits keep their order", error)
+        return Reranked(own, nothing.by_model, failure=f"not reranked, {error}")
+    scores = np.full(len(own), np.nan)
+    scores[rows] = given
+    by_model = np.isfinite(scores)
+    return Reranked(np.where(by_model, scores, own * np.nanmin(scores, initial=1.0)), by_model, services.reranker.name)
+
+
+def _spoken(record: Record) -> str:
+    """The words, with the speaker if that is a name: questions ask for people."""
+    if record.kind is not RecordKind.TURN or record.speaker in {"", "user", "assistant"}:
+        return record.text
+    return record.text if record.text.startswith(f"{record.speaker}:") else f"{record.speaker}: {record.text}"
+
+
+async def _of_owners(
+    run: Runner, services: Services, homes: Sequence[Home], measured: Measured, ids: Ids
+) -> list[Record]:
+    """The records with these ids, in this order, if they are of the owners searched; those not read before are read.
+
+    An index of a log that was set back may have ids of another owner.
+    """
+    owners = {home.view.owner for home in homes}
+    if missing := [number for number in ids.tolist() if number not in measured.read]:
+        measured.read.update({record.id: record for record in await run.call(services.index.get, missing)})
+    records = [measured.read[number] for number in ids.tolist() if number in measured.read]
+    return [record for record in records if record.scope.owner in owners]
+
+
+async def best(
+    run: Runner,
+    services: Services,
+    homes: Sequence[Home],
+    measured: Measured,
+    ranked: tuple[Array, Array],
+    *,
+    k: int,
+    plain: bool,
+) -> tuple[list[Record], dict[int, Record]]:
+    """The k best by the first score, then the second; newer first among equals, each turn's content once.
+
+    A candidate turn stands for the facts extracted from it; a better fitting fact is also returned, by the turn's id,
+    unless scores are to be ``plain``: then the turn has its own place.
+    """
+    (scores, own), ids = ranked, measured.ids
+    order = np.lexsort((-ids, -np.round(own, SCORE_DIGITS), -np.round(scores, SCORE_DIGITS)))
+    diversity = services.config.recall.diversity
+    if diversity:
+        pool = order[: max(DIVERSE_POOL, k)]
+        order = pool[diverse(scores[pool], _likeness(measured, pool), len(pool), diversity)]
+    chosen = dict[int, Record]()
+    for start in range(0, len(order), k):
+        for record in await _of_owners(run, services, homes, measured, ids[order[start : start + k]]):
+            apart = plain and record.kind is RecordKind.FACT and record.turn in measured.row_of
+            if not apart and record.turn not in chosen and len(chosen) < k:
+                chosen[record.turn] = record
+        if len(chosen) >= k:
+            break
+    facts = {
+        record.turn: record
+        for record in chosen.values()
+        if record.kind is RecordKind.FACT and record.turn in measured.row_of
+    }
+    turns = await _of_owners(run, services, homes, measured, np.array(list(facts), dtype=np.int64))
+    of = {turn.id: turn for turn in turns if turn.scope.owner == facts[turn.id].scope.owner}
+    return [of.get(record.turn, record) for record in chosen.values()], {number: facts[number] for number in of}
+
+
+def _likeness(measured: Measured, rows: Ids) -> Array:
+    """Inner products of the candidates in these rows; 0 for different owners, which are not comparable."""
+    vectors, owner = measured.vectors[rows], measured.candidates.owner[rows]
+    return np.where(owner[:, None] == owner, (vectors @ vectors.T).astype(np.float64), 0.0)
+
+
+def diverse(scores: Array, similarity: npt.NDArray[np.floating], k: int, diversity: float) -> npt.NDArray[np.int64]:
+    """Row numbers of the k best by maximal marginal relevance (Carbonell and Goldstein 1998).
+
+    Repeatedly the row with the highest ``(1 - diversity) * score - diversity * max(similarity to a chosen row)``.
+    """
+    chosen: list[int] = []
+    nearest = np.zeros(len(scores))
+    left = np.ones(len(scores), dtype=bool)
+    while len(chosen) < min(k, len(scores)):
+        gain = np.where(left, (1 - diversity) * scores - diversity * nearest, -np.inf)
+        row = int(gain.argmax())
+        chosen.append(row)
+        left[row] = False
+        nearest = np.maximum(nearest, similarity[row])
+    return np.array(chosen, dtype=np.int64)
+
+
+def newest_first(homes: Sequence[Home], measured: Measured, records: list[Record], relevance: Array) -> list[Record]:
+    """The records; among the first `HEAD`, the newer of two similar records of the first owner comes first.
+
+    ``relevance`` is that of each record, or of a better fitting fact extracted from it.
+    """
+    status, services = homes[0].status, homes[0].view
+    number = status.vectors
+    if number < 2 or len(records) < 2 or services.config.recall.diversity:  # noqa: PLR2004 - nothing to compare
+        return records
+    head, rest = records[:HEAD], records[HEAD:]
+    rows = np.array([measured.row_of[record.id] for record in head])
+    own = measured.candidates.owner[rows] == homes[0].number
+    # The mean over all pairs of different records, from that over all pairs.
+    average = (number * float(status.mean @ status.mean) - 1) / (number - 1)
+    by_age = sorted(range(len(head)), key=lambda row: (head[row].at, head[row].turn), reverse=True)
+    order = by_age_if_alike(
+        np.where(own[:, None] & own, _likeness(measured, rows), 0.0),
+        relevance[:HEAD],
+        np.argsort(by_age).astype(np.float64),
+        np.array([[_apart(one, other) for other in head] for one in head]),
+        average,
+    )
+    return [*(head[row] for row in order.tolist()), *rest]
+
+
+def _apart(one: Record, other: Record) -> bool:
+    """Whether two records can show a change: of different occasions and, if both are facts, about one subject."""
+    if one.kind is other.kind is RecordKind.FACT and one.speaker != other.speaker:
+        return False
+    return one.scope != other.scope or abs(one.at - other.at) > SEGMENT_PAUSE
+
+
+def by_age_if_alike(
+    likeness: npt.NDArray[np.floating], relevance: Array, age: Array, apart: npt.NDArray[np.bool_], average: float
+) -> npt.NDArray[np.int64]:
+    """Row numbers of hits, best first, with the newer of two similar hits before the older.
+
+    Two hits are similar if they are apart, and ``(likeness - average) / (1 - average)`` is at least `ALIKE`; the newer
+    one must be at least `COMPARABLE` times as relevant as the older. See docs/decisions/0017.
+
+    Likeness holds inner products of unit vectors, apart whether two are from different occasions, both of shape (n, n);
+    relevance (best first) and distinct ages are of shape (n,); average is the mean product of any two records.
+    """
+    near = (likeness - average) >= ALIKE * (1 - average)
+    newer = age[None, :] < age[:, None]
+    before = near & apart & newer & (relevance[None, :] >= COMPARABLE * relevance[:, None])
+    order: list[int] = []
+    for row in range(len(relevance)):
+        # The first place at which something older stands that it replaces.
+        place = next((place for place, other in enumerate(order) if before[other, row]), len(order))
+        order.insert(place, row)
+    return np.array(order, dtype=np.int64)
+
+
+async def asked_before(
+    run: Runner, homes: Sequence[Home], query: str, candidates: Candidates, records: Sequence[Record]
+) -> dict[int, Record]:
+    """The question that each of these turns answers, by the turn's id; only for turns that need it.
+
+    These are short, or share no word with the query. Only questions that a search could have found are returned.
+    ``candidates`` are all of them, including the turns.
+    """
+    services: Services = homes[0].view
+    words, home_of = set(terms(query)), {home.view.owner: home for home in homes}
+    turns = [record for record in records if record.kind is RecordKind.TURN and record.scope.owner in home_of]
+    turns = [turn for turn in turns if estimate_tokens(turn.text) <= SHORT or words.isdisjoint(terms(turn.text))]
+    tells = speech([turn.text for turn in turns])
+    answers = {turn.id: turn for turn, idle in zip(turns, tells.asks + tells.empty, strict=True) if idle < ASKING}
+    before = await _before(run, services, candidates, list(answers.values())) if answers else {}
+    before = {
+        number: turn for number, turn in before.items() if home_of[answers[number].scope.owner].where.allows(turn)
+    }
+    if not before:
+        return {}
+    questions = list(before.values())
+    fresh = np.array([max(turn.at, turn.last_used or turn.at).timestamp() for turn in questions])
+    uses = np.array([turn.uses for turn in questions], dtype=np.int64)
+    remembered = kept(services, fresh, np.array([turn.importance for turn in questions]), uses)
+    asks = speech([turn.text for turn in questions]).asks
+    return {
+        number: turn
+        for (number, turn), share, stays in zip(before.items(), asks, remembered, strict=True)
+        if share >= ASKING and stays and _speaker(turn) != _speaker(answers[number])
+    }
+
+
+async def _before(
+    run: Runner, services: Services, candidates: Candidates, turns: Sequence[Record]
+) -> dict[int, Record]:
+    """The previous turns, by the ids of these; candidates among them were read before."""
+    places = candidates.places
+    at = zip(places.segments.tolist(), places.ordinals.tolist(), strict=True)
+    ids = defaultdict[tuple[int, int], list[int]](list)
+    for place, number in zip(at, places.ids.tolist(), strict=True):
+        ids[place].append(number)
+    near = {turn.id: ids.get((turn.segment, turn.ordinal - 1), []) for turn in turns if turn.ordinal}
+    missing = [number for several in near.values() for number in several if number not in candidates.read]
+    read = dict(candidates.read)
+    read |= {record.id: record for record in (await run.call(services.index.get, missing) if missing else ())}
+    before = {
+        turn: read[number]
+        for turn, several in near.items()
+        for number in several
+        if number in read and read[number].kind is RecordKind.TURN
+    }
+    for owner in {turn.scope.owner for turn in turns if turn.ordinal and turn.id not in before}:
+        others = [turn for turn in turns if turn.scope.owner == owner and turn.ordinal and turn.id not in before]
+        before |= await run.call(services.index.previous, owner, others)
+    return before
+
+
+def _speaker(record: Record) -> str:
+    return voice(record.text)[0] or record.speaker

@@ -1,0 +1,448 @@
+"""Measures the candidates of a query: features of their places and matches, and of the words of the best; signals.
+
+There are cue words for English and Chinese; in other languages, digits, marks and names count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_memory.arrays import Array, Floats, Ids, Numbers
+from hybrid_memory.config.memory import Weights
+from hybrid_memory.facts.fact import USER
+from hybrid_memory.index.bm25 import idf
+from hybrid_memory.index.record import Record, RecordKind
+from hybrid_memory.log.origin import Origin
+from hybrid_memory.recall import signals
+from hybrid_memory.recall.gather import Candidates, Home
+from hybrid_memory.recall.plan import DECIDING, Plan
+from hybrid_memory.recall.signals import learned
+from hybrid_memory.runtime.caches import LruCache
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.store.services import Services
+from hybrid_memory.text.asking import about_the_past, asking_share, ends
+from hybrid_memory.text.patterns import lazy
+from hybrid_memory.text.speech import Speech, speech
+from hybrid_memory.text.tokenize import terms
+
+READ = 40
+"""Number of candidates whose words are read, unless more hits are requested."""
+
+AS_RELEVANT = 0.25
+"""The share of a turn's relevance that a newer one needs to make it outdated for the query."""
+
+FIRST = 3
+"""Number of best candidates that the others are compared with."""
+
+SEARCH_TERMS = 4
+"""A query with at most this many terms that is not a question is a keyword search."""
+
+LESS = 0.25
+"""The share of the learned weights of statement, speaker and kind for a keyword search."""
+
+MARGIN = 7 * signals.DAY
+"""For how long after a time its events are still reported."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Candidates that may become hits.
+
+    Attributes:
+        candidates: their places and matches.
+        records: their records, in the same order.
+        columns: the signals, of shape (n,) in [0, 1]; features: what they were made from.
+        weights: as applied for this query.
+        vectors: of the records, of shape (n, dim), zeros without one.
+    """
+
+    candidates: Candidates
+    records: Sequence[Record]
+    columns: dict[str, Array]
+    features: dict[str, Array]
+    weights: Weights
+    vectors: Floats
+
+    @property
+    def ids(self) -> Ids:
+        """The ids of the records."""
+        return self.candidates.places.ids
+
+    @cached_property
+    def row_of(self) -> dict[int, int]:
+        """The row of each record, by id."""
+        return {number: row for row, number in enumerate(self.ids.tolist())}
+
+    @cached_property
+    def read(self) -> dict[int, Record]:
+        """All records that were read for this query, by id."""
+        return {**self.candidates.read, **{record.id: record for record in self.records}}
+
+
+async def measure(
+    run: Runner,
+    services: Services,
+    homes: Sequence[Home],
+    query: str,
+    candidates: Candidates,
+    *,
+    weights: Weights | None,
+    plan: Plan,
+    k: int,
+) -> Measured:
+    """The best candidates, at least k if there are as many, with their signals.
+
+    Words are read only for candidates that are best without them, so that the cost does not grow with their number.
+    """
+    given = weights or services.config.recall.weights
+    applied = _applied(given or _for_words(learned().weights, query), candidates, query, plan)
+    features = _of_places(candidates, plan, applied)
+    candidates = _current_for_this(candidates, features["relevance"])
+    rough = signals.weighted_mean(_columns(services, candidates, features, plan), applied)
+    best = np.sort(np.lexsort((-candidates.places.ids, -rough))[: max(READ, k)])
+    read, vectors = await _read(run, services, homes, candidates, best)
+    there = np.isin(candidates.places.ids[best], list(read))  # another process may have deleted some meanwhile
+    best, vectors = best[there], vectors[there]
+    itself = np.isin(candidates.places.ids, [record.id for record in read.values() if repeats(query, record)])
+    if itself.any() and asking_share(query):
+        candidates = _beside_itself(candidates, itself)
+        features = _of_places(candidates, plan, applied)
+    candidates, rough = candidates.rows(best), rough[best]
+    features = {name: column[best] for name, column in features.items()}
+    if not len(best):
+        return Measured(candidates, [], {}, features, applied, vectors)
+    records = [read[number] for number in candidates.places.ids.tolist()]
+    sizes = {(count, average): count for count, average in zip(candidates.count, candidates.average, strict=True)}
+    total = max(int(sum(sizes.values())), len(records), *candidates.counts.values(), 0)
+    embedder = "" if services.embedder is None else services.embedder.name
+    speaks = speech([record.text for record in records], vectors, embedder)
+    features |= _of_words(query, records, speaks, candidates.counts, total)
+    features["repeats"] = features["asks"] * features["covered"]
+    places = candidates.places
+    features["answers"] = answering(features["relevance"], speaks, places.segments, places.ordinals)
+    # A second pass, for answers that the question does not describe: the similarity to the best so far.
+    first = vectors[np.argsort(-rough, kind="stable")[:FIRST]]
+    like = (vectors @ first.T).mean(axis=1).astype(np.float64)
+    usual = max(float(home.status.mean @ home.status.mean) for home in homes)
+    features["like the first"] = np.clip((like - usual) / max(1.0 - usual, signals.ROUNDING), 0.0, 1.0)
+    columns = _columns(services, candidates, features, plan)
+    if not given:  # adjustments that are the same for all candidates have no effect
+        same = {name for name, column in columns.items() if np.ptp(column) < signals.ROUNDING} - {"vector", "text"}
+        applied = replace(applied, **dict.fromkeys(same, 0.0))
+    return Measured(candidates, records, columns, features, applied, vectors)
+
+
+def _for_words(weights: Weights, query: str) -> Weights:
+    """The weights; for a keyword query, those that recognize the answer to a question count less."""
+    if asking_share(query) or len(demand(query).terms) > SEARCH_TERMS:
+        return weights
+    return replace(weights, **{name: LESS * getattr(weights, name) for name in ("statement", "speaker", "kind")})
+
+
+def _applied(weights: Weights, candidates: Candidates, query: str, plan: Plan) -> Weights:
+    """The weights as this query applies them: without vectors, text takes the weight of both."""
+    if not np.isfinite(candidates.similarity).any():
+        weights = replace(weights, vector=0.0, text=weights.vector + weights.text, similarity=0.0)
+    brevity = signals.brevity(candidates.places.lengths)
+    stale_wanted = candidates.current.all() or about_the_past(query)
+    applied = asdict(weights) | {
+        "neighbours": weights.neighbours * brevity,
+        "segment": weights.segment * brevity,
+        "importance": weights.importance * brevity,
+        "current": 0.0 if stale_wanted else weights.current,
+        "exact": weights.exact if plan.exact else 0.0,
+        "temporal": 0.0,
+    }
+    applied["temporal"] = signals.time_weight(plan.timing, weights.temporal, sum(applied.values()))
+    # Where nothing is left to judge by, all scores are 0 with any weights.
+    return Weights(**applied) if any(applied.values()) else weights
+
+
+def _of_places(candidates: Candidates, plan: Plan, weights: Weights) -> dict[str, Array]:
+    """Features that need no words, columns of shape (n,)."""
+    places, share = candidates.places, weights.vector + weights.text
+    vector, text = (weights.vector / share, weights.text / share) if share else (0.0, 0.0)
+    by_meaning = signals.vector_signal(candidates.similarity, candidates.average)
+    by_words = signals.text_signal(candidates.bm25)
+    relevance = vector * by_meaning + text * by_words
+    spans = [(span.since.timestamp(), span.until.timestamp()) for span in plan.times]
+    near = signals.absolute_similarity(candidates.similarity, candidates.average, candidates.same, candidates.count)
+    return {
+        "relevance": relevance,
+        "vector": by_meaning,
+        "text": by_words,
+        "similarity": np.nan_to_num(near, nan=0.0),
+        "around": signals.neighbour_signal(relevance, places.segments, places.ordinals, average=0.5 * vector),
+        "words after": signals.beside(by_words, places.segments, places.ordinals, 1),
+        "segment": signals.segment_signal(relevance, places.segments),
+        "importance": places.importance.astype(np.float64),
+        "brevity": np.full(len(places.ids), signals.brevity(places.lengths)),
+        "in time": signals.temporal_signal(places.at, spans),
+        "told after": signals.told_after(places.at, spans, MARGIN),
+    }
+
+
+def _columns(services: Services, candidates: Candidates, features: Mapping[str, Array], plan: Plan) -> dict[str, Array]:
+    """The signals: fixed ones, those learned from the features, and that of a deciding time."""
+    places = candidates.places
+    now, half_life = services.clock().timestamp(), services.config.recall.half_life.total_seconds()
+    columns = dict.fromkeys(Weights.__dataclass_fields__, np.zeros(len(places.ids)))
+    columns |= {
+        "vector": features["vector"],
+        "text": features["text"],
+        "recency": signals.recency_signal(now - places.at, half_life),
+        "use": signals.use_signal(places.uses, now - places.last_used, half_life),
+        "current": candidates.current.astype(np.float64),
+        "exact": candidates.exact,
+    }
+    columns |= learned().signals(features)
+    if plan.timing in DECIDING:
+        columns["temporal"] = signals.time_signal(plan.timing, places.at, features["relevance"], plan.times)
+    return columns
+
+
+def _current_for_this(candidates: Candidates, relevance: Array) -> Candidates:
+    """Candidates of which one stays current if the newer ones that contradict it are much less relevant.
+
+    A turn says more than one thing, and the query may ask for another than the one that is no longer true.
+    """
+    if not candidates.newer:
+        return candidates
+    of = dict(zip(candidates.places.ids.tolist(), relevance.tolist(), strict=True))
+    other = [
+        number
+        for number, newer in candidates.newer.items()
+        if number in of and max((of[each] for each in newer if each in of), default=0.0) < AS_RELEVANT * of[number]
+    ]
+    return replace(candidates, current=candidates.current | np.isin(candidates.places.ids, other))
+
+
+def _beside_itself(candidates: Candidates, itself: npt.NDArray[np.bool_]) -> Candidates:
+    """Candidates measured relative to the best except the query itself, which agents remember before they ask."""
+
+    def lowered(matches: Array) -> Array:
+        others = matches[~itself & np.isfinite(matches)]
+        return np.where(itself, np.minimum(matches, others.max()), matches) if len(others) else matches
+
+    similarity, average, count = candidates.similarity, candidates.average.copy(), candidates.count.copy()
+    for row in np.flatnonzero(itself & np.isfinite(similarity)).tolist():
+        owner = (candidates.average == candidates.average[row]) & (candidates.count == candidates.count[row])
+        owner &= count > 1
+        average[owner] = (average[owner] * count[owner] - similarity[row]) / (count[owner] - 1)
+        count[owner] -= 1
+    bm25 = lowered(candidates.bm25)
+    return replace(candidates, similarity=lowered(similarity), bm25=bm25, average=average, count=count)
+
+
+async def _read(
+    run: Runner, services: Services, homes: Sequence[Home], candidates: Candidates, rows: Ids
+) -> tuple[dict[int, Record], Floats]:
+    """The records in these rows, by id, and the vector of each row, zeros without one."""
+    read: dict[int, Record] = {}
+    vectors = np.zeros((len(rows), max(len(home.status.mean) for home in homes)), dtype=np.float32)
+    for home in homes:
+        mine = candidates.owner[rows] == home.number
+        if mine.any():
+            ids = candidates.places.ids[rows[mine]]
+            fetched = await run.call(services.index.fetch, ids, home.where.scope.owner)
+            read |= {record.id: record for record in fetched.records}
+            if fetched.present.any() and vectors.shape[1]:  # else they are of an embedder that is not there
+                vectors[mine] = fetched.vectors
+    return read, vectors
+
+
+def _of_words(
+    query: str, records: Sequence[Record], speaks: Speech, counts: Mapping[str, int], total: int
+) -> dict[str, Array]:
+    """Features of the words of the best candidates, columns of shape (n,).
+
+    ``counts`` says how many of the owner's records have each term of the query, ``total`` how many there are.
+    """
+    asked, offers = demand(query), [offer(record.text) for record in records]
+    people = named(query, {record.speaker for record in records})
+    helper = np.array([float(record.origin is Origin.ASSISTANT) for record in records])
+    times, numbers = np.array([each.times for each in offers]), np.array([each.numbers for each in offers])
+    # The share of the query's terms that each record has, weighted by rarity, and the share of adjacent pairs.
+    having = [
+        each.terms | (offer(record.speaker).terms if record.kind is RecordKind.TURN else frozenset())
+        for record, each in zip(records, offers, strict=True)
+    ]
+    asked_already = sum(repeats(query, record) for record in records)
+    counts = {term: count - asked_already for term, count in counts.items() if count > asked_already}
+    weights = {hash(term): idf(max(total, counts.get(term, 0)), counts.get(term, 0)) for term in asked.terms}
+    every = sum(weights.values()) or 1.0
+    unsaid = sum(weights[hash(term)] for term in asked.terms if not counts.get(term)) / every
+    covered = [sum(weights[term] for term in mine.intersection(weights)) / every for mine in having]
+    return {
+        "empty": speaks.empty,
+        "asks": speaks.asks,
+        "named": np.array([_named(record, people, asked) for record in records]),
+        "assistant": helper,
+        "times": times,
+        "numbers": numbers,
+        "time for a time": times * ("time" in asked.kinds),
+        "number for a number": numbers * ("number" in asked.kinds),
+        "assistant of yours": helper * asked.yours,
+        "covered": np.array(covered, dtype=np.float64),
+        "never said": np.full(len(records), unsaid),
+        "phrase": np.array([len(each.pairs & asked.pairs) / max(len(asked.pairs), 1) for each in offers]),
+    }
+
+
+def repeats(query: str, record: Record) -> bool:
+    """Whether a record only repeats the query."""
+    return record.text.strip() == query.strip()
+
+
+def _named(record: Record, people: frozenset[str], asked: Demand) -> float:
+    """1 for people the query names, or facts about a user who asks about themselves; 0.5 if it names nobody."""
+    if people:
+        return float(record.speaker in people)
+    return 1.0 if asked.of_self and record.kind is RecordKind.FACT and record.speaker == USER else 0.5
+
+
+def answering(relevance: Array, speaks: Speech, segments: Numbers, ordinals: Numbers) -> Array:
+    """The relevance of the previous turn, as far as that asks and this one says something; shape (n,).
+
+    0 if the previous turn is not a candidate.
+    """
+    tells = (1 - speaks.asks) * (1 - speaks.empty)
+    return np.asarray(signals.beside(relevance * speaks.asks, segments, ordinals, -1) * tells)
+
+
+READ_CHARS = 600
+"""How much of a turn is searched for cues: its topic is usually at the beginning."""
+
+TERM_CHARS = 4_000
+"""How much of a turn is compared with the query's terms."""
+
+MOST = 4
+"""The most cues of a kind that count."""
+
+
+def _pattern(english: str, chinese: str) -> re.Pattern[str]:
+    return lazy(rf"\b(?:{english})\b|{chinese}", re.IGNORECASE)
+
+
+_WORD = lazy(r"[a-z0-9']+")
+_TIMES = frozenset(
+    """yesterday today tonight tomorrow last next ago week weeks weekend weekends month months year years morning
+    evening night noon monday tuesday wednesday thursday friday saturday sunday january february march april may june
+    july august september october november december recently just soon since o'clock""".split()
+)
+_NUMBERS = frozenset(
+    """one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand dozen
+    couple several once twice""".split()
+)
+_CHINESE = lazy(
+    r"([昨今明前后]天|上周|下周|上个?月|下个?月|去年|明年|周[一二三四五六日末]|星期|[月号日点]|早上|晚上|下午|中午|刚|最近)"
+    r"|[一二两三四五六七八九十百千]"
+)
+"""Words that state a time (in a group), and words that state a number."""
+
+YEAR_DIGITS = 4
+
+_SELF = _pattern("i", "我(?=[住在是对喜会用叫爱想有做不])")
+_YOURS = _pattern("you|your|yours", "你|您")
+_ASKED = {
+    "time": _pattern(
+        r"when|what (?:date|day|time|year|month)|which (?:day|month|year)|how long ago",
+        r"什么时候|何时|哪[天年]|哪一天|几[点号月]|时间",
+    ),
+    "number": _pattern(
+        r"how (?:many|much|old|long|far|often|tall|big)|number of", r"多少|几[个岁次人本]|第几|多[大久远]"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a text offers; shares and counts scaled to [0, 1].
+
+    Attributes:
+        terms, pairs: hashes of its terms in the text index, and of adjacent pairs of them.
+        times, numbers: words that state one.
+    """
+
+    terms: frozenset[int]
+    pairs: frozenset[tuple[int, int]]
+    times: float
+    numbers: float
+
+
+_offers: LruCache[int, Offer] = LruCache(8192)
+"""Cached by the hash of a text, so that no words are kept here."""
+
+
+def offer(text: str) -> Offer:
+    """What a turn offers; cached, as the best candidates of one query are often those of the next."""
+    key = hash(text)
+    cached = _offers.get(key)
+    if cached is None:
+        words = list(map(hash, terms(text[:TERM_CHARS])))
+        times, numbers = _cues(text[:READ_CHARS].lower())
+        cached = Offer(frozenset(words), frozenset(pairwise(words)), min(times, MOST) / MOST, min(numbers, MOST) / MOST)
+        _offers.put(key, cached)
+    return cached
+
+
+def _cues(text: str) -> tuple[int, int]:
+    """How many words state a time, and how many a number."""
+    words = _WORD.findall(text)
+    digits = [word for word in words if "0" <= word[0] <= "9"]
+    years = sum(len(word) == YEAR_DIGITS and word.isdecimal() for word in digits)
+    times = sum(map(_TIMES.__contains__, words)) + years
+    numbers = sum(map(_NUMBERS.__contains__, words)) + len(digits)
+    if not text.isascii():
+        chinese = _CHINESE.findall(text)
+        times, numbers = times + sum(map(bool, chinese)), numbers + sum(not time for time in chinese)
+    return times, numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a query asks for.
+
+    Attributes:
+        terms: in order, each once; pairs: hashes of adjacent ones.
+        kinds: of the answer: ``time``, ``number``.
+        of_self: whether users ask about themselves ("I", not "my sister"); yours: whether it addresses the assistant.
+    """
+
+    terms: tuple[str, ...]
+    pairs: frozenset[tuple[int, int]]
+    kinds: frozenset[str]
+    of_self: bool
+    yours: bool
+
+
+def demand(query: str) -> Demand:
+    """What a query asks for."""
+    words, read = terms(query), ends(query)
+    return Demand(
+        terms=tuple(dict.fromkeys(words)),
+        pairs=frozenset(pairwise(map(hash, words))),
+        kinds=frozenset(kind for kind, pattern in _ASKED.items() if pattern.search(read)),
+        of_self=_SELF.search(read) is not None,
+        yours=_YOURS.search(read) is not None,
+    )
+
+
+def named(query: str, speakers: Iterable[str]) -> frozenset[str]:
+    """The speakers that the query names, at least by the first part of their name."""
+    lowered = ends(query).lower()
+    named_there = set()
+    for speaker in speakers:
+        first = speaker.lower().split()[0] if speaker.strip() else ""
+        if not first or first in {"user", "assistant", "ai"} or first not in lowered:
+            continue
+        if not first.isascii() or re.search(rf"(?<!\w){re.escape(first)}(?![a-z0-9])", lowered):
+            named_there.add(speaker)
+    return frozenset(named_there)
