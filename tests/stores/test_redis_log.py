@@ -239,11 +239,11 @@ def test_a_wrong_password_is_told(plain_redis: RedisServer) -> None:
         RedisConnection(plain_redis.url.replace("//", "//ann:wrong@"))
 
 
-def test_a_store_of_a_newer_version_is_refused(plain_redis: RedisServer, url: str) -> None:
+def test_a_store_of_another_version_is_refused(plain_redis: RedisServer, url: str) -> None:
     connection = RedisConnection(url)
     connection.call("SET", f"{connection.prefix}:layout", 99)
     connection.close()
-    with pytest.raises(StoreVersionError, match="layout 99"):
+    with pytest.raises(StoreVersionError, match="version 99"):
         RedisConnection(url)
 
 

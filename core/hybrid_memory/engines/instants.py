@@ -49,12 +49,12 @@ def plain(record: Record) -> dict[str, Any]:
 
 
 def record_of(scope: Scope, values: Mapping[str, Any]) -> Record:
-    """The record with the fields that `plain` returned; those of older stores have no origin."""
+    """The record with the fields that `plain` returned."""
     instants = {name: instant_or_none(values[name]) for name in _INSTANTS}
     typed = {
         "kind": RecordKind(values["kind"]),
         "sources": tuple(values["sources"]),
-        "origin": Origin(values.get("origin") or Origin.IMPORTED),
+        "origin": Origin(values["origin"]),
     }
     return Record(**{**values, **instants, **typed, "scope": scope})
 

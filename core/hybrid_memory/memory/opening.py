@@ -123,7 +123,7 @@ def open_memory(
     Raises:
         InvalidConfigError: the URL or a setting is wrong.
         StoreUnavailableError: the store cannot be opened or written.
-        StoreVersionError: a newer version of this library wrote the store.
+        StoreVersionError: another version of this library wrote the store.
         EmbedderMismatchError: the store's vectors come from another embedder.
         WrongKeyError: the key is wrong or missing, or the store is not encrypted.
         MissingDependencyError: a package that the configuration needs is not installed.

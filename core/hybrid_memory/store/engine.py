@@ -149,28 +149,16 @@ def check_contents(log: EventLog, index: SemanticIndex, outbox: EventLog | None 
         yield Finding("outbox", "note", f"{pending:,} messages wait for the log", "the next write or search moves them")
 
 
-def anchor_of(mark: str, version: str) -> str:
-    """The anchor that an index stores with its position: the mark of the event there, and the version of its terms."""
-    return f"{mark}~{version}" if version else mark
-
-
-def anchored(status: Status) -> tuple[str, str]:
-    """The mark and the version in an anchor; both empty in an index of older stores."""
-    mark, _, version = status.anchor.partition("~")
-    return mark, version
-
-
 def astray(log: EventLog, owner: Scope, status: Status) -> bool:
     """Whether an index in this state has followed events of the owner that the log no longer has.
 
     This happens after a log was restored from a backup, or its server lost the last second.
     """
-    stands, _ = anchored(status)
-    if not status.applied or not stands:
+    if not status.applied:
         return False
-    found = log.mark(owner, status.applied)
-    if found:
-        return found != stands
+    mark = log.mark(owner, status.applied)
+    if mark:
+        return mark != status.anchor
     erased = log.read(owner.owner, after=status.applied, kinds=(EventKind.ERASED,))
     return not any(first <= status.applied <= last for one in erased for first, last in one.payload["positions"])
 

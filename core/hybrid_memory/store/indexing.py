@@ -19,12 +19,11 @@ import numpy as np
 from hybrid_memory.arrays import Floats
 from hybrid_memory.display import Progress, counted
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.index.derive import Derived, derive, index_terms, passage, suspicion_of
+from hybrid_memory.index.derive import Derived, derive, index_terms, suspicion_of
 from hybrid_memory.index.port import Entry, Status, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.port import LogState
 from hybrid_memory.log.receipt import Receipt
 from hybrid_memory.log.visible import runs
@@ -33,7 +32,7 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.engine import anchor_of, anchored, astray
+from hybrid_memory.store.engine import astray
 from hybrid_memory.store.passages import Pending, passages
 from hybrid_memory.store.projection import Projection, projections
 from hybrid_memory.store.remember import learnt
@@ -66,7 +65,6 @@ class IndexProjection(Projection):
     Attributes:
         reads: kinds of the events it follows; empty for all.
         batch: how many events to read at once; taken: how many records whose vectors are taken over at once.
-        version: of the derivation; an index of another version is renewed when it is next followed.
         emptied: whether it was dropped and does not contain everything in the log yet.
         left: owners whose vectors a recall left to background work.
         storing: held while vectors are stored, and while the embedder is replaced.
@@ -75,7 +73,6 @@ class IndexProjection(Projection):
     reads: ClassVar[tuple[EventKind, ...]] = ()
     batch: ClassVar[int] = 2048
     taken: ClassVar[int] = 512
-    version: ClassVar[str] = ""
 
     def __init__(self) -> None:
         self._seen: LruCache[Scope, tuple[int, str]] = LruCache(SEEN_CACHE)
@@ -178,9 +175,9 @@ class IndexProjection(Projection):
             upto = events[-1].position if len(events) == self.batch else head
             if upto < head:
                 marks[upto] = events[-1].mark
-            anchor, uses = anchor_of(marks[upto], self.version), uses_of(events)
+            uses = uses_of(events)
             # Another process may have indexed the same events meanwhile; then nothing was stored, and we look again.
-            seen = status.anchor
+            seen, anchor = status.anchor, marks[upto]
             if await run.call(
                 index.upsert, owner, entries, after=after, seen=seen, upto=upto, anchor=anchor, uses=uses
             ):
@@ -209,42 +206,11 @@ class IndexProjection(Projection):
         self, run: Runner, services: Services, owner: Scope, status: Status, marks: Mapping[int, str]
     ) -> Status:
         """The index's position, after it was repaired if the log has another history."""
-        mark, (stands, version) = marks[status.applied], anchored(status)
-        if status.applied and not stands and (mark or (not version and self._seen.get(owner.owner) is None)):
-            status = await self._upgraded(run, services, owner, status, mark)
-        elif mark != stands and await run.call(astray, services.truth, owner, status):
+        mark = marks[status.applied]
+        if mark != status.anchor and await run.call(astray, services.truth, owner, status):
             with services.statistics.timed("realigning"):
                 return await self._realigned(run, services, owner, status)
-        if status.applied and version != self.version:
-            status = await self.renew(run, services, owner, status)
         await self._note(run, services, owner.owner, (status.applied, mark), marks)
-        return status
-
-    async def _upgraded(self, run: Runner, services: Services, owner: Scope, status: Status, mark: str) -> Status:
-        """The position of an index from before anchors and origins, after it got them from the log.
-
-        One pass over the owner's events, in batches; records keep their vectors.
-        """
-        index, at, upto = self.port(services), status.applied, 0
-        while events := await run.call(
-            services.truth.read, owner.owner, after=upto, upto=at, kinds=self.reads, limit=self.batch
-        ):
-            said = {one.id: one.origin for one in await self.records(run, services, owner, events)}
-            stored = await run.call(index.get, [number for number in said if said[number] is not Origin.IMPORTED])
-            origins = {one.id: said[one.id] for one in stored if one.origin is Origin.IMPORTED}
-            seen = status.anchor
-            if origins and not await run.call(
-                index.upsert, owner, [], after=at, upto=at, anchor=seen, seen=seen, origins=origins
-            ):
-                break  # another process has done it
-            upto = events[-1].position
-        anchor = anchor_of(mark, anchored(status)[1])
-        await run.call(index.upsert, owner, [], after=at, upto=at, seen=status.anchor, anchor=anchor)
-        _clear(services)
-        return await run.call(index.status, owner)
-
-    async def renew(self, run: Runner, services: Services, owner: Scope, status: Status) -> Status:
-        """The position of an index of another version, after its derived data was rebuilt."""
         return status
 
     async def _note(
@@ -270,7 +236,7 @@ class IndexProjection(Projection):
         size = await run.call(index.size)
         stored = await run.call(index.latest, Where(owner.owner), min(size.records, MAX_LISTED))
         stale = [number for number in stored.tolist() if number not in standing]
-        anchor = anchor_of(await run.call(truth.mark, owner, upto), anchored(status)[1]) if upto else ""
+        anchor = await run.call(truth.mark, owner, upto) if upto else ""
         at, seen = status.applied, status.anchor
         # Where another process was faster, nothing goes: what is stale here may be new by now, under the same id.
         if await run.call(index.upsert, owner, [], after=at, seen=seen, upto=upto, anchor=anchor, gone=stale):
@@ -354,7 +320,7 @@ class IndexProjection(Projection):
         """The state of an index that must not be written, and what is missing in it."""
         embeds = self.embeds(services)
         status = await run.call(self.port(services).status, owner, pending=int(embeds), sums=embeds)
-        if anchored(status)[0] != state.mark and await run.call(astray, services.truth, owner, status):
+        if status.anchor != state.mark and await run.call(astray, services.truth, owner, status):
             raise StoreUnavailableError(f"the log of {owner} was restored to before its index: open it for writing")
         if status.applied < state.head:
             behind = await run.call(services.truth.count, owner, after=status.applied)
@@ -515,8 +481,6 @@ class TextIndex(IndexProjection):
         embeddings: vectors of queries and texts, as cached for the embedder.
     """
 
-    version = "2"
-
     def __init__(self, embeddings: LruCache[bytes, Floats] | None = None) -> None:
         super().__init__()
         self._embeddings = embeddings
@@ -578,43 +542,6 @@ class TextIndex(IndexProjection):
         entries = [Entry(record, index_terms(record, cleaning)) for record in records]
         at, anchor = status.applied, status.anchor
         return not entries or await run.call(services.index.upsert, owner, entries, after=at, upto=at, anchor=anchor)
-
-    async def renew(self, run: Runner, services: Services, owner: Scope, status: Status) -> Status:
-        """The index's position, after turns lost the terms taken from the turn before; vectors are kept."""
-        index, at, seen = services.index, status.applied, status.anchor
-        size = await run.call(index.size)
-        ids = np.sort(await run.call(index.latest, Where(owner.owner), min(size.records, MAX_LISTED)))
-        for start in range(0, len(ids), self.batch):
-            if not await self._reworded(run, services, owner, status, ids[start : start + self.batch].tolist()):
-                break  # another process has done it, or was faster
-        anchor = anchor_of(anchored(status)[0], self.version)
-        await run.call(index.upsert, owner, [], after=at, upto=at, seen=seen, anchor=anchor)
-        # What another process let go of meanwhile may have been stored again.
-        for event in await run.call(services.truth.read, owner.owner, after=at, kinds=(EventKind.ERASED,)):
-            await self.unindex(run, services, owner, event.payload)
-        return await run.call(index.status, owner)
-
-    async def _reworded(
-        self, run: Runner, services: Services, owner: Scope, status: Status, ids: Sequence[int]
-    ) -> bool:
-        """Index these records with only their own words and marks; False, storing nothing, if the index advanced."""
-        index, cleaning = services.index, services.config.cleaning
-        records = await _marked(run, services, owner, await run.call(index.get, ids))
-        before = await run.call(index.previous, owner, [one for one in records if one.kind is RecordKind.TURN])
-        texts = {one.id: passage(one, before.get(one.id), cleaning) for one in records}
-        changed = [one for one in records if one.id in before and texts[one.id] != passage(one, None, cleaning)]
-        changed += [one for one in records if one.kind is RecordKind.FACT and one.metadata]
-        vectors = await run.call(index.vectors, [one.id for one in changed], owner)
-        entries = [Entry(record, index_terms(record, cleaning)) for record in changed]
-        at, seen = status.applied, status.anchor
-        if not await run.call(index.upsert, owner, entries, after=at, upto=at, seen=seen, anchor=seen):
-            return False
-        if status.embedder is not None and vectors:
-            name, width = status.embedder
-            keys = {one.id: content_key(name, texts[one.id]) for one in changed if one.id in vectors}
-            fresh = {key: vectors[number] for number, key in keys.items()}
-            await run.call(index.put_vectors, (name, width), keys, fresh)
-        return True
 
     async def clean(self, run: Runner, services: Services, erased: Sequence[Erased], count: int) -> None:
         """Clean up the log after another process erased something, unless that can wait."""
@@ -704,14 +631,6 @@ async def _told(run: Runner, services: Services, owner: Scope, events: Sequence[
         else event
         for event in events
     ]
-
-
-async def _marked(run: Runner, services: Services, owner: Scope, records: Sequence[Record]) -> list[Record]:
-    """The records; facts get the metadata of their turn."""
-    facts = {record.turn for record in records if record.kind is RecordKind.FACT}
-    turns = await at_positions(run, services, owner, facts)
-    marks = {turn.position: turn.message.metadata for turn in turns if turn.kind is EventKind.MESSAGE}
-    return [replace(one, metadata=marks[one.turn]) if one.turn in facts & marks.keys() else one for one in records]
 
 
 def _of_turn(turn: Event | None) -> dict[str, Any]:

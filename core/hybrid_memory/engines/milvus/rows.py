@@ -81,14 +81,6 @@ def to_record(row: Row) -> Record:
     return record_of(scope, values)
 
 
-def with_origin(row: Row, origin: Origin) -> Row:
-    """The same row with this origin."""
-    rest = json.loads("".join(row["doc"])) | {"origin": origin.value}
-    record = to_record({**row, "doc": [json.dumps(rest)]})
-    labels = [*_pairs(record.metadata), *_origin(record)]
-    return {**row, "metadata": labels, "doc": pieces(json.dumps(rest, ensure_ascii=False))}
-
-
 @dataclass(frozen=True, slots=True)
 class Narrowing:
     """The filter of a search.

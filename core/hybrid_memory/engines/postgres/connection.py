@@ -17,7 +17,7 @@ from psycopg import Connection, OperationalError, errors, sql
 from psycopg_pool import PoolTimeout
 
 from hybrid_memory.engines.postgres.pool import CONNECT_SECONDS, NoAnswerError, PatientConnection, Pool
-from hybrid_memory.engines.postgres.schema import APPEND, MIGRATIONS, OWNED, POLICY
+from hybrid_memory.engines.postgres.schema import APPEND, OWNED, POLICY, SCHEMA, VERSION
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, StoreUnavailableError, StoreVersionError
 from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
@@ -72,7 +72,7 @@ class PostgresConnection:
     Raises:
         InvalidConfigError: the URL is malformed.
         StoreUnavailableError: the server does not answer, refuses, or has no pgvector.
-        StoreVersionError: a newer version of this library wrote the store.
+        StoreVersionError: another version of this library wrote the store.
     """
 
     def __init__(
@@ -270,42 +270,33 @@ class PostgresConnection:
 
     def _check_schema(self) -> None:
         with self._fresh(CONNECT_SECONDS) as connection:
-            connection.patience = None  # another process may be migrating
-            version = _version(connection, self.schema)
-            if version > len(MIGRATIONS):
-                raise StoreVersionError(
-                    f"the store {self.schema!r} on Postgres at {self.address} has schema version {version}, this "
-                    f"version knows up to {len(MIGRATIONS)}: upgrade hybrid-agent-memory"
-                )
-            if version < len(MIGRATIONS):
+            connection.patience = None  # another process may be making the tables
+            if not (version := _version(connection, self.schema)):
                 if self.read_only:
                     raise StoreUnavailableError(
-                        f"the store {self.schema!r} on Postgres at {self.address} is not there, or was written by an "
-                        "older version: open it once where it can be written, then read it here"
+                        f"there is no store {self.schema!r} on Postgres at {self.address}: open it once where it "
+                        "can be written, then read it here"
                     )
-                self._migrate(connection)
+                version = self._create(connection)
+            if version != VERSION:
+                raise StoreVersionError(f"the store {self.schema!r} on Postgres at {self.address}", version, VERSION)
             self._warn(connection)
 
-    def _migrate(self, connection: Connection[Row]) -> None:
+    def _create(self, connection: Connection[Row]) -> int:
+        """Make the tables, unless another process has; returns the version of those that are there."""
         _need_pgvector(connection)
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [f"hybrid_memory {self.schema}"])
+            if version := _version(connection, self.schema):
+                return version
             connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(self.schema)))
             connection.execute(sql.SQL("SET LOCAL search_path = {}, public").format(sql.Identifier(self.schema)))
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS store(one integer PRIMARY KEY CHECK (one = 1), version integer NOT NULL)"
-            )
-            version = _version(connection, self.schema)  # another process may have migrated it meanwhile
-            for script in MIGRATIONS[version:]:
+            policies = (POLICY.format(table=table) for table in OWNED)
+            store = "CREATE TABLE store(one integer PRIMARY KEY CHECK (one = 1), version integer NOT NULL)"
+            for script in (store, SCHEMA, *policies, APPEND):
                 connection.execute(_sql(script))
-            if version == 0:
-                for table in OWNED:
-                    connection.execute(_sql(POLICY.format(table=table)))
-            connection.execute(_sql(APPEND))
-            connection.execute(
-                "INSERT INTO store VALUES (1, %s) ON CONFLICT (one) DO UPDATE SET version = excluded.version",
-                [len(MIGRATIONS)],
-            )
+            connection.execute("INSERT INTO store VALUES (1, %s)", [VERSION])
+            return VERSION
 
     def _warn(self, connection: Connection[Row]) -> None:
         """Log a warning about server settings that may lose acknowledged data or expose it to others."""

@@ -27,7 +27,6 @@ from hybrid_memory.engines.postgres.searching import (
 from hybrid_memory.engines.postgres.vectors import Approximate, sum_of, to_array
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.port import (
-    AS_STORED,
     UNUSED,
     Entry,
     Explored,
@@ -42,7 +41,6 @@ from hybrid_memory.index.port import (
 )
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.index.semantic import SemanticIndex
-from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import allowed_edits, close_terms
 
@@ -137,7 +135,6 @@ class PostgresIndex(SemanticIndex):
         anchor: str = "",
         seen: str | None = None,
         gone: Collection[int] = (),
-        origins: Mapping[int, Origin] = AS_STORED,
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
         number = self._db.owner_id_for_writing(owner)
@@ -150,14 +147,8 @@ class PostgresIndex(SemanticIndex):
             _delete(connection, [*mine, *(entry.record.id for entry in entries)])
             with connection.pipeline():
                 _insert(connection, number, entries)
-                cursor = connection.cursor()
-                if origins:
-                    cursor.executemany(
-                        "UPDATE records SET origin = %s WHERE id = %s AND owner + 0 = %s",
-                        [(origin.value, record, number) for record, origin in origins.items()],
-                    )
                 if uses:
-                    cursor.executemany(
+                    connection.cursor().executemany(
                         "UPDATE records SET uses = uses + %s, last_used = greatest(last_used, %s) "
                         "WHERE id = %s AND owner + 0 = %s",
                         [(use.count, to_micros(use.at), record, number) for record, use in uses.items()],

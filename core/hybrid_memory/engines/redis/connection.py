@@ -33,8 +33,8 @@ MAX_CONNECTIONS = 1_000
 READ_BYTES = 262_144
 """Bytes read from a socket at once: vectors arrive in hundreds of kilobytes."""
 
-LAYOUT = 1
-"""The version of the key layout; stores with a higher one are rejected."""
+LAYOUT = 2
+"""The version of the key layout; a store of another one is refused."""
 
 _SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster")
 _COMMAND = re.compile(r"^Command # \d+ \(.*\) of pipeline caused error: ", re.DOTALL)
@@ -75,7 +75,7 @@ class RedisConnection:
     Raises:
         InvalidConfigError: the URL is malformed.
         StoreUnavailableError: the server does not answer, or refuses.
-        StoreVersionError: a newer version of this library wrote the store.
+        StoreVersionError: another version of this library wrote the store.
     """
 
     def __init__(self, url: str, *, engine_timeout: float = ENGINE_SECONDS) -> None:
@@ -217,11 +217,8 @@ class RedisConnection:
         key = f"{self.prefix}:layout"
         self.call("SET", key, LAYOUT, "NX")
         layout = int(self.call("GET", key))
-        if layout > LAYOUT:
-            raise StoreVersionError(
-                f"the store {self.prefix!r} on Redis at {self.address} has layout {layout}, this version knows up to "
-                f"{LAYOUT}: upgrade hybrid-agent-memory"
-            )
+        if layout != LAYOUT:
+            raise StoreVersionError(f"the store {self.prefix!r} on Redis at {self.address}", layout, LAYOUT)
 
 
 class Script:

@@ -30,10 +30,9 @@ from hybrid_memory.engines.sqlite.rows import (
 )
 from hybrid_memory.engines.sqlite.vector_cache import EXACT_LIMIT
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.port import AS_STORED, UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
+from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.index.semantic import SemanticIndex
-from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
 
 
@@ -96,7 +95,6 @@ class SqliteIndex(SemanticIndex):
         anchor: str = "",
         seen: str | None = None,
         gone: Collection[int] = (),
-        origins: Mapping[int, Origin] = AS_STORED,
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
         def moved_on(connection: sqlite3.Connection) -> bool:
@@ -116,13 +114,8 @@ class SqliteIndex(SemanticIndex):
             connection.executemany(
                 "INSERT INTO pending(record, owner) VALUES (?, ?)", [(entry.record.id, number) for entry in entries]
             )
-            connection.executemany(
-                "UPDATE records SET origin = ? WHERE id = ? AND owner = ?",
-                [(origin.value, record, number) for record, origin in origins.items()],
-            )
             # What is kept in memory of the records looks for higher ids only, and for changes.
-            changed = {*origins, *(entry.record.id for entry in entries if entry.record.id < last)}
-            if changed:
+            if changed := [entry.record.id for entry in entries if entry.record.id < last]:
                 note_changes(connection, number, changed)
             connection.executemany(
                 "UPDATE records SET uses = uses + ?, last_used = max(coalesce(last_used, ?), ?) "

@@ -8,12 +8,10 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any
 
-from hybrid_memory.engines.instants import from_micros, plain, record_of, to_micros
+from hybrid_memory.engines.instants import plain, record_of, to_micros
 from hybrid_memory.engines.sqlite import postings
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, Where
-from hybrid_memory.log.event import mark_of
-from hybrid_memory.log.origin import Origin, lowest, of_tool
 from hybrid_memory.log.visible import joined
 from hybrid_memory.scope import Scope
 
@@ -52,24 +50,6 @@ def to_record(row: tuple[Any, ...]) -> Record:
     return record_of(owner_scope(*row[:5]), values)
 
 
-def origin_of(space: str, payload: str) -> str:
-    """The origin of a message indexed before records had one; for the migration."""
-    message = json.loads(payload)
-    if "origin" in message:
-        return str(message["origin"])
-    role = message.get("role", "user")
-    spoken = of_tool(message.get("name")) if role == "tool" else _SPOKEN.get(role, Origin.IMPORTED)
-    return lowest((spoken, Origin.PERSON)) if space else spoken
-
-
-def event_mark(event_id: str, at: int) -> str:
-    """The mark of an event, for the migration to anchors; the time in microseconds."""
-    return mark_of(event_id, from_micros(at))
-
-
-_SPOKEN = {"system": Origin.OPERATOR, "user": Origin.USER, "assistant": Origin.ASSISTANT}
-
-
 def json_holds(metadata: str, wanted: str) -> bool:
     """Whether a JSON object has every value of another, exactly."""
     stored = json.loads(metadata)
@@ -78,8 +58,8 @@ def json_holds(metadata: str, wanted: str) -> bool:
     )
 
 
-def narrowing(where: Where) -> tuple[list[str], list[Any]]:
-    """SQL conditions on the columns of ``records r`` other than the owner, with their values."""
+def conditions(where: Where) -> tuple[list[str], list[Any]]:
+    """SQL conditions on ``records r`` other than the owner, with their values."""
     parts: list[str] = []
     values: list[Any] = []
     if where.scope.session is not None:
@@ -95,8 +75,15 @@ def narrowing(where: Where) -> tuple[list[str], list[Any]]:
     if where.until is not None:
         parts.append("r.at < ?")
         values.append(to_micros(where.until))
-    having, wanted = holding(where)
-    return [*parts, *having], [*values, *wanted]
+    if hidden := joined(where.hidden):
+        condition, positions = _outside(hidden)
+        parts.append(condition)
+        values.extend(positions)
+    for name, instant in where.fresh.items():
+        parts.append("(r.at >= ? OR (r.kind <> ? AND r.category IS NOT ?))")
+        values.extend([to_micros(instant), name, name])
+    having, metadata = holding(where)
+    return [*parts, *having], [*values, *metadata]
 
 
 def holding(where: Where) -> tuple[list[str], list[Any]]:
@@ -113,19 +100,6 @@ def holding(where: Where) -> tuple[list[str], list[Any]]:
             r"AND (instr(r.metadata || ?, '\u0000') = 0 OR json_holds(r.metadata, ?))"
         )
         values.extend([wanted, wanted, wanted])
-    return parts, values
-
-
-def conditions(where: Where) -> tuple[list[str], list[Any]]:
-    """The conditions of `narrowing`, and those for `Where.hidden` and `Where.fresh`, with their values."""
-    parts, values = narrowing(where)
-    if hidden := joined(where.hidden):
-        condition, positions = _outside(hidden)
-        parts.append(condition)
-        values.extend(positions)
-    for name, instant in where.fresh.items():
-        parts.append("(r.at >= ? OR (r.kind <> ? AND r.category IS NOT ?))")
-        values.extend([to_micros(instant), name, name])
     return parts, values
 
 
