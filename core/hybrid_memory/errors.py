@@ -20,7 +20,6 @@
     │   └── EmbedderMismatchError           indexed by another embedder: rebuild
     ├── ModelError                          an embedder or model failed or gave an invalid answer
     ├── DeadlineExceededError (TimeoutError)  scheduled work did not begin in time
-    ├── QueueFullError                      too much work is queued: wait, or request less
     └── MissingDependencyError (ImportError)  an optional package is not installed
 """
 
@@ -158,10 +157,6 @@ class ModelError(HybridMemoryError):
 
 class DeadlineExceededError(HybridMemoryError, TimeoutError):
     """Scheduled work did not begin before its deadline and was dropped."""
-
-
-class QueueFullError(HybridMemoryError):
-    """The queue is full, and stayed so for as long as the caller was willing to wait."""
 
 
 class MissingDependencyError(HybridMemoryError, ImportError):

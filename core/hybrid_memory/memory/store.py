@@ -280,30 +280,18 @@ class HybridMemory(Texts):
 
     archive, aarchive = faces(_archive)
 
-    def schedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:
+    def schedule(self, task: Task[T]) -> Job[T]:
         """Schedule your own work with the library's, by priority, deadline and scope, within the same limits.
 
         Args:
             task: see `Task`.
-            timeout: seconds to wait while the queue is full; None waits indefinitely.
 
         Returns:
             A `concurrent.futures.Future`, which can also be awaited.
-
-        Raises:
-            QueueFullError: the queue stayed full.
         """
         _ = self._services  # raises where it is closed
-        return self._kept_open(self._runtime.scheduler.schedule(task, timeout=timeout))
-
-    async def aschedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:  # noqa: ASYNC109 - the twin's
-        """Like `schedule`, without blocking the event loop while the queue is full."""
-        _ = self._services
-        return self._kept_open(await self._runtime.scheduler.aschedule(task, timeout=timeout))
-
-    def _kept_open(self, job: Job[T]) -> Job[T]:
-        """The job, which holds this memory until it is done."""
-        job.add_done_callback(lambda _: self._runtime)
+        job = self._runtime.scheduler.schedule(task)
+        job.add_done_callback(lambda _: self._runtime)  # holds this memory until it is done
         return job
 
     async def _forget(self, run: Runner, *, user: str, tenant: str | None = None, dry_run: bool = False) -> Receipt:

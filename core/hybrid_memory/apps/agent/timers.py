@@ -104,7 +104,7 @@ class Alarm:
     def _ring(self) -> None:
         """Run the agent on a thread of the scheduler."""
         name = f"timer-{self._name}-{self.due.astimezone(UTC):%Y%m%dT%H%M%S}"
-        job = self._memory.schedule(Task(partial(self._wake, name, self.text), kind="reasoning"), timeout=0)
+        job = self._memory.schedule(Task(partial(self._wake, name, self.text), kind="reasoning"))
         job.add_done_callback(lambda done: _tell(done.exception() if not done.cancelled() else None))
 
     def __repr__(self) -> str:
