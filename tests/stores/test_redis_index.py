@@ -13,7 +13,6 @@ from redis.exceptions import ConnectionError as LostConnectionError
 
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
-from hybrid_memory.engines.redis import index as redis_index
 from hybrid_memory.engines.redis.log_scripts import COUNT
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.record import Where
@@ -178,36 +177,6 @@ def test_a_search_that_was_the_first_after_a_restart_is_made_again(
     monkeypatch.setattr(index._connection, "calls", restarted)
     assert index.nearest(unit(np.ones(DIM)), Where(ALICE), 5).ids.tolist() == [1]
     assert asked == ["FT.SEARCH", "EXISTS", "FT.CREATE", "FT.INFO", "FT.SEARCH"]
-
-
-def test_records_of_an_older_version_get_their_postings_and_columns(
-    index: RedisIndex, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Version 0.9 kept neither: they are made, some at a time, by the first who searches or writes."""
-    monkeypatch.setattr(redis_index, "POSTED", 7)
-    corpus, oracle = random_corpus(3), InMemoryIndex()
-    for engine in (index, oracle):
-        corpus.fill(engine)
-    words, every = ["cat", "berlin", "tram"], np.arange(1, ALL)
-    with Redis(port=redis_server.port) as client:
-        for key in client.scan_iter(f"{index._keys.prefix}:*", count=1000):
-            if b":word:" in key:
-                client.delete(key)
-            elif b":record:" in key:
-                client.hdel(key, "line")
-            elif key.endswith(b":state"):
-                client.hdel(key, "posted")
-    late = [entry_of(make_record(5_000 + number, "a cat in berlin", scope=ALICE)) for number in range(3)]
-    for engine in (index, oracle):
-        engine.delete([corpus.entries[0].record.id])
-        applied = engine.applied(ALICE)
-        assert engine.upsert(ALICE, late, after=applied, upto=applied + 1)
-    for where in every_where():
-        full = oracle.search(words, where, ALL)
-        assert_same_ranking(index.search(words, where, 9), full, 9, where)
-        mine, theirs = index.columns(every, where, 0), oracle.columns(every, where, 0)
-        for name in ("ids", "segments", "ordinals", "lengths", "at", "importance", "uses", "last_used"):
-            np.testing.assert_allclose(getattr(mine, name), getattr(theirs, name), rtol=1e-6)
 
 
 def test_words_that_no_record_has_any_more_leave_no_key(index: RedisIndex, redis_server: RedisServer) -> None:
