@@ -162,7 +162,6 @@ def test_a_database_without_pgvector_is_told_of(postgres_server: PostgresServer)
         ("?schema=" + "a" * 60, "schema of a Postgres URL"),
         ("?pool=0", "number of connections"),
         ("?pool=many", "number of connections"),
-        ("?notify=yes", "on or off"),
         ("?no_such_option=1", "is not a Postgres URL"),
     ],
 )

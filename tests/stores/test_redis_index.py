@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import count
@@ -12,14 +11,12 @@ from redis import Redis
 from redis.exceptions import ConnectionError as LostConnectionError
 
 from hybrid_memory.engines.in_memory import InMemoryIndex
-from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
-from hybrid_memory.engines.redis.log_scripts import COUNT
-from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
+from hybrid_memory.engines.redis import RedisConnection, RedisIndex
+from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.record import Where
 from hybrid_memory.ports import Use
 from hybrid_memory.testing.corpus import (
     ALICE,
-    BOB,
     DIM,
     EMBEDDER,
     START,
@@ -31,7 +28,6 @@ from hybrid_memory.testing.corpus import (
     random_corpus,
     unit,
 )
-from hybrid_memory.testing.drafts import OWNERS, draft
 from hybrid_memory.testing.servers import RedisServer
 
 NUMBERS = count()
@@ -199,32 +195,3 @@ def test_words_that_no_record_has_any_more_leave_no_key(index: RedisIndex, redis
     assert b"tcat" not in posted()
     index.reset()
     assert posted() == set()
-
-
-# --- a cluster refuses whatever reaches beyond one slot; here one server has all slots ---
-
-
-def test_everything_of_an_owner_lies_in_one_slot_and_owners_are_spread(cluster: RedisServer, cluster_url: str) -> None:
-    url = f"{cluster_url}?prefix=slots"
-    log, index = RedisLog(RedisConnection(url)), RedisIndex(RedisConnection(url))
-    for owner in OWNERS:
-        at = log.append(owner, [draft(1, session="{x}")])[0].position
-        log.drop(owner, [at])
-        log.append(owner, [draft(2, session="s")])
-    random_corpus(1).fill(index)
-    slots = defaultdict(set)
-    with Redis(port=cluster.port, protocol=2) as client:
-        for key in client.scan_iter("slots:*{*", count=1000):
-            slots[key[key.index(b"{") : key.index(b"}")]].add(client.execute_command("CLUSTER KEYSLOT", key))
-    assert len(slots) == len({*OWNERS, ALICE, BOB})
-    assert all(len(of_owner) == 1 for of_owner in slots.values())
-    assert len(set.union(*slots.values())) > 1
-    log.close()
-    index.close()
-
-
-def test_this_server_would_notice_a_script_that_reaches_across_slots(cluster_url: str) -> None:
-    log = RedisLog(RedisConnection(cluster_url))
-    with pytest.raises(StoreUnavailableError, match="slot"):
-        log._connection.script(COUNT, ["{a}", "{b}"], [0])
-    log.close()

@@ -214,7 +214,6 @@ def test_stores_with_different_prefixes_share_a_server_and_nothing_else(plain_re
         ("rediss+tls://host", "begins with one of"),
         ("redis://host:no", "not a Redis URL"),
         ("redis://host/zero", "number of a database"),
-        ("redis+cluster://host/1", "only 0"),
         ("redis://host?prefix=a b", "prefix"),
         ("redis://host?prefix={a}", "prefix"),
         ("redis://host?prefix=", "prefix"),

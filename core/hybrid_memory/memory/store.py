@@ -253,7 +253,8 @@ class HybridMemory(Texts):
         You can repeat it: after an interruption it continues, and later it copies only what is new.
 
         Args:
-            target: an open memory that is empty, or an earlier copy of this one without writes of its own.
+            target: an open memory that is empty, or an earlier copy of this one, as long as nothing was forgotten here
+                since.
             progress: show a progress bar; None shows one on a terminal.
 
         Raises:

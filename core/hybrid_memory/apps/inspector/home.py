@@ -14,7 +14,7 @@ from hybrid_memory.apps.inspector.reading import key_of
 OWNERS = 24
 """Cards on one page."""
 
-COUNTED = 10_000
+COUNTED = 1_000
 """Newest events of an owner that are counted; of more than that no card claims to know the number of messages."""
 
 MOST_CLAIMS = 200

@@ -57,8 +57,7 @@ class PostgresConnection:
     Args:
         url: a libpq URL, ``postgresql://[user:password@]host[:port][,host...]/database``. Besides libpq's options, such
             as ``sslmode`` and ``target_session_attrs``, it takes ``schema`` (of the library's tables; default
-            ``hybrid_memory``), ``pool`` (the most connections) and ``notify`` (``on``: an append notifies the channel
-            named like the schema, with the owner's number; the server then commits one at a time).
+            ``hybrid_memory``) and ``pool`` (the most connections).
         suffix: appended to the schema's name.
         engine_timeout: seconds that a read may take while a caller waits; see `OrchestrationConfig.engine_timeout`.
         power_safe: whether a commit waits for the disk. Without it, a server crash loses the last moments, but never a
@@ -261,8 +260,6 @@ class PostgresConnection:
         connection.execute(_TIMEOUT)
         if not self._power_safe:
             connection.execute("SET synchronous_commit = off")
-        if self._address.notify:
-            connection.execute("SET hybrid_memory.notify = 'on'")
         # Planning takes as long as running, so a plan is kept: one that walks the indexes, however small the tables
         # were when it was made.
         for setting in ("plan_cache_mode = force_generic_plan", "enable_seqscan = off", "jit = off"):
@@ -287,13 +284,14 @@ class PostgresConnection:
         _need_pgvector(connection)
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [f"hybrid_memory {self.schema}"])
-            if version := _version(connection, self.schema):
-                return version
             connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(self.schema)))
             connection.execute(sql.SQL("SET LOCAL search_path = {}, public").format(sql.Identifier(self.schema)))
-            policies = (POLICY.format(table=table) for table in OWNED)
-            store = "CREATE TABLE store(one integer PRIMARY KEY CHECK (one = 1), version integer NOT NULL)"
-            for script in (store, SCHEMA, *policies, APPEND):
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS store(one integer PRIMARY KEY CHECK (one = 1), version integer NOT NULL)"
+            )
+            if version := _version(connection, self.schema):
+                return version
+            for script in (SCHEMA, *(POLICY.format(table=table) for table in OWNED), APPEND):
                 connection.execute(_sql(script))
             connection.execute("INSERT INTO store VALUES (1, %s)", [VERSION])
             return VERSION
@@ -378,7 +376,6 @@ class _Address:
     place: str
     schema: str
     pool: int
-    notify: bool
     secrets: tuple[str | None, ...] = field(repr=False)
 
 
@@ -395,8 +392,6 @@ def _parsed(url: str, suffix: str) -> _Address:
         )
     if not pool.isdecimal() or not int(pool):
         raise InvalidConfigError(f"the pool of a Postgres URL is a number of connections, got {pool!r}")
-    if (notify := options.pop("notify", "off")) not in {"on", "off"}:
-        raise InvalidConfigError(f"notify of a Postgres URL is on or off, got {notify!r}")
     conninfo = f"postgresql://{named}{'?' if options else ''}{urlencode(options)}"
     known: dict[str, Any] | None = None
     if not re.search("(?s)[@/#].*@|#", named):  # libpq takes the rest of such a password for the host
@@ -411,7 +406,7 @@ def _parsed(url: str, suffix: str) -> _Address:
         urlsplit(f"//{named}").password if "@" in named else None,
     )
     texts = tuple(str(secret) for secret in secrets if secret)
-    return _Address(conninfo, f"{host}:{port}", schema, int(pool), notify == "on", (*texts, *map(unquote, texts)))
+    return _Address(conninfo, f"{host}:{port}", schema, int(pool), (*texts, *map(unquote, texts)))
 
 
 def _shown(url: str) -> str:

@@ -42,7 +42,6 @@ from hybrid_memory.index.port import (
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.scope import Scope
-from hybrid_memory.text.tokenize import allowed_edits, close_terms
 
 _STATUS = """
 SELECT coalesce(i.applied, 0), coalesce(i.anchor, ''), e.name, e.dim, coalesce(i.vectors, 0), i.total
@@ -76,10 +75,6 @@ _FETCH = f"""
 FROM unnest(%s::bigint[]) WITH ORDINALITY u(id, place)
 CROSS JOIN LATERAL (SELECT * FROM records r WHERE r.id = u.id AND r.owner + 0 = %s OFFSET 0) r
 JOIN owners o ON o.id = r.owner ORDER BY u.place
-"""
-_NEAR = """
-SELECT written, records FROM term_counts
-WHERE owner + 0 = %s AND written >= %s AND written < %s AND abs(char_length(written) - %s) <= %s
 """
 _GET = f"""
 {FIELDS_OF} FROM unnest(%s::bigint[]) u(id)
@@ -241,17 +236,6 @@ class PostgresIndex(SemanticIndex):
             )
         found = self._db.queries(asked, owner=number) if asked else []
         return {term: count for rows in found for term, count in rows}
-
-    def corrections(self, words: Sequence[str], owner: Scope) -> dict[str, str]:
-        number = self._db.owner_id(owner)
-        doubtful = [word for word in words if allowed_edits(word)]
-        known = self.terms(owner, doubtful) if doubtful else {}
-        unknown = [word for word in doubtful if word not in known]
-        if number is None or not unknown:
-            return {}
-        asked = [(_NEAR, [number, word[0], chr(ord(word[0]) + 1), len(word), allowed_edits(word)]) for word in unknown]
-        near = [close_terms(word, dict(rows), 1) for word, rows in zip(unknown, self._db.queries(asked), strict=True)]
-        return {word: nearest[0] for word, nearest in zip(unknown, near, strict=True) if nearest}
 
     def delete(self, ids: Sequence[int] | None) -> int:
         self._approximate.forget(everything=ids is None)

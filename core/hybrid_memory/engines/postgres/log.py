@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from datetime import date
 from typing import Any, Unpack
 
 import psycopg
 from psycopg import Connection
 
-from hybrid_memory.engines.instants import DAY, from_micros, micros_or_none, to_micros
+from hybrid_memory.engines.instants import from_micros, micros_or_none, to_micros
 from hybrid_memory.engines.postgres.connection import PostgresConnection, Row, owner_key, owner_scope
 from hybrid_memory.errors import IdConflictError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind, mark_of
@@ -120,13 +118,12 @@ class PostgresLog(EventLog):
 
         self._db.write(dropped, owner=number)
 
-    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
         number = self._db.owner_id_for_writing(owner)
 
         def restored(connection: Connection[Row], _: int) -> None:
             _locked(connection, number)
-            _delete(connection, number, gone)
-            columns = zip(*map(_row, events), strict=True) if events else [()] * len(_COLUMNS.split())
+            columns = zip(*map(_row, events), strict=True)
             connection.execute(
                 "INSERT INTO events(owner, position, id, session, kind, at, payload, sources, author) "
                 "SELECT %s, e.* FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[], "
@@ -134,9 +131,9 @@ class PostgresLog(EventLog):
                 [number, *(list(column) for column in columns)],
             )
             connection.execute(_HEAD, [number])
-            _move_on(connection, max((event.position for event in events), default=0))
+            _move_on(connection, max(event.position for event in events))
 
-        if events or gone:
+        if events:
             self._db.write(restored, owner=number)
 
     def scrub(self) -> None:
@@ -178,19 +175,6 @@ class PostgresLog(EventLog):
             return 0
         counting = "SELECT count(*) FROM events WHERE owner = %s AND position > %s"
         return int(self._db.query(counting, [number, after], owner=number)[0][0])
-
-    def tally(self, scope: Scope, *, newest: int) -> Counter[tuple[date, EventKind]]:
-        number = self._db.owner_id(scope)
-        if number is None:
-            return Counter()
-        session = "" if scope.session is None else " AND session = %s"
-        rows = self._db.query(
-            f"SELECT floor(at::numeric / {DAY})::bigint, kind, count(*) FROM (SELECT at, kind FROM events "
-            f"WHERE owner = %s{session} ORDER BY position DESC LIMIT %s) e GROUP BY 1, 2",
-            [number, *([scope.session] if session else []), newest],
-            owner=number,
-        )
-        return Counter({(from_micros(day * DAY).date(), EventKind(kind)): count for day, kind, count in rows})
 
     def size(self) -> LogSize:
         owners, events, archived, sessions, size = self._db.query(_SIZE)[0]

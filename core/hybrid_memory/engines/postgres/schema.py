@@ -190,12 +190,8 @@ BEGIN
             FROM drafts d ORDER BY d.position
         )
         SELECT d.place::integer, d.position, NULL::text, NULL::text, NULL::bytea FROM drafts d;
-    IF NOT FOUND THEN
-        RETURN;
-    END IF;
-    UPDATE owners o SET head = currval('positions') WHERE o.id = _owner;
-    IF current_setting('hybrid_memory.notify', true) = 'on' THEN
-        PERFORM pg_notify(current_schema(), _owner::text);
+    IF FOUND THEN
+        UPDATE owners o SET head = currval('positions') WHERE o.id = _owner;
     END IF;
 END
 $body$

@@ -13,7 +13,7 @@ import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.instants import to_micros
-from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, scrub, warn_of_eviction
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, warn_of_eviction
 from hybrid_memory.engines.redis.index_scripts import (
     AROUND,
     DELETE,
@@ -239,7 +239,7 @@ class RedisIndex(SemanticIndex):
         return gone
 
     def scrub(self) -> None:
-        scrub(self._connection)
+        self._connection.rewrite()
 
     def close(self) -> None:
         self._connection.close()

@@ -1,7 +1,4 @@
-"""The layout of a store: key names, and the stored form of events and records.
-
-All keys of one owner carry the same hash tag, so that they are in one slot of a cluster.
-"""
+"""The layout of a store: key names, and the stored form of events and records."""
 
 from __future__ import annotations
 

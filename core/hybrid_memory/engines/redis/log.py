@@ -12,7 +12,7 @@ from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as NoAnswerError
 
 from hybrid_memory.engines.instants import to_micros
-from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, scrub, size_bytes, warn_of_losses
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, size_bytes, warn_of_losses
 from hybrid_memory.engines.redis.layout import (
     Keys,
     digest_or_none,
@@ -103,19 +103,19 @@ class RedisLog(EventLog):
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         self._run(DROP, owner, list(positions))
 
-    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
         self._connection.check_open()
-        if not events and not gone:
+        if not events:
             return
         # First, so that nobody is given a position that is about to be taken.
-        last = max((event.position for event in events), default=0)
+        last = max(event.position for event in events)
         self._connection.script(RAISE, [self._keys.position], [last])
         self._connection.call("HSETNX", self._keys.owners, owner_tag(owner), owner_json(owner))
         stored = [value for event in events for value in to_values(event)]
-        self._run(RESTORE, owner, [len(gone), *gone, *stored])
+        self._run(RESTORE, owner, stored)
 
     def scrub(self) -> None:
-        scrub(self._connection)
+        self._connection.rewrite()
 
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
         owners = [scope.owner] if scope is not None else self._owners()

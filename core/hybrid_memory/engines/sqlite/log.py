@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from datetime import date
 from typing import Any, Unpack
 
-from hybrid_memory.engines.instants import DAY, from_micros, micros_or_none, to_micros
+from hybrid_memory.engines.instants import from_micros, micros_or_none, to_micros
 from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.rows import mark_unscrubbed, owner_scope
 from hybrid_memory.errors import IdConflictError, OutdatedError
@@ -106,11 +104,9 @@ class SqliteLog(EventLog):
 
         self._db.write(dropped)
 
-    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
         def restored(connection: sqlite3.Connection) -> None:
             number = self._db.owner_id_for_writing(connection, owner)
-            if gone:
-                _delete(connection, number, gone)
             connection.executemany(
                 "INSERT OR IGNORE INTO events(position, id, owner, session, kind, at, payload, sources, author) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -159,15 +155,6 @@ class SqliteLog(EventLog):
         number = self._db.owner_id(owner)
         ((count,),) = self._db.query("SELECT count(*) FROM events WHERE owner = ? AND position > ?", (number, after))
         return int(count)
-
-    def tally(self, scope: Scope, *, newest: int) -> Counter[tuple[date, EventKind]]:
-        session = "" if scope.session is None else " AND session = ?"
-        rows = self._db.query(
-            f"SELECT (at - (at % {DAY} + {DAY}) % {DAY}) / {DAY}, kind, count(*) FROM "
-            f"(SELECT at, kind FROM events WHERE owner = ?{session} ORDER BY position DESC LIMIT ?) GROUP BY 1, 2",
-            [self._db.owner_id(scope), *([scope.session] if session else []), newest],
-        )
-        return Counter({(from_micros(day * DAY).date(), EventKind(kind)): count for day, kind, count in rows})
 
     def size(self) -> LogSize:
         ((owners, events, archived, sessions),) = self._db.query(
