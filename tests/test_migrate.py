@@ -240,7 +240,7 @@ def test_an_embedder_that_fails_loses_no_event(face: Face, make: Make) -> None:
 
 
 def test_an_interrupted_copy_is_continued(face: Face, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.store.copying.BATCH", 3)
+    monkeypatch.setattr("hybrid_memory.store.migrate.BATCH", 3)
     original, copy = make("sqlite", recall={"count_uses": False}), make("memory", recall={"count_uses": False})
     fill(original)
     expected, events = seen(original), original.stats().events

@@ -14,9 +14,8 @@ import pytest
 
 from hybrid_memory import Record, Scope
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, caches, rows, vector_files
-from hybrid_memory.engines.sqlite.quantized import opened
-from hybrid_memory.engines.sqlite.quantizing import quantized
-from hybrid_memory.engines.sqlite.record_cache import RecordCache
+from hybrid_memory.engines.sqlite.caches import RecordCache
+from hybrid_memory.engines.sqlite.quantized import opened, quantized
 from hybrid_memory.engines.sqlite.vector_cache import VectorCache
 from hybrid_memory.index.record import Where
 from hybrid_memory.ports import Entry, Ids

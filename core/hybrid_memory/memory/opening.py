@@ -55,9 +55,8 @@ from hybrid_memory.store.agreement import under_stored_name
 from hybrid_memory.store.engine import Engine, Finding, check_contents
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.projection import Projection
-from hybrid_memory.store.redacting import RedactingLog
+from hybrid_memory.store.remember import RedactingLog, TombstonesProjection
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.tombstones import TombstonesProjection
 from hybrid_memory.store.view import Views
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import bounded, shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -13,17 +13,16 @@ from hybrid_memory import display
 from hybrid_memory.arguments import checked
 from hybrid_memory.config import CompactionConfig, MemoryConfig
 from hybrid_memory.context.summaries.strategy import resolve_strategy
+from hybrid_memory.context.summary import Audit
 from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError, InvalidConfigError, InvalidInputError
 from hybrid_memory.facts.learn import Extractors, FactReader
 from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.port import Key
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.memory import stats
 from hybrid_memory.memory.faces import faces
 from hybrid_memory.memory.runtime import Runtime, flush_owners
 from hybrid_memory.memory.scoped import ScopedMemory
-from hybrid_memory.memory.stats import Stats
 from hybrid_memory.memory.texts import SWEEP_EVERY, ItemMemory, Texts
 from hybrid_memory.models.port import Embedder, LanguageModel
 from hybrid_memory.runtime.runners import Runner
@@ -34,11 +33,82 @@ from hybrid_memory.scope import Scope, scope_of
 from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store import migrate as deriving
 from hybrid_memory.store.migrate import Migration
+from hybrid_memory.store.projection import projections
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import shown
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a store holds, and how far its index is behind the log.
+
+    Attributes:
+        owners, sessions, events, records, vectors: counts.
+        unindexed: events not indexed yet; pending: records without a vector yet.
+        size_bytes: size of all files on disk; 0 in memory.
+        embedder: the embedder's name, or None without one.
+        work: counts, latencies and caches of this process.
+        waiting: messages in the outbox.
+        compactions: what became of the critical items in all compacted turns.
+        suspicious: indexed turns that look like instructions to the assistant but are neither the user's nor the
+            operator's words; they are kept, and never shown as instructions.
+        vectors_of: the embedder that made the stored vectors; None before the first.
+    """
+
+    url: str
+    owners: int
+    sessions: int
+    events: int
+    records: int
+    vectors: int
+    unindexed: int
+    pending: int
+    size_bytes: int
+    embedder: str | None
+    work: WorkStats
+    waiting: int = 0
+    compactions: Audit = field(default_factory=Audit)
+    suspicious: int = 0
+    vectors_of: str | None = None
+
+    def __repr__(self) -> str:
+        behind = f"; {self.unindexed:,} to be indexed, {self.pending:,} to be embedded" if self._behind else ""
+        return f"<Stats of {self.url}: {self._log}, {self._index}, {self.size_bytes / 1e6:,.1f} MB{behind}>"
+
+    @property
+    def _log(self) -> str:
+        counts = {"owner": self.owners, "session": self.sessions, "event": self.events}
+        return ", ".join(display.counted(number, noun) for noun, number in counts.items())
+
+    @property
+    def _index(self) -> str:
+        return f"{display.counted(self.records, 'record')}, {display.counted(self.vectors, 'vector')}"
+
+    @property
+    def _behind(self) -> bool:
+        return bool(self.unindexed or self.pending)
+
+    def _repr_html_(self) -> str:
+        log, index = display.EPISODIC, display.SEMANTIC
+        parts = [
+            (log, "L3, the log", self._log),
+            (index, "L2, the index", f"{self._index} ({self.embedder or 'words alone'})"),
+            (index, "behind the log", f"{self.unindexed:,} events to index, {self.pending:,} records to embed"),
+            (log, "on disk", f"{self.size_bytes / 1e6:,.1f} MB"),
+        ]
+        if self.waiting:
+            parts.append((display.PLAIN, "in the outbox", f"{self.waiting:,} messages"))
+        if self.suspicious:
+            parts.append((display.PLAIN, "looks like orders", f"{self.suspicious:,} turns of others"))
+        if self.compactions.compactions:
+            parts.append((display.CONTEXT, "folded", repr(self.compactions)[1:-1]))
+        rows = [(display.legend([display.Part(name, 0, hue)]), display.text(words)) for hue, name, words in parts]
+        return display.card(
+            display.text(self.url), display.table((), rows) + display.details("work", self.work._repr_html_())
+        )
 
 
 class HybridMemory(Texts):
@@ -226,7 +296,24 @@ class HybridMemory(Texts):
 
     async def _stats(self, run: Runner) -> Stats:
         """What the store holds, and how far its index is behind the log."""
-        return await stats.stats(run, self._services)
+        services = self._services
+        log, stored = await run.call(services.log.size), await run.call(services.index.embedder)
+        heads = await run.call(services.log.heads)
+        derived: dict[str, Any] = {}
+        for projection in projections(services):
+            derived |= await projection.stats(run, services, heads)
+        return Stats(
+            url=self.url,
+            owners=log.owners,
+            sessions=log.sessions,
+            events=log.events,
+            size_bytes=log.bytes,
+            embedder=None if services.embedder is None else services.embedder.name,
+            work=self.work,
+            waiting=0 if services.outbox is None else (await run.call(services.outbox.size)).events,
+            vectors_of=None if stored is None else stored[0],
+            **derived,
+        )
 
     stats, astats = faces(_stats)
 

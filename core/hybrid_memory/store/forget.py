@@ -20,10 +20,9 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import SAID, Erasure, holds, plain, sources_of, stream, texts_of
 from hybrid_memory.store.indexing import erase, indexes
 from hybrid_memory.store.projection import head, projections
-from hybrid_memory.store.remember import drain
+from hybrid_memory.store.remember import DIGESTS, drain, tombstones_of
 from hybrid_memory.store.retention import expired_turns
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.tombstones import DIGESTS, tombstones_of
 from hybrid_memory.store.view import present
 from hybrid_memory.validation import check_span, shown
 

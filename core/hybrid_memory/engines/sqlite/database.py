@@ -11,8 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hybrid_memory.engines.sqlite.driver import Driver, secret_of
-from hybrid_memory.engines.sqlite.key_notes import KeyNotes
+from hybrid_memory.engines.sqlite.driver import Driver, KeyNotes, secret_of
 from hybrid_memory.engines.sqlite.rows import owner_key
 from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, SCHEMA, VERSION
 from hybrid_memory.engines.sqlite.scrubbing import Scrubber, truncate_journal
