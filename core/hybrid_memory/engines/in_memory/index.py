@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.instants import to_micros
+from hybrid_memory.engines.stored import to_micros
 from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError
 from hybrid_memory.index.bm25 import ranked
 from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use

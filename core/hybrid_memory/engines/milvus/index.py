@@ -10,7 +10,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.milvus.catalog import FLAT, LEAST_FLUSHED, PENDING, RECORDS, TERMS, VECTORS, WINDOW, Catalog
 from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import (
@@ -33,6 +32,7 @@ from hybrid_memory.engines.milvus.state import (
     tail_of,
 )
 from hybrid_memory.engines.milvus.vectors import Probing, VectorTable, unpacked
+from hybrid_memory.engines.stored import to_micros
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.bm25 import occurrences, ranked_occurrences
 from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use

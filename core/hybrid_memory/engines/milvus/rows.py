@@ -14,7 +14,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
-from hybrid_memory.engines.instants import origin_labels, plain, record_of, to_micros
+from hybrid_memory.engines.stored import origin_labels, plain, record_of, to_micros
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.origin import Origin

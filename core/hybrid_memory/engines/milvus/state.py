@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hybrid_memory.arrays import Ids
-from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.milvus.catalog import FLAT, RECORDS, STATE, TERMS, Catalog
 from hybrid_memory.engines.milvus.rows import NARROWING, NEVER, PLACE, Narrowing, Row, digest, owner_key, pieces
+from hybrid_memory.engines.stored import to_micros
 from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import RecordKind, Where
 from hybrid_memory.text.tokenize import allowed_edits

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
@@ -18,6 +17,7 @@ from psycopg_pool import PoolTimeout
 
 from hybrid_memory.engines.postgres.pool import CONNECT_SECONDS, NoAnswerError, PatientConnection, Pool
 from hybrid_memory.engines.postgres.schema import APPEND, OWNED, POLICY, SCHEMA, VERSION
+from hybrid_memory.engines.stored import owner_key
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, StoreUnavailableError, StoreVersionError
 from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
@@ -316,17 +316,6 @@ _SETTINGS = "SELECT set_config('hybrid_memory.owner', %s, true), set_config('sta
 
 
 _TIMEOUT = f"SET statement_timeout = {CALL_SECONDS * 1000}"
-
-
-def owner_key(scope: Scope) -> tuple[str, str, str, str]:
-    """Tenant, user, agent and space; empty if absent."""
-    return (scope.tenant or "", scope.user or "", scope.agent or "", scope.space or "")
-
-
-@lru_cache(maxsize=4096)
-def owner_scope(tenant: str, user: str, agent: str, space: str, session: str = "") -> Scope:
-    """The scope in the stored strings."""
-    return Scope(tenant or None, user or None, agent or None, session or None, space or None)
 
 
 def _seen_owner(owner: int) -> str:

@@ -11,9 +11,8 @@ import numpy as np
 from psycopg import Connection
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.postgres.connection import PostgresConnection, Row
-from hybrid_memory.engines.postgres.rows import FIELDS_OF, INSERT, term_number, to_record, to_row
+from hybrid_memory.engines.postgres.rows import FIELDS_OF, INSERT, term_number, to_row
 from hybrid_memory.engines.postgres.searching import (
     Statement,
     explored,
@@ -25,6 +24,7 @@ from hybrid_memory.engines.postgres.searching import (
     union_of,
 )
 from hybrid_memory.engines.postgres.vectors import Approximate, sum_of, to_array
+from hybrid_memory.engines.stored import record_in, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.port import (
     UNUSED,
@@ -190,7 +190,7 @@ class PostgresIndex(SemanticIndex):
         for row, record in enumerate(ids.tolist()):
             if record in stored:
                 vectors[row], present[row] = stored[record], True
-        return Fetched([to_record(row[:-1]) for row in rows], vectors, present)
+        return Fetched([record_in(row[:-1]) for row in rows], vectors, present)
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         number = self._db.owner_id(where.scope)
@@ -204,7 +204,7 @@ class PostgresIndex(SemanticIndex):
         if not len(ids):
             return []
         rows = self._db.query(_GET, [list(map(int, ids))])
-        records = {record.id: record for record in map(to_record, rows)}
+        records = {record.id: record for record in map(record_in, rows)}
         return [records[number] for number in ids if number in records]
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Unpack
@@ -10,8 +9,8 @@ from typing import Any, Unpack
 import psycopg
 from psycopg import Connection
 
-from hybrid_memory.engines.instants import from_micros, micros_or_none, to_micros
-from hybrid_memory.engines.postgres.connection import PostgresConnection, Row, owner_key, owner_scope
+from hybrid_memory.engines.postgres.connection import PostgresConnection, Row
+from hybrid_memory.engines.stored import digest, from_micros, micros_or_none, owner_key, owner_scope, to_json, to_micros
 from hybrid_memory.errors import IdConflictError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind, mark_of
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Reading, Selection
@@ -112,7 +111,7 @@ class PostgresLog(EventLog):
             ).fetchall()
             connection.cursor().executemany(
                 "INSERT INTO dropped(owner, session, id, position, kind, digest) VALUES (%s, %s, %s, %s, %s, %s)",
-                [(*known, _digest(payload)) for *known, payload in rows],
+                [(*known, digest(payload)) for *known, payload in rows],
             )
             connection.execute(_HEAD, [number])
 
@@ -212,7 +211,7 @@ def _appended(
         [draft.session or "" for draft in alone],
         [draft.kind.value for draft in alone],
         [to_micros(draft.at) for draft in alone],
-        [_json(draft.payload) for draft in alone],
+        [to_json(draft.payload) for draft in alone],
         [json.dumps(draft.sources) for draft in alone],
         [draft.author for draft in alone],
     ]
@@ -276,12 +275,12 @@ def _conflict(draft: Draft, position: int | None) -> IdConflictError:
     )
 
 
-def _same(draft: Draft, kind: str, payload: str | None, digest: bytes | None) -> bool:
+def _same(draft: Draft, kind: str, payload: str | None, stored: bytes | None) -> bool:
     if kind != draft.kind:
         return False
     if payload is None:
-        return bytes(digest or b"") == _digest(_json(draft.payload))
-    return bool(json.loads(payload) == json.loads(_json(draft.payload)))
+        return bytes(stored or b"") == digest(to_json(draft.payload))
+    return bool(json.loads(payload) == json.loads(to_json(draft.payload)))
 
 
 def _known(connection: Connection[Row], owner: int, draft: Draft) -> Appended | None:
@@ -309,13 +308,13 @@ def _move_on(connection: Connection[Row], position: int) -> None:
 
 
 def _rewrite(connection: Connection[Row], owner: int, rewritten: Mapping[int, dict[str, Any]]) -> None:
-    written = {position: _json(payload) for position, payload in rewritten.items()}
+    written = {position: to_json(payload) for position, payload in rewritten.items()}
     cursor = connection.cursor()
     for statement, values in (
         ("UPDATE events SET payload = %s WHERE owner = %s AND position = %s", written),
         (
             "UPDATE dropped SET digest = %s WHERE owner = %s AND position = %s",
-            {position: _digest(payload) for position, payload in written.items()},
+            {position: digest(payload) for position, payload in written.items()},
         ),
     ):
         if values:
@@ -337,16 +336,8 @@ def _conditions(wanted: Selection) -> tuple[list[str], list[Any]]:
     return parts, [value for _, value in bounds if value is not None]
 
 
-def _digest(payload: str) -> bytes:
-    return hashlib.sha256(json.dumps(json.loads(payload), sort_keys=True).encode()).digest()
-
-
-def _json(payload: dict[str, Any]) -> str:
-    return json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
-
-
 def _row(event: Event) -> tuple[Any, ...]:
-    said = (event.scope.session or "", event.kind.value, to_micros(event.at), _json(event.payload))
+    said = (event.scope.session or "", event.kind.value, to_micros(event.at), to_json(event.payload))
     return (event.position, event.id, *said, json.dumps(event.sources), event.author)
 
 

@@ -12,7 +12,6 @@ from uuid import uuid4
 import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, warn_of_eviction
 from hybrid_memory.engines.redis.index_scripts import (
     AROUND,
@@ -46,6 +45,7 @@ from hybrid_memory.engines.redis.search import (
     numbers_of,
     occurrences_in,
 )
+from hybrid_memory.engines.stored import to_micros
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.bm25 import ranked_occurrences
 from hybrid_memory.index.port import (

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from hybrid_memory.engines.instants import from_micros, plain, record_of, to_micros
 from hybrid_memory.engines.redis.connection import Value
 from hybrid_memory.engines.redis.index_scripts import PLACE_STEP
+from hybrid_memory.engines.stored import from_micros, plain, record_of, to_micros
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind

@@ -11,7 +11,6 @@ from zlib import crc32
 from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as NoAnswerError
 
-from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, size_bytes, warn_of_losses
 from hybrid_memory.engines.redis.layout import (
     Keys,
@@ -25,6 +24,7 @@ from hybrid_memory.engines.redis.layout import (
     to_values,
 )
 from hybrid_memory.engines.redis.log_scripts import APPEND, COUNT, DROP, ERASE, GET, RAISE, READ, RESTORE, STATE
+from hybrid_memory.engines.stored import to_micros
 from hybrid_memory.errors import (
     IdConflictError,
     OutcomeUnknownError,

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Ids
-from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.quantized import QuantizedVectors
 from hybrid_memory.engines.sqlite.rows import conditions
 from hybrid_memory.engines.sqlite.vector_cache import VectorCache
 from hybrid_memory.engines.sqlite.vector_files import State, VectorFiles
+from hybrid_memory.engines.stored import to_micros
 from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import Where
 from hybrid_memory.log.visible import joined

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hybrid_memory.engines.sqlite.driver import Driver, KeyNotes, secret_of
-from hybrid_memory.engines.sqlite.rows import owner_key
 from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, SCHEMA, VERSION
 from hybrid_memory.engines.sqlite.scrubbing import Scrubber, truncate_journal
+from hybrid_memory.engines.stored import owner_key
 from hybrid_memory.errors import (
     InvalidConfigError,
     MemoryClosedError,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Unpack
 
-from hybrid_memory.engines.instants import from_micros, micros_or_none, to_micros
 from hybrid_memory.engines.sqlite.database import Database
-from hybrid_memory.engines.sqlite.rows import mark_unscrubbed, owner_scope
+from hybrid_memory.engines.sqlite.rows import mark_unscrubbed
+from hybrid_memory.engines.stored import digest, from_micros, micros_or_none, owner_scope, to_json, to_micros
 from hybrid_memory.errors import IdConflictError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind, mark_of
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Reading, Selection
@@ -73,11 +72,11 @@ class SqliteLog(EventLog):
             found = connection.execute(f"SELECT position FROM dropped WHERE {chosen}", listed).fetchall()
             dropped = {place for (place,) in found}
             for position, payload in rewritten.items():
-                written, at = _json(payload), (position, number)
+                written, at = to_json(payload), (position, number)
                 connection.execute("UPDATE events SET payload = ? WHERE position = ? AND owner = ?", (written, *at))
                 if position in dropped:
                     connection.execute(
-                        "UPDATE dropped SET digest = ? WHERE position = ? AND owner = ?", (_digest(written), *at)
+                        "UPDATE dropped SET digest = ? WHERE position = ? AND owner = ?", (digest(written), *at)
                     )
             _delete(connection, number, positions)
             return _append_one(connection, number, note)
@@ -97,7 +96,7 @@ class SqliteLog(EventLog):
             ).fetchall()
             connection.executemany(
                 "INSERT INTO dropped(owner, session, id, position, kind, digest) VALUES (?, ?, ?, ?, ?, ?)",
-                [(*known, _digest(payload)) for *known, payload in rows],
+                [(*known, digest(payload)) for *known, payload in rows],
             )
             connection.execute(f"DELETE FROM events WHERE {chosen}", listed)
             mark_unscrubbed(connection)
@@ -113,7 +112,7 @@ class SqliteLog(EventLog):
                 [
                     (
                         *(event.position, event.id, number, event.scope.session or "", event.kind, to_micros(event.at)),
-                        *(_json(event.payload), json.dumps(event.sources), event.author),
+                        *(to_json(event.payload), json.dumps(event.sources), event.author),
                     )
                     for event in events
                 ],
@@ -212,7 +211,7 @@ def _delete(connection: sqlite3.Connection, owner: int, positions: Sequence[int]
 
 
 def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> Appended:
-    payload = _json(draft.payload)
+    payload = to_json(draft.payload)
     session = draft.session or ""
     key = (owner, session, draft.id)
     row = connection.execute(
@@ -239,15 +238,7 @@ def _known(connection: sqlite3.Connection, key: tuple[Any, ...], kind: str, payl
     if row is not None:
         return row[0], (row[1], json.loads(row[2])) == (kind, json.loads(payload))
     position, *dropped = connection.execute(f"SELECT position, kind, digest FROM dropped {where}", key).fetchone()
-    return position, dropped == [kind, _digest(payload)]
-
-
-def _digest(payload: str) -> bytes:
-    return hashlib.sha256(json.dumps(json.loads(payload), sort_keys=True).encode()).digest()
-
-
-def _json(payload: dict[str, Any]) -> str:
-    return json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+    return position, dropped == [kind, digest(payload)]
 
 
 def _event(row: tuple[Any, ...]) -> Event:

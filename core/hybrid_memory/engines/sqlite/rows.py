@@ -5,49 +5,21 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Sequence
-from functools import lru_cache
 from typing import Any
 
-from hybrid_memory.engines.instants import plain, record_of, to_micros
 from hybrid_memory.engines.sqlite import postings
-from hybrid_memory.index.port import Entry
-from hybrid_memory.index.record import Record, Where
+from hybrid_memory.engines.stored import RECORD_FIELDS, to_micros
+from hybrid_memory.index.record import Where
 from hybrid_memory.log.visible import joined
-from hybrid_memory.scope import Scope
 
-FIELDS = (
-    *("id", "kind", "category", "speaker", "text", "at", "segment", "ordinal", "importance", "uses", "last_used"),
-    *("valid_from", "valid_to", "sources", "metadata", "turn", "author", "origin"),
-)
 SELECT = (
-    f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in FIELDS)} "
+    f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in RECORD_FIELDS)} "
     "FROM records r JOIN owners o ON o.id = r.owner"
 )
 INSERT = (
-    f"INSERT OR IGNORE INTO records(owner, session, length, {', '.join(FIELDS)}) "
-    f"VALUES (:owner, :session, :length, {', '.join(f':{name}' for name in FIELDS)})"
+    f"INSERT OR IGNORE INTO records(owner, session, length, {', '.join(RECORD_FIELDS)}) "
+    f"VALUES (:owner, :session, :length, {', '.join(f':{name}' for name in RECORD_FIELDS)})"
 )
-
-
-def to_row(owner: int, entry: Entry) -> dict[str, Any]:
-    """The values of `INSERT`."""
-    record = entry.record
-    return {
-        **plain(record),
-        "owner": owner,
-        "session": record.scope.session or "",
-        "length": len(record.text),
-        "sources": json.dumps(record.sources),
-        "metadata": json.dumps(record.metadata, ensure_ascii=False) if record.metadata else "{}",
-    }
-
-
-def to_record(row: tuple[Any, ...]) -> Record:
-    """The record of a row of `SELECT`."""
-    values = dict(zip(FIELDS, row[5:], strict=True))
-    values["sources"] = json.loads(values["sources"])
-    values["metadata"] = {} if values["metadata"] == "{}" else json.loads(values["metadata"])  # most have none
-    return record_of(owner_scope(*row[:5]), values)
 
 
 def json_holds(metadata: str, wanted: str) -> bool:
@@ -113,17 +85,6 @@ def _outside(stretches: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
     first, last = stretches[middle]
     condition = f"CASE WHEN r.turn < ? THEN {left} WHEN r.turn <= ? THEN 0 ELSE {right} END"
     return condition, [first, *before, last, *after]
-
-
-def owner_key(scope: Scope) -> tuple[str, str, str, str]:
-    """Tenant, user, agent and space; empty if absent."""
-    return (scope.tenant or "", scope.user or "", scope.agent or "", scope.space or "")
-
-
-@lru_cache(maxsize=4096)
-def owner_scope(tenant: str, user: str, agent: str, space: str, session: str = "") -> Scope:
-    """The scope in the stored strings."""
-    return Scope(tenant or None, user or None, agent or None, session or None, space or None)
 
 
 MOST_CHANGES = 20_000
