@@ -307,7 +307,7 @@ async def _named(
     run: Runner, services: Services, scope: Scope, items: Sequence[Any], lost: Collection[str]
 ) -> list[Event]:
     names = [name for item in items for name in _names(services, item)]
-    found = await _found(run, services, scope, names)
+    found = await _by_name(run, services, scope, names)
     for name in names:
         if name not in found and name not in lost:
             raise InvalidInputError(f"{scope} has nothing with the id {name!r}: nothing was forgotten")
@@ -315,7 +315,7 @@ async def _named(
     return [by_position[position] for position in sorted(by_position)]
 
 
-async def _found(run: Runner, services: Services, scope: Scope, names: Sequence[str]) -> dict[str, list[Event]]:
+async def _by_name(run: Runner, services: Services, scope: Scope, names: Sequence[str]) -> dict[str, list[Event]]:
     """The messages with these ids and handles; looked up together: an id without a session is searched everywhere."""
     places = {name: int(name[1:]) for name in names if _is_handle(name)}
     found: dict[str, list[Event]] = {}
@@ -339,7 +339,7 @@ async def _lost(run: Runner, services: Services, scope: Scope, request: ForgetRe
     if request.before:
         return await _orphans(run, services, scope.owner)
     names = [name for item in request.ids for name in _names(services, item)]
-    found = await _found(run, services, scope, names) if names else {}
+    found = await _by_name(run, services, scope, names) if names else {}
     unknown = [name for name in names if name not in found]
     return (await _orphans(run, services, scope.owner)).intersection(unknown) if unknown else ()
 

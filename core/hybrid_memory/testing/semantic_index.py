@@ -113,13 +113,13 @@ class IndexRecallContract:
         assert filled.corrections(words, STRANGER) == filled.corrections([], ALICE) == {}
 
 
-def _assert_same_places(found: Explored, expected: Explored) -> None:
+def _assert_same_places(actual: Explored, expected: Explored) -> None:
     for column in fields(RecordColumns):
-        mine, theirs = getattr(found.places, column.name), getattr(expected.places, column.name)
+        mine, theirs = getattr(actual.places, column.name), getattr(expected.places, column.name)
         assert mine.dtype == theirs.dtype, column.name
         np.testing.assert_allclose(mine, theirs, rtol=1e-12, err_msg=column.name)
-    assert found.similarity.dtype == np.float32
-    np.testing.assert_allclose(found.similarity, expected.similarity, atol=TOLERANCE)
+    assert actual.similarity.dtype == np.float32
+    np.testing.assert_allclose(actual.similarity, expected.similarity, atol=TOLERANCE)
 
 
 class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
@@ -242,7 +242,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
         records = [make_record(n, "cat", metadata={"value": value}) for n, value in enumerate(METADATA, start=1)]
         self._fill_alike(index, [*records, make_record(100, "cat"), make_record(101, "cat", metadata={"value": [1]})])
         for number, value in enumerate(METADATA, start=1):
-            assert self._found(index, Where(ALICE, metadata={"value": value})) == [number], value
+            assert self._matches(index, Where(ALICE, metadata={"value": value})) == [number], value
 
     def test_conditions_narrow_before_the_best_are_chosen(self, index: SemanticIndex) -> None:
         allowed = make_record(200, "a cat among many other words", category="task")
@@ -267,7 +267,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
             (((1, 3), (2, 2**62)), []),
         ):
             where = Where(ALICE, hidden=hidden)
-            assert self._found(index, where) == left, hidden
+            assert self._matches(index, where) == left, hidden
             around = index.columns(ids(2, 10), where, 1).ids.tolist()
             assert around == [number for number in (1, 2, 3, 10) if number in left], hidden
 
@@ -286,7 +286,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
             ({"no such": fourth}, [1, 2, 3, 4, 5]),
         ):
             where = Where(ALICE, fresh=fresh)
-            assert self._found(index, where) == left, fresh
+            assert self._matches(index, where) == left, fresh
             assert index.columns(ids(*range(1, 6)), where, 0).ids.tolist() == left, fresh
 
     def test_origins_are_asked_for_in_the_search(self, index: SemanticIndex) -> None:
@@ -297,7 +297,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
         for wanted in (*({origin} for origin in Origin), {Origin.USER, Origin.IMPORTED}, set(Origin) - {Origin.WEB}):
             where = Where(ALICE, origins=frozenset(wanted))
             left = [record.id for record in records if record.origin in wanted]
-            assert self._found(index, where) == left, wanted
+            assert self._matches(index, where) == left, wanted
             assert index.columns(ids(*range(1, 8)), where, 0).ids.tolist() == left, wanted
             assert sorted(index.latest(where, ALL).tolist()) == left, wanted
 
@@ -306,7 +306,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
         for number, owner in enumerate(owners, start=1):
             self._fill_alike(index, [make_record(number, "cat", scope=owner)])
         for number, owner in enumerate(owners, start=1):
-            assert self._found(index, Where(owner)) == [number]
+            assert self._matches(index, Where(owner)) == [number]
             assert index.columns(ids(1, 2, 3, 4), Where(owner), 1).ids.tolist() == [number]
             assert index.get([number])[0].scope == owner
             assert index.applied(owner) == number
@@ -319,7 +319,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
         for number, name in enumerate(NAMES, start=1):
             narrow = Where(Scope(user=name, session=name), categories=frozenset({name}), metadata={name: name})
             for where in (narrow, Where(Scope(user=name), fresh={f"{name}x": START + timedelta(days=1)})):
-                assert self._found(index, where) == [number], name
+                assert self._matches(index, where) == [number], name
                 assert index.columns(ids(number, 1000 + number), where, 0).ids.tolist() == [number], name
                 assert index.latest(where, 5).tolist() == [number], name
             tails = index.tails(Scope(user=name), [name, f"{name}x", "none"])
@@ -332,14 +332,14 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
         store(index, *records)
         index.put_vectors(EMBEDDER, {record.id: b"one" for record in records}, {b"one": ONES})
 
-    def _found(self, index: SemanticIndex, where: Where) -> list[int]:
+    def _matches(self, index: SemanticIndex, where: Where) -> list[int]:
         """The ids found by text and by vector."""
         words = sorted(index.matching(["cat"], where, ALL).ids.tolist())
         assert sorted(index.nearest(ONES, where, ALL).ids.tolist()) == words
         return words
 
     def test_an_empty_index_finds_nothing(self, index: SemanticIndex) -> None:
-        assert self._found(index, Where(ALICE)) == []
+        assert self._matches(index, Where(ALICE)) == []
         assert np.isnan(index.similar(ONES, ALICE, ids(1, 2))).all()
         assert index.columns(ids(1, 2), Where(ALICE), 1).ids.tolist() == []
         assert index.centroid(ALICE)[1] == 0
@@ -376,4 +376,4 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
                     assert (np.diff(found.scores) <= 0).all()
             writing.result()
         left = last - last // 7
-        assert len(self._found(index, Where(ALICE))) == left
+        assert len(self._matches(index, Where(ALICE))) == left

@@ -17,7 +17,7 @@ from hybrid_memory.context.summary import Line
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message
-from hybrid_memory.sockets import found
+from hybrid_memory.sockets import load
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.marks import escaped
 from hybrid_memory.text.tokens import TokenCounter
@@ -124,7 +124,7 @@ def resolve_strategy(wanted: object) -> Strategy:
 
 @cache
 def _named(name: str) -> object:
-    offered = found("strategy", name, STRATEGIES)
+    offered = load("strategy", name, STRATEGIES)
     return offered() if isinstance(offered, type) else offered
 
 

@@ -86,7 +86,7 @@ class PostgresLog(EventLog):
         def erased(connection: Connection[Row], tried: int) -> Appended:
             if number is not None:
                 last = _locked(connection, number)
-                if tried and (done := _known(connection, number, note)) is not None:
+                if tried and (done := _existing(connection, number, note)) is not None:
                     return done
                 if seen is not None and last > seen:
                     raise OutdatedError(f"events of {owner} were appended up to {last}, beyond {seen}")
@@ -283,7 +283,7 @@ def _same(draft: Draft, kind: str, payload: str | None, stored: bytes | None) ->
     return bool(json.loads(payload) == json.loads(to_json(draft.payload)))
 
 
-def _known(connection: Connection[Row], owner: int, draft: Draft) -> Appended | None:
+def _existing(connection: Connection[Row], owner: int, draft: Draft) -> Appended | None:
     rows = connection.execute(
         "SELECT position FROM events WHERE owner = %s AND session || '' = %s AND id = %s",
         [owner, draft.session or "", draft.id],

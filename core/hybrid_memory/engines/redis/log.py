@@ -158,7 +158,7 @@ class RedisLog(EventLog):
             for _ in range(ATTEMPTS):
                 base = self._reserved(owner, len(drafts), beyond)
                 call = [base, -1 if seen is None else seen, *values]
-                outcome, *answer = self._told(owner, drafts, base, partial(self._run, script, owner, call))
+                outcome, *answer = self._settled(owner, drafts, base, partial(self._run, script, owner, call))
                 if outcome == b"done":
                     pairs = zip(drafts, answer[::2], answer[1::2], strict=True)
                     return [Appended(draft.id, int(position), fresh=bool(fresh)) for draft, position, fresh in pairs]
@@ -172,7 +172,7 @@ class RedisLog(EventLog):
                 beyond = int(answer[0])
         raise StoreUnavailableError(f"{ATTEMPTS} writes for {owner} collided with others: write less at once")
 
-    def _told(self, owner: Scope, drafts: Sequence[Draft], base: int, write: Callable[[], Any]) -> Any:
+    def _settled(self, owner: Scope, drafts: Sequence[Draft], base: int, write: Callable[[], Any]) -> Any:
         """The result of a writing script; if its answer is lost, it is determined from the stored events.
 
         Raises:

@@ -300,7 +300,7 @@ class OwnerCaches:
             state = self._files.state(owner)
             with self._lock:
                 kept = self._used(owner)
-            known = self._known(owner, kept, state)
+            known = self._current(owner, kept, state)
             if known is not None and not self._outgrown(known, count):
                 return
             retrained = known is None or count > RETRAINED * known.trained_at
@@ -339,7 +339,7 @@ class OwnerCaches:
         cache.token = state.token if quantized is None or quantized.nbytes else quantized.token.tobytes()
         return cache
 
-    def _known(self, owner: int, kept: _Kept, state: State) -> QuantizedVectors | None:
+    def _current(self, owner: int, kept: _Kept, state: State) -> QuantizedVectors | None:
         """The quantized vectors for this state of the store, from memory or the file."""
         with kept.lock:
             cache = kept.vectors
@@ -347,10 +347,10 @@ class OwnerCaches:
         known = cache.quantized if cache is not None and same else None
         return known if known is not None and known.trained_at else self._files.opened(owner, state)
 
-    def _outgrown(self, known: QuantizedVectors, count: int) -> bool:
+    def _outgrown(self, current: QuantizedVectors, count: int) -> bool:
         """Whether many of this many vectors are new, or most of the others were deleted."""
-        left = len(known) - int(np.count_nonzero(known.gone))
-        return count - left > max(self._exact_limit, len(known)) // GROWN or 2 * left < len(known)
+        left = len(current) - int(np.count_nonzero(current.gone))
+        return count - left > max(self._exact_limit, len(current)) // GROWN or 2 * left < len(current)
 
     def _many(self, owner: int, cache: VectorCache, state: State) -> bool:
         """Whether there are too many new vectors to keep them unquantized in memory."""

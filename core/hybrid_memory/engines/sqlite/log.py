@@ -222,7 +222,7 @@ def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> App
     ).fetchall()
     if row:
         return Appended(id=draft.id, position=int(row[0][0]), fresh=True)
-    position, same = _known(connection, key, draft.kind, payload)
+    position, same = _existing(connection, key, draft.kind, payload)
     if not draft.fixed_id or not same:
         raise IdConflictError(
             f"id {draft.id!r} is already used by another message of this session (position {position}): "
@@ -231,7 +231,7 @@ def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> App
     return Appended(id=draft.id, position=int(position), fresh=False)
 
 
-def _known(connection: sqlite3.Connection, key: tuple[Any, ...], kind: str, payload: str) -> tuple[int, bool]:
+def _existing(connection: sqlite3.Connection, key: tuple[Any, ...], kind: str, payload: str) -> tuple[int, bool]:
     """The current or former position of the event with this id, and whether its payload is the same."""
     where = "WHERE owner = ? AND session = ? AND id = ?"
     row = connection.execute(f"SELECT position, kind, payload FROM events {where}", key).fetchone()
