@@ -63,7 +63,8 @@ class Task(Generic[T]):
 
     def __post_init__(self) -> None:
         _check("work", self.work, callable(self.work), "callable without arguments")
-        _check("kind", self.kind, isinstance(self.kind, str) and self.kind != "", "a name, such as 'recall'")
+        kind: object = self.kind  # whatever was given
+        _check("kind", kind, isinstance(kind, str) and kind != "", "a name, such as 'recall'")
         whole("priority", self.priority, LOWEST, HIGHEST)
         if self.deadline is not None:
             positive_seconds("deadline", self.deadline)

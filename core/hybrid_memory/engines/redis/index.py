@@ -143,7 +143,7 @@ class RedisIndex(SemanticIndex):
         stored = [to_entry(tag, entry) for entry in entries]
         call = uuid4().hex  # so that the script knows its own work where the answer was lost and it is sent again
         expected = "" if seen is None else f"={seen}"
-        values = [call, after, upto, anchor, expected, listed([*gone]), len(stored), *stored, *used]
+        values: list[Value] = [call, after, upto, anchor, expected, listed([*gone]), len(stored), *stored, *used]
         return bool(self._run(UPSERT, tag, values))
 
     def put_vectors(
