@@ -226,7 +226,7 @@ bench:
 	@echo "  $(BIN)/python benchmarks/compression --data folder      prompts and summaries of long chats; --parts, --limit"
 	@echo "  $(BIN)/python benchmarks/learning --data folder         facts, updates, forgetting, isolation; --parts, --limit"
 	@echo
-	@echo "  $(BIN)/python benchmarks/orchestration --data folder recalls beside background work, batching, caches; --parts, --limit"
+	@echo "  $(BIN)/python benchmarks/orchestration --data folder recalls beside background work; --recalls, --queued"
 	@echo "  $(BIN)/python benchmarks/paging --data folder           what a model that manages its memory finds; --parts, --limit"
 	@echo "  $(BIN)/python benchmarks/engines.py --data folder       the same on Postgres, Redis and Milvus; --parts, --engines"
 	@echo "  $(BIN)/python benchmarks/pasted.py --data folder        questions beside a long pasted text; --sets, --chars"

@@ -12,7 +12,7 @@ import pytest
 
 from hybrid_memory import EventKind, HybridMemory, LearningConfig, MemoryConfig, open_memory
 from hybrid_memory.engines.in_memory.log import InMemoryArchive
-from hybrid_memory.errors import MemoryClosedError, QueueFullError
+from hybrid_memory.errors import MemoryClosedError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.ports import Floats
 from hybrid_memory.recall.cache import RecallProjection
@@ -197,7 +197,7 @@ async def test_work_of_ones_own_gives_a_future_that_can_be_awaited(opened: Open)
     assert isinstance(job, Future)
     assert job.result(timeout=PATIENCE) != threading.current_thread().name
     assert await memory.schedule(Task(lambda: 41 + 1, kind="mine")) == 42
-    jobs = [await memory.aschedule(Task(lambda: 1, kind="mine")) for _ in range(20)]
+    jobs = [memory.schedule(Task(lambda: 1, kind="mine")) for _ in range(20)]
     assert sum(await asyncio.gather(*jobs)) == 20
     failing = memory.schedule(Task(lambda: 1 // 0, kind="mine"))
     with pytest.raises(ZeroDivisionError):
@@ -209,27 +209,6 @@ async def test_work_of_ones_own_gives_a_future_that_can_be_awaited(opened: Open)
     await memory.aclose()
     with pytest.raises(MemoryClosedError):
         memory.schedule(Task(int, kind="mine"))
-    with pytest.raises(MemoryClosedError):
-        await memory.aschedule(Task(int, kind="mine"))
-
-
-def test_a_queue_that_is_full_is_told(opened: Open) -> None:
-    memory = opened(url="memory://", orchestration={"concurrency": 1})
-    gate = threading.Event()
-    jobs: list[Future[bool]] = []
-
-    def fill() -> None:
-        while True:
-            jobs.append(memory.schedule(Task(lambda: gate.wait(PATIENCE), kind="mine"), timeout=0))
-
-    try:
-        with pytest.raises(QueueFullError):
-            fill()
-    finally:
-        gate.set()
-        for job in jobs:
-            job.cancel()
-    assert jobs
 
 
 def test_statistics_tell_of_all_that_was_done(face: Face, opened: Open) -> None:

@@ -271,7 +271,7 @@ learnings = st.builds(
 )  # fmt: skip
 kinds = st.lists(st.sampled_from(["api key", "iban", "ip"]), max_size=3).map(tuple)
 configs = st.builds(
-    MemoryConfig, url=st.just("memory://") | urls("sqlite:///", "redis://", "rediss+cluster://"), index=indexes,
+    MemoryConfig, url=st.just("memory://") | urls("sqlite:///", "redis://", "rediss://"), index=indexes,
     archive=st.just(ArchiveConfig()) | archives, outbox=maybe(text), embedder=st.sampled_from(["auto", "none"]) | text,
     power_safe=st.booleans(), exact_limit=st.integers(1, 10**9), cache_megabytes=st.integers(0, 10**6),
     cleaning=st.sampled_from(["off", "light", "strong"]),

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, cast
 
 import pytest
 
-from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, Record, Scope, ScopedMemory, open_memory
+from hybrid_memory import Event, HybridMemory, MemoryConfig, Record, Scope, ScopedMemory, open_memory
 from hybrid_memory.engines.in_memory.log import InMemoryArchive
 from hybrid_memory.errors import (
     AccessDeniedError,
@@ -48,13 +48,13 @@ class TargetLog(Line):
         self.twist: Callable[[Sequence[Event]], Sequence[Event]] = list
         self.restored = 0
 
-    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
         if self.passes == 0:
             raise StoreUnavailableError("the line broke")
         if self.passes is not None:
             self.passes -= 1
         self.restored += len(events)
-        self.inner.restore(owner, self.twist(events), gone=gone)
+        self.inner.restore(owner, self.twist(events))
 
 
 def behind(memory: HybridMemory) -> TargetLog:
@@ -240,7 +240,7 @@ def test_an_embedder_that_fails_loses_no_event(face: Face, make: Make) -> None:
 
 
 def test_an_interrupted_copy_is_continued(face: Face, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.store.copying.BATCH", 3)
+    monkeypatch.setattr("hybrid_memory.store.migrate.BATCH", 3)
     original, copy = make("sqlite", recall={"count_uses": False}), make("memory", recall={"count_uses": False})
     fill(original)
     expected, events = seen(original), original.stats().events
@@ -368,34 +368,13 @@ def test_what_is_written_meanwhile_is_copied_now_or_next_time(make: Make) -> Non
     assert copy.stats().unindexed == 0
 
 
-def test_what_was_erased_since_leaves_the_copy_too(face: Face, make: Make) -> None:
-    original, copy = make("sqlite", recall={"count_uses": False}), make("sqlite", recall={"count_uses": False})
+def test_a_copy_of_what_was_forgotten_since_is_refused(face: Face, make: Make) -> None:
+    original, copy = make("sqlite"), make("sqlite")
     fill(original)
     face(original).migrate(copy)
-    alice = original.scoped(user="alice", session="s1")
-    items = original.items("app")
-    alice.forget(query="cat number 4")
-    original.forget(user="bob")
-    items.batch([PutItem(("users", "a"), "k", {"text": "coffee"}, ("likes coffee",), None)])
-    items.batch([PutItem(("users", "a"), "k", {"text": "water"}, ("likes water",), None)])
-    original.flush()
-    log = behind(copy)
-    done = face(original).migrate(copy)
-    assert log.restored < done.events / 2
-    assert seen(copy) == seen(original)
-    assert not any("number 4" in text or "green" in text for text in texts(copy.scoped(user="alice").history()))
-    assert copy.stats().records == original.stats().records
-
-
-def test_a_rewritten_copy_is_renewed(make: Make) -> None:
-    original, copy = make("sqlite"), make("memory")
-    places = original.scoped(user="alice").remember(["one", "two", "three"]).positions
-    original.migrate(copy)
-    log, owner = original._runtime.services.truth, Scope(user="alice")
-    note = original._runtime.services.draft(EventKind.ERASED, {"positions": []})
-    log.erase(owner, [], {places[1]: {"content": "other words"}}, note)
-    original.migrate(copy)
-    assert texts(copy.scoped(user="alice").history()) == ["one", "other words", "three"]
+    original.scoped(user="alice", session="s1").forget(query="cat number 4")
+    with pytest.raises(InvalidInputError, match="forgotten here since: give an empty store"):
+        face(original).migrate(copy)
 
 
 def test_each_event_is_read_once_and_once_again_where_it_is_compared(make: Make) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hybrid_memory import MemoryConfig, open_memory
-from hybrid_memory.engines.sqlite.schema import MIGRATIONS
+from hybrid_memory.engines.sqlite.schema import VERSION
 from hybrid_memory.errors import (
     InvalidConfigError,
     InvalidInputError,
@@ -106,16 +106,17 @@ def test_what_is_no_store_is_left_as_it_is(opened: Open, tmp_path: Path) -> None
     assert {found.name for found in tmp_path.iterdir()} == {"notes.txt", "browser.db"}
 
 
-def test_a_store_of_a_newer_schema_is_left_as_it_is(face: Face, opened: Open, tmp_path: Path) -> None:
+def test_a_store_of_another_schema_is_left_as_it_is(face: Face, opened: Open, tmp_path: Path) -> None:
     with opened() as memory:
         face(memory.scoped(user="alice")).remember("hello", id="x")
     file = tmp_path / "memory.db"
-    for version in (99, len(MIGRATIONS)):
+    for version in (VERSION - 1, 99, VERSION):
         with closing(sqlite3.connect(file)) as connection:
             connection.execute(f"PRAGMA user_version = {version}")
-        if version == 99:
-            with pytest.raises(StoreVersionError, match="version 99"):
-                opened()
+        if version != VERSION:
+            for read_only in (False, True):
+                with pytest.raises(StoreVersionError, match=f"version {version}, .* knows {VERSION} only: open"):
+                    open_memory(f"sqlite:///{file}", read_only=read_only)
     assert [message.id for message in face(opened().scoped(user="alice")).history()] == ["x"]
 
 

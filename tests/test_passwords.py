@@ -40,9 +40,7 @@ URLS = st.builds(
         password,
     ),
     st.sampled_from(FORMS),
-    st.sampled_from(
-        ["redis", "rediss", "redis+cluster", "milvus", "milvus+tls", "clickhouse", "clickhouse+tls", "postgresql", "x"]
-    ),
+    st.sampled_from(["redis", "rediss", "milvus", "milvus+tls", "clickhouse", "clickhouse+tls", "postgresql", "x"]),
     PASSWORDS,
     st.booleans(),
 )

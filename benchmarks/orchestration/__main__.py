@@ -1,6 +1,6 @@
-"""What scheduling, batching and caching are worth, each against the same work without them, in one run.
+"""What scheduling is worth: recalls beside background work, with the scheduler and without it.
 
-    python benchmarks/orchestration --data PATH --parts interactive throughput caches --json out.json
+    python benchmarks/orchestration --data PATH --json out.json
 
 Turns and questions are those of the conversation sets under PATH, cut to their first words, so that the real model gets
 through them in minutes. What is compared takes turns within a round, and the ratio of each round is taken before the
@@ -20,36 +20,26 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its folder, only that is on the path
 
-from benchmarks.orchestration.caches import caches
 from benchmarks.orchestration.interactive import interactive
-from benchmarks.orchestration.models import SETS, Counted, chosen
-from benchmarks.orchestration.throughput import throughput
-
-PARTS = {"interactive": interactive, "throughput": throughput, "caches": caches}
+from benchmarks.orchestration.models import Counted, chosen
 
 
 def main() -> None:
     """Run the parts, and write the JSON if asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--data", type=Path, required=True, help="folder of the conversation sets (*.jsonl.gz)")
-    parser.add_argument("--sets", nargs="+", default=SETS, help="that are replayed to the caches")
-    parser.add_argument("--limit", type=int, default=1, help="conversations of each set that are replayed")
     parser.add_argument("--embedder", choices=("auto", "local", "sleeping", "burning"), default="auto")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--recalls", type=int, default=200, help="at the same time")
     parser.add_argument("--queued", type=int, default=10_000, help="turns of other owners that wait")
-    parser.add_argument(
-        "--texts", type=int, default=64, help="whose throughput is measured, in three times as many rounds"
-    )
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     model = Counted(chosen(options.embedder))
-    results = {part: PARTS[part](options, model) for part in options.parts}
+    results = interactive(options, model)
     if options.json:
         versions = {name: version(name) for name in ("hybrid-agent-memory", "numpy")}
         machine = {"python": sys.version.split()[0], "machine": platform.machine(), "cores": os.cpu_count()}
-        report = {"embedder": model.name, **versions, **machine, "parts": results}
+        report = {"embedder": model.name, **versions, **machine, **results}
         options.json.write_text(json.dumps(report, indent=2), encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""What the parts of `orchestration.py` share: embedders that are counted, and texts of real conversations."""
+"""What the parts of this benchmark share: embedders that are counted, and texts of real conversations."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from hybrid_memory.errors import MissingDependencyError
 from hybrid_memory.models.embedders import LocalEmbedder, WrappedEmbedder
 from hybrid_memory.ports import Embedder, Floats
 
-SETS = ("realmem", "longmemeval_s")
+SET = "realmem"
 CONVERSATIONS = 10
-"""Whose turns and questions are taken where no conversation is replayed."""
+"""Whose turns and questions are taken."""
 WORDS = 8
 """Of a turn or a question."""
 
@@ -68,7 +68,6 @@ class Counted(WrappedEmbedder):
     Attributes:
         calls: of the embedder; documents, queries: texts in them.
         filling: documents get stand-ins at once, and nothing is counted.
-        kept: documents that were embedded before, by text; None keeps none.
     """
 
     def __init__(self, model: Embedder) -> None:
@@ -78,7 +77,6 @@ class Counted(WrappedEmbedder):
         self._lock = threading.Lock()
         self.calls = self.documents = self.queries = 0
         self.filling = False
-        self.kept: dict[str, Floats] | None = None
 
     @property
     def dim(self) -> int:
@@ -89,14 +87,8 @@ class Counted(WrappedEmbedder):
         """Unit rows of shape (n, dim)."""
         if self.filling:
             return standing_in(texts, self.dim)
-        if self.kept is None:
-            self._count(documents=len(texts))
-            return self._model.embed_documents(texts)
-        missing = [text for text in texts if text not in self.kept]
-        if missing:
-            self._count(documents=len(missing))
-            self.kept |= dict(zip(missing, self._model.embed_documents(missing), strict=True))
-        return np.stack([self.kept[text] for text in texts])
+        self._count(documents=len(texts))
+        return self._model.embed_documents(texts)
 
     def embed_queries(self, texts: Sequence[str]) -> Floats:
         """Unit rows of shape (n, dim)."""
@@ -145,7 +137,7 @@ def first_words(text: str, count: int = WORDS) -> str:
 def spoken(data: Path, count: int) -> list[str]:
     """So many different turns, repeated under numbers when the sets have no more."""
     turns: dict[str, None] = {}
-    for conversation in conversations(data / f"{SETS[0]}.jsonl.gz", CONVERSATIONS):
+    for conversation in conversations(data / f"{SET}.jsonl.gz", CONVERSATIONS):
         turns |= dict.fromkeys(first_words(turn["text"]) for turn in conversation["turns"] if turn["text"].strip())
     texts = list(turns)
     return [texts[n % len(texts)] + (f" ({n})" if n >= len(texts) else "") for n in range(count)]
@@ -154,7 +146,7 @@ def spoken(data: Path, count: int) -> list[str]:
 def asked(data: Path) -> list[str]:
     """Different questions about conversations."""
     texts: dict[str, None] = {}
-    for conversation in conversations(data / f"{SETS[0]}.jsonl.gz", CONVERSATIONS):
+    for conversation in conversations(data / f"{SET}.jsonl.gz", CONVERSATIONS):
         texts |= dict.fromkeys(first_words(question["question"]) for question in conversation["questions"])
     return list(texts)
 

@@ -1,6 +1,6 @@
 """This library beside what people would otherwise take: recall, speed, and prompts, in one run on one machine.
 
-    python benchmarks/peers --data PATH --cache PATH --json peers.json --plots PATH
+    python benchmarks/peers --data PATH --cache PATH --json peers.json
     python benchmarks/peers --parts speed --sizes 1000 10000 100000 1000000 10000x1000 --json speed.json
 
 The peers are installed, in fixed versions, into an environment of their own (--env, by default .venv-peers beside the
@@ -71,7 +71,6 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--cache", type=Path, help="keep the vectors here, and use those that are there")
     parser.add_argument("--keep", type=Path, help="keep every answer here, so that a run that was broken off goes on")
     parser.add_argument("--env", type=Path, default=environment.PROJECT / ".venv-peers", help="where the peers are")
-    parser.add_argument("--plots", type=Path, help="a plot for each measure goes here")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--publish", type=Path, help="write the part speed for benchmarks/results here")
     options = parser.parse_args()
@@ -81,7 +80,7 @@ def parsed() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Print the tables, and write the JSON and the plots if asked."""
+    """Print the tables, and write the JSON if asked."""
     options = parsed()
     environment.prepare(options.env)
     if Path(sys.prefix).resolve() != options.env.resolve():
@@ -98,10 +97,6 @@ def main() -> None:
             .replace('], ["', '],\n["')
         )
         options.publish.write_text(text + "\n", encoding="utf-8")
-    if options.plots:
-        from benchmarks.peers import plots  # noqa: PLC0415 - needs what only the environment has
-
-        plots.draw(report, options.plots)
 
 
 def published(report: dict[str, Any]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from hybrid_memory.memory.faces import BlockHandle
     from hybrid_memory.memory.files import MemoryFiles
     from hybrid_memory.memory.opening import aopen_memory, check_store, open_memory
-    from hybrid_memory.memory.stats import Stats
+    from hybrid_memory.memory.store import Stats
     from hybrid_memory.recall.hit import Hit, Hits, Scored, Signals
     from hybrid_memory.recall.plan import Intent, Plan
     from hybrid_memory.runtime.runners import InlineRunner, Runner, drive
@@ -115,7 +115,7 @@ _HOME = {
     "Section": "context.summary",
     "Signals": "recall.hit",
     "SpaceMemory": "memory",
-    "Stats": "memory.stats",
+    "Stats": "memory.store",
     "Summary": "context.summary",
     "Task": "runtime.tasks",
     "Tier": "log.event",

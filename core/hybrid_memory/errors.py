@@ -15,12 +15,11 @@
     │   ├── StoreUnavailableError           cannot be opened, written or locked
     │   │   └── OutcomeUnknownError         a write was not answered: repeat it with the same ids
     │   ├── WrongKeyError                   the key is wrong or missing, or the store is not encrypted
-    │   ├── StoreVersionError               written by a newer version of this library
+    │   ├── StoreVersionError               written by another version of this library
     │   ├── OutdatedError                   the write was based on events that have been erased
     │   └── EmbedderMismatchError           indexed by another embedder: rebuild
     ├── ModelError                          an embedder or model failed or gave an invalid answer
     ├── DeadlineExceededError (TimeoutError)  scheduled work did not begin in time
-    ├── QueueFullError                      too much work is queued: wait, or request less
     └── MissingDependencyError (ImportError)  an optional package is not installed
 """
 
@@ -115,7 +114,19 @@ class WrongKeyError(StoreError):
 
 
 class StoreVersionError(StoreError):
-    """The store was written with a schema that this version does not know."""
+    """The store was written by a version of this library with another schema.
+
+    Args:
+        store: the store, as the message names it.
+        there: the version of its schema.
+        here: the only one that this version reads and writes.
+    """
+
+    def __init__(self, store: object, there: int, here: int) -> None:
+        super().__init__(
+            f"{store} has schema version {there}, and this version of {DISTRIBUTION} knows {here} only: open it with "
+            "the version that wrote it, or export it with that one and import it with this one"
+        )
 
 
 class OutdatedError(StoreError):
@@ -146,10 +157,6 @@ class ModelError(HybridMemoryError):
 
 class DeadlineExceededError(HybridMemoryError, TimeoutError):
     """Scheduled work did not begin before its deadline and was dropped."""
-
-
-class QueueFullError(HybridMemoryError):
-    """The queue is full, and stayed so for as long as the caller was willing to wait."""
 
 
 class MissingDependencyError(HybridMemoryError, ImportError):

@@ -28,7 +28,7 @@ def registered(what: str) -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=GROUPS[what])}
 
 
-def found(what: str, name: str, own: Mapping[str, str], extras: Mapping[str, str] | None = None) -> Any:
+def load(what: str, name: str, own: Mapping[str, str], extras: Mapping[str, str] | None = None) -> Any:
     """The implementation with this name, imported on demand.
 
     Args:

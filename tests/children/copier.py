@@ -13,7 +13,7 @@ from typing import Any
 from hybrid_memory import Event, MemoryConfig, Scope, open_memory
 from hybrid_memory.engines.sqlite.log import SqliteLog
 from hybrid_memory.runtime.runners import InlineRunner
-from hybrid_memory.store import copying
+from hybrid_memory.store import migrate
 
 LONGEST = 40
 """Calls after which it is killed at first, at the latest; later it gets further."""
@@ -24,7 +24,7 @@ QUIET: dict[str, Any] = {"orchestration": {"background": False}, "learning": {"b
 
 def copy(source: str, target: str, notes: str, calls: int) -> None:
     """Until so many calls were made."""
-    copying.BATCH = 7
+    migrate.BATCH = 7
     left = [calls]
     call, restore = InlineRunner.call, SqliteLog.restore
 

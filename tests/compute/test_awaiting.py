@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from blockbuster import blockbuster_ctx
 
-from hybrid_memory.errors import MemoryClosedError, ModelError, QueueFullError
+from hybrid_memory.errors import ModelError
 from hybrid_memory.runtime.tasks import Task
 
 if TYPE_CHECKING:
@@ -76,39 +75,3 @@ async def test_what_has_begun_goes_on_though_nobody_awaits_it_any_more(make: Mak
     held.release()
     assert await scheduler.schedule(Task(lambda: "next", "recall")) == "next"
     assert not held.jobs[0].cancelled()
-
-
-async def test_room_is_awaited_without_blocking_the_loop(make: Make, hold: Holding) -> None:
-    scheduler = make(workers=1, capacity=1)
-    held = await asyncio.to_thread(hold, scheduler)
-    queued = scheduler.schedule(Task(lambda: "first", "recall"))
-    for timeout in (0, 0.01):
-        with pytest.raises(QueueFullError):
-            await scheduler.aschedule(Task(int, "recall"), timeout=timeout)
-    entering = [asyncio.ensure_future(scheduler.aschedule(Task(partial(int, number), "recall"))) for number in range(3)]
-    await asyncio.sleep(0.01)
-    entering[1].cancel()
-    await asyncio.sleep(0)
-    held.release()
-    assert await queued == "first"
-    assert await (await entering[0]) == 0
-    assert await (await entering[2]) == 2
-    assert entering[1].cancelled()
-    stats = scheduler.statistics.snapshot().kinds["recall"]
-    assert (stats.done, stats.cancelled, stats.queued) == (3, 3, 0)
-
-
-async def test_with_room_it_does_not_wait(make: Make) -> None:
-    job = await make().aschedule(Task(threading.get_ident, "recall"))
-    assert await job != threading.get_ident()
-
-
-async def test_closing_ends_the_wait_for_room(make: Make, hold: Holding) -> None:
-    scheduler = make(workers=1, capacity=1)
-    await asyncio.to_thread(hold, scheduler)
-    scheduler.schedule(Task(int, "recall"))
-    entering = asyncio.ensure_future(scheduler.aschedule(Task(int, "recall")))
-    await asyncio.sleep(0)
-    scheduler.close(wait=False)
-    with pytest.raises(MemoryClosedError):
-        await entering

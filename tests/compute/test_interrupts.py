@@ -22,10 +22,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 
 def test_whoever_schedules_and_waits_may_be_interrupted() -> None:
-    scheduler, kept = Scheduler(workers=2, capacity=3), list[object]()
-    for error in interrupted(lambda: scheduler.schedule(Task(lambda: 1, "recall", priority=8), timeout=5).result(5)):
+    scheduler, kept = Scheduler(workers=2), list[object]()
+    for error in interrupted(lambda: scheduler.schedule(Task(lambda: 1, "recall", priority=8)).result(5)):
         kept.append(error)
-        jobs = [scheduler.schedule(Task(lambda: 2, "learning"), timeout=PATIENCE) for _ in range(5)]
+        jobs = [scheduler.schedule(Task(lambda: 2, "learning")) for _ in range(5)]
         assert [job.result(PATIENCE) for job in jobs] == [2] * 5
     assert len(kept) > 30
     scheduler.close()

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
-from hybrid_memory.runtime.scheduler import Scheduler
+from hybrid_memory.runtime.scheduler import Scheduler, Timer
 from hybrid_memory.runtime.tasks import Task
-from hybrid_memory.runtime.timer import Timer
 from tests.doubles import wait_until
 
 if TYPE_CHECKING:

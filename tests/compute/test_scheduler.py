@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid_memory import Scope
-from hybrid_memory.errors import DeadlineExceededError, InvalidInputError, MemoryClosedError, QueueFullError
+from hybrid_memory.errors import DeadlineExceededError, InvalidInputError, MemoryClosedError
 from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import Task, at_priority, current_priority
 from tests.doubles import wait_until
@@ -52,7 +52,6 @@ def test_a_task_that_makes_no_sense_is_refused_with_value_and_range(fields: dict
     ("settings", "says"),
     [
         ({"workers": 0}, "workers must be a whole number of at least 1, got 0"),
-        ({"capacity": 0}, "capacity"),
         ({"concurrency": 0}, "concurrency"),
     ],
 )
@@ -89,7 +88,7 @@ def test_threads_start_with_the_first_task_and_only_as_many_as_are_needed(make: 
     assert set(threading.enumerate()) == before
     for number in range(20):
         assert scheduler.schedule(Task(lambda number=number: number, "recall")).result(60) == number  # type: ignore[misc]
-        wait_until(lambda: len(scheduler._pool._idle) == 1)
+        wait_until(lambda: len(scheduler._idle) == 1)
     started = set(threading.enumerate()) - before
     assert len(started) == 1
     assert all(thread.daemon for thread in started)
@@ -104,7 +103,7 @@ def test_an_idle_worker_keeps_neither_the_result_nor_the_work(make: Make) -> Non
     scheduler = make(workers=1)
     job = scheduler.schedule(Task(Heavy, "recall"))
     result = weakref.ref(job.result(60))
-    wait_until(lambda: len(scheduler._pool._idle) == 1)
+    wait_until(lambda: len(scheduler._idle) == 1)
     job = scheduler.schedule(Task(int, "recall"))  # type: ignore[arg-type]
     wait_until(lambda: result() is None)
 
@@ -238,69 +237,19 @@ def test_what_ends_after_its_deadline_is_delivered_and_counted(make: Make, clock
     assert (stats.missed, stats.done, stats.failed, stats.latency) == (1, 1, 0, 60)
 
 
-def test_a_full_queue_refuses_or_waits_until_there_is_room(make: Make, hold: Holding) -> None:
-    scheduler = make(workers=1, capacity=2)
-    held = hold(scheduler)
-    first = [scheduler.schedule(Task(int, "recall")) for _ in range(2)]
-    for timeout in (0, 0.01):
-        with pytest.raises(QueueFullError, match="the queue is full of tasks"):
-            scheduler.schedule(Task(int, "recall"), timeout=timeout)
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(scheduler.schedule, Task(lambda: "in", "recall"))
-        wait_until(lambda: len(scheduler._admission._waiting[False]) == 1)
-        assert first[1].cancel()
-        assert not waiting.result(60).done()
-        with pytest.raises(QueueFullError):
-            scheduler.schedule(Task(int, "recall"), timeout=0)
-        held.release()
-        assert waiting.result().result(60) == "in"
-    assert kinds(scheduler).queued == 0
-
-
-def test_a_queue_full_of_background_work_lets_interactive_tasks_in(make: Make, hold: Holding) -> None:
-    scheduler = make(workers=2, capacity=1)
-    hold(scheduler, priority=5)
-    scheduler.schedule(Task(int, "indexing", 3))
-    with pytest.raises(QueueFullError):
-        scheduler.schedule(Task(int, "indexing", 3), timeout=0)
-    assert scheduler.schedule(Task(lambda: "in", "recall", 8), timeout=0).result(60) == "in"
-
-
-def test_tasks_that_schedule_tasks_never_wait_for_room(make: Make) -> None:
-    scheduler = make(workers=1, capacity=1)
-
-    def work() -> Any:
-        return [scheduler.schedule(Task(lambda: "inner", "recall")) for _ in range(5)]
-
-    inner = scheduler.schedule(Task(work, "recall")).result(60)
-    assert [job.result(60) for job in inner] == ["inner"] * 5
-
-
-def test_a_deadline_holds_outside_too(make: Make, hold: Holding) -> None:
-    scheduler = make(workers=1, capacity=1)
-    hold(scheduler)
-    scheduler.schedule(Task(int, "recall"))
-    job = scheduler.schedule(Task(int, "recall", deadline=timedelta(milliseconds=20)))
-    assert isinstance(job.exception(60), DeadlineExceededError)
-
-
 def test_closing_waits_for_what_runs_and_cancels_what_is_queued(make: Make, hold: Holding) -> None:
-    scheduler = make(workers=1, capacity=1)
+    scheduler = make(workers=1)
     held = hold(scheduler)
     queued = scheduler.schedule(Task(int, "recall"))
-    with ThreadPoolExecutor(2) as pool:
-        outside = pool.submit(scheduler.schedule, Task(int, "recall"))
-        wait_until(lambda: len(scheduler._admission._waiting[False]) == 1)
+    with ThreadPoolExecutor(1) as pool:
         closing = pool.submit(scheduler.close)
-        with pytest.raises(MemoryClosedError):
-            outside.result(60)
         assert not wait([queued], timeout=60).not_done
         assert queued.cancelled()
         assert not closing.done()
         held.release()
         closing.result(60)
     assert held.jobs[0].done()
-    assert (kinds(scheduler).cancelled, kinds(scheduler).queued) == (2, 0)
+    assert (kinds(scheduler).cancelled, kinds(scheduler).queued) == (1, 0)
     with pytest.raises(MemoryClosedError):
         scheduler.schedule(Task(int, "recall"))
     scheduler.close()
@@ -312,7 +261,7 @@ def test_a_task_may_close_the_scheduler_that_runs_it(make: Make) -> None:
 
 
 def test_nothing_is_lost_or_done_twice_under_threads_that_schedule_and_cancel(make: Make) -> None:
-    scheduler, done, lock = make(workers=4, capacity=50, concurrency=3), list[int](), threading.Lock()
+    scheduler, done, lock = make(workers=4, concurrency=3), list[int](), threading.Lock()
 
     def work(number: int) -> None:
         with lock:

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from hybrid_memory import HybridMemory, open_memory
+from hybrid_memory.index.derive import index_terms
+from hybrid_memory.index.record import Where
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.store import indexing
 from hybrid_memory.store.engine import anchored
-from hybrid_memory.store.indexing import TextIndex, index_terms
+from hybrid_memory.store.indexing import TextIndex
 from tests.engines.conftest import Config
 
 QUIET: dict[str, Any] = {"orchestration": {"background": False}}
@@ -47,5 +49,5 @@ def test_an_index_of_another_version_is_derived_again(
 
 
 def matching(memory: HybridMemory, term: str) -> list[int]:
-    services, where = memory._runtime.services, indexing.Where(memory.scoped(user="alice").scope.owner)
+    services, where = memory._runtime.services, Where(memory.scoped(user="alice").scope.owner)
     return sorted(services.index.matching([term], where, 9).ids.tolist())

@@ -6,7 +6,6 @@ import random
 import string
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -17,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from redis import Redis
 
 from hybrid_memory import EventKind, Record, Scope
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
@@ -187,22 +185,6 @@ def plain_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServe
     """The same without modules: the log needs none."""
     with RedisServer(tmp_path_factory.mktemp("redis"), modules=False) as server:
         yield server
-
-
-@pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    """A cluster of one server."""
-    with RedisServer(tmp_path_factory.mktemp("cluster"), options=("--cluster-enabled", "yes")) as server:
-        with Redis(port=server.port, protocol=2) as client:
-            client.execute_command("CLUSTER ADDSLOTSRANGE", 0, 16383)
-            while b"cluster_state:ok" not in bytes(client.execute_command("CLUSTER", "INFO")):
-                time.sleep(0.05)
-        yield server
-
-
-@pytest.fixture(scope="session")
-def cluster_url(cluster: RedisServer) -> str:
-    return cluster.url.replace("redis:", "redis+cluster:")
 
 
 @pytest.fixture(scope="session")

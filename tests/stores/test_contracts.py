@@ -24,11 +24,11 @@ from hybrid_memory.testing.event_log import EventLogContract
 from hybrid_memory.testing.semantic_index import SemanticIndexContract
 
 NUMBERS = count()
-SEEDS = {"memory": 0, "sqlite": 1, "encrypted": 2, "postgres": 2, "redis": 1, "cluster": 2, "milvus": 0}
+SEEDS = {"memory": 0, "sqlite": 1, "encrypted": 2, "postgres": 2, "redis": 1, "milvus": 0}
 
 ENCRYPTED = pytest.param("encrypted", marks=pytest.mark.skipif(find_spec("sqlcipher3") is None, reason="no SQLCipher"))
 
-LOGS = ["memory", "sqlite", ENCRYPTED, "postgres", "redis", "cluster", "archived memory", "archived sqlite"]
+LOGS = ["memory", "sqlite", ENCRYPTED, "postgres", "redis", "archived memory", "archived sqlite"]
 
 corpus_of = cache(random_corpus)
 OpenIndex = Callable[[str], SemanticIndex]
@@ -54,7 +54,6 @@ class TestEventLog(EventLogContract):
             "encrypted": sqlite,
             "postgres": postgres,
             "redis": lambda: redis(request.getfixturevalue("plain_redis").url),
-            "cluster": lambda: redis(request.getfixturevalue("cluster_url")),
             "archived memory": lambda: ArchivedLog(InMemoryLog(), InMemoryArchive()),
             "archived sqlite": lambda: ArchivedLog(sqlite(), InMemoryArchive()),
         }
@@ -95,7 +94,6 @@ def open_index(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
             "encrypted": lambda name: sqlite(name, bytes(32)),
             "postgres": postgres,
             "redis": lambda name: redis(request.getfixturevalue("redis_server").url, name),
-            "cluster": lambda name: redis(request.getfixturevalue("cluster_url"), name),
             "milvus": milvus,
         }
         opened.append(openers[engine](f"index_{next(NUMBERS)}"))
@@ -113,7 +111,7 @@ def kept() -> dict[str, SemanticIndex]:
 
 
 class TestSemanticIndex(SemanticIndexContract):
-    @pytest.fixture(params=["memory", "sqlite", ENCRYPTED, "postgres", "redis", "cluster", "milvus"])
+    @pytest.fixture(params=["memory", "sqlite", ENCRYPTED, "postgres", "redis", "milvus"])
     def engine(self, request: pytest.FixtureRequest) -> str:
         return str(request.param)
 

@@ -13,7 +13,6 @@ from hybrid_memory import Scope
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.milvus import MilvusIndex, catalog, vectors
 from hybrid_memory.engines.milvus import index as milvus_index
-from hybrid_memory.engines.milvus.catalog import FLAT, TERMS
 from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import POSITIONS, STRETCHES, owner_key
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
@@ -68,23 +67,6 @@ def test_terms_are_counted_among_the_owners_own_records(index: MilvusIndex) -> N
     assert index.terms(BOB, wanted) == {"cat": 1, "zebra": 1}
     assert index.delete([2]) == 1
     assert index.terms(ALICE, wanted) == {"cat": 1}
-
-
-def test_counts_over_all_owners_of_an_older_version_give_way_to_those_of_each(
-    index: MilvusIndex, milvus_server: MilvusServer
-) -> None:
-    corpus, oracle = random_corpus(6, size=60), InMemoryIndex()
-    for engine in (index, oracle):
-        corpus.fill(engine)
-    index._catalog.make_anew(TERMS)
-    older = {"term": "dogg", "chars": 4, "count": 60, "length": 99, "dummy": FLAT}
-    index._catalog.write(TERMS, [{**older, "id": "total"}, {**older, "id": "a term of somebody"}])
-    again = MilvusIndex(milvus_server.url)
-    words = terms("marathon cat berlin")
-    for owner in (ALICE, BOB):
-        assert_same_ranking(again.matching(words, Where(owner), 7), oracle.matching(words, Where(owner), ALL), 7)
-    assert again._catalog.fetch(TERMS, ["total", "a term of somebody"], ["id"]) == []
-    again.close()
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,10 @@ import pytest
 
 from hybrid_memory import Record, Scope
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, caches, rows, vector_files
-from hybrid_memory.engines.sqlite.quantized import opened
-from hybrid_memory.engines.sqlite.quantizing import quantized
-from hybrid_memory.engines.sqlite.record_cache import RecordCache
+from hybrid_memory.engines.sqlite.caches import RecordCache
+from hybrid_memory.engines.sqlite.quantized import opened, quantized
 from hybrid_memory.engines.sqlite.vector_cache import VectorCache
 from hybrid_memory.index.record import Where
-from hybrid_memory.log.origin import Origin
 from hybrid_memory.ports import Entry, Ids
 from hybrid_memory.testing.corpus import random_corpus
 from tests.stores.conftest import DIM, NOON, Store, vector
@@ -165,16 +163,6 @@ def test_columns_follow_what_is_replaced_and_comes_between(index: SqliteIndex) -
     assert found.segments.tolist() == [77]
 
 
-def test_origins_that_change_are_seen_by_filters(index: SqliteIndex) -> None:
-    put(index, [1, 2])
-    where = Where(OWNER, origins=frozenset({Origin.IMPORTED}))
-    assert index.columns(ids(1, 2), where, 0).ids.tolist() == [1, 2]
-    assert index.upsert(OWNER, [], after=2, upto=2, origins={1: Origin.USER})
-    assert index.columns(ids(1, 2), where, 0).ids.tolist() == [2]
-    assert index.nearest(vector(1), where, 5).ids.tolist() == [2]
-    assert nearest(index, 1) == [1]
-
-
 def test_too_many_changes_make_all_anew(index: SqliteIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "MOST_CHANGES", 5)
     put(index, list(range(1, 41)))
@@ -247,7 +235,7 @@ def test_what_a_crash_left_in_the_mapped_file_goes_at_the_next_opening(
     filled.index.delete([5])
     stray = tmp_path / "memory.db.faiss" / "owner-1.12345.tmp"
     stray.write_bytes(gone[0])
-    (stray.parent / "owner-1.npz").write_bytes(b"of an older version")
+    (stray.parent / "owner-2.vectors").write_bytes(b"of nobody")
     assert gone[0] in (tmp_path / FILE).read_bytes()
     open_store()
     assert gone[0] not in (tmp_path / FILE).read_bytes()

@@ -208,22 +208,6 @@ def test_a_pool_that_is_exhausted_says_so(url: str, monkeypatch: pytest.MonkeyPa
     log.close()
 
 
-def test_another_process_hears_of_an_append(postgres_server: PostgresServer, url: str) -> None:
-    schema = url.partition("schema=")[2]
-    log, quiet = (PostgresLog(PostgresConnection(f"{url}&notify={how}")) for how in ("on", "off"))
-    with psycopg.connect(postgres_server.url, autocommit=True) as listener:
-        listener.execute(f'LISTEN "{schema}"'.encode())
-        log.append(ALICE, [draft(1)])
-        log.append(ALICE, [draft(1)])  # which is there: nobody needs to look
-        quiet.append(ALICE, [draft(2)])
-        log.append(BOB, [draft(1)])
-        heard = [notice.payload for notice in listener.notifies(timeout=10, stop_after=2)]
-        heard += [notice.payload for notice in listener.notifies(timeout=0)]
-    assert heard == [str(log._db.owner_id(owner)) for owner in (ALICE, BOB)]
-    log.close()
-    quiet.close()
-
-
 def test_what_was_erased_leaves_the_tables_with_the_next_scrub(
     postgres_server: PostgresServer, log: PostgresLog, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,7 +13,7 @@ import numpy as np
 import pytest
 
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, database, postings
-from hybrid_memory.engines.sqlite.schema import MIGRATIONS, POSTINGS
+from hybrid_memory.engines.sqlite.schema import SCHEMA
 from hybrid_memory.index.bm25 import ranked
 from hybrid_memory.index.record import Where
 from hybrid_memory.testing.corpus import ALICE, ids, make_record
@@ -31,8 +29,8 @@ class Texts:
     def __init__(self) -> None:
         self.connection = sqlite3.connect(":memory:", isolation_level=None)
         self.connection.execute("CREATE TABLE records(id INTEGER PRIMARY KEY, owner INTEGER)")
-        for statement in MIGRATIONS[POSTINGS - 1].split(";"):
-            if "records_of_owner" not in statement:
+        for statement in SCHEMA.split(";"):
+            if "posting" in statement or "TABLE words" in statement:
                 self.connection.execute(statement)
         self.held: dict[int, dict[int, str]] = {}
 
@@ -172,36 +170,3 @@ def test_readers_map_the_file(tmp_path: Path) -> None:
     store = Database(tmp_path / "memory.db")
     assert store.query("PRAGMA mmap_size") == [(database.MAPPED_BYTES,)]
     store.close()
-
-
-def test_a_long_migration_tells_how_far_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The words of an FTS5 table become postings, in portions, and nothing of the table is left."""
-    file = tmp_path / "memory.db"
-    with monkeypatch.context() as patch, closing(sqlite3.connect(file)) as connection:
-        patch.setattr(database, "MIGRATIONS", MIGRATIONS[: POSTINGS - 1])
-        Database(file).close()
-        connection.execute("INSERT INTO owners VALUES (1, '', 'alice', '', '')")
-        for number in range(1, 101):
-            connection.execute(
-                "INSERT INTO records(id, owner, session, kind, speaker, text, at, segment, ordinal, length, "
-                "importance, uses, sources, metadata) "
-                "VALUES (?, 1, '', 'turn', '', 'x', 0, ?, 0, 1, 0.5, 0, '[]', '{}')",
-                (number, number),
-            )
-            words = f"cat canary{number}"
-            connection.execute("INSERT INTO terms(rowid, owner, words) VALUES (?, 1, ?)", (number, words))
-        connection.commit()
-    monkeypatch.setattr(postings, "LARGEST", 40)
-    monkeypatch.setattr(database, "TOLD_RECORDS", 10)
-    with caplog.at_level(logging.WARNING):
-        index = SqliteIndex(Database(file))
-    told = [record.message.rsplit(": ", 1)[1] for record in caplog.records]
-    assert told == ["40 of 100 records", "80 of 100 records", "100 of 100 records"]
-    assert index.terms(ALICE, ["cat", "canary7"]) == {"cat": 100, "canary7": 1}
-    assert index.matching(["canary7"], Where(ALICE), 5).ids.tolist() == [7]
-    assert index.delete(range(1, 101)) == 100
-    index.scrub()
-    assert b"canary" not in file.read_bytes()
-    index.close()

@@ -14,7 +14,6 @@ import pytest
 
 from hybrid_memory import Scope
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
-from hybrid_memory.engines.redis.connection import scrub
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.index.record import Where
 from hybrid_memory.testing.corpus import ALICE, DIM, EMBEDDER, entry_of, make_record, unit
@@ -74,7 +73,7 @@ def test_an_index_answers_whole_after_a_restart(server: RedisServer) -> None:
     index.put_vectors(EMBEDDER, keys, {key: unit(chance.normal(size=DIM)) for key in keys.values()})
     vector = unit(np.ones(DIM))
     words, near = index.matching(["cat"], Where(ALICE), size), index.nearest(vector, Where(ALICE), 10)
-    scrub(index._connection)  # from files that were written anew the server indexes in the background
+    index.scrub()  # from files that were written anew the server indexes in the background
     server.kill()
     with pytest.raises(StoreUnavailableError, match=str(server.port)):
         index.matching(["cat"], Where(ALICE), size)

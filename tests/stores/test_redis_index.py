@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import count
@@ -12,15 +11,12 @@ from redis import Redis
 from redis.exceptions import ConnectionError as LostConnectionError
 
 from hybrid_memory.engines.in_memory import InMemoryIndex
-from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
-from hybrid_memory.engines.redis import index as redis_index
-from hybrid_memory.engines.redis.log_scripts import COUNT
-from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
+from hybrid_memory.engines.redis import RedisConnection, RedisIndex
+from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.record import Where
 from hybrid_memory.ports import Use
 from hybrid_memory.testing.corpus import (
     ALICE,
-    BOB,
     DIM,
     EMBEDDER,
     START,
@@ -32,7 +28,6 @@ from hybrid_memory.testing.corpus import (
     random_corpus,
     unit,
 )
-from hybrid_memory.testing.drafts import OWNERS, draft
 from hybrid_memory.testing.servers import RedisServer
 
 NUMBERS = count()
@@ -180,36 +175,6 @@ def test_a_search_that_was_the_first_after_a_restart_is_made_again(
     assert asked == ["FT.SEARCH", "EXISTS", "FT.CREATE", "FT.INFO", "FT.SEARCH"]
 
 
-def test_records_of_an_older_version_get_their_postings_and_columns(
-    index: RedisIndex, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Version 0.9 kept neither: they are made, some at a time, by the first who searches or writes."""
-    monkeypatch.setattr(redis_index, "POSTED", 7)
-    corpus, oracle = random_corpus(3), InMemoryIndex()
-    for engine in (index, oracle):
-        corpus.fill(engine)
-    words, every = ["cat", "berlin", "tram"], np.arange(1, ALL)
-    with Redis(port=redis_server.port) as client:
-        for key in client.scan_iter(f"{index._keys.prefix}:*", count=1000):
-            if b":word:" in key:
-                client.delete(key)
-            elif b":record:" in key:
-                client.hdel(key, "line")
-            elif key.endswith(b":state"):
-                client.hdel(key, "posted")
-    late = [entry_of(make_record(5_000 + number, "a cat in berlin", scope=ALICE)) for number in range(3)]
-    for engine in (index, oracle):
-        engine.delete([corpus.entries[0].record.id])
-        applied = engine.applied(ALICE)
-        assert engine.upsert(ALICE, late, after=applied, upto=applied + 1)
-    for where in every_where():
-        full = oracle.search(words, where, ALL)
-        assert_same_ranking(index.search(words, where, 9), full, 9, where)
-        mine, theirs = index.columns(every, where, 0), oracle.columns(every, where, 0)
-        for name in ("ids", "segments", "ordinals", "lengths", "at", "importance", "uses", "last_used"):
-            np.testing.assert_allclose(getattr(mine, name), getattr(theirs, name), rtol=1e-6)
-
-
 def test_words_that_no_record_has_any_more_leave_no_key(index: RedisIndex, redis_server: RedisServer) -> None:
     """One by one, many at once, and by a reset."""
     said = [entry_of(make_record(n, "a cat in berlin" if n % 2 else "the harbour tram")) for n in range(1, 61)]
@@ -230,32 +195,3 @@ def test_words_that_no_record_has_any_more_leave_no_key(index: RedisIndex, redis
     assert b"tcat" not in posted()
     index.reset()
     assert posted() == set()
-
-
-# --- a cluster refuses whatever reaches beyond one slot; here one server has all slots ---
-
-
-def test_everything_of_an_owner_lies_in_one_slot_and_owners_are_spread(cluster: RedisServer, cluster_url: str) -> None:
-    url = f"{cluster_url}?prefix=slots"
-    log, index = RedisLog(RedisConnection(url)), RedisIndex(RedisConnection(url))
-    for owner in OWNERS:
-        at = log.append(owner, [draft(1, session="{x}")])[0].position
-        log.drop(owner, [at])
-        log.append(owner, [draft(2, session="s")])
-    random_corpus(1).fill(index)
-    slots = defaultdict(set)
-    with Redis(port=cluster.port, protocol=2) as client:
-        for key in client.scan_iter("slots:*{*", count=1000):
-            slots[key[key.index(b"{") : key.index(b"}")]].add(client.execute_command("CLUSTER KEYSLOT", key))
-    assert len(slots) == len({*OWNERS, ALICE, BOB})
-    assert all(len(of_owner) == 1 for of_owner in slots.values())
-    assert len(set.union(*slots.values())) > 1
-    log.close()
-    index.close()
-
-
-def test_this_server_would_notice_a_script_that_reaches_across_slots(cluster_url: str) -> None:
-    log = RedisLog(RedisConnection(cluster_url))
-    with pytest.raises(StoreUnavailableError, match="slot"):
-        log._connection.script(COUNT, ["{a}", "{b}"], [0])
-    log.close()

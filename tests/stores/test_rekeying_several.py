@@ -18,7 +18,7 @@ import pytest
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Scope, open_memory
 from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.engines.sqlite import Database, SqliteLog
-from hybrid_memory.engines.sqlite.key_notes import KeyNotes
+from hybrid_memory.engines.sqlite.driver import KeyNotes
 from hybrid_memory.errors import StoreError, StoreUnavailableError, WrongKeyError
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Draft
@@ -30,7 +30,7 @@ OLD, NEW = bytes(range(32)), bytes(range(32, 64))
 FILES = ("memory.db", "memory-media.db", "outbox.db")
 STEP = 53
 """With 3 it takes 80 s."""
-WATCHED = ("sqlite/driver.py", "sqlite/database.py", "sqlite/key_notes.py", "memory/engines.py")
+WATCHED = ("sqlite/driver.py", "sqlite/database.py", "memory/engines.py")
 
 
 def opened(folder: Path, key: bytes) -> HybridMemory:

@@ -9,8 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hybrid_memory.engines.sqlite.quantized import TOKEN_BYTES, Part, QuantizedVectors, file_block, memory_block, opened
-from hybrid_memory.engines.sqlite.quantizing import Grouping, lists_for, quantized
+from hybrid_memory.engines.sqlite.quantized import (
+    TOKEN_BYTES,
+    Grouping,
+    Part,
+    QuantizedVectors,
+    file_block,
+    lists_for,
+    memory_block,
+    opened,
+    quantized,
+)
 from hybrid_memory.engines.sqlite.vector_cache import VectorCache
 from hybrid_memory.ports import Floats, Ids
 

@@ -287,7 +287,7 @@ async def why_not(run: Runner, services: Services, request: Request, scope: Scop
         else:
             about += f" among the first {request.k}: its rank is {place + 1}"
             steps = list(_outranked(hits[place], hits[min(request.k, place) - 1]))
-    elif not request.keeps(hits[place], usual := services.config.recall.min_confidence):
+    elif not request.keeps(hits[place].confidence, usual := services.config.recall.min_confidence):
         least = usual if request.min_confidence is None else request.min_confidence
         about += ": its confidence is too low"
         steps = [f"confidence {hits[place].confidence:.2f}, the minimum is {least:g}", hits[place].why()]

@@ -28,7 +28,7 @@ from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.log.origin import Origin, lowest
-from hybrid_memory.sockets import found
+from hybrid_memory.sockets import load
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.marks import escaped
 from hybrid_memory.text.tokenize import terms
@@ -120,7 +120,7 @@ def resolve_strategy(given: object) -> Strategy:
 
 @cache
 def _named(name: str) -> object:
-    strategy = found("strategy", name, STRATEGIES)
+    strategy = load("strategy", name, STRATEGIES)
     return strategy() if isinstance(strategy, type) else strategy
 
 

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.index.record import Record, Where
-from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
 
 Query: TypeAlias = Floats | Sequence[str] | None
@@ -134,7 +133,6 @@ class Use:
 
 
 UNUSED: Mapping[int, Use] = MappingProxyType({})
-AS_STORED: Mapping[int, Origin] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +199,6 @@ class IndexEngine(Protocol):
         anchor: str = "",
         seen: str | None = None,
         gone: Collection[int] = (),
-        origins: Mapping[int, Origin] = AS_STORED,
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
         """Store records, without vectors, and move the applied position from ``after`` to ``upto``, atomically.
@@ -209,9 +206,8 @@ class IndexEngine(Protocol):
         The position may also move back, after a log was restored to an older state. The anchor, at most 64 characters,
         is stored with it. A record replaces one with the same id, whoever owns that.
 
-        Before storing, remove the owner's records in ``gone``, and replace the origins of existing records by
-        ``origins`` (by id), keeping their vectors. After storing, add ``uses`` (by record id); the last use only moves
-        forward. Ignore ids that do not exist.
+        Before storing, remove the owner's records in ``gone``. After storing, add ``uses`` (by record id); the last
+        use only moves forward. Ignore ids that do not exist.
 
         Returns False and stores nothing if the applied position is not ``after``, or if ``seen`` is given and is not
         the stored anchor: another process was faster.

@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Unpack
 
 from hybrid_memory.errors import OutdatedError, StoreUnavailableError
@@ -85,11 +84,8 @@ class ArchivedLog(DelegatingLog):
             self._archive.erase(owner, positions, rewritten)  # what another process archived meanwhile
             return appended
 
-    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
-        with self._moving:
-            if gone:
-                self._archive.erase(owner, gone, {})
-            self._log.restore(owner, events, gone=gone)
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+        self._log.restore(owner, events)
 
     def mark(self, owner: Scope, position: int) -> str:
         return self._log.mark(owner, position) or EventLog.mark(self, owner, position)
@@ -105,9 +101,6 @@ class ArchivedLog(DelegatingLog):
             twice = self._archive.get(owner.owner, [event.id for event in old])
             both = {event.position for event in old} & {event.position for event in twice}
             return hot + self._archive.count(owner, after=after) - len(both)
-
-    def tally(self, scope: Scope, *, newest: int) -> Counter[tuple[date, EventKind]]:
-        return EventLog.tally(self, scope, newest=newest)
 
     def size(self) -> LogSize:
         """Counts over all owners, in both parts; events that an interrupted `expire` left in both are counted twice."""

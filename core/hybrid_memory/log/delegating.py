@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from datetime import date
 from typing import Any, NoReturn, Unpack
 
 from hybrid_memory.errors import InvalidInputError
@@ -39,8 +37,8 @@ class DelegatingLog(EventLog):
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         self._log.drop(owner, positions)
 
-    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
-        self._log.restore(owner, events, gone=gone)
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+        self._log.restore(owner, events)
 
     def scrub(self) -> None:
         self._log.scrub()
@@ -56,9 +54,6 @@ class DelegatingLog(EventLog):
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         return self._log.count(owner, after=after)
-
-    def tally(self, scope: Scope, *, newest: int) -> Counter[tuple[date, EventKind]]:
-        return self._log.tally(scope, newest=newest)
 
     def size(self) -> LogSize:
         return self._log.size()
@@ -87,8 +82,8 @@ class ReadOnlyLog(DelegatingLog):
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         self._refuse(owner, positions)
 
-    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
-        self._refuse(owner, events, gone)
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+        self._refuse(owner, events)
 
     def scrub(self) -> None:
         self._refuse()

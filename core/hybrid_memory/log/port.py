@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import datetime
 from typing import Any, Protocol, TypeAlias, TypedDict, Unpack
 
 from hybrid_memory.log.event import Event, EventKind
@@ -174,11 +173,6 @@ class Readable(ABC):
         """How many events the owner has after this position."""
         return len(self.read(owner.owner, after=after))
 
-    def tally(self, scope: Scope, *, newest: int) -> Counter[tuple[date, EventKind]]:
-        """How many of the scope's newest events fall on each day (UTC), and how many are of each kind."""
-        events = self.read(scope, limit=newest, newest=True)
-        return Counter((event.at.astimezone(UTC).date(), event.kind) for event in events)
-
     @abstractmethod
     def close(self) -> None:
         """Release everything; later calls raise `MemoryClosedError`."""
@@ -227,11 +221,10 @@ class EventLog(Readable):
         """
 
     @abstractmethod
-    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
         """Store the owner's events at the positions that another log gave them, all or nothing; durable on return.
 
-        Existing events stay as they are. Later appends get higher positions. Events at positions in ``gone`` are
-        destroyed first, with their ids, as by `erase`.
+        Existing events stay as they are. Later appends get higher positions.
         """
 
     def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias, Unpack
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.delegating import DelegatingLog
-from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.event import Event
 from hybrid_memory.log.port import Appended, Draft, EventLog, Reading, Selection
 from hybrid_memory.scope import Scope
 
@@ -144,9 +143,9 @@ class VisibleLog(DelegatingLog):
         self._check_present()
         return super().erase(owner, positions, rewritten, note, seen=seen)
 
-    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
         self._check_present()
-        super().restore(owner, events, gone=gone)
+        super().restore(owner, events)
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         wanted = Selection(**which)
@@ -196,9 +195,6 @@ class VisibleLog(DelegatingLog):
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         return len(self.read(owner.owner, after=after))
-
-    def tally(self, scope: Scope, *, newest: int) -> Counter[tuple[date, EventKind]]:
-        return EventLog.tally(self, scope, newest=newest)
 
     def _check_present(self) -> None:
         if self._horizon is not None:

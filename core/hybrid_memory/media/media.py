@@ -23,8 +23,8 @@ from hybrid_memory.models.port import MediaEmbedder
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import traced
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.following import Pending
-from hybrid_memory.store.indexing import Erased, IndexProjection, embedded, put_vectors
+from hybrid_memory.store.following import Erased, IndexProjection, Pending
+from hybrid_memory.store.indexing import embedded, put_vectors
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.cleaning import clean

@@ -14,7 +14,7 @@ from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.archived import ArchivedLog
 from hybrid_memory.log.port import EventLog, Expiring, Key
-from hybrid_memory.sockets import GROUPS, found, registered
+from hybrid_memory.sockets import GROUPS, load, registered
 from hybrid_memory.store.engine import INDEXES, Engine
 from hybrid_memory.urls import HIDDEN, shown_url
 
@@ -69,7 +69,7 @@ def engine_at(url: str, config: MemoryConfig, key: Key | None = None, *, read_on
             f"cannot open {shown_url(url)!r}: use {INDEXES}, the path of a .yaml file, or a package that registers the "
             f"scheme under {GROUPS['engine']}"
         )
-    kind: type[Engine] = found("engine", scheme, OWN, EXTRAS)
+    kind: type[Engine] = load("engine", scheme, OWN, EXTRAS)
     if key is not None and not kind.encrypts:
         reason = "is written to no disk: there is nothing to encrypt" if url == "memory://" else "has no key"
         raise InvalidConfigError(f"{shown_url(url)} {reason}, leave key= out")

@@ -49,14 +49,13 @@ from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.sharing.grant import GrantsProjection
-from hybrid_memory.sockets import found
+from hybrid_memory.sockets import load
 from hybrid_memory.store.agreement import under_stored_name
 from hybrid_memory.store.engine import Engine, Finding, check_contents
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.projection import Projection
-from hybrid_memory.store.redacting import RedactingLog
+from hybrid_memory.store.remember import RedactingLog, TombstonesProjection
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.tombstones import TombstonesProjection
 from hybrid_memory.store.view import Views
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import bounded, shown
@@ -121,7 +120,7 @@ def open_memory(
     Raises:
         InvalidConfigError: the URL or a setting is wrong.
         StoreUnavailableError: the store cannot be opened or written.
-        StoreVersionError: a newer version of this library wrote the store.
+        StoreVersionError: another version of this library wrote the store.
         EmbedderMismatchError: the store's vectors come from another embedder.
         WrongKeyError: the key is wrong or missing, or the store is not encrypted.
         MissingDependencyError: a package that the configuration needs is not installed.
@@ -164,7 +163,7 @@ def open_memory(
         archive=engines.archive,
         outbox=None if engines.outbox is None else _guarded(engines.outbox, config.redaction),
         embedder=None if model is None else batched(model),
-        clock=_now if clock is None else _told(clock),
+        clock=_now if clock is None else _checked_clock(clock),
         new_id=TimeOrderedIds(),
         config=config,
         count=counted,
@@ -256,10 +255,10 @@ def _guarded(log: EventLog, policy: RedactionConfig) -> EventLog:
     return RedactingLog(log, policy.kinds) if policy.kinds and not policy.keep_original else log
 
 
-def _told(clock: Clock) -> Clock:
+def _checked_clock(clock: Clock) -> Clock:
     """The clock, of which an answer that is no instant is refused."""
 
-    def told() -> datetime:
+    def checked_now() -> datetime:
         try:
             now: object = clock()
         except Exception as error:
@@ -270,14 +269,14 @@ def _told(clock: Clock) -> Clock:
             raise InvalidConfigError(f"clock must return a datetime with a time zone, got {shown(now)}")
         return now
 
-    return told
+    return checked_now
 
 
-def _made(what: str, wanted: Any, own: dict[str, str]) -> Any:
+def _made(what: str, offer: Any, own: dict[str, str]) -> Any:
     """The object itself, or the one that its name stands for."""
-    if not isinstance(wanted, str):
-        return wanted
-    offered = found(what, wanted, own)
+    if not isinstance(offer, str):
+        return offer
+    offered = load(what, offer, own)
     return offered() if callable(offered) else offered
 
 

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from hybrid_memory import display
 from hybrid_memory.arguments import checked
 from hybrid_memory.config import CompactionConfig, MemoryConfig
 from hybrid_memory.context.strategies import resolve_strategy
+from hybrid_memory.context.summary import Audit
 from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.facts.learn import Extractors, FactReader
 from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.port import Key
 from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.memory import stats
 from hybrid_memory.memory.faces import faces
 from hybrid_memory.memory.runtime import Runtime, flush_owners
 from hybrid_memory.memory.scoped import ScopedMemory
-from hybrid_memory.memory.stats import Stats
 from hybrid_memory.memory.texts import SWEEP_EVERY, ItemMemory, Texts
 from hybrid_memory.models.port import Embedder, LanguageModel
 from hybrid_memory.runtime.runners import Runner
@@ -33,11 +33,60 @@ from hybrid_memory.scope import Scope, scope_of
 from hybrid_memory.store import forget as forgetting
 from hybrid_memory.store import migrate as deriving
 from hybrid_memory.store.migrate import Migration
+from hybrid_memory.store.projection import projections
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import shown
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a store holds, and how far its index is behind the log.
+
+    Attributes:
+        owners, sessions, events, records, vectors: counts.
+        unindexed: events not indexed yet; pending: records without a vector yet.
+        size_bytes: size of all files on disk; 0 in memory.
+        embedder: the embedder's name, or None without one.
+        work: counts, latencies and caches of this process.
+        waiting: messages in the outbox.
+        compactions: what became of the critical items in all compacted turns.
+        vectors_of: the embedder that made the stored vectors; None before the first.
+    """
+
+    url: str
+    owners: int
+    sessions: int
+    events: int
+    records: int
+    vectors: int
+    unindexed: int
+    pending: int
+    size_bytes: int
+    embedder: str | None
+    work: WorkStats
+    waiting: int = 0
+    compactions: Audit = field(default_factory=Audit)
+    vectors_of: str | None = None
+
+    def __repr__(self) -> str:
+        behind = f"; {self.unindexed:,} to be indexed, {self.pending:,} to be embedded" if self._behind else ""
+        return f"<Stats of {self.url}: {self._log}, {self._index}, {self.size_bytes / 1e6:,.1f} MB{behind}>"
+
+    @property
+    def _log(self) -> str:
+        counts = {"owner": self.owners, "session": self.sessions, "event": self.events}
+        return ", ".join(display.counted(number, noun) for noun, number in counts.items())
+
+    @property
+    def _index(self) -> str:
+        return f"{display.counted(self.records, 'record')}, {display.counted(self.vectors, 'vector')}"
+
+    @property
+    def _behind(self) -> bool:
+        return bool(self.unindexed or self.pending)
 
 
 class HybridMemory(Texts):
@@ -225,7 +274,24 @@ class HybridMemory(Texts):
 
     async def _stats(self, run: Runner) -> Stats:
         """What the store holds, and how far its index is behind the log."""
-        return await stats.stats(run, self._services)
+        services = self._services
+        log, stored = await run.call(services.log.size), await run.call(services.index.embedder)
+        heads = await run.call(services.log.heads)
+        derived: dict[str, Any] = {}
+        for projection in projections(services):
+            derived |= await projection.stats(run, services, heads)
+        return Stats(
+            url=self.url,
+            owners=log.owners,
+            sessions=log.sessions,
+            events=log.events,
+            size_bytes=log.bytes,
+            embedder=None if services.embedder is None else services.embedder.name,
+            work=self.work,
+            waiting=0 if services.outbox is None else (await run.call(services.outbox.size)).events,
+            vectors_of=None if stored is None else stored[0],
+            **derived,
+        )
 
     stats, astats = faces(_stats)
 
@@ -252,7 +318,8 @@ class HybridMemory(Texts):
         You can repeat it: after an interruption it continues, and later it copies only what is new.
 
         Args:
-            target: an open memory that is empty, or an earlier copy of this one without writes of its own.
+            target: an open memory that is empty, or an earlier copy of this one, as long as nothing was forgotten here
+                since.
             progress: show a progress bar; None shows one on a terminal.
 
         Raises:
@@ -279,30 +346,18 @@ class HybridMemory(Texts):
 
     archive, aarchive = faces(_archive)
 
-    def schedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:
+    def schedule(self, task: Task[T]) -> Job[T]:
         """Schedule your own work with the library's, by priority, deadline and scope, within the same limits.
 
         Args:
             task: see `Task`.
-            timeout: seconds to wait while the queue is full; None waits indefinitely.
 
         Returns:
             A `concurrent.futures.Future`, which can also be awaited.
-
-        Raises:
-            QueueFullError: the queue stayed full.
         """
         _ = self._services  # raises where it is closed
-        return self._kept_open(self._runtime.scheduler.schedule(task, timeout=timeout))
-
-    async def aschedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:  # noqa: ASYNC109 - the twin's
-        """Like `schedule`, without blocking the event loop while the queue is full."""
-        _ = self._services
-        return self._kept_open(await self._runtime.scheduler.aschedule(task, timeout=timeout))
-
-    def _kept_open(self, job: Job[T]) -> Job[T]:
-        """The job, which holds this memory until it is done."""
-        job.add_done_callback(lambda _: self._runtime)
+        job = self._runtime.scheduler.schedule(task)
+        job.add_done_callback(lambda _: self._runtime)  # holds this memory until it is done
         return job
 
     async def _forget(self, run: Runner, *, user: str, tenant: str | None = None, dry_run: bool = False) -> Receipt:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Literal
 
 from hybrid_memory.arrays import Floats
@@ -366,12 +366,14 @@ class Turns(Handle):
     async def _activity(self, run: Runner, *, newest: int = 10_000) -> Counter[tuple[date, EventKind]]:
         """How many events were written on each day (UTC), by kind, among the newest of this owner or session.
 
-        The log counts them, also those that a rollback hides, and no words are read.
+        Also those that a rollback hides.
 
         Args:
             newest: how many events are counted at most.
         """
-        return await run.call(self._services.truth.tally, self.scope, newest=checked_count("newest", newest, least=1))
+        most = checked_count("newest", newest, least=1)
+        events = await run.call(self._services.truth.read, self.scope, limit=most, newest=True)
+        return Counter((event.at.astimezone(UTC).date(), event.kind) for event in events)
 
     activity, aactivity = faces(_activity, needs=Right.READ)
 

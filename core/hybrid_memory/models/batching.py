@@ -16,9 +16,8 @@ from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.limited import limited
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.caches import LruCache
-from hybrid_memory.runtime.condition import Condition
 from hybrid_memory.runtime.statistics import Statistics
-from hybrid_memory.runtime.tasks import INTERACTIVE, current_priority
+from hybrid_memory.runtime.tasks import INTERACTIVE, Condition, current_priority
 from hybrid_memory.runtime.time_limit import TimeLimit
 from hybrid_memory.runtime.tracing import Given, Span, traced_step
 from hybrid_memory.validation import whole

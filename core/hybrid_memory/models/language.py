@@ -87,7 +87,7 @@ class WrappedLanguageModel:
             value = parse_object(answer)
         if value is None:
             raise ModelError(f"language model {self.name!r} did not answer with a JSON object: {answer[:200]!r}")
-        return value
+        return dict(value)
 
     def _called(self, function: Callable[..., Any], *args: Any) -> Any:
         try:

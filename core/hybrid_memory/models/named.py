@@ -31,7 +31,7 @@ from hybrid_memory.models.embedders import (
     query_in_script,
 )
 from hybrid_memory.models.port import Embedder
-from hybrid_memory.sockets import GROUPS, found, registered
+from hybrid_memory.sockets import GROUPS, load, registered
 
 OURS = {"auto", "local", "none", "hashing"}
 """Embedders of this library by name."""
@@ -109,7 +109,7 @@ def language_model_of(wanted: Any) -> Any:
 
 def _other(name: str) -> Embedder:
     if name in registered("embedder"):
-        offered = found("embedder", name, {})
+        offered = load("embedder", name, {})
         return as_embedder(offered() if callable(offered) else offered)
     provider, _, model = name.partition(":")
     if not (provider and model):
@@ -129,7 +129,7 @@ def _other(name: str) -> Embedder:
 def _asked(provider: str, what: str, *given: str) -> Any:
     """The model that a provider creates; any failure is a configuration error."""
     others = registered("model provider")
-    make = getattr(found("model provider", provider if provider in others else FRAMEWORK, {}), what)
+    make = getattr(load("model provider", provider if provider in others else FRAMEWORK, {}), what)
     try:
         return make(*given)
     except HybridMemoryError:

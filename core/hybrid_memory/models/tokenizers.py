@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import cast
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.sockets import found
+from hybrid_memory.sockets import load
 from hybrid_memory.text.tokens import TokenCounter, estimate_tokens
 
 SLICE_CHARS = 100_000
@@ -66,7 +66,7 @@ def resolve_counter(wanted: TokenCounter | str | None) -> TokenCounter:
     if not isinstance(wanted, str):
         return wanted
     ours = dict.fromkeys(_TABLES, "") | {"estimate": "hybrid_memory.text.tokens:estimate_tokens"}
-    return cast("TokenCounter", found("token counter", wanted, ours))
+    return cast("TokenCounter", load("token counter", wanted, ours))
 
 
 class _Counter:

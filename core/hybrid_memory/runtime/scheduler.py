@@ -1,40 +1,57 @@
-"""Scheduled work: by priority, deadline and scope, within limits, on its own threads."""
+"""Scheduled work: by priority, deadline and scope, within limits, on its own threads; at intervals and after pauses."""
 
 from __future__ import annotations
 
-import asyncio
+import contextvars
+import heapq
+import logging
 import os
+import queue
+import random
 import threading
 import time
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from itertools import count
 from typing import Any, TypeVar
 
-from hybrid_memory.errors import DeadlineExceededError, MemoryClosedError, QueueFullError
-from hybrid_memory.runtime.condition import Promise
+from hybrid_memory.errors import DeadlineExceededError, HybridMemoryError, MemoryClosedError
 from hybrid_memory.runtime.statistics import Statistics
-from hybrid_memory.runtime.tasks import AdmissionQueue, Allowed, AnyJob, Claim, Job, PriorityQueue, Task
-from hybrid_memory.runtime.timer import Debounced, Periodic, Timer
-from hybrid_memory.runtime.worker_pool import WorkerPool
+from hybrid_memory.runtime.tasks import MODEL_KINDS, AnyJob, Condition, Job, Planned, PriorityQueue, Task
 from hybrid_memory.validation import positive_seconds, whole
 
 T = TypeVar("T")
 
 PER_KIND = 10
 
+SWEPT = 64
+"""Cancelled actions of the timer are removed when there are more than this, and more than half of all."""
+
+LONGEST_WAIT = 3600.0
+"""Seconds after which the timer checks again, as locks cannot wait as long as a timedelta."""
+
+JITTER = 0.1
+"""The share of the interval by which a run may be earlier or later, so that many processes do not run at once."""
+
+_log = logging.getLogger(__name__)
+
+Start = Callable[[Task[Any]], AnyJob | None]
+"""Queues a task; None when nothing is started any more."""
+
 
 class Scheduler:
     """Runs tasks on its own threads, which start with the first task and do not keep the process alive.
 
     Higher priorities run first; among equals the earlier deadline, then scopes take turns, then arrival order decides.
-    Interactive tasks, of priority 8 and above, have a reserved worker and their own queue capacity.
+    Interactive tasks, of priority 8 and above, have a reserved worker. An asynchronous exception thrown into a worker
+    ends its job, not the worker.
 
     Args:
         concurrency: how many tasks of a kind run at once.
         workers: how many tasks run at once; by default 4 plus one per core, at most 32. Work of a language model, which
             waits for the network, does not count: reasoning, summarization and learning.
-        capacity: how many tasks may be queued, interactive and others each; then `schedule` waits.
         statistics: counts what is done.
         clock: a monotonic clock, in seconds.
     """
@@ -44,65 +61,36 @@ class Scheduler:
         *,
         concurrency: int = PER_KIND,
         workers: int | None = None,
-        capacity: int = 10_000,
         statistics: Statistics | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        workers = min(32, 4 + (os.cpu_count() or 1)) if workers is None else workers
         self.statistics = statistics or Statistics()
+        self._concurrency = whole("concurrency", concurrency, 1)
+        self._size = whole("workers", min(32, 4 + (os.cpu_count() or 1)) if workers is None else workers, 1)
         self._clock = clock
         self._lock = threading.RLock()
         self._queue = PriorityQueue()
-        self._admission = AdmissionQueue(whole("capacity", capacity, 1), self._queue)
         self._timer = Timer(clock)
         self._debounced = Debounced(self._timer, self._start)
-        self._pool = WorkerPool(
-            whole("workers", workers, 1),
-            whole("concurrency", concurrency, 1),
-            self._lock,
-            take=self._take,
-            more=self._queue.any,
-            run=self._run,
-            failed=self._failed,
-        )
+        self._workers: list[_Worker] = []
+        self._idle: dict[_Worker, None] = {}
         self._closed = False
 
-    def schedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:
-        """The future of the task, once it fits into the queue; it may also be awaited.
-
-        On a thread of this scheduler it never waits, to avoid a deadlock.
-
-        Args:
-            task: the task; it gets a copy of the caller's context variables.
-            timeout: seconds to wait for space in the queue; 0 does not wait, None waits without limit.
+    def schedule(self, task: Task[T]) -> Job[T]:
+        """The future of the task, which may also be awaited; the task gets a copy of the caller's context variables.
 
         Raises:
-            QueueFullError: the queue stayed full.
             MemoryClosedError: after `close`.
         """
-        job, entered = self._submit(task)
-        if entered is not None:
-            try:
-                entered.result(timeout)
-            except TimeoutError:
-                self._give_up(job, timeout)
-            except BaseException:
-                job.cancel()
-                raise
-        return job
-
-    async def aschedule(self, task: Task[T], *, timeout: float | None = None) -> Job[T]:  # noqa: ASYNC109 - the twin's
-        """Like `schedule`, without blocking the loop while the queue is full."""
-        job, entered = self._submit(task)
-        if entered is not None:
-            try:
-                async with asyncio.timeout(timeout):
-                    await asyncio.wrap_future(entered)
-            except TimeoutError:
-                self._give_up(job, timeout)
-            except BaseException:
-                job.cancel()
-                raise
+        job = Job(task, self._clock(), self._cancelled)
+        with self._lock:
+            if self._closed:
+                raise MemoryClosedError
+            self.statistics.queued(task.kind)
+            if task.deadline is not None:
+                job.expiry = self._timer.later(job.expires - job.since, partial(self._expire, job))
+            self._queue.put(job)
+            self._wake()
         return job
 
     def every(self, interval: timedelta, task: Task[Any]) -> Periodic:
@@ -124,55 +112,121 @@ class Scheduler:
         """Cancel queued tasks and wait for running ones; False if some still run at this time of the clock."""
         with self._lock:
             self._closed = True
-            jobs = [*self._queue.jobs(), *self._admission.close(MemoryClosedError())]
-            self._pool.close()
+            jobs = self._queue.jobs()
+            for worker in self._idle:
+                worker.woken.put(None)
         self._timer.close()
         for job in jobs:
             job.cancel()
-        # Both are waited for by the real clock, whatever the tasks go by.
-        return not wait or (self._timer.join(until) and self._pool.join(until))
-
-    def _submit(self, task: Task[T], *, forced: bool = False) -> tuple[Job[T], Promise[None] | None]:
-        """The job and, if the queue is full, the future that is done when it gets in."""
-        job = Job(task, self._clock(), self._cancelled)
-        with self._lock:
-            if self._closed:
-                raise MemoryClosedError
-            entered = self._admission.admit(job, forced=forced or threading.current_thread() in self._pool)
-            self.statistics.queued(task.kind)
-            if task.deadline is not None:
-                job.expiry = self._timer.later(job.expires - job.since, partial(self._expire, job))
-            if entered is None:
-                self._queue.put(job)
-                self._pool.wake()
-        return job, entered
+        if not wait:
+            return True
+        # Waited for by the real clock, whatever the tasks go by; each of them, even if one hangs.
+        ended = [self._timer.join(until), *(joined(worker.thread, until) for worker in self._workers)]
+        return all(ended)
 
     def _start(self, task: Task[Any]) -> AnyJob | None:
         try:
-            return self._submit(task, forced=True)[0]
+            return self.schedule(task)
         except MemoryClosedError:
             return None
 
-    def _give_up(self, job: AnyJob, timeout: float | None) -> None:
-        if job.cancel():
-            sort = "interactive tasks" if job.task.interactive else "tasks"
-            raise QueueFullError(
-                f"the queue is full of {sort}, and none of them started within {timeout} seconds: wait longer, use a "
-                "larger capacity, or ask for less"
-            )
+    def _wake(self) -> None:
+        """Let one more thread look for work. The lock is held."""
+        for worker in self._idle:
+            if worker.woken.empty():
+                worker.woken.put(None)
+                return
+        self._workers = [worker for worker in self._workers if worker.thread.is_alive()]
+        # Whoever takes a job wakes the next, so one thread more than the jobs of a model that run is enough for those.
+        waits = self._queue.any(lambda kind, interactive: kind in MODEL_KINDS and self._allowed(kind, interactive))
+        of_models = sum(job.task.kind in MODEL_KINDS for job in self._running())
+        if len(self._workers) < self._size + of_models + waits:
+            worker = _Worker(f"hybrid-memory-{len(self._workers)}", self._work)
+            self._workers.append(worker)  # one that an interrupt keeps from starting is not alive
+            worker.thread.start()
+
+    def _running(self) -> list[AnyJob]:
+        return [worker.job for worker in self._workers if worker.job is not None]
+
+    def _allowed(self, kind: str, interactive: bool) -> bool:
+        """Whether one more job of this kind may start. The lock is held."""
+        tasks = [job.task for job in self._running()]
+        if sum(task.kind == kind for task in tasks) >= self._concurrency:
+            return False
+        if kind in MODEL_KINDS:
+            return True
+        others = [task for task in tasks if task.kind not in MODEL_KINDS]
+        background = sum(not task.interactive for task in others)
+        return len(others) < self._size and (interactive or self._size == 1 or background < self._size - 1)
+
+    def _work(self, worker: _Worker) -> None:
+        """What a thread does until the scheduler is closed."""
+        while True:
+            try:
+                while not self._closed:
+                    self._step(worker)
+            except BaseException as error:  # noqa: BLE001 - from outside: what the job raises is in its future
+                job, worker.job = worker.job, None
+                if job is not None:
+                    self._interrupted(job, error)
+            else:
+                return
+
+    def _step(self, worker: _Worker) -> None:
+        """Run the next job, or wait until there may be one."""
+        with self._lock:
+            self._idle.pop(worker, None)
+            worker.job = None
+            job = None if self._closed else self._queue.take(self._allowed, worker.claim)
+            if job is None and not self._closed:
+                self._idle[worker] = None
+            elif job is not None and self._queue.any(self._allowed):
+                self._wake()
+        if job is not None:
+            self._run(job)
+        elif not self._closed:
+            worker.woken.get()
+
+    def _run(self, job: AnyJob) -> None:
+        if not job.set_running_or_notify_cancel():
+            self._count_cancelled(job)
+            return
+        kind, began = job.task.kind, self._clock()
+        if job.expires <= began:
+            self._fail_late(job)
+            return
+        self._timer.cancel(job.expiry)
+        self.statistics.started(kind, began - job.since)
+        try:
+            result = job.run()
+        except BaseException as error:  # noqa: BLE001 - it is the caller's, whatever it is
+            self._count_ended(job, began, failed=True)
+            job.set_exception(error)
+        else:
+            self._count_ended(job, began, failed=False)
+            job.set_result(result)
+
+    def _count_ended(self, job: AnyJob, began: float, *, failed: bool) -> None:
+        ended = self._clock()
+        self.statistics.ended(job.task.kind, ended - began, failed=failed, late=ended > job.expires)
+
+    def _interrupted(self, job: AnyJob, error: BaseException) -> None:
+        """Handle an asynchronous exception in the worker that took the job, or was about to."""
+        with self._lock:
+            if job in self._queue:
+                return
+            if not (job.running() or job.done()):
+                self._queue.put(job)
+                return
+        if job.done():
+            job.announce()
+        else:
+            job.set_exception(error)
 
     def _withdrawn(self, job: AnyJob) -> bool:
-        """Whether the job was queued or waiting for space; the caller that withdraws it ends it."""
+        """Whether the job was queued; the caller that withdraws it ends it."""
         with self._lock:
-            if not self._queue.remove(job):
-                return self._admission.withdraw(job)
-            self._left(job)
-            return True
-
-    def _left(self, job: AnyJob) -> None:
-        """Let in the next waiting job, as one left the queue. The lock is held."""
-        if not self._closed and self._admission.let_in(job.task.interactive):
-            self._pool.wake()
+            return self._queue.remove(job)
 
     def _cancelled(self, job: AnyJob) -> None:
         if self._withdrawn(job):
@@ -200,44 +254,224 @@ class Scheduler:
             )
         )
 
-    def _take(self, allowed: Allowed, claim: Claim) -> AnyJob | None:
-        job = self._queue.take(allowed, claim)
-        if job is not None:
-            self._left(job)
-        return job
 
-    def _run(self, job: AnyJob) -> None:
-        if not job.set_running_or_notify_cancel():
-            self._count_cancelled(job)
-            return
-        kind, began = job.task.kind, self._clock()
-        if job.expires <= began:
-            self._fail_late(job)
-            return
-        self._timer.cancel(job.expiry)
-        self.statistics.started(kind, began - job.since)
+class _Worker:
+    """One thread of a scheduler.
+
+    Attributes:
+        woken: what it waits for while idle.
+        job: its current job; set before the job leaves the queue, so that an interrupt cannot lose it.
+    """
+
+    def __init__(self, name: str, work: Callable[[_Worker], None]) -> None:
+        self.woken: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self.job: AnyJob | None = None
+        self.thread = threading.Thread(target=work, args=(self,), name=name, daemon=True)
+
+    def claim(self, job: AnyJob) -> None:
+        self.job = job
+
+
+class Timer:
+    """Calls actions at given times, on one thread that starts with the first; they must be quick and never raise.
+
+    Args:
+        clock: a monotonic clock, in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._heap: list[tuple[float, int, Planned]] = []
+        self._numbers = count()
+        self._cancelled = 0
+        self._changed = Condition()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def later(self, seconds: float, action: Callable[[], object]) -> Planned | None:
+        """The entry to pass to `cancel`; None after `close`, when nothing is called any more."""
+        with self._changed:
+            if self._closed:
+                return None
+            planned = Planned(action)
+            heapq.heappush(self._heap, (self._clock() + seconds, next(self._numbers), planned))
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="hybrid-memory-timer", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+            return planned
+
+    def cancel(self, planned: Planned | None) -> None:
+        """Cancel the action, unless it was already called."""
+        with self._changed:
+            if planned is None or planned.action is None:
+                return
+            planned.action = None
+            self._cancelled += 1
+            if self._cancelled > max(SWEPT, len(self._heap) // 2):
+                self._heap = [entry for entry in self._heap if entry[2].action is not None]
+                heapq.heapify(self._heap)
+                self._cancelled = 0
+
+    def close(self) -> None:
+        """Cancel all actions."""
+        with self._changed:
+            self._closed = True
+            self._heap.clear()
+            self._changed.notify_all()
+
+    def join(self, until: float | None = None) -> bool:
+        """Wait for the running action to end; returns whether it did."""
+        return self._thread is None or joined(self._thread, until)
+
+    def _run(self) -> None:
+        while True:
+            try:
+                while (action := self._next()) is not None:
+                    action()
+            except BaseException:  # noqa: BLE001 - from outside
+                _log.exception("the timer was interrupted; it continues")
+            else:
+                return
+
+    def _next(self) -> Callable[[], object] | None:
+        """The next action, once it is due; None after `close`."""
+        with self._changed:
+            while not self._closed:
+                now = self._clock()
+                if self._heap and self._heap[0][0] <= now:
+                    planned = heapq.heappop(self._heap)[2]
+                    action, planned.action = planned.action, None
+                    if action is not None:
+                        return action
+                    self._cancelled -= 1
+                else:
+                    self._changed.wait(min(self._heap[0][0] - now, LONGEST_WAIT) if self._heap else None)
+            return None
+
+
+def joined(thread: threading.Thread, until: float | None) -> bool:
+    """Wait for a thread until a time of `time.monotonic`, unless it is the caller's; returns whether it ended."""
+    if thread is threading.current_thread():
+        return True
+    thread.join(None if until is None else max(0.0, until - time.monotonic()))
+    return not thread.is_alive()
+
+
+class Periodic:
+    """A repeating task; failures are logged and do not stop it."""
+
+    def __init__(self, task: Task[Any], interval: float, timer: Timer, start: Start) -> None:
+        self._task = task
+        self._interval = interval
+        self._timer = timer
+        self._start = start
+        self._context = contextvars.copy_context()
+        self._planned: Planned | None = None
+        self._job: AnyJob | None = None
+        self._cancelled = False
+        self._plan()
+
+    def cancel(self) -> None:
+        """Start no further run; a running one continues."""
+        self._cancelled = True
+        self._timer.cancel(self._planned)
+        if (job := self._job) is not None:
+            job.cancel()
+
+    def _plan(self) -> None:
+        pause = self._interval * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 - no secret
+        self._planned = self._timer.later(pause, self._begin)
+
+    def _begin(self) -> None:
         try:
-            result = job.run()
-        except BaseException as error:  # noqa: BLE001 - it is the caller's, whatever it is
-            self._count_ended(job, began, failed=True)
-            job.set_exception(error)
-        else:
-            self._count_ended(job, began, failed=False)
-            job.set_result(result)
+            job = None if self._cancelled else self._context.run(self._start, self._task)
+        except BaseException:
+            self._plan()
+            raise
+        if job is not None:
+            self._job = job
+            if self._cancelled:  # meanwhile, by another thread, which did not see the job
+                job.cancel()
+            job.add_done_callback(self._ended)
 
-    def _failed(self, job: AnyJob, error: BaseException) -> None:
-        """Handle an asynchronous exception in the worker that took the job, or was about to."""
+    def _ended(self, job: AnyJob | Any) -> None:
+        _log_failure(job)
+        if not self._cancelled:
+            self._plan()
+
+
+class _Key:
+    """The pending work of one key.
+
+    Attributes:
+        active: whether a job is queued or running; again: whether it became due again since that job started.
+    """
+
+    def __init__(self, task: Task[Any]) -> None:
+        self.task = task
+        self.context = contextvars.copy_context()
+        self.planned: Planned | None = None
+        self.active = False
+        self.again = False
+
+
+class Debounced:
+    """Tasks that wait for a pause in requests for their key; two of one key never run at the same time."""
+
+    def __init__(self, timer: Timer, start: Start) -> None:
+        self._timer = timer
+        self._start = start
+        self._keys: dict[Hashable, _Key] = {}
+        self._lock = threading.Lock()
+
+    def ask(self, name: Hashable, delay: float, task: Task[Any]) -> None:
+        """Request the task after the next pause; of several for one key, the last counts."""
         with self._lock:
-            if job in self._queue:
-                return
-            if not (job.running() or job.done()):
-                self._queue.put(job)
-                return
-        if job.done():
-            job.announce()
-        else:
-            job.set_exception(error)
+            key = self._keys.setdefault(name, _Key(task))
+            key.task, key.context = task, contextvars.copy_context()
+            self._timer.cancel(key.planned)
+            key.planned = self._timer.later(delay, partial(self._due, name, key, task))
 
-    def _count_ended(self, job: AnyJob, began: float, *, failed: bool) -> None:
-        ended = self._clock()
-        self.statistics.ended(job.task.kind, ended - began, failed=failed, late=ended > job.expires)
+    def _due(self, name: Hashable, key: _Key, task: Task[Any]) -> None:
+        with self._lock:
+            if key.task is not task:  # asked for again at the moment when the pause was over
+                return
+            key.planned = None
+            key.again = key.active
+            if key.active:
+                return
+            key.active = True
+        self._begin(name, key)
+
+    def _begin(self, name: Hashable, key: _Key) -> None:
+        job = None
+        try:
+            job = key.context.run(self._start, replace(key.task, work=partial(self._work, key)))
+        finally:
+            if job is None:
+                key.active = False
+        if job is not None:
+            job.add_done_callback(partial(self._ended, name, key))
+
+    def _work(self, key: _Key) -> Any:
+        with self._lock:
+            key.again, task = False, key.task
+        return task.work()
+
+    def _ended(self, name: Hashable, key: _Key, job: AnyJob | Any) -> None:
+        _log_failure(job)
+        with self._lock:
+            key.active = key.again
+            if not key.active and key.planned is None:
+                self._keys.pop(name, None)
+        if key.active:
+            self._begin(name, key)
+
+
+def _log_failure(job: AnyJob) -> None:
+    """Log the failure of a job whose future nobody holds, unless the memory was closed in the meantime."""
+    error = None if job.cancelled() else job.exception()
+    if error is not None and not isinstance(error, MemoryClosedError):
+        unforeseen = None if isinstance(error, HybridMemoryError) else error
+        _log.warning("%s failed: %s; it will be retried next time", job.task.kind, error, exc_info=unforeseen)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import heapq
+import logging
+import threading
 from collections.abc import Callable, Generator, Hashable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import count
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.runtime.condition import Promise
 from hybrid_memory.scope import Scope
 from hybrid_memory.validation import positive_seconds, shown, whole
 
@@ -31,6 +33,8 @@ MODEL_KINDS = frozenset(("reasoning", "summarization", "learning"))
 
 ENGINE_SECONDS = 2.5
 """How long to wait for a server while a caller is waiting; see `hurried`."""
+
+_log = logging.getLogger(__name__)
 
 _priority: contextvars.ContextVar[int | None] = contextvars.ContextVar("priority", default=None)
 
@@ -59,7 +63,8 @@ class Task(Generic[T]):
 
     def __post_init__(self) -> None:
         _check("work", self.work, callable(self.work), "callable without arguments")
-        _check("kind", self.kind, _is_name(self.kind), "a name, such as 'recall'")
+        kind: object = self.kind  # whatever was given
+        _check("kind", kind, isinstance(kind, str) and kind != "", "a name, such as 'recall'")
         whole("priority", self.priority, LOWEST, HIGHEST)
         if self.deadline is not None:
             positive_seconds("deadline", self.deadline)
@@ -71,13 +76,9 @@ class Task(Generic[T]):
         return self.priority >= INTERACTIVE
 
 
-def _is_name(kind: object) -> bool:
-    return isinstance(kind, str) and kind != ""
-
-
-def _check(label: str, value: object, fits: bool, wanted: str) -> None:
+def _check(label: str, value: object, fits: bool, expected: str) -> None:
     if not fits:
-        raise InvalidInputError(f"{label} must be {wanted}, got {shown(value)}")
+        raise InvalidInputError(f"{label} must be {expected}, got {shown(value)}")
 
 
 @contextmanager
@@ -102,6 +103,52 @@ def current_priority(default: int) -> int:
 def hurried() -> bool:
     """Whether a caller is waiting who can do without a part of the answer, as `recall` can."""
     return current_priority(PATIENT) >= INTERACTIVE
+
+
+class Condition(threading.Condition):
+    """A `threading.Condition` whose ``with`` acquires and releases the lock in C code.
+
+    The original's methods are Python code: an asynchronous exception such as a `KeyboardInterrupt` may hit after the
+    lock is acquired but before the block begins, or before it is released.
+    """
+
+    def __init__(self, lock: threading.RLock | None = None) -> None:
+        super().__init__(lock)  # an RLock, which refuses to be given back by a thread that lost it while it waited
+
+    if not TYPE_CHECKING:
+        # Looked up by ``with`` before anything is locked.
+        __enter__ = property(lambda self: self._lock.__enter__)
+        __exit__ = property(lambda self: self._lock.__exit__)
+
+    def wait(self, timeout: float | None = None) -> Any:
+        """Whether it was notified; if interrupted, raises the exception with the lock still held."""
+        try:
+            return super().wait(timeout)
+        finally:
+            if not self._is_owned():  # type: ignore[attr-defined]  # interrupted just after it was given back
+                self._lock.acquire()  # type: ignore[attr-defined]
+
+
+class Promise(Future[T]):
+    """A future that stays usable if a thread waiting for it is interrupted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._condition = Condition()
+
+    def announce(self) -> None:
+        """Notify the waiters again, if an interrupt came in between."""
+        with self._condition:
+            self._condition.notify_all()
+        self._invoke_callbacks()
+
+    def _invoke_callbacks(self) -> None:
+        while self._done_callbacks:  # type: ignore[attr-defined]
+            callback = self._done_callbacks.pop(0)  # type: ignore[attr-defined]  # each once
+            try:
+                callback(self)
+            except Exception:  # noqa: BLE001 - whatever a caller has it do
+                _log.exception("%r failed", callback)
 
 
 class Job(Promise[T]):
@@ -177,7 +224,6 @@ class PriorityQueue:
     def __init__(self) -> None:
         self._heaps: dict[tuple[str, bool], list[Entry]] = {}
         self._queued: dict[AnyJob, None] = {}
-        self._of: dict[bool, dict[AnyJob, None]] = {True: {}, False: {}}
         self._stale = 0
         self._numbers = count()
         self._round: dict[int, int] = {}
@@ -197,7 +243,6 @@ class PriorityQueue:
         self._rounds[turn] = max(self._rounds.get(turn, 0), self._round.get(task.priority, 0)) + 1
         entry = (-task.priority, job.expires, self._rounds[turn], next(self._numbers), job)
         heapq.heappush(self._heaps.setdefault((task.kind, task.interactive), []), entry)
-        self._of[task.interactive][job] = None
         self._queued[job] = None
         if len(self._rounds) > SWEPT + 2 * len(self._queued):
             queued = {(job.task.priority, job.task.scope) for job in self._queued}
@@ -211,7 +256,7 @@ class PriorityQueue:
         _, _, round_, _, job = heap[0]
         claim(job)
         self._round[job.task.priority] = round_
-        self._out(job)
+        del self._queued[job]
         heapq.heappop(heap)
         return job
 
@@ -223,7 +268,7 @@ class PriorityQueue:
         """Remove the job; returns whether it was queued."""
         if job not in self._queued:
             return False
-        self._out(job)
+        del self._queued[job]
         self._stale += 1
         if self._stale > SWEPT + len(self._queued):
             for heap in self._heaps.values():
@@ -232,17 +277,9 @@ class PriorityQueue:
             self._stale = 0
         return True
 
-    def count(self, interactive: bool) -> int:
-        """How many jobs of this sort are queued."""
-        return len(self._of[interactive])
-
     def jobs(self) -> list[AnyJob]:
         """All queued jobs."""
         return list(self._queued)
-
-    def _out(self, job: AnyJob) -> None:
-        self._of[job.task.interactive].pop(job, None)
-        del self._queued[job]
 
     def _first(self, allowed: Allowed) -> list[Entry] | None:
         first: list[Entry] | None = None
@@ -255,67 +292,3 @@ class PriorityQueue:
             elif allowed(*kind) and (first is None or heap[0] < first[0]):
                 first = heap
         return first
-
-
-class AdmissionQueue:
-    """Admits a limited number of jobs to the priority queue, and the others in order of arrival as space becomes free.
-
-    Interactive jobs have their own capacity, so that others cannot keep them out. Its owner locks it.
-
-    Args:
-        capacity: how many jobs of each sort to admit.
-        queue: the priority queue.
-    """
-
-    def __init__(self, capacity: int, queue: PriorityQueue) -> None:
-        self._capacity = capacity
-        self._queue = queue
-        self._waiting: dict[bool, dict[AnyJob, Promise[None]]] = {True: {}, False: {}}
-
-    def admit(self, job: AnyJob, *, forced: bool) -> Promise[None] | None:
-        """None if the job was admitted, otherwise a future that is done when it is.
-
-        Args:
-            job: the job to queue.
-            forced: whether to admit it beyond the capacity.
-        """
-        sort = job.task.interactive
-        if forced or self._queue.count(sort) < self._capacity:
-            return None
-        self._waiting[sort][job] = entered = Promise[None]()
-        return entered
-
-    def let_in(self, sort: bool) -> bool:
-        """Admit waiting jobs of this sort if there is space; returns whether any were."""
-        waiting, came = self._waiting[sort], False
-        while waiting and self._queue.count(sort) < self._capacity:
-            job = next(iter(waiting))
-            if not (job.running() or job.done()):  # as it is after an interrupt between these two steps
-                self._queue.put(job)
-            _end(waiting.pop(job))
-            came = True
-        return came
-
-    def withdraw(self, job: AnyJob) -> bool:
-        """Remove a waiting job; returns whether it was waiting."""
-        entered = self._waiting[job.task.interactive].pop(job, None)
-        if entered is not None:
-            _end(entered)
-        return entered is not None
-
-    def close(self, error: Exception) -> list[AnyJob]:
-        """Fail all waiting jobs with this error, and return them."""
-        waiting = [entry for jobs in self._waiting.values() for entry in jobs.items()]
-        for _, entered in waiting:
-            _end(entered, error)
-        return [job for job, _ in waiting]
-
-
-def _end(entered: Promise[None], error: Exception | None = None) -> None:
-    """End a caller's wait, unless it has given up or was ended before."""
-    if entered.done() or not entered.set_running_or_notify_cancel():
-        return
-    if error is None:
-        entered.set_result(None)
-    else:
-        entered.set_exception(error)

@@ -111,9 +111,9 @@ def traced(
             span = Span(name, shown=services.config.trace_content, root=root)
             if before is not None:
                 before(span, _given(signature, args, kwargs))
-            return told(span, services.tracers, partial(flow, *args, **kwargs))
+            return recorded(span, services.tracers, partial(flow, *args, **kwargs))
 
-        async def told(span: Span, tracers: Sequence[Tracer], work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        async def recorded(span: Span, tracers: Sequence[Tracer], work: Callable[[], Coroutine[Any, Any, T]]) -> T:
             async with _open(span, tuple(dict.fromkeys((*tracers, *_listening.get())))):
                 result = await work()
                 if after is not None:

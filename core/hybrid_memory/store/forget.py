@@ -20,10 +20,9 @@ from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import SAID, Erasure, holds, plain, sources_of, stream, texts_of
 from hybrid_memory.store.indexing import erase, indexes
 from hybrid_memory.store.projection import head, projections
-from hybrid_memory.store.remember import drain
+from hybrid_memory.store.remember import DIGESTS, drain, tombstones_of
 from hybrid_memory.store.retention import expired_turns
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.tombstones import DIGESTS, tombstones_of
 from hybrid_memory.store.view import present
 from hybrid_memory.validation import check_span, shown
 
@@ -308,7 +307,7 @@ async def _named(
     run: Runner, services: Services, scope: Scope, items: Sequence[Any], lost: Collection[str]
 ) -> list[Event]:
     names = [name for item in items for name in _names(services, item)]
-    found = await _found(run, services, scope, names)
+    found = await _by_name(run, services, scope, names)
     for name in names:
         if name not in found and name not in lost:
             raise InvalidInputError(f"{scope} has nothing with the id {name!r}: nothing was forgotten")
@@ -316,7 +315,7 @@ async def _named(
     return [by_position[position] for position in sorted(by_position)]
 
 
-async def _found(run: Runner, services: Services, scope: Scope, names: Sequence[str]) -> dict[str, list[Event]]:
+async def _by_name(run: Runner, services: Services, scope: Scope, names: Sequence[str]) -> dict[str, list[Event]]:
     """The messages with these ids and handles; looked up together: an id without a session is searched everywhere."""
     places = {name: int(name[1:]) for name in names if _is_handle(name)}
     found: dict[str, list[Event]] = {}
@@ -340,7 +339,7 @@ async def _lost(run: Runner, services: Services, scope: Scope, request: ForgetRe
     if request.before:
         return await _orphans(run, services, scope.owner)
     names = [name for item in request.ids for name in _names(services, item)]
-    found = await _found(run, services, scope, names) if names else {}
+    found = await _by_name(run, services, scope, names) if names else {}
     unknown = [name for name in names if name not in found]
     return (await _orphans(run, services, scope.owner)).intersection(unknown) if unknown else ()
 

@@ -64,7 +64,7 @@ class Projection:
         return events
 
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
-        """Its part of `hybrid_memory.memory.stats.Stats`, by field; ``heads`` are the last positions of all owners."""
+        """Its part of `hybrid_memory.memory.store.Stats`, by field; ``heads`` are the last positions of all owners."""
         return {}
 
     def parse(self, event: Event) -> object:

@@ -7,12 +7,14 @@ import json
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 from hybrid_memory.errors import IdConflictError, InvalidMessageError, OutdatedError, StoreUnavailableError
+from hybrid_memory.log.delegating import DelegatingLog
 from hybrid_memory.log.event import QUARANTINE, Event, EventKind
+from hybrid_memory.log.media import is_media
 from hybrid_memory.log.message import OWN_EXTRA, Message, Role
 from hybrid_memory.log.origin import lowest
 from hybrid_memory.log.port import Appended, Draft, EventLog
@@ -21,9 +23,9 @@ from hybrid_memory.log.visible import visible
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
-from hybrid_memory.store.redacting import redacted
+from hybrid_memory.store.erasure import is_encoded
+from hybrid_memory.store.projection import FoldedProjection
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.tombstones import forgotten_ids
 from hybrid_memory.store.view import in_view, present
 from hybrid_memory.text.redaction import redact
 from hybrid_memory.validation import bounded, shown, stated_time
@@ -302,3 +304,93 @@ async def _give(run: Runner, services: Services, event: Event, seen: int) -> Non
         renamed = replace(draft, id=f"{event.id[: MAX_NAME_CHARS - 17]}:{digest}")
         _log.warning("%s; the message from the outbox with this id is stored as %s", error, renamed.id)
         await run.call(services.truth.append, event.scope.owner, [renamed], seen=seen)
+
+
+_SAID = ("content", "name", "metadata", "tool_calls", "extra")
+_TEXTS = {
+    EventKind.MESSAGE: _SAID,
+    EventKind.QUARANTINED: _SAID,
+    EventKind.PAYLOAD: ("text",),
+    EventKind.RECALLED: ("query", "text"),
+    EventKind.ITEM: ("value", "text"),
+    EventKind.BLOCK: ("value", "description"),
+}
+"""The fields with words, by kind; other kinds have names and what was derived from these."""
+
+_NAMES = OWN_EXTRA | {"made_of", "id", "call_id", "tool_call_id"}
+"""Fields that name events and calls."""
+
+
+class RedactingLog(DelegatingLog):
+    """A log to which nothing is appended without being redacted."""
+
+    def __init__(self, log: EventLog, kinds: Sequence[str]) -> None:
+        super().__init__(log)
+        self._kinds = kinds
+
+    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
+        clean = [replace(draft, payload=redacted(draft.kind, draft.payload, self._kinds)) for draft in drafts]
+        return super().append(owner, clean, seen=seen)
+
+
+def redacted(kind: EventKind, payload: Mapping[str, Any], kinds: Sequence[str]) -> dict[str, Any]:
+    """The payload of such an event, redacted wherever it has words."""
+    texts = _TEXTS.get(kind, ())
+    return {name: _without(value, kinds) if name in texts else value for name, value in payload.items()}
+
+
+def _without(value: Any, kinds: Sequence[str], *, media: bool = False) -> Any:
+    """The JSON value with every text redacted; in the letters of a picture a pattern would only find chance."""
+    if isinstance(value, str):
+        return value if media and is_encoded(value) else redact(value, kinds)
+    if isinstance(value, list | tuple):
+        return [_without(item, kinds, media=media) for item in value]
+    if isinstance(value, Mapping):
+        media = media or is_media(value)
+        return {key: item if key in _NAMES else _without(item, kinds, media=media) for key, item in value.items()}
+    return value
+
+
+DIGESTS = "tombstones"
+"""The field of the log's note on what was erased."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstones:
+    """Digests of an owner's forgotten messages, up to a position in the log."""
+
+    position: int = 0
+    digests: frozenset[str] = frozenset()
+
+    def after(self, events: Iterable[Event]) -> Self:
+        """With those of these notes."""
+        notes = list(events)
+        new = (digest for note in notes for digest in note.payload.get(DIGESTS, ()))
+        return type(self)(notes[-1].position, self.digests.union(new))
+
+
+class TombstonesProjection(FoldedProjection[Tombstones]):
+    """The tombstones of each owner."""
+
+    start = Tombstones
+    follows = frozenset({EventKind.ERASED})
+
+
+def tombstones_of(owner: Scope, turns: Iterable[Event]) -> list[str]:
+    """The digests to note for erased messages."""
+    return [_digest(owner, turn.id, turn.payload) for turn in turns if turn.kind is EventKind.MESSAGE]
+
+
+async def forgotten_ids(run: Runner, services: Services, owner: Scope, drafts: Sequence[Draft]) -> set[str]:
+    """Ids of those drafts that have the id and the words of a forgotten message."""
+    named = [draft for draft in drafts if draft.fixed_id]
+    if not named:
+        return set()
+    digests = (await services.state(TombstonesProjection).read(run, services, owner)).digests
+    return {draft.id for draft in named if digests and _digest(owner, draft.id, draft.payload) in digests}
+
+
+def _digest(owner: Scope, name: str, payload: Mapping[str, Any]) -> str:
+    """Short, as one of many; with the words, as files without ids number their messages, and may have grown since."""
+    said = [str(owner.owner), name, *(payload.get(key) for key in ("role", "content", "tool_calls"))]
+    return hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=8).hexdigest()

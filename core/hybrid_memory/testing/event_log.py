@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from random import Random
 
 import pytest
@@ -55,17 +55,6 @@ class EventLogContract(EventLogRemovalContract):
         )
         assert event.at.utcoffset() == timedelta(0)
         assert [type(value) for value in event.payload["deep"][0]["b"]] == [bool, int, float, str]
-
-    def test_events_are_counted_by_day_and_kind(self, log: EventLog) -> None:
-        days = [NOON, NOON, NOON + timedelta(days=1), datetime(1969, 12, 31, 23, tzinfo=UTC)]
-        log.append(ALICE, [draft(number, session="s", at=day) for number, day in enumerate(days)])
-        log.append(ALICE, [draft(9, session="t", kind=EventKind.CLAIM, at=NOON)])
-        said = EventKind.MESSAGE
-        counted = {(NOON.date(), said): 2, (days[2].date(), said): 1, (days[3].date(), said): 1}
-        assert log.tally(replace(ALICE, session="s"), newest=9) == counted
-        assert log.tally(ALICE, newest=9) == counted | {(NOON.date(), EventKind.CLAIM): 1}
-        assert log.tally(ALICE, newest=2) == {(days[3].date(), said): 1, (NOON.date(), EventKind.CLAIM): 1}
-        assert log.tally(Scope(user="nobody"), newest=9) == {}
 
     def test_a_mark_is_of_an_event_and_not_of_its_place_or_words(self, log: EventLog) -> None:
         one, two = log.append(ALICE, [draft(1), draft(2)])

@@ -13,7 +13,6 @@ from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError
 from hybrid_memory.index.port import Use
 from hybrid_memory.index.record import RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
-from hybrid_memory.log.origin import Origin
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,
@@ -91,7 +90,7 @@ class IndexWritingContract:
         index.put_vectors(EMBEDDER, {1: b"one", 2: b"two"}, {b"one": A, b"two": B})
         assert index.upsert(ALICE, [], after=2, seen="", upto=2, anchor="seen")
         for seen in ("", "other"):
-            assert not index.upsert(ALICE, [], after=2, seen=seen, upto=1, gone=[2], origins={1: Origin.USER})
+            assert not index.upsert(ALICE, [], after=2, seen=seen, upto=1, gone=[2])
         assert (index.status(ALICE).anchor, index.size().records) == ("seen", 3)
         assert index.upsert(ALICE, [], after=2, seen="seen", upto=1, anchor="back", gone=[2, 3, 99])
         assert (index.applied(ALICE), index.status(ALICE).anchor) == (1, "back")
@@ -100,23 +99,6 @@ class IndexWritingContract:
         assert index.centroid(ALICE)[1] == 1
         assert index.upsert(ALICE, [entry_of(make_record(2, "anew"))], after=1, seen="back", upto=2, anchor="on")
         assert [record.text for record in index.get([2])] == ["anew"]
-
-    def test_records_get_the_origins_that_were_not_known(self, index: SemanticIndex) -> None:
-        """Of this owner only. Vectors are kept, and searches by the new origins find the records."""
-        said = [make_record(n, f"word{n}", origin=Origin.IMPORTED, metadata={"n": n}) for n in (1, 2)]
-        store(index, *said, upto=2)
-        store(index, make_record(3, "word3", scope=BOB, origin=Origin.IMPORTED), upto=3)
-        index.put_vectors(EMBEDDER, {1: b"one"}, {b"one": A})
-        given = {1: Origin.USER, 2: Origin.WEB, 3: Origin.USER, 99: Origin.USER}
-        assert index.upsert(ALICE, [], after=2, upto=2, origins=given, uses={1: Use(2, START)})
-        assert [record.origin for record in index.get([1, 2, 3])] == [Origin.USER, Origin.WEB, Origin.IMPORTED]
-        assert index.get([2]) == [replace(said[1], origin=Origin.WEB)]
-        assert index.get([1])[0].uses == 2  # noqa: PLR2004 - as above
-        user = Where(ALICE, origins=frozenset({Origin.USER}), metadata={"n": 1})
-        assert index.nearest(A, user, 5).ids.tolist() == index.latest(user, 5).tolist() == [1]
-        assert index.matching(["word1", "word2"], user, 5).ids.tolist() == [1]
-        assert index.latest(Where(ALICE, origins=frozenset({Origin.IMPORTED})), 5).tolist() == []
-        assert (index.centroid(ALICE)[1], index.status(ALICE, pending=5).pending) == (1, [2])
 
     def test_a_record_takes_the_place_of_one_of_somebody_else_with_its_id(self, index: SemanticIndex) -> None:
         store(index, make_record(1, "old words"), make_record(2, "others"))

@@ -283,25 +283,6 @@ class EventLogRemovalContract:
         assert log.read(ALICE) == events
         assert log.count(ALICE) == len(events)
 
-    def test_what_is_gone_makes_room_for_what_is_restored(self, log: EventLog) -> None:
-        other = InMemoryLog()
-        places = [one.position for one in other.append(ALICE, [draft(number, session="s1") for number in range(4)])]
-        log.restore(ALICE, other.read(ALICE))
-        log.drop(ALICE, places[:1])
-        note = draft(9, kind=EventKind.ERASED, payload={"positions": []})
-        other.erase(ALICE, [places[0], places[3]], {places[1]: {"content": "new words"}}, note)
-        wanted = other.read(ALICE)
-        log.restore(ALICE, [wanted[0], wanted[-1]], gone=[places[0], places[1], places[3]])
-        assert log.read(ALICE) == wanted
-        assert log.read(ALICE, ids=["e0", "e1", "e3"]) == wanted[:1]
-        assert (log.size().events, log.size().archived, log.heads()) == (3, 0, other.heads())
-        (again,) = log.append(ALICE, [draft(0, session="s1", payload={"content": "the id is free"})])
-        assert again.fresh
-        log.restore(ALICE, [], gone=[again.position])
-        assert log.read(ALICE) == wanted
-        log.restore(BOB, [], gone=places)
-        assert log.read(ALICE) == wanted
-
     def test_what_an_archive_has_is_counted_apart(self, log: EventLog) -> None:
         places = [one.position for one in log.append(ALICE, [draft(number) for number in range(3)])]
         if isinstance(log, ArchivedLog):

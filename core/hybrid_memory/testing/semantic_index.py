@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from datetime import timedelta
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from hybrid_memory.engines.in_memory import InMemoryIndex
-from hybrid_memory.index.port import RecordColumns
+from hybrid_memory.index.port import Explored, RecordColumns, Search
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.origin import Origin
@@ -36,7 +37,6 @@ from hybrid_memory.testing.corpus import (
     unit,
 )
 from hybrid_memory.testing.drafts import NAMES
-from hybrid_memory.testing.index_recall import IndexRecallContract
 from hybrid_memory.testing.index_writing import IndexWritingContract
 from hybrid_memory.text.tokenize import terms
 
@@ -53,6 +53,73 @@ QUERIES = [
     "sqlite OR faiss AND NOT python",
 ]
 ONES = unit(np.ones(DIM))
+
+
+VECTOR = unit(np.arange(DIM) + 1.0)
+
+
+class IndexRecallContract:
+    """The tests of `SemanticIndexContract` about the calls a recall makes; subclass that class instead."""
+
+    @pytest.mark.parametrize("by_meaning", [False, True], ids=["words", "meaning"])
+    def test_exploring_agrees_with_the_oracle(
+        self, filled: SemanticIndex, oracle: InMemoryIndex, by_meaning: bool
+    ) -> None:
+        vector = VECTOR if by_meaning else None
+        wanted = terms("the cat of zyx sleeps in Berlin")
+        for where in every_where():
+            searches = [Search(terms("Berlin marathon"), where, 5), Search(None, where, 2)]
+            searches += [] if vector is None else [Search(vector, replace(where, kinds=frozenset()), 7)]
+            found = filled.explore(searches, where, radius=2, vector=vector, wanted=wanted)
+            expected = oracle.explore(searches, where, radius=2, vector=vector, wanted=wanted)
+            for mine, theirs, search in zip(found.matches, expected.matches, searches, strict=True):
+                assert_same_ranking(mine, theirs, search.k, where)
+            _assert_same_places(found, expected)
+            assert found.counts.keys() <= set(wanted)
+            assert found.counts == filled.terms(where.scope.owner, wanted)
+
+    def test_exploring_finds_nothing_where_nothing_is_asked_or_there(self, filled: SemanticIndex) -> None:
+        several: Sequence[tuple[Sequence[Search], Where]] = [
+            ([], Where(ALICE)),
+            ([Search([], Where(ALICE), 3), Search(["zyx"], Where(ALICE), 3)], Where(ALICE)),
+            ([Search(VECTOR, Where(STRANGER), 3), Search(None, Where(STRANGER), 3)], Where(STRANGER)),
+        ]
+        for searches, where in several:
+            found = filled.explore(searches, where, radius=2, vector=VECTOR)
+            assert [matches.ids.tolist() for matches in found.matches] == [[]] * len(searches)
+            assert found.places.ids.shape == found.similarity.shape == (0,)
+            assert found.counts == {}
+
+    def test_fetching_agrees_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex) -> None:
+        """Only records of the owner, in the given order; and a row for each id, even if there is no such record."""
+        asked = ids(*range(300, 0, -7), 5, 10**12)
+        for owner in (ALICE, BOB, STRANGER):
+            found, expected = filled.fetch(asked, owner), oracle.fetch(asked, owner)
+            assert list(found.records) == list(expected.records)
+            assert all(record.scope.owner == owner for record in found.records)
+            assert found.present.tolist() == expected.present.tolist()
+            assert len(found.vectors) == len(asked)
+            if found.present.any():
+                np.testing.assert_allclose(found.vectors, expected.vectors, atol=TOLERANCE)
+        nothing = filled.fetch(ids(), ALICE)
+        assert (list(nothing.records), len(nothing.vectors), len(nothing.present)) == ([], 0, 0)
+
+    def test_corrections_agree_with_the_oracle(self, filled: SemanticIndex, oracle: InMemoryIndex) -> None:
+        """Only from the owner's terms; none at all if the engine keeps no list of them."""
+        words = ["berlim", "marahton", "grandmoter", "deploymnt", "sqlit", "berlin", "cta", *terms("北就")]
+        found = filled.corrections(words, ALICE)
+        assert found in ({}, oracle.corrections(words, ALICE))
+        assert not {"berlin", "cta"} & found.keys()
+        assert filled.corrections(words, STRANGER) == filled.corrections([], ALICE) == {}
+
+
+def _assert_same_places(actual: Explored, expected: Explored) -> None:
+    for column in fields(RecordColumns):
+        mine, theirs = getattr(actual.places, column.name), getattr(expected.places, column.name)
+        assert mine.dtype == theirs.dtype, column.name
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12, err_msg=column.name)
+    assert actual.similarity.dtype == np.float32
+    np.testing.assert_allclose(actual.similarity, expected.similarity, atol=TOLERANCE)
 
 
 class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
@@ -175,7 +242,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
         records = [make_record(n, "cat", metadata={"value": value}) for n, value in enumerate(METADATA, start=1)]
         self._fill_alike(index, [*records, make_record(100, "cat"), make_record(101, "cat", metadata={"value": [1]})])
         for number, value in enumerate(METADATA, start=1):
-            assert self._found(index, Where(ALICE, metadata={"value": value})) == [number], value
+            assert self._matches(index, Where(ALICE, metadata={"value": value})) == [number], value
 
     def test_conditions_narrow_before_the_best_are_chosen(self, index: SemanticIndex) -> None:
         allowed = make_record(200, "a cat among many other words", category="task")
@@ -200,7 +267,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
             (((1, 3), (2, 2**62)), []),
         ):
             where = Where(ALICE, hidden=hidden)
-            assert self._found(index, where) == left, hidden
+            assert self._matches(index, where) == left, hidden
             around = index.columns(ids(2, 10), where, 1).ids.tolist()
             assert around == [number for number in (1, 2, 3, 10) if number in left], hidden
 
@@ -219,7 +286,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
             ({"no such": fourth}, [1, 2, 3, 4, 5]),
         ):
             where = Where(ALICE, fresh=fresh)
-            assert self._found(index, where) == left, fresh
+            assert self._matches(index, where) == left, fresh
             assert index.columns(ids(*range(1, 6)), where, 0).ids.tolist() == left, fresh
 
     def test_origins_are_asked_for_in_the_search(self, index: SemanticIndex) -> None:
@@ -230,7 +297,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
         for wanted in (*({origin} for origin in Origin), {Origin.USER, Origin.IMPORTED}, set(Origin) - {Origin.WEB}):
             where = Where(ALICE, origins=frozenset(wanted))
             left = [record.id for record in records if record.origin in wanted]
-            assert self._found(index, where) == left, wanted
+            assert self._matches(index, where) == left, wanted
             assert index.columns(ids(*range(1, 8)), where, 0).ids.tolist() == left, wanted
             assert sorted(index.latest(where, ALL).tolist()) == left, wanted
 
@@ -239,7 +306,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
         for number, owner in enumerate(owners, start=1):
             self._fill_alike(index, [make_record(number, "cat", scope=owner)])
         for number, owner in enumerate(owners, start=1):
-            assert self._found(index, Where(owner)) == [number]
+            assert self._matches(index, Where(owner)) == [number]
             assert index.columns(ids(1, 2, 3, 4), Where(owner), 1).ids.tolist() == [number]
             assert index.get([number])[0].scope == owner
             assert index.applied(owner) == number
@@ -252,7 +319,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
         for number, name in enumerate(NAMES, start=1):
             narrow = Where(Scope(user=name, session=name), categories=frozenset({name}), metadata={name: name})
             for where in (narrow, Where(Scope(user=name), fresh={f"{name}x": START + timedelta(days=1)})):
-                assert self._found(index, where) == [number], name
+                assert self._matches(index, where) == [number], name
                 assert index.columns(ids(number, 1000 + number), where, 0).ids.tolist() == [number], name
                 assert index.latest(where, 5).tolist() == [number], name
             tails = index.tails(Scope(user=name), [name, f"{name}x", "none"])
@@ -265,14 +332,14 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
         store(index, *records)
         index.put_vectors(EMBEDDER, {record.id: b"one" for record in records}, {b"one": ONES})
 
-    def _found(self, index: SemanticIndex, where: Where) -> list[int]:
+    def _matches(self, index: SemanticIndex, where: Where) -> list[int]:
         """The ids found by text and by vector."""
         words = sorted(index.matching(["cat"], where, ALL).ids.tolist())
         assert sorted(index.nearest(ONES, where, ALL).ids.tolist()) == words
         return words
 
     def test_an_empty_index_finds_nothing(self, index: SemanticIndex) -> None:
-        assert self._found(index, Where(ALICE)) == []
+        assert self._matches(index, Where(ALICE)) == []
         assert np.isnan(index.similar(ONES, ALICE, ids(1, 2))).all()
         assert index.columns(ids(1, 2), Where(ALICE), 1).ids.tolist() == []
         assert index.centroid(ALICE)[1] == 0
@@ -309,4 +376,4 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
                     assert (np.diff(found.scores) <= 0).all()
             writing.result()
         left = last - last // 7
-        assert len(self._found(index, Where(ALICE))) == left
+        assert len(self._matches(index, Where(ALICE))) == left

@@ -40,11 +40,8 @@ class JsonlLog(InMemoryLog):
             self._write(self.read(owner.owner, after=fresh[0] - 1) if fresh else ())
             return appended
 
-    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
         """Append what another log has."""
-        if gone:
-            with self._anew():
-                super().restore(owner, [], gone=gone)
         with self._lock:
             new = [event for event in events if not self.get(event.scope, [event.id])]
             super().restore(owner, new)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Unpack
 
 from hybrid_memory.engines.clickhouse.connection import Connection, parsed
-from hybrid_memory.engines.instants import from_micros, micros_or_none
+from hybrid_memory.engines.stored import from_micros, micros_or_none
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Archive, LogSize, Reading, Selection

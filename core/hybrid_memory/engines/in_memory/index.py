@@ -12,13 +12,12 @@ from typing import ClassVar
 import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.instants import to_micros
+from hybrid_memory.engines.stored import to_micros
 from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError
 from hybrid_memory.index.bm25 import ranked
-from hybrid_memory.index.port import AS_STORED, UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
+from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.index.semantic import SemanticIndex
-from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
 
 
@@ -79,7 +78,6 @@ class InMemoryIndex(SemanticIndex):
         anchor: str = "",
         seen: str | None = None,
         gone: Collection[int] = (),
-        origins: Mapping[int, Origin] = AS_STORED,
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
         with self._lock:
@@ -89,9 +87,6 @@ class InMemoryIndex(SemanticIndex):
                 return False
             state.applied[owner.owner] = upto, anchor
             self._remove([number for number in gone if self._owns(owner, number)])
-            for number, origin in origins.items():
-                if self._owns(owner, number):
-                    state.rows[number].record = replace(state.rows[number].record, origin=origin)
             for entry in entries:
                 self._remove([entry.record.id])
                 state.rows[entry.record.id] = _Row(entry.record, Counter(entry.terms.split()))

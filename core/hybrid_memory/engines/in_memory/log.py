@@ -6,10 +6,8 @@ import hashlib
 import json
 import threading
 from bisect import bisect_right, insort
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date
 from heapq import merge
 from itertools import islice
 from types import MappingProxyType
@@ -82,13 +80,6 @@ class InMemoryLog(EventLog):
             taken = list(islice(found, None if wanted.limit is None else max(0, wanted.limit)))
         return taken[::-1] if wanted.newest else taken
 
-    def tally(self, scope: Scope, *, newest: int) -> Counter[tuple[date, EventKind]]:
-        with self._lock:
-            self._check_open()
-            events = self._between(scope, Selection(newest=True))
-            found = (event for event in events if scope.session in (None, event.scope.session))
-            return Counter((event.at.astimezone(UTC).date(), event.kind) for event in islice(found, newest))
-
     def erase(
         self,
         owner: Scope,
@@ -152,11 +143,9 @@ class InMemoryLog(EventLog):
         self._by_id, self._dropped = others | left, dropped
         self._positions = {event.position for event in self._by_id.values()}
 
-    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
         with self._lock:
             self._check_open()
-            if gone:
-                self._destroy(owner, set(gone))
             mine = self._owners.setdefault(owner.owner, {})
             for event in events:
                 key = (event.scope, event.id)

@@ -158,11 +158,7 @@ class Catalog:
 
     def drop_all(self) -> None:
         """Drop the collections; those without vectors are created again."""
-        self.make_anew(VECTORS, RECORDS, PENDING, TERMS, STATE)
-
-    def make_anew(self, *names: str) -> None:
-        """Empty these collections."""
-        self._drop(names)
+        self._drop([VECTORS, RECORDS, PENDING, TERMS, STATE])
         self._connection.run(self._prepare)
 
     def _drop(self, names: Sequence[str]) -> None:

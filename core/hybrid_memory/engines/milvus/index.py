@@ -10,7 +10,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.milvus.catalog import FLAT, LEAST_FLUSHED, PENDING, RECORDS, TERMS, VECTORS, WINDOW, Catalog
 from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import (
@@ -21,7 +20,6 @@ from hybrid_memory.engines.milvus.rows import (
     owner_key,
     to_record,
     to_row,
-    with_origin,
 )
 from hybrid_memory.engines.milvus.state import (
     EMBEDDER,
@@ -34,12 +32,12 @@ from hybrid_memory.engines.milvus.state import (
     tail_of,
 )
 from hybrid_memory.engines.milvus.vectors import Probing, VectorTable, unpacked
+from hybrid_memory.engines.stored import to_micros
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.bm25 import occurrences, ranked_occurrences
-from hybrid_memory.index.port import AS_STORED, UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
+from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.index.semantic import SemanticIndex
-from hybrid_memory.log.origin import Origin
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS
 from hybrid_memory.scope import Scope
 
@@ -99,7 +97,7 @@ class MilvusIndex(SemanticIndex):
             self._catalog, self._state, Probing(plain=nprobe, narrowed=nlist, exact=index_type != "HNSW")
         )
         self._writing = threading.RLock()
-        self._terms.drop_older()  # connects
+        self._vectors.embedder()  # connects
 
     def status(
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
@@ -131,7 +129,6 @@ class MilvusIndex(SemanticIndex):
         anchor: str = "",
         seen: str | None = None,
         gone: Collection[int] = (),
-        origins: Mapping[int, Origin] = AS_STORED,
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
         key = owner_key(owner)
@@ -148,7 +145,6 @@ class MilvusIndex(SemanticIndex):
                 self._vectors.drop([row["id"] for row in old])
             self._catalog.write(RECORDS, rows)
             self._terms.change(rows, old)
-            self._label(key, origins)
             self._use(key, uses)
             # What says that all is done comes last.
             done = {anchor_of(key): anchor, applied_of(key): upto}
@@ -200,7 +196,7 @@ class MilvusIndex(SemanticIndex):
     def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         self._catalog.check_open()
         key = owner_key(owner)
-        counts = self._counts(key, wanted)[0] if wanted else {}
+        counts = self._terms.of(key, wanted)[0] if wanted else {}
         return dict.fromkeys(self._terms.near(key, near), 1) | counts if near else counts
 
     def get(self, ids: Sequence[int]) -> list[Record]:
@@ -235,7 +231,7 @@ class MilvusIndex(SemanticIndex):
         The server picks candidates by its own statistics, four times as many as requested; they are then ranked by the
         owner's statistics. Of a text with more than 65,000 bytes of terms, only the first terms can be found.
         """
-        counts, records, length = self._counts(owner_key(where.scope), terms)
+        counts, records, length = self._terms.of(owner_key(where.scope), terms)
         narrowing, limit = Narrowing.of(where), max(4 * k, k + 100)
         while counts and k > 0:
             limit = min(limit, WINDOW)
@@ -246,14 +242,6 @@ class MilvusIndex(SemanticIndex):
                 return found
             limit *= 4
         return Matches.best({}, 0)
-
-    def _counts(self, owner: str, terms: Sequence[str]) -> tuple[dict[str, int], int, int]:
-        """Like `TermCounts.of`; creates the counts in stores of versions that kept none per owner."""
-        found = self._terms.of(owner, terms)
-        if not found[1]:
-            with self._writing:
-                found = self._terms.of(owner, terms) if self._terms.repair(owner) else found
-        return found
 
     def _remove(self, ids: Collection[int], owner: str | None = None) -> int:
         """Remove records, optionally only this owner's; returns how many there were."""
@@ -269,13 +257,6 @@ class MilvusIndex(SemanticIndex):
             self._terms.change([], rows)
             self._catalog.remove(RECORDS, gone)
         return len(gone)
-
-    def _label(self, owner: str, origins: Mapping[int, Origin]) -> None:
-        """Change the origins of the owner's records, and the same labels on their vectors."""
-        stored = self._catalog.fetch(RECORDS, list(origins), [*WHOLE, "terms"])
-        rows = [with_origin(row, origins[row["id"]]) for row in stored if row["owner"] == owner]
-        self._vectors.label(rows)
-        self._catalog.write(RECORDS, rows)
 
     def _use(self, owner: str, uses: Mapping[int, Use]) -> None:
         rows = self._catalog.fetch(RECORDS, list(uses), [*WHOLE, "terms"])

@@ -14,7 +14,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
-from hybrid_memory.engines.instants import origin_labels, plain, record_of, to_micros
+from hybrid_memory.engines.stored import origin_labels, plain, record_of, to_micros
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.origin import Origin
@@ -79,14 +79,6 @@ def to_record(row: Row) -> Record:
     scope = Scope(**rest.pop("scope"))
     values = rest | {name: None if row[name] == NEVER else row[name] for name in _COLUMNS}
     return record_of(scope, values)
-
-
-def with_origin(row: Row, origin: Origin) -> Row:
-    """The same row with this origin."""
-    rest = json.loads("".join(row["doc"])) | {"origin": origin.value}
-    record = to_record({**row, "doc": [json.dumps(rest)]})
-    labels = [*_pairs(record.metadata), *_origin(record)]
-    return {**row, "metadata": labels, "doc": pieces(json.dumps(rest, ensure_ascii=False))}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hybrid_memory.arrays import Ids
-from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.milvus.catalog import FLAT, RECORDS, STATE, TERMS, Catalog
 from hybrid_memory.engines.milvus.rows import NARROWING, NEVER, PLACE, Narrowing, Row, digest, owner_key, pieces
+from hybrid_memory.engines.stored import to_micros
 from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import RecordKind, Where
 from hybrid_memory.text.tokenize import allowed_edits
@@ -71,9 +71,6 @@ def tail_of(owner: str, session: str) -> str:
     return f"tail:{owner}:{session}"
 
 
-TOTAL_OF_ALL = "total"
-"""The name under which versions before 0.10 counted over all owners."""
-
 SPELT_CHARS = 64
 
 
@@ -96,26 +93,20 @@ class TermCounts:
             mine, gone = ([row["terms"] for row in rows if row["owner"] == owner] for rows in (added, removed))
             self._change(owner, mine, gone)
 
-    def repair(self, owner: str) -> bool:
-        """Recount everything if the counts do not match the number of records; returns whether they did not."""
+    def repair(self, owner: str) -> None:
+        """Recount everything if the counts do not match the number of records."""
         total, mine = total_of(owner), f'owner == "{owner}"'
         if self._stored([total]).get(total, {"count": 0})["count"] == self._catalog.count(RECORDS, mine):
-            return False
+            return
         known = {row["id"] for row in self._catalog.select(TERMS, f"term like '{owner}:%'", ["id"])}
         self._catalog.remove(TERMS, [*known, total])
         self._change(owner, [row["terms"] for row in self._catalog.select(RECORDS, mine, ["id", "terms"])], [])
-        return True
 
     def near(self, owner: str, term: str) -> list[str]:
         """The owner's terms with the same first letter and a similar length."""
         first, last = len(term) - allowed_edits(term), len(term) + allowed_edits(term)
         expression = f"chars >= {first} and chars <= {last} and term like '{owner}:{term[0]}%'"
         return [row["term"].partition(":")[2] for row in self._catalog.select(TERMS, expression, ["id", "term"])]
-
-    def drop_older(self) -> None:
-        """Drop the counts over all owners that versions before 0.10 kept."""
-        if self._stored([TOTAL_OF_ALL]):
-            self._catalog.make_anew(TERMS)
 
     def _change(self, owner: str, added: Iterable[str], removed: Iterable[str]) -> None:
         counts, total, length = _counted(added)

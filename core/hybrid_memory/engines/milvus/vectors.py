@@ -87,15 +87,6 @@ class VectorTable:
         for owner in {row["owner"] for row in rows if row["id"] in present}:  # a crash came before they were counted
             self.repair(owner)
 
-    def label(self, rows: Sequence[Row]) -> None:
-        """Copy the labels of these rows to their vectors, if they have one."""
-        if not rows or self.embedder() is None:
-            return
-        labels = {row["id"]: list(row["metadata"]) for row in rows}
-        stored = self._fetch(list(labels), [*NARROWING, "key"])
-        again = [{**row, "metadata": labels[row["id"]], "vector": _vector(row).tolist()} for row in stored]
-        self._catalog.write(VECTORS, again)
-
     def drop(self, ids: Sequence[int]) -> None:
         if self.embedder() is not None and (rows := self._fetch(ids, ["owner"])):
             self._catalog.remove(VECTORS, [row["id"] for row in rows])

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
@@ -17,7 +16,8 @@ from psycopg import Connection, OperationalError, errors, sql
 from psycopg_pool import PoolTimeout
 
 from hybrid_memory.engines.postgres.pool import CONNECT_SECONDS, NoAnswerError, PatientConnection, Pool
-from hybrid_memory.engines.postgres.schema import APPEND, MIGRATIONS, OWNED, POLICY
+from hybrid_memory.engines.postgres.schema import APPEND, OWNED, POLICY, SCHEMA, VERSION
+from hybrid_memory.engines.stored import owner_key
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, StoreUnavailableError, StoreVersionError
 from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
@@ -57,8 +57,7 @@ class PostgresConnection:
     Args:
         url: a libpq URL, ``postgresql://[user:password@]host[:port][,host...]/database``. Besides libpq's options, such
             as ``sslmode`` and ``target_session_attrs``, it takes ``schema`` (of the library's tables; default
-            ``hybrid_memory``), ``pool`` (the most connections) and ``notify`` (``on``: an append notifies the channel
-            named like the schema, with the owner's number; the server then commits one at a time).
+            ``hybrid_memory``) and ``pool`` (the most connections).
         suffix: appended to the schema's name.
         engine_timeout: seconds that a read may take while a caller waits; see `OrchestrationConfig.engine_timeout`.
         power_safe: whether a commit waits for the disk. Without it, a server crash loses the last moments, but never a
@@ -72,7 +71,7 @@ class PostgresConnection:
     Raises:
         InvalidConfigError: the URL is malformed.
         StoreUnavailableError: the server does not answer, refuses, or has no pgvector.
-        StoreVersionError: a newer version of this library wrote the store.
+        StoreVersionError: another version of this library wrote the store.
     """
 
     def __init__(
@@ -261,8 +260,6 @@ class PostgresConnection:
         connection.execute(_TIMEOUT)
         if not self._power_safe:
             connection.execute("SET synchronous_commit = off")
-        if self._address.notify:
-            connection.execute("SET hybrid_memory.notify = 'on'")
         # Planning takes as long as running, so a plan is kept: one that walks the indexes, however small the tables
         # were when it was made.
         for setting in ("plan_cache_mode = force_generic_plan", "enable_seqscan = off", "jit = off"):
@@ -270,23 +267,20 @@ class PostgresConnection:
 
     def _check_schema(self) -> None:
         with self._fresh(CONNECT_SECONDS) as connection:
-            connection.patience = None  # another process may be migrating
-            version = _version(connection, self.schema)
-            if version > len(MIGRATIONS):
-                raise StoreVersionError(
-                    f"the store {self.schema!r} on Postgres at {self.address} has schema version {version}, this "
-                    f"version knows up to {len(MIGRATIONS)}: upgrade hybrid-agent-memory"
-                )
-            if version < len(MIGRATIONS):
+            connection.patience = None  # another process may be making the tables
+            if not (version := _version(connection, self.schema)):
                 if self.read_only:
                     raise StoreUnavailableError(
-                        f"the store {self.schema!r} on Postgres at {self.address} is not there, or was written by an "
-                        "older version: open it once where it can be written, then read it here"
+                        f"there is no store {self.schema!r} on Postgres at {self.address}: open it once where it "
+                        "can be written, then read it here"
                     )
-                self._migrate(connection)
+                version = self._create(connection)
+            if version != VERSION:
+                raise StoreVersionError(f"the store {self.schema!r} on Postgres at {self.address}", version, VERSION)
             self._warn(connection)
 
-    def _migrate(self, connection: Connection[Row]) -> None:
+    def _create(self, connection: Connection[Row]) -> int:
+        """Make the tables, unless another process has; returns the version of those that are there."""
         _need_pgvector(connection)
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [f"hybrid_memory {self.schema}"])
@@ -295,17 +289,12 @@ class PostgresConnection:
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS store(one integer PRIMARY KEY CHECK (one = 1), version integer NOT NULL)"
             )
-            version = _version(connection, self.schema)  # another process may have migrated it meanwhile
-            for script in MIGRATIONS[version:]:
+            if version := _version(connection, self.schema):
+                return version
+            for script in (SCHEMA, *(POLICY.format(table=table) for table in OWNED), APPEND):
                 connection.execute(_sql(script))
-            if version == 0:
-                for table in OWNED:
-                    connection.execute(_sql(POLICY.format(table=table)))
-            connection.execute(_sql(APPEND))
-            connection.execute(
-                "INSERT INTO store VALUES (1, %s) ON CONFLICT (one) DO UPDATE SET version = excluded.version",
-                [len(MIGRATIONS)],
-            )
+            connection.execute("INSERT INTO store VALUES (1, %s)", [VERSION])
+            return VERSION
 
     def _warn(self, connection: Connection[Row]) -> None:
         """Log a warning about server settings that may lose acknowledged data or expose it to others."""
@@ -327,17 +316,6 @@ _SETTINGS = "SELECT set_config('hybrid_memory.owner', %s, true), set_config('sta
 
 
 _TIMEOUT = f"SET statement_timeout = {CALL_SECONDS * 1000}"
-
-
-def owner_key(scope: Scope) -> tuple[str, str, str, str]:
-    """Tenant, user, agent and space; empty if absent."""
-    return (scope.tenant or "", scope.user or "", scope.agent or "", scope.space or "")
-
-
-@lru_cache(maxsize=4096)
-def owner_scope(tenant: str, user: str, agent: str, space: str, session: str = "") -> Scope:
-    """The scope in the stored strings."""
-    return Scope(tenant or None, user or None, agent or None, session or None, space or None)
 
 
 def _seen_owner(owner: int) -> str:
@@ -387,7 +365,6 @@ class _Address:
     place: str
     schema: str
     pool: int
-    notify: bool
     secrets: tuple[str | None, ...] = field(repr=False)
 
 
@@ -404,8 +381,6 @@ def _parsed(url: str, suffix: str) -> _Address:
         )
     if not pool.isdecimal() or not int(pool):
         raise InvalidConfigError(f"the pool of a Postgres URL is a number of connections, got {pool!r}")
-    if (notify := options.pop("notify", "off")) not in {"on", "off"}:
-        raise InvalidConfigError(f"notify of a Postgres URL is on or off, got {notify!r}")
     conninfo = f"postgresql://{named}{'?' if options else ''}{urlencode(options)}"
     known: dict[str, Any] | None = None
     if not re.search("(?s)[@/#].*@|#", named):  # libpq takes the rest of such a password for the host
@@ -420,7 +395,7 @@ def _parsed(url: str, suffix: str) -> _Address:
         urlsplit(f"//{named}").password if "@" in named else None,
     )
     texts = tuple(str(secret) for secret in secrets if secret)
-    return _Address(conninfo, f"{host}:{port}", schema, int(pool), notify == "on", (*texts, *map(unquote, texts)))
+    return _Address(conninfo, f"{host}:{port}", schema, int(pool), (*texts, *map(unquote, texts)))
 
 
 def _shown(url: str) -> str:

@@ -11,9 +11,8 @@ import numpy as np
 from psycopg import Connection
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.postgres.connection import PostgresConnection, Row
-from hybrid_memory.engines.postgres.rows import FIELDS_OF, INSERT, term_number, to_record, to_row
+from hybrid_memory.engines.postgres.rows import FIELDS_OF, INSERT, term_number, to_row
 from hybrid_memory.engines.postgres.searching import (
     Statement,
     explored,
@@ -25,9 +24,9 @@ from hybrid_memory.engines.postgres.searching import (
     union_of,
 )
 from hybrid_memory.engines.postgres.vectors import Approximate, sum_of, to_array
+from hybrid_memory.engines.stored import record_in, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.port import (
-    AS_STORED,
     UNUSED,
     Entry,
     Explored,
@@ -42,9 +41,7 @@ from hybrid_memory.index.port import (
 )
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.index.semantic import SemanticIndex
-from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
-from hybrid_memory.text.tokenize import allowed_edits, close_terms
 
 _STATUS = """
 SELECT coalesce(i.applied, 0), coalesce(i.anchor, ''), e.name, e.dim, coalesce(i.vectors, 0), i.total
@@ -78,10 +75,6 @@ _FETCH = f"""
 FROM unnest(%s::bigint[]) WITH ORDINALITY u(id, place)
 CROSS JOIN LATERAL (SELECT * FROM records r WHERE r.id = u.id AND r.owner + 0 = %s OFFSET 0) r
 JOIN owners o ON o.id = r.owner ORDER BY u.place
-"""
-_NEAR = """
-SELECT written, records FROM term_counts
-WHERE owner + 0 = %s AND written >= %s AND written < %s AND abs(char_length(written) - %s) <= %s
 """
 _GET = f"""
 {FIELDS_OF} FROM unnest(%s::bigint[]) u(id)
@@ -137,7 +130,6 @@ class PostgresIndex(SemanticIndex):
         anchor: str = "",
         seen: str | None = None,
         gone: Collection[int] = (),
-        origins: Mapping[int, Origin] = AS_STORED,
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
         number = self._db.owner_id_for_writing(owner)
@@ -150,14 +142,8 @@ class PostgresIndex(SemanticIndex):
             _delete(connection, [*mine, *(entry.record.id for entry in entries)])
             with connection.pipeline():
                 _insert(connection, number, entries)
-                cursor = connection.cursor()
-                if origins:
-                    cursor.executemany(
-                        "UPDATE records SET origin = %s WHERE id = %s AND owner + 0 = %s",
-                        [(origin.value, record, number) for record, origin in origins.items()],
-                    )
                 if uses:
-                    cursor.executemany(
+                    connection.cursor().executemany(
                         "UPDATE records SET uses = uses + %s, last_used = greatest(last_used, %s) "
                         "WHERE id = %s AND owner + 0 = %s",
                         [(use.count, to_micros(use.at), record, number) for record, use in uses.items()],
@@ -204,7 +190,7 @@ class PostgresIndex(SemanticIndex):
         for row, record in enumerate(ids.tolist()):
             if record in stored:
                 vectors[row], present[row] = stored[record], True
-        return Fetched([to_record(row[:-1]) for row in rows], vectors, present)
+        return Fetched([record_in(row[:-1]) for row in rows], vectors, present)
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         number = self._db.owner_id(where.scope)
@@ -218,7 +204,7 @@ class PostgresIndex(SemanticIndex):
         if not len(ids):
             return []
         rows = self._db.query(_GET, [list(map(int, ids))])
-        records = {record.id: record for record in map(to_record, rows)}
+        records = {record.id: record for record in map(record_in, rows)}
         return [records[number] for number in ids if number in records]
 
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
@@ -250,17 +236,6 @@ class PostgresIndex(SemanticIndex):
             )
         found = self._db.queries(asked, owner=number) if asked else []
         return {term: count for rows in found for term, count in rows}
-
-    def corrections(self, words: Sequence[str], owner: Scope) -> dict[str, str]:
-        number = self._db.owner_id(owner)
-        doubtful = [word for word in words if allowed_edits(word)]
-        known = self.terms(owner, doubtful) if doubtful else {}
-        unknown = [word for word in doubtful if word not in known]
-        if number is None or not unknown:
-            return {}
-        asked = [(_NEAR, [number, word[0], chr(ord(word[0]) + 1), len(word), allowed_edits(word)]) for word in unknown]
-        near = [close_terms(word, dict(rows), 1) for word, rows in zip(unknown, self._db.queries(asked), strict=True)]
-        return {word: nearest[0] for word, nearest in zip(unknown, near, strict=True) if nearest}
 
     def delete(self, ids: Sequence[int] | None) -> int:
         self._approximate.forget(everything=ids is None)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from datetime import date
 from typing import Any, Unpack
 
 import psycopg
 from psycopg import Connection
 
-from hybrid_memory.engines.instants import DAY, from_micros, micros_or_none, to_micros
-from hybrid_memory.engines.postgres.connection import PostgresConnection, Row, owner_key, owner_scope
+from hybrid_memory.engines.postgres.connection import PostgresConnection, Row
+from hybrid_memory.engines.stored import digest, from_micros, micros_or_none, owner_key, owner_scope, to_json, to_micros
 from hybrid_memory.errors import IdConflictError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind, mark_of
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Reading, Selection
@@ -89,7 +86,7 @@ class PostgresLog(EventLog):
         def erased(connection: Connection[Row], tried: int) -> Appended:
             if number is not None:
                 last = _locked(connection, number)
-                if tried and (done := _known(connection, number, note)) is not None:
+                if tried and (done := _existing(connection, number, note)) is not None:
                     return done
                 if seen is not None and last > seen:
                     raise OutdatedError(f"events of {owner} were appended up to {last}, beyond {seen}")
@@ -114,19 +111,18 @@ class PostgresLog(EventLog):
             ).fetchall()
             connection.cursor().executemany(
                 "INSERT INTO dropped(owner, session, id, position, kind, digest) VALUES (%s, %s, %s, %s, %s, %s)",
-                [(*known, _digest(payload)) for *known, payload in rows],
+                [(*known, digest(payload)) for *known, payload in rows],
             )
             connection.execute(_HEAD, [number])
 
         self._db.write(dropped, owner=number)
 
-    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
         number = self._db.owner_id_for_writing(owner)
 
         def restored(connection: Connection[Row], _: int) -> None:
             _locked(connection, number)
-            _delete(connection, number, gone)
-            columns = zip(*map(_row, events), strict=True) if events else [()] * len(_COLUMNS.split())
+            columns = zip(*map(_row, events), strict=True)
             connection.execute(
                 "INSERT INTO events(owner, position, id, session, kind, at, payload, sources, author) "
                 "SELECT %s, e.* FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[], "
@@ -134,9 +130,9 @@ class PostgresLog(EventLog):
                 [number, *(list(column) for column in columns)],
             )
             connection.execute(_HEAD, [number])
-            _move_on(connection, max((event.position for event in events), default=0))
+            _move_on(connection, max(event.position for event in events))
 
-        if events or gone:
+        if events:
             self._db.write(restored, owner=number)
 
     def scrub(self) -> None:
@@ -179,19 +175,6 @@ class PostgresLog(EventLog):
         counting = "SELECT count(*) FROM events WHERE owner = %s AND position > %s"
         return int(self._db.query(counting, [number, after], owner=number)[0][0])
 
-    def tally(self, scope: Scope, *, newest: int) -> Counter[tuple[date, EventKind]]:
-        number = self._db.owner_id(scope)
-        if number is None:
-            return Counter()
-        session = "" if scope.session is None else " AND session = %s"
-        rows = self._db.query(
-            f"SELECT floor(at::numeric / {DAY})::bigint, kind, count(*) FROM (SELECT at, kind FROM events "
-            f"WHERE owner = %s{session} ORDER BY position DESC LIMIT %s) e GROUP BY 1, 2",
-            [number, *([scope.session] if session else []), newest],
-            owner=number,
-        )
-        return Counter({(from_micros(day * DAY).date(), EventKind(kind)): count for day, kind, count in rows})
-
     def size(self) -> LogSize:
         owners, events, archived, sessions, size = self._db.query(_SIZE)[0]
         return LogSize(owners, sessions, events, int(size), archived)
@@ -228,7 +211,7 @@ def _appended(
         [draft.session or "" for draft in alone],
         [draft.kind.value for draft in alone],
         [to_micros(draft.at) for draft in alone],
-        [_json(draft.payload) for draft in alone],
+        [to_json(draft.payload) for draft in alone],
         [json.dumps(draft.sources) for draft in alone],
         [draft.author for draft in alone],
     ]
@@ -292,15 +275,15 @@ def _conflict(draft: Draft, position: int | None) -> IdConflictError:
     )
 
 
-def _same(draft: Draft, kind: str, payload: str | None, digest: bytes | None) -> bool:
+def _same(draft: Draft, kind: str, payload: str | None, stored: bytes | None) -> bool:
     if kind != draft.kind:
         return False
     if payload is None:
-        return bytes(digest or b"") == _digest(_json(draft.payload))
-    return bool(json.loads(payload) == json.loads(_json(draft.payload)))
+        return bytes(stored or b"") == digest(to_json(draft.payload))
+    return bool(json.loads(payload) == json.loads(to_json(draft.payload)))
 
 
-def _known(connection: Connection[Row], owner: int, draft: Draft) -> Appended | None:
+def _existing(connection: Connection[Row], owner: int, draft: Draft) -> Appended | None:
     rows = connection.execute(
         "SELECT position FROM events WHERE owner = %s AND session || '' = %s AND id = %s",
         [owner, draft.session or "", draft.id],
@@ -325,13 +308,13 @@ def _move_on(connection: Connection[Row], position: int) -> None:
 
 
 def _rewrite(connection: Connection[Row], owner: int, rewritten: Mapping[int, dict[str, Any]]) -> None:
-    written = {position: _json(payload) for position, payload in rewritten.items()}
+    written = {position: to_json(payload) for position, payload in rewritten.items()}
     cursor = connection.cursor()
     for statement, values in (
         ("UPDATE events SET payload = %s WHERE owner = %s AND position = %s", written),
         (
             "UPDATE dropped SET digest = %s WHERE owner = %s AND position = %s",
-            {position: _digest(payload) for position, payload in written.items()},
+            {position: digest(payload) for position, payload in written.items()},
         ),
     ):
         if values:
@@ -353,16 +336,8 @@ def _conditions(wanted: Selection) -> tuple[list[str], list[Any]]:
     return parts, [value for _, value in bounds if value is not None]
 
 
-def _digest(payload: str) -> bytes:
-    return hashlib.sha256(json.dumps(json.loads(payload), sort_keys=True).encode()).digest()
-
-
-def _json(payload: dict[str, Any]) -> str:
-    return json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
-
-
 def _row(event: Event) -> tuple[Any, ...]:
-    said = (event.scope.session or "", event.kind.value, to_micros(event.at), _json(event.payload))
+    said = (event.scope.session or "", event.kind.value, to_micros(event.at), to_json(event.payload))
     return (event.position, event.id, *said, json.dumps(event.sources), event.author)
 
 

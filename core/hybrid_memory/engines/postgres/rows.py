@@ -9,43 +9,21 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from hybrid_memory.engines.instants import plain, record_of, to_micros
-from hybrid_memory.engines.postgres.connection import Row, owner_scope
+from hybrid_memory.engines.stored import RECORD_FIELDS, row_of, to_micros
 from hybrid_memory.index.port import Entry
-from hybrid_memory.index.record import Record, Where
+from hybrid_memory.index.record import Where
 from hybrid_memory.log.visible import joined
 
-FIELDS = (
-    *("id", "kind", "category", "speaker", "text", "at", "segment", "ordinal", "importance", "uses", "last_used"),
-    *("valid_from", "valid_to", "sources", "metadata", "turn", "author", "origin"),
-)
-FIELDS_OF = f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in FIELDS)}"
-_WRITTEN = ("owner", "session", "length", "pairs", "terms", "words", *FIELDS)
+FIELDS_OF = f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in RECORD_FIELDS)}"
+_WRITTEN = ("owner", "session", "length", "pairs", "terms", "words", *RECORD_FIELDS)
 INSERT = f"INSERT INTO records({', '.join(_WRITTEN)}) VALUES ({', '.join(f'%({name})s' for name in _WRITTEN)})"
 
 
 def to_row(owner: int, entry: Entry, counts: Counter[str]) -> dict[str, Any]:
     """The values of `INSERT`."""
-    record = entry.record
-    return {
-        **plain(record),
-        "owner": owner,
-        "session": record.scope.session or "",
-        "length": len(record.text),
-        "sources": json.dumps(record.sources),
-        "metadata": json.dumps(record.metadata, ensure_ascii=False),
-        "pairs": pairs(record.metadata),
-        "terms": [term_number(term) for term in counts],
-        "words": counts.total(),
-    }
-
-
-def to_record(row: Row) -> Record:
-    """The record of a row of `FIELDS_OF`."""
-    values = dict(zip(FIELDS, row[5:], strict=True))
-    values["sources"] = json.loads(values["sources"])
-    values["metadata"] = {} if values["metadata"] == "{}" else json.loads(values["metadata"])  # most have none
-    return record_of(owner_scope(*row[:5]), values)
+    numbers = [term_number(term) for term in counts]
+    indexed = {"pairs": pairs(entry.record.metadata), "terms": numbers, "words": counts.total()}
+    return row_of(owner, entry.record) | indexed
 
 
 @lru_cache(maxsize=1 << 17)

@@ -1,4 +1,4 @@
-"""The schema of a store, as numbered migrations: applied in order, never edited after a release.
+"""The schema of a store. One of another version is refused: whoever changes the schema raises the version.
 
 Empty strings stand for missing parts of a scope, because UNIQUE treats NULLs as different. Times are microseconds since
 1970. Text is compared bytewise.
@@ -16,9 +16,9 @@ from __future__ import annotations
 OWNED = ("events", "dropped", "indexed", "records", "postings", "term_counts", "vectors")
 """Tables with rows that belong to an owner."""
 
-MIGRATIONS: tuple[str, ...] = (
-    # 1: log, index, vectors.
-    """
+VERSION = 2
+
+SCHEMA = """
     CREATE TABLE owners(
         id integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
         tenant text COLLATE "C" NOT NULL, "user" text COLLATE "C" NOT NULL,
@@ -124,8 +124,7 @@ MIGRATIONS: tuple[str, ...] = (
         SELECT CASE coalesce(current_setting('hybrid_memory.owner', true), '')
             WHEN '' THEN 0 WHEN '*' THEN -1 ELSE current_setting('hybrid_memory.owner')::integer END
     $$;
-    """,
-)
+"""
 
 POLICY = """
     ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
@@ -191,12 +190,8 @@ BEGIN
             FROM drafts d ORDER BY d.position
         )
         SELECT d.place::integer, d.position, NULL::text, NULL::text, NULL::bytea FROM drafts d;
-    IF NOT FOUND THEN
-        RETURN;
-    END IF;
-    UPDATE owners o SET head = currval('positions') WHERE o.id = _owner;
-    IF current_setting('hybrid_memory.notify', true) = 'on' THEN
-        PERFORM pg_notify(current_schema(), _owner::text);
+    IF FOUND THEN
+        UPDATE owners o SET head = currval('positions') WHERE o.id = _owner;
     END IF;
 END
 $body$

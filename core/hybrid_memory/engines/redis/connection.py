@@ -1,4 +1,4 @@
-"""A Redis server or cluster behind one URL: calls, scripts, and server failures as the library's errors."""
+"""A Redis server behind one URL: calls, scripts, and server failures as the library's errors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from urllib.parse import parse_qs, unquote
 
 from redis import Redis
 from redis.backoff import NoBackoff
-from redis.cluster import RedisCluster
 from redis.exceptions import ConnectionError as LostConnectionError
-from redis.exceptions import NoScriptError, RedisClusterException, RedisError, ResponseError
+from redis.exceptions import NoScriptError, RedisError, ResponseError
 from redis.retry import Retry
 
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, StoreUnavailableError, StoreVersionError
@@ -33,10 +32,10 @@ MAX_CONNECTIONS = 1_000
 READ_BYTES = 262_144
 """Bytes read from a socket at once: vectors arrive in hundreds of kilobytes."""
 
-LAYOUT = 1
-"""The version of the key layout; stores with a higher one are rejected."""
+LAYOUT = 2
+"""The version of the key layout; a store of another one is refused."""
 
-_SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster")
+_SCHEMES = ("redis", "rediss")
 _COMMAND = re.compile(r"^Command # \d+ \(.*\) of pipeline caused error: ", re.DOTALL)
 _PREFIX = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -63,9 +62,9 @@ class RedisConnection:
 
     Args:
         engine_timeout: seconds that a read may take while a caller waits; see `OrchestrationConfig.engine_timeout`.
-        url: ``redis://[user:password@]host[:port][/database][?prefix=name]``; ``rediss://`` for TLS; append
-            ``+cluster`` to the scheme for any node of a cluster. All keys start with the prefix, by default
-            ``hybrid-memory``; it consists of letters, digits, dots, dashes and underscores.
+        url: ``redis://[user:password@]host[:port][/database][?prefix=name]``; ``rediss://`` for TLS. All
+            keys start with the prefix, by default ``hybrid-memory``; it consists of letters, digits, dots, dashes and
+            underscores.
 
     Attributes:
         prefix: the prefix of all keys.
@@ -75,7 +74,7 @@ class RedisConnection:
     Raises:
         InvalidConfigError: the URL is malformed.
         StoreUnavailableError: the server does not answer, or refuses.
-        StoreVersionError: a newer version of this library wrote the store.
+        StoreVersionError: another version of this library wrote the store.
     """
 
     def __init__(self, url: str, *, engine_timeout: float = ENGINE_SECONDS) -> None:
@@ -88,11 +87,8 @@ class RedisConnection:
         self._closed = False
         self._secrets = (address.password, address.user)
         self._breaker = Breaker()
-        self._cluster = address.scheme.endswith("+cluster")
         self._client: Any = self._attempted("connect to", lambda: self._opened(address, CALL_SECONDS), retry=False)
-        self._hurried: Any = self._client
-        if not self._cluster:  # this connects at the first call only
-            self._hurried = self._opened(address, min(engine_timeout, CALL_SECONDS))
+        self._hurried: Any = self._opened(address, min(engine_timeout, CALL_SECONDS))  # it connects at the first call
         try:
             self._check_layout()
         except BaseException:
@@ -104,9 +100,7 @@ class RedisConnection:
         return self._attempted("use", lambda: self._reader().execute_command(*command))
 
     def calls(self, commands: Sequence[Sequence[Value]]) -> list[Any]:
-        """The answers to several commands, sent together if one server has all keys; not a transaction."""
-        if self._cluster:
-            return [self.call(*command) for command in commands]
+        """The answers to several commands, sent together; not a transaction."""
 
         def run() -> list[Any]:
             pipeline = self._reader().pipeline(transaction=False)
@@ -117,7 +111,7 @@ class RedisConnection:
         return self._attempted("use", run) if commands else []
 
     def script(self, script: Script, keys: Sequence[str], values: Sequence[Value] = ()) -> Any:
-        """The result of a script, which runs atomically. All its keys are in one slot."""
+        """The result of a script, which runs atomically."""
 
         def run() -> Any:
             client = self._reader() if script.reads else self._client
@@ -128,15 +122,18 @@ class RedisConnection:
 
         return self._attempted("use", run)
 
-    def on_servers(self, command: Callable[[Any], Result]) -> list[Result]:
-        """The results of a command on each server of the store; it is called with a client for that server."""
+    def info(self, section: str) -> dict[str, Any]:
+        """What the server says about itself."""
+        answer: dict[str, Any] = self._attempted("use", lambda: self._client.info(section))
+        return answer
 
-        def run() -> list[Result]:
-            if not self._cluster:
-                return [command(self._client)]
-            return [command(self._client.get_redis_connection(node)) for node in self._client.get_primaries()]
+    def rewrite(self) -> None:
+        """Make the server rewrite its files, and wait for it.
 
-        return self._attempted("use", run)
+        Raises:
+            StoreUnavailableError: it could not.
+        """
+        self._attempted("use", lambda: _rewrite(self._client, self.address))
 
     def check_open(self) -> None:
         if self._closed:
@@ -153,8 +150,6 @@ class RedisConnection:
 
     def _attempted(self, verb: str, run: Callable[[], Result], *, retry: bool = True) -> Result:
         self.check_open()
-        if self._cluster:  # of which one server may be silent while the others answer
-            return self._tried(verb, run, retry=retry)
         return self._breaker.call(
             lambda: self._tried(verb, run, retry=retry),
             probe=self._ping,
@@ -179,7 +174,7 @@ class RedisConnection:
                 if self._closed or not retry:
                     raise
                 return run()
-        except (RedisError, RedisClusterException, OSError) as error:
+        except (RedisError, OSError) as error:
             self.check_open()
             raise StoreUnavailableError(
                 f"cannot {verb} Redis at {self.address}: {_reason(cleaned(error, self._secrets))}; see that the server "
@@ -200,28 +195,20 @@ class RedisConnection:
             "socket_read_size": READ_BYTES,
         }
         self._settings = settings
-        if self._cluster:
-            return RedisCluster(redis_connect_func=self._counted, **settings)
 
         def connected(connection: Any) -> None:
             connection.on_connect()
-            self._counted(connection)
+            self.connects = next(self._connected)  # threads connect side by side
 
         once = Retry(NoBackoff(), 0)
         return Redis(db=address.database, redis_connect_func=cast("Any", connected), retry=once, **settings)
-
-    def _counted(self, _: Any) -> None:
-        self.connects = next(self._connected)  # threads connect side by side
 
     def _check_layout(self) -> None:
         key = f"{self.prefix}:layout"
         self.call("SET", key, LAYOUT, "NX")
         layout = int(self.call("GET", key))
-        if layout > LAYOUT:
-            raise StoreVersionError(
-                f"the store {self.prefix!r} on Redis at {self.address} has layout {layout}, this version knows up to "
-                f"{LAYOUT}: upgrade hybrid-agent-memory"
-            )
+        if layout != LAYOUT:
+            raise StoreVersionError(f"the store {self.prefix!r} on Redis at {self.address}", layout, LAYOUT)
 
 
 class Script:
@@ -253,11 +240,8 @@ def _parsed(url: str) -> _Address:
         raise InvalidConfigError(
             f"the prefix of a Redis URL is 1 to 64 letters, digits, dots, dashes or underscores, got {prefix!r}"
         )
-    if not database.isdecimal() or (parts.scheme.endswith("+cluster") and database != "0"):
-        raise InvalidConfigError(
-            f"the path of a Redis URL is the number of a database, and a cluster has only 0, got {_shown(url)}; "
-            f"{ENCODE}"
-        )
+    if not database.isdecimal():
+        raise InvalidConfigError(f"the path of a Redis URL is the number of a database, got {_shown(url)}; {ENCODE}")
     user, password = (unquote(part) if part else None for part in (parts.username, parts.password))
     return _Address(parts.scheme, parts.hostname or "localhost", port, int(database), user, password, prefix)
 
@@ -275,38 +259,27 @@ _PAUSE_SECONDS = 0.02
 _log = logging.getLogger(__name__)
 
 
-def scrub(connection: RedisConnection) -> None:
-    """Make every server rewrite its files, and wait for it.
-
-    Raises:
-        StoreUnavailableError: a server could not.
-    """
-    connection.on_servers(lambda server: _rewrite(server, connection.address))
-
-
 def warn_of_losses(connection: RedisConnection) -> None:
-    """Log a warning about server settings that may lose acknowledged data."""
-    for answer in connection.on_servers(lambda server: server.info("persistence")):
-        if not answer.get("aof_enabled"):
-            _log.warning("Redis at %s has no append-only file: a crash loses events", connection.address)
+    """Log a warning about settings of the server that may lose acknowledged data."""
+    if not connection.info("persistence").get("aof_enabled"):
+        _log.warning("Redis at %s has no append-only file: a crash loses events", connection.address)
     warn_of_eviction(connection, "events")
 
 
 def warn_of_eviction(connection: RedisConnection, what: str) -> None:
     """Log a warning if the server may evict data."""
-    for answer in connection.on_servers(lambda server: server.info("memory")):
-        policy = str(answer.get("maxmemory_policy", "noeviction"))
-        if policy != "noeviction":
-            _log.warning(
-                "Redis at %s evicts keys when its memory is full (maxmemory-policy %s): %s may be lost; set noeviction",
-                *(connection.address, policy, what),
-            )
+    policy = str(connection.info("memory").get("maxmemory_policy", "noeviction"))
+    if policy != "noeviction":
+        _log.warning(
+            "Redis at %s evicts keys when its memory is full (maxmemory-policy %s): %s may be lost; set noeviction",
+            *(connection.address, policy, what),
+        )
 
 
 def size_bytes(connection: RedisConnection) -> int:
     """The size of the append-only files, or of the used memory without them."""
-    answer = connection.on_servers(lambda server: server.info("all"))
-    return sum(int(one.get("aof_current_size", 0) or one["used_memory"]) for one in answer)
+    answer = connection.info("all")
+    return int(answer.get("aof_current_size", 0) or answer["used_memory"])
 
 
 def _rewrite(server: Any, address: str) -> None:

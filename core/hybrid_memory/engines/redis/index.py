@@ -12,14 +12,11 @@ from uuid import uuid4
 import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.instants import to_micros
-from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, scrub, warn_of_eviction
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, warn_of_eviction
 from hybrid_memory.engines.redis.index_scripts import (
     AROUND,
     DELETE,
     GIVE_VECTORS,
-    POST,
-    POSTED,
     RESET,
     SPELT,
     UPSERT,
@@ -28,12 +25,10 @@ from hybrid_memory.engines.redis.index_scripts import (
 from hybrid_memory.engines.redis.layout import (
     FIELDS,
     LINE,
-    OLDER_LINE,
     Keys,
     decode,
     digest_or_none,
     encode,
-    labels_of,
     listed,
     owner_json,
     owner_tag,
@@ -50,10 +45,10 @@ from hybrid_memory.engines.redis.search import (
     numbers_of,
     occurrences_in,
 )
+from hybrid_memory.engines.stored import to_micros
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.bm25 import ranked_occurrences
 from hybrid_memory.index.port import (
-    AS_STORED,
     UNUSED,
     Entry,
     Explored,
@@ -68,7 +63,6 @@ from hybrid_memory.index.port import (
 )
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.index.semantic import SemanticIndex
-from hybrid_memory.log.origin import Origin
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import allowed_edits
@@ -133,7 +127,6 @@ class RedisIndex(SemanticIndex):
         anchor: str = "",
         seen: str | None = None,
         gone: Collection[int] = (),
-        origins: Mapping[int, Origin] = AS_STORED,
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
         tag = owner_tag(owner)
@@ -150,9 +143,7 @@ class RedisIndex(SemanticIndex):
         stored = [to_entry(tag, entry) for entry in entries]
         call = uuid4().hex  # so that the script knows its own work where the answer was lost and it is sent again
         expected = "" if seen is None else f"={seen}"
-        labelled = [value for record in self._anew(owner, origins) for value in (record.id, *labels_of(record))]
-        sizes = (len(stored), len(labelled))
-        values = [call, after, upto, anchor, expected, listed([*gone]), *sizes, *stored, *labelled, *used]
+        values: list[Value] = [call, after, upto, anchor, expected, listed([*gone]), len(stored), *stored, *used]
         return bool(self._run(UPSERT, tag, values))
 
     def put_vectors(
@@ -248,23 +239,19 @@ class RedisIndex(SemanticIndex):
         return gone
 
     def scrub(self) -> None:
-        scrub(self._connection)
+        self._connection.rewrite()
 
     def close(self) -> None:
         self._connection.close()
 
     def _searched(self, searches: Sequence[Search]) -> list[Matches]:
         """The matches of each search; a text search uses all given terms."""
-        while True:
-            commands = [self._commands(search) for search in searches]
-            answers = iter(self._engine.answers([command for some in commands for command in some]))
-            found = [(search, [next(answers) for _ in some]) for search, some in zip(searches, commands, strict=True)]
-            waiting = [search for search, answer in found if len(answer) > 1 and answer[0][0] and answer[1][2] != b"1"]
-            for search in waiting:
-                while self._run(POST, owner_tag(search.where.scope), [POSTED]):
-                    self._connection.check_open()
-            if not waiting:
-                return [self._matches(search, answer) for search, answer in found]
+        commands = [self._commands(search) for search in searches]
+        answers = iter(self._engine.answers([command for some in commands for command in some]))
+        return [
+            self._matches(search, [next(answers) for _ in some])
+            for search, some in zip(searches, commands, strict=True)
+        ]
 
     def _commands(self, search: Search) -> list[Sequence[Value]]:
         query, where, k = search.query, search.where, search.k
@@ -276,7 +263,7 @@ class RedisIndex(SemanticIndex):
         words, tag = list(dict.fromkeys(map(encode, query))), owner_tag(where.scope)
         return [
             self._engine.having(words, condition(where), max(k, self.ranked_records or 0)),
-            ("HMGET", self._state(tag), "records", "words", "posted"),
+            ("HMGET", self._state(tag), "records", "words"),
             ("ZMSCORE", self._words(tag), *words),
             ("MGET", *(f"{self._keys.index(tag)}:word:{word}" for word in words)),
         ]
@@ -288,7 +275,7 @@ class RedisIndex(SemanticIndex):
             return Matches(ids, np.zeros(len(ids), dtype=np.float32))
         if len(answer) < _TEXT_ANSWERS:
             return nearest_of(answer[0], search.k) if answer else Matches.best({}, 0)
-        (_, *keys), (records, length, _), scores, postings = answer
+        (_, *keys), (records, length), scores, postings = answer
         counts = [int(float(score or 0)) % WORD_STEP for score in scores]
         found = occurrences_in(postings, numbers_of(keys))
         return ranked_occurrences(found, counts, int(records or 0), int(length or 0), search.k)
@@ -304,11 +291,6 @@ class RedisIndex(SemanticIndex):
         tag = owner_tag(where.scope)
         ids = sorted(map(int, self._run(AROUND, tag, [radius, listed(seeds.tolist())]).split()))
         stored = {number: row for number, row in zip(ids, self._hashes(tag, ids, LINE), strict=True) if row[2]}
-        older = [number for number, row in stored.items() if row[3] is None]
-        if older:
-            parts = self._connection.calls([("HMGET", self._keys.record(tag, n), *OLDER_LINE) for n in older])
-            for number, part in zip(older, parts, strict=True):
-                stored[number][3] = b" ".join(part)
         lines = [b"%d %b %b %b %b" % (number, row[0], row[1] or b"0", row[2], row[3]) for number, row in stored.items()]
         places, allowed = columns_of(lines, where)
         self._remember(tag, places.ids.tolist())
@@ -382,11 +364,6 @@ class RedisIndex(SemanticIndex):
                 if tag is not None:
                     owners[tag.decode()].append(number)
         return owners
-
-    def _anew(self, owner: Scope, origins: Mapping[int, Origin]) -> list[Record]:
-        """The owner's records with these origins."""
-        records = self.get(list(origins))
-        return [replace(one, origin=origins[one.id]) for one in records if one.scope.owner == owner.owner]
 
     def _state(self, tag: str) -> str:
         return f"{self._keys.index(tag)}:state"

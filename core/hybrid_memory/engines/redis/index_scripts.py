@@ -4,13 +4,13 @@ Each record is a hash, which the Query Engine indexes. The first key of every sc
 second one the prefix of record names:
 
 - ``state``: a hash with the applied position, its anchor, and the call that moved it; the number of records, their
-  total words, and how many have a vector; the sum of the vectors as doubles; and whether all have postings.
+  total words, how many have a vector; and the sum of the vectors as doubles.
 - ``places``: a sorted set of record ids by segment and ordinal, so that neighbours are adjacent.
 - ``pending``: records without a vector, by id. ``times``: all by time. ``turns:<session>``: by id.
 - ``words``: a sorted set of the owner's words, by ``characters * 2**32 + records that have it``, so that words of one
   length are adjacent when searching for spellings.
 - ``word:<word>``: its postings, 16 bytes for each record: the id as a double, the number of occurrences, and the length
-  of the text (its words plus one). ``unposted``: ids of records from before version 0.10 without postings yet.
+  of the text (its words plus one).
 
 A script that takes hundreds of ids gets them as one text, which is quicker to send than as many values.
 """
@@ -20,9 +20,6 @@ from __future__ import annotations
 from hybrid_memory.engines.redis.connection import Script
 
 WORD_STEP = 2**32
-POSTED = 500
-"""How many records of an older store get their postings per call."""
-
 PLACE_STEP = 2**20
 """The most turns in a segment, so that places differ: a million without a pause."""
 
@@ -98,17 +95,6 @@ local function counted(words, step)
   return counts
 end
 
--- Whether all records have postings; those of before version 0.10 begin to wait for theirs.
-local function posted()
-  local state = root .. ':state'
-  local done = redis.call('HGET', state, 'posted')
-  if not done then
-    done = redis.call('ZUNIONSTORE', root .. ':unposted', 1, root .. ':places') == 0 and '1' or '0'
-    redis.call('HSET', state, 'posted', done)
-  end
-  return done == '1'
-end
-
 local function unpacked(blob, kind, width)
   local numbers, at = {}, 1
   local left = #blob / width
@@ -164,7 +150,7 @@ local function remove(ids)
         sizes[word] = (sizes[word] or 0) + 1
       end
       if space then vectors[#vectors + 1] = redis.call('HGET', record .. id, space) end
-      for _, set in ipairs({':places', ':pending', ':times', ':unposted', ':turns:' .. session}) do
+      for _, set in ipairs({':places', ':pending', ':times', ':turns:' .. session}) do
         redis.call('ZREM', root .. set, id)
       end
       redis.call('DEL', record .. id)
@@ -180,20 +166,17 @@ UPSERT = Script(
     COMMON,
     r"""
 -- A name of this call, after, upto, its anchor, the anchor that is to be there behind a "=" or nothing, the ids of what
--- goes in one text, how many records and how many values of origins follow: each record as JSON, of each origin the id
--- and the fields meta, data and line that have it, then of each use: id, count, time.
+-- goes in one text, how many records follow: each record as JSON, then of each use: id, count, time.
 local state = root .. ':state'
 if redis.call('HGET', state, 'call') == ARGV[1] then return 1 end
 if (redis.call('HGET', state, 'applied') or '0') ~= ARGV[2] then return 0 end
 if ARGV[5] ~= '' and '=' .. (redis.call('HGET', state, 'anchor') or '') ~= ARGV[5] then return 0 end
-posted()
 redis.call('HSET', state, 'applied', ARGV[3], 'anchor', ARGV[4], 'call', ARGV[1])
 local gone = {}
 for id in ARGV[6]:gmatch('%S+') do gone[#gone + 1] = id end
 remove(gone)
-local origins = 9 + tonumber(ARGV[7])
-local uses = origins + tonumber(ARGV[8])
-for i = 9, origins - 1 do
+local uses = 8 + tonumber(ARGV[7])
+for i = 8, uses - 1 do
   local entry = cjson.decode(ARGV[i])
   remove({entry.id})
   redis.call('HSET', record .. entry.id, unpack(entry.fields))
@@ -203,12 +186,6 @@ for i = 9, origins - 1 do
   if entry.turn then redis.call('ZADD', root .. ':turns:' .. entry.session, entry.id, entry.id) end
   counted(entry.words, 1)
   post(entry.id, entry.words)
-end
-for i = origins, uses - 1, 4 do
-  local key = record .. ARGV[i]
-  if redis.call('EXISTS', key) == 1 then
-    redis.call('HSET', key, 'meta', ARGV[i + 1], 'data', ARGV[i + 2], 'line', ARGV[i + 3])
-  end
 end
 for i = uses, #ARGV, 3 do
   local key = record .. ARGV[i]
@@ -236,8 +213,8 @@ for _, id in ipairs(ids) do
   redis.call('DEL', record .. id)
 end
 for _, word in ipairs(redis.call('ZRANGE', root .. ':words', 0, -1)) do redis.call('DEL', root .. ':word:' .. word) end
-for _, part in ipairs({':places', ':pending', ':times', ':words', ':unposted'}) do redis.call('DEL', root .. part) end
-redis.call('HDEL', root .. ':state', 'applied', 'anchor', 'records', 'words', 'vectors', 'sum', 'posted')
+for _, part in ipairs({':places', ':pending', ':times', ':words'}) do redis.call('DEL', root .. part) end
+redis.call('HDEL', root .. ':state', 'applied', 'anchor', 'records', 'words', 'vectors', 'sum')
 return ids
 """,
 )
@@ -255,27 +232,6 @@ for i = 2, #ARGV, 3 do
   end
 end
 summed(given, 1)
-""",
-)
-
-POST = Script(
-    COMMON,
-    r"""
--- At most how many records. Give them their postings and the line of their columns; how many wait still.
-if posted() then return 0 end
-local waiting = root .. ':unposted'
-for _, id in ipairs(redis.call('ZRANGE', waiting, 0, ARGV[1] - 1)) do
-  local words, line, at, turn, kind, category, session, meta = unpack(redis.call('HMGET', record .. id,
-    'words', 'line', 'at', 'turn', 'kind', 'category', 'session', 'meta'))
-  if words then post(id, words) end
-  if words and not line then
-    redis.call('HSET', record .. id, 'line', table.concat({at, turn, kind, category, session, meta}, ' '))
-  end
-  redis.call('ZREM', waiting, id)
-end
-local left = redis.call('ZCARD', waiting)
-if left == 0 then redis.call('HSET', root .. ':state', 'posted', '1') end
-return left
 """,
 )
 

@@ -1,7 +1,4 @@
-"""The layout of a store: key names, and the stored form of events and records.
-
-All keys of one owner carry the same hash tag, so that they are in one slot of a cluster.
-"""
+"""The layout of a store: key names, and the stored form of events and records."""
 
 from __future__ import annotations
 
@@ -11,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from hybrid_memory.engines.instants import from_micros, plain, record_of, to_micros
 from hybrid_memory.engines.redis.connection import Value
 from hybrid_memory.engines.redis.index_scripts import PLACE_STEP
+from hybrid_memory.engines.stored import from_micros, plain, record_of, to_micros
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind
@@ -144,8 +141,7 @@ FIELDS = ("data", "uses", "last")
 """The fields read by `to_record`."""
 
 LINE = ("uses", "last", "row", "line")
-OLDER_LINE = ("at", "turn", "kind", "category", "session", "meta")
-"""The fields read by `columns_of`; records from before version 0.10 only have the parts of ``line``."""
+"""The fields read by `columns_of`."""
 
 _DATA = (
     *("text", "at", "sources", "segment", "ordinal", "kind", "speaker", "category", "importance"),
@@ -160,7 +156,9 @@ def to_entry(owner: str, entry: Entry) -> str:
     scope, at = record.scope, values["at"]
     words = " ".join(map(encode, entry.terms.split()))
     session = digest_or_none(scope.session)
-    meta, data, line = labels_of(record)
+    meta = ",".join([*pairs(record.metadata), *_origin(record)]) or NONE
+    data = to_json([record.id, _owner_parts(scope), scope.session, *(values[name] for name in _DATA)])
+    labels = (values["kind"], digest_or_none(record.category), session, meta)
     fields = {
         "owner": owner,
         "session": session,
@@ -172,7 +170,7 @@ def to_entry(owner: str, entry: Entry) -> str:
         "words": words,
         "meta": meta,
         "row": f"{record.segment} {record.ordinal} {len(record.text)} {record.importance!r}",
-        "line": line,
+        "line": " ".join(map(str, (at, record.turn, *labels))),
         "uses": record.uses,
         "data": data,
     }
@@ -189,15 +187,6 @@ def to_entry(owner: str, entry: Entry) -> str:
             "fields": [str(part) for field in fields.items() for part in field],
         }
     )
-
-
-def labels_of(record: Record) -> tuple[str, str, str]:
-    """The hash fields of a record that depend on its origin: ``meta``, ``data``, and ``line`` for its columns."""
-    scope, values = record.scope, plain(record)
-    meta = ",".join([*pairs(record.metadata), *_origin(record)]) or NONE
-    labels = (values["kind"], digest_or_none(record.category), digest_or_none(scope.session), meta)
-    data = to_json([record.id, _owner_parts(scope), scope.session, *(values[name] for name in _DATA)])
-    return meta, data, " ".join(map(str, (values["at"], record.turn, *labels)))
 
 
 def to_record(fields: Sequence[bytes | None]) -> Record:

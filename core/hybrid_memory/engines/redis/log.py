@@ -11,8 +11,7 @@ from zlib import crc32
 from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as NoAnswerError
 
-from hybrid_memory.engines.instants import to_micros
-from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, scrub, size_bytes, warn_of_losses
+from hybrid_memory.engines.redis.connection import RedisConnection, Script, Value, size_bytes, warn_of_losses
 from hybrid_memory.engines.redis.layout import (
     Keys,
     digest_or_none,
@@ -25,6 +24,7 @@ from hybrid_memory.engines.redis.layout import (
     to_values,
 )
 from hybrid_memory.engines.redis.log_scripts import APPEND, COUNT, DROP, ERASE, GET, RAISE, READ, RESTORE, STATE
+from hybrid_memory.engines.stored import to_micros
 from hybrid_memory.errors import (
     IdConflictError,
     OutcomeUnknownError,
@@ -103,19 +103,19 @@ class RedisLog(EventLog):
     def drop(self, owner: Scope, positions: Sequence[int]) -> None:
         self._run(DROP, owner, list(positions))
 
-    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
         self._connection.check_open()
-        if not events and not gone:
+        if not events:
             return
         # First, so that nobody is given a position that is about to be taken.
-        last = max((event.position for event in events), default=0)
+        last = max(event.position for event in events)
         self._connection.script(RAISE, [self._keys.position], [last])
         self._connection.call("HSETNX", self._keys.owners, owner_tag(owner), owner_json(owner))
         stored = [value for event in events for value in to_values(event)]
-        self._run(RESTORE, owner, [len(gone), *gone, *stored])
+        self._run(RESTORE, owner, stored)
 
     def scrub(self) -> None:
-        scrub(self._connection)
+        self._connection.rewrite()
 
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
         owners = [scope.owner] if scope is not None else self._owners()
@@ -158,7 +158,7 @@ class RedisLog(EventLog):
             for _ in range(ATTEMPTS):
                 base = self._reserved(owner, len(drafts), beyond)
                 call = [base, -1 if seen is None else seen, *values]
-                outcome, *answer = self._told(owner, drafts, base, partial(self._run, script, owner, call))
+                outcome, *answer = self._settled(owner, drafts, base, partial(self._run, script, owner, call))
                 if outcome == b"done":
                     pairs = zip(drafts, answer[::2], answer[1::2], strict=True)
                     return [Appended(draft.id, int(position), fresh=bool(fresh)) for draft, position, fresh in pairs]
@@ -172,7 +172,7 @@ class RedisLog(EventLog):
                 beyond = int(answer[0])
         raise StoreUnavailableError(f"{ATTEMPTS} writes for {owner} collided with others: write less at once")
 
-    def _told(self, owner: Scope, drafts: Sequence[Draft], base: int, write: Callable[[], Any]) -> Any:
+    def _settled(self, owner: Scope, drafts: Sequence[Draft], base: int, write: Callable[[], Any]) -> Any:
         """The result of a writing script; if its answer is lost, it is determined from the stored events.
 
         Raises:

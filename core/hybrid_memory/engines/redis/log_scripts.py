@@ -204,14 +204,8 @@ find_last()
 RESTORE = Script(
     COMMON,
     r"""
--- How many positions go, which, then of each event: position, session, id, kind, at, digest, meta, payload.
-local going = tonumber(ARGV[1])
-for i = 2, 1 + going do destroy(ARGV[i], identity(ARGV[i])) end
-if going > 0 then
-  redis.call('INCR', root .. ':erasures')
-  find_last()
-end
-for first = 2 + going, #ARGV, 8 do
+-- Of each event: position, session, id, kind, at, digest, meta, payload.
+for first = 1, #ARGV, 8 do
   local position, session, id = ARGV[first], ARGV[first + 1], ARGV[first + 2]
   local taken = redis.call('HEXISTS', root .. ':events', position) + redis.call('HEXISTS', root .. ':dropped', position)
   if taken == 0 and not known(session, id) then

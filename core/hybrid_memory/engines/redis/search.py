@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.engines.instants import origin_labels, to_micros
 from hybrid_memory.engines.redis.connection import CALL_SECONDS, RedisConnection, Value
 from hybrid_memory.engines.redis.layout import Keys, digest, digest_or_none, origin_label, owner_tag, pairs
+from hybrid_memory.engines.stored import origin_labels, to_micros
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.bm25 import Occurrences
 from hybrid_memory.index.port import Matches, RecordColumns

@@ -13,7 +13,7 @@ from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.driver import Driver
 from hybrid_memory.engines.sqlite.index import SqliteIndex
 from hybrid_memory.engines.sqlite.log import SqliteLog
-from hybrid_memory.engines.sqlite.schema import MIGRATIONS
+from hybrid_memory.engines.sqlite.schema import VERSION
 from hybrid_memory.errors import DISTRIBUTION
 from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.port import EventLog, Key
@@ -121,10 +121,9 @@ def check_file(path: Path, key: Key | None = None) -> Iterator[Finding]:
 
 def _schema(connection: sqlite3.Connection) -> Finding:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version > len(MIGRATIONS):
-        return Finding("schema", "wrong", f"version {version}, newer than {len(MIGRATIONS)}", f"upgrade {DISTRIBUTION}")
-    brought = "" if version == len(MIGRATIONS) else f", brought up to {len(MIGRATIONS)} when the store is opened"
-    return Finding("schema", "ok", f"version {version}{brought}")
+    if version != VERSION:
+        return Finding("schema", "wrong", f"version {version}, not {VERSION}", f"use the {DISTRIBUTION} that wrote it")
+    return Finding("schema", "ok", f"version {version}")
 
 
 def _leftovers(connection: sqlite3.Connection) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""One SQLite file: opening, migrations, a single writer, and a read connection for every thread."""
+"""One SQLite file: opening, a single writer, and a read connection for every thread."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hybrid_memory.engines.sqlite import postings
-from hybrid_memory.engines.sqlite.driver import Driver, secret_of
-from hybrid_memory.engines.sqlite.key_notes import KeyNotes
-from hybrid_memory.engines.sqlite.rows import event_mark, origin_of, owner_key
-from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, MIGRATIONS, POSTINGS
+from hybrid_memory.engines.sqlite.driver import Driver, KeyNotes, secret_of
+from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, SCHEMA, VERSION
 from hybrid_memory.engines.sqlite.scrubbing import Scrubber, truncate_journal
+from hybrid_memory.engines.stored import owner_key
 from hybrid_memory.errors import (
     InvalidConfigError,
     MemoryClosedError,
@@ -36,9 +34,6 @@ OPENINGS = 3
 
 SMALLEST_BYTES = 512
 """The least size of a database; SQLite would consider a smaller file empty and overwrite it."""
-
-TOLD_RECORDS = 100_000
-"""A migration of at least this many records, which takes seconds, reports its progress."""
 
 MAPPED_BYTES = 1 << 30
 """How much of the file readers map: if many owners take turns, a search reads 40 pages that are not cached yet."""
@@ -80,7 +75,7 @@ class Database:
 
     Raises:
         StoreUnavailableError: the path cannot be opened or written, or is not a store.
-        StoreVersionError: a newer version of this library wrote it.
+        StoreVersionError: another version of this library wrote it.
         WrongKeyError: the key is wrong, missing, or given for a file without one.
         InvalidConfigError: the key is empty, or has the wrong number of bytes.
         MissingDependencyError: a key was given, and SQLCipher is not installed.
@@ -157,10 +152,8 @@ class Database:
         try:
             self._check_ours(connection)
             self._configure(connection)
-            if self._driver.frozen:
-                self._check_current(connection)
-            else:
-                _transaction(connection, self._migrate)
+            if not self._driver.frozen:
+                _transaction(connection, self._create)
         except self._driver.error as error:
             connection.close()
             raise self._driver.failure("open", error) from error
@@ -170,25 +163,15 @@ class Database:
         return connection
 
     def _check_ours(self, connection: sqlite3.Connection) -> None:
-        """Reject a foreign or newer file before writing anything to it."""
+        """Reject a foreign file, or one of another version, before writing anything to it."""
         # Tables first: another process may be making the store, and gives it both mark and tables in one transaction.
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if application != APPLICATION_ID and tables:
             raise StoreUnavailableError(f"{self.path} is a database of another program: choose another path")
-        if version > len(MIGRATIONS):
-            raise StoreVersionError(
-                f"{self.path} has schema version {version}, this version knows up to {len(MIGRATIONS)}: "
-                "upgrade hybrid-agent-memory"
-            )
-
-    def _check_current(self, connection: sqlite3.Connection) -> None:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version < len(MIGRATIONS):
-            raise StoreUnavailableError(
-                f"{self.path} was written by an older version: open it once where it can be written, then read it here"
-            )
+        if version not in (0, VERSION) or (self._driver.frozen and not version):
+            raise StoreVersionError(self.path, version, VERSION)
 
     def _configure(self, connection: sqlite3.Connection) -> None:
         if not self._driver.frozen:
@@ -198,24 +181,16 @@ class Database:
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("PRAGMA secure_delete = ON")
 
-    def _migrate(self, connection: sqlite3.Connection) -> None:
-        connection.create_function("origin_of", 2, origin_of)
-        connection.create_function("event_mark", 2, event_mark)
-        self._check_ours(connection)  # another process may have migrated it meanwhile
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        for number, script in enumerate(MIGRATIONS[version:], version + 1):
-            for statement in script.split(";"):  # executescript would commit half-way
-                if statement.strip():
-                    connection.execute(statement)
-            if number == POSTINGS:
-                postings.rebuild(connection, self._told)
-            connection.execute(f"PRAGMA user_version = {number}")
-        if version == 0:
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-
-    def _told(self, done: int, total: int) -> None:
-        if total > TOLD_RECORDS:
-            _log.warning("upgrading the text index of %s: %d of %d records", self.path, done, total)
+    def _create(self, connection: sqlite3.Connection) -> None:
+        """Make the tables, unless they are there."""
+        self._check_ours(connection)  # another process may have made them meanwhile
+        if connection.execute("PRAGMA user_version").fetchone() == (VERSION,):
+            return
+        for statement in SCHEMA.split(";"):  # executescript would commit half-way
+            if statement.strip():
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
     def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run the work in one transaction and return its result; an exception rolls back."""

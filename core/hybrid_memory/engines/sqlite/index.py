@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.instants import to_micros
 from hybrid_memory.engines.sqlite import postings
 from hybrid_memory.engines.sqlite.caches import CACHE_BYTES, OwnerCaches
 from hybrid_memory.engines.sqlite.database import Database
@@ -25,15 +24,13 @@ from hybrid_memory.engines.sqlite.rows import (
     json_holds,
     mark_unscrubbed,
     note_changes,
-    to_record,
-    to_row,
 )
 from hybrid_memory.engines.sqlite.vector_cache import EXACT_LIMIT
+from hybrid_memory.engines.stored import record_in, row_of, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.port import AS_STORED, UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
+from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.index.semantic import SemanticIndex
-from hybrid_memory.log.origin import Origin
 from hybrid_memory.scope import Scope
 
 
@@ -96,7 +93,6 @@ class SqliteIndex(SemanticIndex):
         anchor: str = "",
         seen: str | None = None,
         gone: Collection[int] = (),
-        origins: Mapping[int, Origin] = AS_STORED,
         uses: Mapping[int, Use] = UNUSED,
     ) -> bool:
         def moved_on(connection: sqlite3.Connection) -> bool:
@@ -111,18 +107,13 @@ class SqliteIndex(SemanticIndex):
                 return False
             delete_records(connection, [*_of_owner(connection, number, gone), *(entry.record.id for entry in entries)])
             last = connection.execute("SELECT max(id) FROM records WHERE owner = ?", (number,)).fetchone()[0] or 0
-            connection.executemany(INSERT, [to_row(number, entry) for entry in entries])
+            connection.executemany(INSERT, [row_of(number, entry.record) for entry in entries])
             postings.add(connection, number, [(entry.record.id, entry.terms) for entry in entries])
             connection.executemany(
                 "INSERT INTO pending(record, owner) VALUES (?, ?)", [(entry.record.id, number) for entry in entries]
             )
-            connection.executemany(
-                "UPDATE records SET origin = ? WHERE id = ? AND owner = ?",
-                [(origin.value, record, number) for record, origin in origins.items()],
-            )
             # What is kept in memory of the records looks for higher ids only, and for changes.
-            changed = {*origins, *(entry.record.id for entry in entries if entry.record.id < last)}
-            if changed:
+            if changed := [entry.record.id for entry in entries if entry.record.id < last]:
                 note_changes(connection, number, changed)
             connection.executemany(
                 "UPDATE records SET uses = uses + ?, last_used = max(coalesce(last_used, ?), ?) "
@@ -212,7 +203,7 @@ class SqliteIndex(SemanticIndex):
 
     def get(self, ids: Sequence[int]) -> list[Record]:
         rows = self._db.query(f"{SELECT} WHERE r.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),))
-        records = {record.id: record for record in map(to_record, rows)}
+        records = {record.id: record for record in map(record_in, rows)}
         return [records[number] for number in ids if number in records]
 
     def delete(self, ids: Sequence[int] | None) -> int:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from datetime import date
 from typing import Any, Unpack
 
-from hybrid_memory.engines.instants import DAY, from_micros, micros_or_none, to_micros
 from hybrid_memory.engines.sqlite.database import Database
-from hybrid_memory.engines.sqlite.rows import mark_unscrubbed, owner_scope
+from hybrid_memory.engines.sqlite.rows import mark_unscrubbed
+from hybrid_memory.engines.stored import digest, from_micros, micros_or_none, owner_scope, to_json, to_micros
 from hybrid_memory.errors import IdConflictError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind, mark_of
 from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Reading, Selection
@@ -75,11 +72,11 @@ class SqliteLog(EventLog):
             found = connection.execute(f"SELECT position FROM dropped WHERE {chosen}", listed).fetchall()
             dropped = {place for (place,) in found}
             for position, payload in rewritten.items():
-                written, at = _json(payload), (position, number)
+                written, at = to_json(payload), (position, number)
                 connection.execute("UPDATE events SET payload = ? WHERE position = ? AND owner = ?", (written, *at))
                 if position in dropped:
                     connection.execute(
-                        "UPDATE dropped SET digest = ? WHERE position = ? AND owner = ?", (_digest(written), *at)
+                        "UPDATE dropped SET digest = ? WHERE position = ? AND owner = ?", (digest(written), *at)
                     )
             _delete(connection, number, positions)
             return _append_one(connection, number, note)
@@ -99,25 +96,23 @@ class SqliteLog(EventLog):
             ).fetchall()
             connection.executemany(
                 "INSERT INTO dropped(owner, session, id, position, kind, digest) VALUES (?, ?, ?, ?, ?, ?)",
-                [(*known, _digest(payload)) for *known, payload in rows],
+                [(*known, digest(payload)) for *known, payload in rows],
             )
             connection.execute(f"DELETE FROM events WHERE {chosen}", listed)
             mark_unscrubbed(connection)
 
         self._db.write(dropped)
 
-    def restore(self, owner: Scope, events: Sequence[Event], *, gone: Sequence[int] = ()) -> None:
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
         def restored(connection: sqlite3.Connection) -> None:
             number = self._db.owner_id_for_writing(connection, owner)
-            if gone:
-                _delete(connection, number, gone)
             connection.executemany(
                 "INSERT OR IGNORE INTO events(position, id, owner, session, kind, at, payload, sources, author) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
                     (
                         *(event.position, event.id, number, event.scope.session or "", event.kind, to_micros(event.at)),
-                        *(_json(event.payload), json.dumps(event.sources), event.author),
+                        *(to_json(event.payload), json.dumps(event.sources), event.author),
                     )
                     for event in events
                 ],
@@ -159,15 +154,6 @@ class SqliteLog(EventLog):
         number = self._db.owner_id(owner)
         ((count,),) = self._db.query("SELECT count(*) FROM events WHERE owner = ? AND position > ?", (number, after))
         return int(count)
-
-    def tally(self, scope: Scope, *, newest: int) -> Counter[tuple[date, EventKind]]:
-        session = "" if scope.session is None else " AND session = ?"
-        rows = self._db.query(
-            f"SELECT (at - (at % {DAY} + {DAY}) % {DAY}) / {DAY}, kind, count(*) FROM "
-            f"(SELECT at, kind FROM events WHERE owner = ?{session} ORDER BY position DESC LIMIT ?) GROUP BY 1, 2",
-            [self._db.owner_id(scope), *([scope.session] if session else []), newest],
-        )
-        return Counter({(from_micros(day * DAY).date(), EventKind(kind)): count for day, kind, count in rows})
 
     def size(self) -> LogSize:
         ((owners, events, archived, sessions),) = self._db.query(
@@ -225,7 +211,7 @@ def _delete(connection: sqlite3.Connection, owner: int, positions: Sequence[int]
 
 
 def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> Appended:
-    payload = _json(draft.payload)
+    payload = to_json(draft.payload)
     session = draft.session or ""
     key = (owner, session, draft.id)
     row = connection.execute(
@@ -236,7 +222,7 @@ def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> App
     ).fetchall()
     if row:
         return Appended(id=draft.id, position=int(row[0][0]), fresh=True)
-    position, same = _known(connection, key, draft.kind, payload)
+    position, same = _existing(connection, key, draft.kind, payload)
     if not draft.fixed_id or not same:
         raise IdConflictError(
             f"id {draft.id!r} is already used by another message of this session (position {position}): "
@@ -245,22 +231,14 @@ def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> App
     return Appended(id=draft.id, position=int(position), fresh=False)
 
 
-def _known(connection: sqlite3.Connection, key: tuple[Any, ...], kind: str, payload: str) -> tuple[int, bool]:
+def _existing(connection: sqlite3.Connection, key: tuple[Any, ...], kind: str, payload: str) -> tuple[int, bool]:
     """The current or former position of the event with this id, and whether its payload is the same."""
     where = "WHERE owner = ? AND session = ? AND id = ?"
     row = connection.execute(f"SELECT position, kind, payload FROM events {where}", key).fetchone()
     if row is not None:
         return row[0], (row[1], json.loads(row[2])) == (kind, json.loads(payload))
     position, *dropped = connection.execute(f"SELECT position, kind, digest FROM dropped {where}", key).fetchone()
-    return position, dropped == [kind, _digest(payload)]
-
-
-def _digest(payload: str) -> bytes:
-    return hashlib.sha256(json.dumps(json.loads(payload), sort_keys=True).encode()).digest()
-
-
-def _json(payload: dict[str, Any]) -> str:
-    return json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+    return position, dropped == [kind, digest(payload)]
 
 
 def _event(row: tuple[Any, ...]) -> Event:

@@ -136,25 +136,6 @@ def best(ids: Ids, scores: Array, k: int) -> Matches:
     return Matches(ids=ids[order], scores=scores[order].astype(np.float32))
 
 
-def rebuild(connection: sqlite3.Connection, told: Callable[[int, int], None]) -> None:
-    """Index the contents of the FTS5 table of older versions and drop it; reports progress."""
-    (total,) = connection.execute("SELECT count(*) FROM terms_content").fetchone()
-    done = 0
-    owners = connection.execute("SELECT DISTINCT owner FROM records").fetchall()
-    for (owner,) in owners:
-        last = 0
-        while entries := connection.execute(
-            "SELECT r.id, t.c1 FROM records r JOIN terms_content t ON t.id = r.id "
-            "WHERE r.owner = ? AND r.id > ? ORDER BY r.id LIMIT ?",
-            (owner, last, LARGEST),
-        ).fetchall():
-            add(connection, owner, entries)
-            last, done = entries[-1][0], done + len(entries)
-            told(done, total)
-    connection.execute("DROP TABLE terms")
-    connection.execute("DROP TABLE term_counts")
-
-
 def _inverted(ids: Ids, lengths: Ids, words: Sequence[Sequence[str]]) -> dict[str, bytes]:
     """The postings of each term, sorted by term."""
     flat = list(chain.from_iterable(words))

@@ -5,69 +5,21 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Sequence
-from functools import lru_cache
 from typing import Any
 
-from hybrid_memory.engines.instants import from_micros, plain, record_of, to_micros
 from hybrid_memory.engines.sqlite import postings
-from hybrid_memory.index.port import Entry
-from hybrid_memory.index.record import Record, Where
-from hybrid_memory.log.event import mark_of
-from hybrid_memory.log.origin import Origin, lowest, of_tool
+from hybrid_memory.engines.stored import RECORD_FIELDS, to_micros
+from hybrid_memory.index.record import Where
 from hybrid_memory.log.visible import joined
-from hybrid_memory.scope import Scope
 
-FIELDS = (
-    *("id", "kind", "category", "speaker", "text", "at", "segment", "ordinal", "importance", "uses", "last_used"),
-    *("valid_from", "valid_to", "sources", "metadata", "turn", "author", "origin"),
-)
 SELECT = (
-    f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in FIELDS)} "
+    f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in RECORD_FIELDS)} "
     "FROM records r JOIN owners o ON o.id = r.owner"
 )
 INSERT = (
-    f"INSERT OR IGNORE INTO records(owner, session, length, {', '.join(FIELDS)}) "
-    f"VALUES (:owner, :session, :length, {', '.join(f':{name}' for name in FIELDS)})"
+    f"INSERT OR IGNORE INTO records(owner, session, length, {', '.join(RECORD_FIELDS)}) "
+    f"VALUES (:owner, :session, :length, {', '.join(f':{name}' for name in RECORD_FIELDS)})"
 )
-
-
-def to_row(owner: int, entry: Entry) -> dict[str, Any]:
-    """The values of `INSERT`."""
-    record = entry.record
-    return {
-        **plain(record),
-        "owner": owner,
-        "session": record.scope.session or "",
-        "length": len(record.text),
-        "sources": json.dumps(record.sources),
-        "metadata": json.dumps(record.metadata, ensure_ascii=False) if record.metadata else "{}",
-    }
-
-
-def to_record(row: tuple[Any, ...]) -> Record:
-    """The record of a row of `SELECT`."""
-    values = dict(zip(FIELDS, row[5:], strict=True))
-    values["sources"] = json.loads(values["sources"])
-    values["metadata"] = {} if values["metadata"] == "{}" else json.loads(values["metadata"])  # most have none
-    return record_of(owner_scope(*row[:5]), values)
-
-
-def origin_of(space: str, payload: str) -> str:
-    """The origin of a message indexed before records had one; for the migration."""
-    message = json.loads(payload)
-    if "origin" in message:
-        return str(message["origin"])
-    role = message.get("role", "user")
-    spoken = of_tool(message.get("name")) if role == "tool" else _SPOKEN.get(role, Origin.IMPORTED)
-    return lowest((spoken, Origin.PERSON)) if space else spoken
-
-
-def event_mark(event_id: str, at: int) -> str:
-    """The mark of an event, for the migration to anchors; the time in microseconds."""
-    return mark_of(event_id, from_micros(at))
-
-
-_SPOKEN = {"system": Origin.OPERATOR, "user": Origin.USER, "assistant": Origin.ASSISTANT}
 
 
 def json_holds(metadata: str, wanted: str) -> bool:
@@ -78,8 +30,8 @@ def json_holds(metadata: str, wanted: str) -> bool:
     )
 
 
-def narrowing(where: Where) -> tuple[list[str], list[Any]]:
-    """SQL conditions on the columns of ``records r`` other than the owner, with their values."""
+def conditions(where: Where) -> tuple[list[str], list[Any]]:
+    """SQL conditions on ``records r`` other than the owner, with their values."""
     parts: list[str] = []
     values: list[Any] = []
     if where.scope.session is not None:
@@ -95,8 +47,15 @@ def narrowing(where: Where) -> tuple[list[str], list[Any]]:
     if where.until is not None:
         parts.append("r.at < ?")
         values.append(to_micros(where.until))
-    having, wanted = holding(where)
-    return [*parts, *having], [*values, *wanted]
+    if hidden := joined(where.hidden):
+        condition, positions = _outside(hidden)
+        parts.append(condition)
+        values.extend(positions)
+    for name, instant in where.fresh.items():
+        parts.append("(r.at >= ? OR (r.kind <> ? AND r.category IS NOT ?))")
+        values.extend([to_micros(instant), name, name])
+    having, metadata = holding(where)
+    return [*parts, *having], [*values, *metadata]
 
 
 def holding(where: Where) -> tuple[list[str], list[Any]]:
@@ -116,19 +75,6 @@ def holding(where: Where) -> tuple[list[str], list[Any]]:
     return parts, values
 
 
-def conditions(where: Where) -> tuple[list[str], list[Any]]:
-    """The conditions of `narrowing`, and those for `Where.hidden` and `Where.fresh`, with their values."""
-    parts, values = narrowing(where)
-    if hidden := joined(where.hidden):
-        condition, positions = _outside(hidden)
-        parts.append(condition)
-        values.extend(positions)
-    for name, instant in where.fresh.items():
-        parts.append("(r.at >= ? OR (r.kind <> ? AND r.category IS NOT ?))")
-        values.extend([to_micros(instant), name, name])
-    return parts, values
-
-
 def _outside(stretches: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
     """SQL for whether a turn is in none of these stretches, as a binary search."""
     if not stretches:
@@ -139,17 +85,6 @@ def _outside(stretches: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
     first, last = stretches[middle]
     condition = f"CASE WHEN r.turn < ? THEN {left} WHEN r.turn <= ? THEN 0 ELSE {right} END"
     return condition, [first, *before, last, *after]
-
-
-def owner_key(scope: Scope) -> tuple[str, str, str, str]:
-    """Tenant, user, agent and space; empty if absent."""
-    return (scope.tenant or "", scope.user or "", scope.agent or "", scope.space or "")
-
-
-@lru_cache(maxsize=4096)
-def owner_scope(tenant: str, user: str, agent: str, space: str, session: str = "") -> Scope:
-    """The scope in the stored strings."""
-    return Scope(tenant or None, user or None, agent or None, session or None, space or None)
 
 
 MOST_CHANGES = 20_000

@@ -18,14 +18,17 @@ from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.quantized import (
     TOKEN_BYTES,
     Block,
+    Grouping,
     Mask,
     Part,
     QuantizedVectors,
     file_block,
+    lists_for,
     memory_block,
     opened,
+    quantized,
+    sample_size,
 )
-from hybrid_memory.engines.sqlite.quantizing import Grouping, lists_for, quantized, sample_size
 from hybrid_memory.engines.sqlite.rows import REVISION
 from hybrid_memory.engines.sqlite.vector_cache import VectorCache
 from hybrid_memory.errors import MemoryClosedError, StoreError, StoreUnavailableError

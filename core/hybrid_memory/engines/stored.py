@@ -1,0 +1,117 @@
+"""Times, owners, events and records in the form that engines store."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any
+
+from hybrid_memory.index.record import Record, RecordKind
+from hybrid_memory.log.origin import Origin
+from hybrid_memory.scope import Scope
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def to_micros(at: datetime) -> int:
+    """Whole microseconds since 1970."""
+    return (at - _EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    """The instant, in UTC."""
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def micros_or_none(at: datetime | None) -> int | None:
+    """Whole microseconds since 1970, or None."""
+    return None if at is None else to_micros(at)
+
+
+def instant_or_none(micros: int | None) -> datetime | None:
+    """The instant in UTC, or None."""
+    return None if micros is None else from_micros(micros)
+
+
+def owner_key(scope: Scope) -> tuple[str, str, str, str]:
+    """Tenant, user, agent and space; empty if absent."""
+    return (scope.tenant or "", scope.user or "", scope.agent or "", scope.space or "")
+
+
+@lru_cache(maxsize=4096)
+def owner_scope(tenant: str, user: str, agent: str, space: str, session: str = "") -> Scope:
+    """The scope in the stored strings."""
+    return Scope(tenant or None, user or None, agent or None, session or None, space or None)
+
+
+def to_json(payload: dict[str, Any]) -> str:
+    """Compact JSON."""
+    return json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+
+
+def digest(payload: str) -> bytes:
+    """A digest of JSON, the same whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(json.loads(payload), sort_keys=True).encode()).digest()
+
+
+RECORD_FIELDS = (
+    *("id", "kind", "category", "speaker", "text", "at", "segment", "ordinal", "importance", "uses", "last_used"),
+    *("valid_from", "valid_to", "sources", "metadata", "turn", "author", "origin"),
+)
+"""The columns of a record in a table, after those of its owner and session."""
+
+_INSTANTS = ("at", "last_used", "valid_from", "valid_to")
+_PLAIN = tuple(part.name for part in fields(Record) if part.name != "scope")
+
+
+def plain(record: Record) -> dict[str, Any]:
+    """The record's fields except its scope, as JSON types; times in microseconds."""
+    values = {name: getattr(record, name) for name in _PLAIN}
+    instants = {name: micros_or_none(values[name]) for name in _INSTANTS}
+    return {**values, **instants, "kind": record.kind.value, "origin": record.origin.value}
+
+
+def record_of(scope: Scope, values: Mapping[str, Any]) -> Record:
+    """The record with the fields that `plain` returned."""
+    instants = {name: instant_or_none(values[name]) for name in _INSTANTS}
+    typed = {
+        "kind": RecordKind(values["kind"]),
+        "sources": tuple(values["sources"]),
+        "origin": Origin(values["origin"]),
+    }
+    return Record(**{**values, **instants, **typed, "scope": scope})
+
+
+def origin_labels(origins: Collection[Origin]) -> tuple[bool, list[str]]:
+    """`Where.origins` as a condition on stored labels, for engines that store no label for ``imported``.
+
+    True with the labels of which a record must have one, or False with those of which it must have none.
+    """
+    if Origin.IMPORTED in origins:
+        return False, [origin.value for origin in Origin if origin not in origins]
+    return True, sorted(origins)
+
+
+def row_of(owner: int, record: Record) -> dict[str, Any]:
+    """The values of a record in a table, by column."""
+    return {
+        **plain(record),
+        "owner": owner,
+        "session": record.scope.session or "",
+        "length": len(record.text),
+        "sources": json.dumps(record.sources),
+        "metadata": json.dumps(record.metadata, ensure_ascii=False) if record.metadata else "{}",
+    }
+
+
+def record_in(row: Sequence[Any]) -> Record:
+    """The record in a row of its owner's names, its session, and `RECORD_FIELDS`."""
+    values = dict(zip(RECORD_FIELDS, row[5:], strict=True))
+    values["sources"] = json.loads(values["sources"])
+    values["metadata"] = {} if values["metadata"] == "{}" else json.loads(values["metadata"])  # most have none
+    return record_of(owner_scope(*row[:5]), values)
