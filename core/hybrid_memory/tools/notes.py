@@ -197,7 +197,7 @@ async def share(call: Call, memory: ScopedMemory, request: Sharing) -> str:
     turn: Message = (await call((await home(call, memory, place)).expand, named(place)))[0]
     who = "" if NOTED_WITH in turn.metadata else f"{short_name(turn.speaker)}: "
     importance = {} if turn.importance is None else {"importance": turn.importance}
-    note = Remembering(text=f"{who}{turn.text}", **importance)
+    note = Remembering.of({"text": f"{who}{turn.text}", **importance})
     return f"In {request.space}: {await remember(call, space, note, turn.spoken_by)}"
 
 
