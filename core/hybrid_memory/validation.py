@@ -206,14 +206,14 @@ def _short(text: str) -> str:
 
 
 def checked_count(name: str, count: int, *, least: int) -> int:
-    """The count, capped at what a store can take; raises `InvalidInputError` if it is not whole or too small."""
+    """The count; raises `InvalidInputError` if it is not whole, or too small."""
     try:
         number = index(count)
     except TypeError:
         raise InvalidInputError(f"{name} must be a whole number, got {shown(count)}") from None
     if number < least:
         raise InvalidInputError(f"{name} must be {least} or more, got {shown(number)}")
-    return min(number, MAX_COUNT)
+    return number
 
 
 def checked_share(name: str, share: object) -> float:

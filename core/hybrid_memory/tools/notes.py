@@ -196,9 +196,8 @@ async def share(call: Call, memory: ScopedMemory, request: Sharing) -> str:
     place = position(request.handle)
     turn: Message = (await call((await home(call, memory, place)).expand, named(place)))[0]
     who = "" if NOTED_WITH in turn.metadata else f"{short_name(turn.speaker)}: "
-    note = Remembering(text=f"{who}{turn.text}")
-    if turn.importance is not None:
-        note = note.model_copy(update={"importance": turn.importance})
+    importance = {} if turn.importance is None else {"importance": turn.importance}
+    note = Remembering.of({"text": f"{who}{turn.text}", **importance})
     return f"In {request.space}: {await remember(call, space, note, turn.spoken_by)}"
 
 

@@ -122,11 +122,11 @@ def forget(
         for name in ids or ():
             turn_named(scoped, name)  # an id of several turns is refused
         scope = scoped.scope
-        if everything and scope.user is None:
-            raise InvalidInputError(f"--everything is all of a user, and {scope} names none: give --user, or --before")
         if not everything:
             erase = partial(scoped.forget, **chosen)  # type: ignore[arg-type]
-        elif scope.agent is None and scope.user is not None:
+        elif scope.user is None:
+            raise InvalidInputError(f"--everything is all of a user, and {scope} names none: give --user, or --before")
+        elif scope.agent is None:
             erase = partial(memory.forget, user=scope.user, tenant=scope.tenant)
         else:
             erase = partial(scoped.forget, user=scope.user)

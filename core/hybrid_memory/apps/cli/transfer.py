@@ -17,7 +17,16 @@ import typer
 
 from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.printing import as_json, print_json, show
-from hybrid_memory.apps.cli.stores import AsJson, EmbeddedBy, EmbedderName, Owner, StoreName, open_store, with_owner
+from hybrid_memory.apps.cli.stores import (
+    AsJson,
+    EmbeddedBy,
+    EmbedderName,
+    Owner,
+    StoreName,
+    listed,
+    open_store,
+    with_owner,
+)
 from hybrid_memory.display import counted
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError
 
@@ -205,29 +214,66 @@ def remember_all(memory: HybridMemory, scoped: ScopedMemory, chats: Sequence[Ses
     return known, forgotten
 
 
+DOCUMENTS = (".md", ".markdown", ".txt", ".rst", ".csv", ".tsv", ".log")
+"""What goes into a folder. A model can store a file of any name, and tools execute many of them where they lie: hooks
+and settings in folders that begin with a dot, makefiles, `conftest.py`."""
+
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write; - for stdout.")]
+Folder = Annotated[
+    Path | None,
+    typer.Option("--markdown", metavar="FOLDER", help="Write the memory's files there instead of messages."),
+]
 
 
 @with_owner()
-def export(store: StoreName, *, out: Out = STDOUT, owner: Owner) -> None:
+def export(store: StoreName, *, out: Out = STDOUT, folder: Folder = None, owner: Owner) -> None:
     """Write all messages of an owner to a file, or of one session; hybrid-memory import reads them back.
+
+    With --markdown it writes the documents of the memory: profile, facts, blocks, summaries and your own files. It
+    leaves out hidden files, and all but text and tables, since tools may execute those.
 
     Example: hybrid-memory export memory.db --user alice --out alice.jsonl
     """
-    with owner.opened(store, embedder="none") as scoped:
-        events = scoped.events(kinds=["message"])
-    lines = [as_json({"session": event.scope.session, **shapes.message(event.message)}) for event in events]
-    if out == STDOUT:
-        for line in lines:
-            typer.echo(line)
-        return
-    part = out.with_name(f"{out.name}.part")  # an existing file is replaced after everything is written
     try:
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(f"{line}\n" for line in lines)
-        part.replace(out)
+        with owner.opened(store, embedder="none") as scoped:
+            if folder is not None:
+                count, left_out = _write_files(scoped, folder)
+            else:
+                events = scoped.events(kinds=["message"])
+        if folder is not None:
+            typer.echo(f"{counted(count, 'file')} in {folder}", err=True)
+            if left_out:
+                typer.echo(f"not exported: {listed(left_out)}", err=True)
+            return
+        lines = [as_json({"session": event.scope.session, **shapes.message(event.message)}) for event in events]
+        if out == STDOUT:
+            for line in lines:
+                typer.echo(line)
+            return
+        part = out.with_name(f"{out.name}.part")  # an existing file is replaced after everything is written
+        try:
+            part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+            part.replace(out)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
-        raise InvalidInputError(f"cannot write {out}: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
+        raise InvalidInputError(f"cannot write {error.filename or out}: {error.strerror or error}") from error
     typer.echo(f"{counted(len(lines), 'message')} in {out}", err=True)
+
+
+def _write_files(scoped: ScopedMemory, folder: Path) -> tuple[int, list[str]]:
+    """Write the documents, never through a link; returns how many, and what was left out."""
+    files, root = scoped.files(), folder.resolve()
+    left_out: list[str] = []
+    paths = [file.path[1:] for file in files.list(deep=True)]
+    for path in paths:
+        target = root / path
+        hidden = any(name.startswith(".") for name in path.split("/"))
+        # On Windows a colon begins another drive or another stream of a file.
+        if hidden or ":" in path or target.suffix.lower() not in DOCUMENTS or target.resolve() != target:
+            left_out.append(path)
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)  # the old file may have other names elsewhere
+        target.write_bytes(files.read(f"/{path}").encode())
+    return len(paths) - len(left_out), left_out
