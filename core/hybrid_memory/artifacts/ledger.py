@@ -35,9 +35,9 @@ class Operation(StrEnum):
 
 
 class _Entry(CheckedModel):
-    """Strict validation, because a ledger is stored."""
+    """Strict validation, because a ledger is stored; what only older versions kept is left out."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="ignore")
 
 
 class FileState(_Entry):

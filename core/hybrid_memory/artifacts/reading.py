@@ -73,7 +73,10 @@ class _Reader:
     def read(self, message: Message) -> None:
         if message.role is Role.SYSTEM:
             return
-        source, text = message.id or "", _scanned(message)
+        source = message.id or ""
+        text = message.content if isinstance(message.content, str) else message.text
+        if len(text) > 2 * MAX_SCANNED_CHARS:
+            text = text[:MAX_SCANNED_CHARS] + "\n" + text[-MAX_SCANNED_CHARS:]
         if message.role is Role.TOOL or is_observation(text):
             self._result(message, text, source)
             return
@@ -204,10 +207,3 @@ def _covers(pattern: str, path: str) -> bool:
         return True
     names, parts = pattern.split("/"), path.split("/")
     return bool(re.search(r"[*?\[]", pattern)) and len(parts) >= len(names) and all(map(fnmatchcase, parts, names))
-
-
-def _scanned(message: Message) -> str:
-    text = message.content if isinstance(message.content, str) else message.text
-    if len(text) <= 2 * MAX_SCANNED_CHARS:
-        return text
-    return text[:MAX_SCANNED_CHARS] + "\n" + text[-MAX_SCANNED_CHARS:]

@@ -139,16 +139,13 @@ def possible(effects: Sequence[Effect], result: Outcome) -> list[Effect]:
     if any(_SYNTAX.search(line) for line in complaints):
         return []
     crashed = "Traceback (" in result.text or "SyntaxError" in result.text
-    return [
-        effect
-        for effect in effects
-        if not (crashed and effect.by == "python")
-        and not any(_named(effect.path.rpartition("/")[2], line) for line in complaints)
-    ]
-
-
-def _named(name: str, line: str) -> bool:
-    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", line) is not None
+    kept = []
+    for effect in effects:
+        name = re.escape(effect.path.rpartition("/")[2])
+        named = re.compile(rf"(?<![\w.-]){name}(?![\w-]|\.\w)")  # not as a part of a longer name
+        if not (crashed and effect.by == "python") and not any(map(named.search, complaints)):
+            kept.append(effect)
+    return kept
 
 
 def errors(result: Outcome) -> list[str]:

@@ -40,7 +40,7 @@ from hybrid_memory.memory.engines import Engines, engine_at, open_engines
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import WrappedEmbedder
-from hybrid_memory.models.limited import LimitedCompressor, LimitedMediaEmbedder, LimitedRanker, model_limit
+from hybrid_memory.models.limited import LimitedCompressor, LimitedRanker, model_limit
 from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.models.named import any_embedder, embedder_of, given_embedder, language_model_of
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
@@ -143,8 +143,7 @@ def open_memory(
     model = given_embedder(embedder, config.embedder) if named is None else embedder_of(named)
     writer = language_model_of(config.language_model if language_model is None else language_model)
     timeout = config.orchestration.model_timeout
-    seeing = None if named is not None else as_media_embedder(embedder)
-    seeing = None if seeing is None else LimitedMediaEmbedder(seeing, timeout)
+    seeing = None if named is not None else as_media_embedder(embedder, timeout)
     wanted = config.learning.extractor if extractor is None else extractor
     rules: FactExtractor = _made("extractor", wanted, EXTRACTORS)
     rules = (

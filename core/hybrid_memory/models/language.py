@@ -80,14 +80,15 @@ class WrappedLanguageModel:
             return value
         chat = _with_schema(_chat(messages), schema)
         answer = self._text(self._called(self._ask, chat))
-        if (value := parse_object(answer)) is None:
+        parsed = parse_object(answer)
+        if parsed is None:
             problem = "There is no JSON object in this answer. Answer again with the JSON object alone."
             chat = [*chat, {"role": "assistant", "content": answer}, {"role": "user", "content": problem}]
             answer = self._text(self._called(self._ask, chat))
-            value = parse_object(answer)
-        if value is None:
+            parsed = parse_object(answer)
+        if parsed is None:
             raise ModelError(f"language model {self.name!r} did not answer with a JSON object: {answer[:200]!r}")
-        return dict(value)
+        return parsed
 
     def _called(self, function: Callable[..., Any], *args: Any) -> Any:
         try:

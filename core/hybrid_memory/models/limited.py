@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import ParamSpec, TypeVar
 
-from hybrid_memory.arrays import Array, Floats
+from hybrid_memory.arrays import Array
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.errors import ModelError
-from hybrid_memory.models.port import MediaEmbedder, Ranker, TextCompressor
+from hybrid_memory.models.port import Ranker, TextCompressor
 from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.runtime.time_limit import NoResultError, TimeLimit
 
@@ -33,37 +33,6 @@ def limited(limit: TimeLimit, function: Callable[P, T], /, *args: P.args, **kwar
         if isinstance(error.__cause__, Exception):
             raise error.__cause__ from None
         raise ModelError(str(error)) from error.__cause__
-
-
-class LimitedMediaEmbedder:
-    """A media embedder with a time limit."""
-
-    def __init__(self, model: MediaEmbedder, timeout: timedelta) -> None:
-        self._model = model
-        self._limit = model_limit(f"embedder {model.name!r}", timeout)
-
-    @property
-    def name(self) -> str:
-        """The name of the embedder."""
-        return self._model.name
-
-    @property
-    def dim(self) -> int:
-        """The dimension of the vectors."""
-        return limited(self._limit, lambda: self._model.dim)
-
-    @property
-    def kinds(self) -> frozenset[str]:
-        """The kinds of media that it embeds."""
-        return self._model.kinds
-
-    def embed_media(self, media: Sequence[bytes], kind: str) -> Floats:
-        """See `MediaEmbedder.embed_media`."""
-        return limited(self._limit, self._model.embed_media, media, kind)
-
-    def embed_query(self, text: str) -> Floats:
-        """See `MediaEmbedder.embed_query`."""
-        return limited(self._limit, self._model.embed_query, text)
 
 
 class LimitedRanker:

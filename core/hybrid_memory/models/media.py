@@ -7,6 +7,7 @@ import struct
 import wave
 import zlib
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -15,6 +16,7 @@ import numpy as np
 from hybrid_memory.arrays import Floats
 from hybrid_memory.errors import ModelError
 from hybrid_memory.models.embedders import checked_rows, name_of
+from hybrid_memory.models.limited import limited, model_limit
 from hybrid_memory.models.port import MediaEmbedder
 
 Method: TypeAlias = Callable[[list[bytes]], Any]
@@ -32,8 +34,11 @@ class WrappedMediaEmbedder:
     unusual file format must not block all media after it.
     """
 
-    def __init__(self, model: Any, methods: dict[str, Method], query: Callable[[str], Any]) -> None:
+    def __init__(
+        self, model: Any, methods: dict[str, Method], query: Callable[[str], Any], timeout: timedelta
+    ) -> None:
         self.name: str = name_of(model)
+        self._limit = model_limit(f"embedder {self.name!r}", timeout)
         self._methods = methods
         self._query = query
         self._dim: int | None = None
@@ -52,10 +57,13 @@ class WrappedMediaEmbedder:
         """Unit rows of shape (n, dim); zeros for media that the model cannot read.
 
         Raises:
-            ModelError: the model fails on everything of this kind, or returns another shape.
+            ModelError: the model fails on everything of this kind, takes too long, or returns another shape.
         """
         if not media:
             return np.empty((0, self.dim), dtype=np.float32)
+        return limited(self._limit, self._embedded, media, kind)
+
+    def _embedded(self, media: Sequence[bytes], kind: str) -> Floats:
         try:
             return self._rows(media, kind)
         except ModelError:
@@ -64,8 +72,8 @@ class WrappedMediaEmbedder:
         return np.stack([np.zeros_like(probed[0]) if row is None else row for row in rows])
 
     def embed_query(self, text: str) -> Floats:
-        """A unit vector of shape (dim,); raises `ModelError` if the model fails or returns another shape."""
-        row: Floats = self._checked(1, lambda: [self._query(text)])[0]
+        """A unit vector of shape (dim,); raises `ModelError` if the model fails, or as `embed_media` does."""
+        row: Floats = limited(self._limit, self._checked, 1, lambda: [self._query(text)])[0]
         return row
 
     def _row(self, one: bytes, kind: str) -> Floats | None:
@@ -80,16 +88,16 @@ class WrappedMediaEmbedder:
 
     def _checked(self, count: int, answer: Callable[[], Any]) -> Floats:
         try:
-            found = answer()
+            vectors = answer()
         except Exception as error:
             raise ModelError(f"embedder {self.name!r} failed: {type(error).__name__}: {error}") from error
-        rows = checked_rows(found, count, self._dim, self.name)
+        rows = checked_rows(vectors, count, self._dim, self.name)
         self._dim = rows.shape[1]
         return rows
 
 
-def as_media_embedder(model: Any) -> MediaEmbedder | None:
-    """A media embedder with this model; None if the model does not embed media.
+def as_media_embedder(model: Any, timeout: timedelta = timedelta(seconds=30)) -> MediaEmbedder | None:
+    """A media embedder with this model and a time limit for each of its calls; None if it does not embed media.
 
     A model needs ``embed_images(list of bytes)``, ``embed_audio(list of bytes)`` or both, which return rows of numbers,
     and ``embed_image_query(text)`` or ``embed_query(text)`` in the same space; or it is a LlamaIndex
@@ -105,7 +113,7 @@ def as_media_embedder(model: Any) -> MediaEmbedder | None:
         named = {"image": getattr(model, "embed_images", None), "audio": getattr(model, "embed_audio", None)}
         methods = {kind: method for kind, method in named.items() if callable(method)}
     query = next((found for name in _QUERIES if callable(found := getattr(model, name, None))), None)
-    return None if not methods or query is None else WrappedMediaEmbedder(model, methods, query)
+    return None if not methods or query is None else WrappedMediaEmbedder(model, methods, query, timeout)
 
 
 def _grey_png() -> bytes:

@@ -177,10 +177,6 @@ def parse_json(text: str) -> Any:
         lines = [line for line in text.split("\n") if line.strip()]
         if len(lines) < 2 or any(line.lstrip()[0] not in "{[" for line in lines):  # noqa: PLR2004
             raise
-        return _parse_lines(lines)
-
-
-def _parse_lines(lines: list[str]) -> list[Any]:
     try:
         values: list[Any] = json.loads(f"[{','.join(lines)}]")  # many times faster than line by line
     except RecursionError:
