@@ -406,7 +406,7 @@ def _spread(
                 waiting[places[row]].append(row)
         # Each time the stretch whose best line is worth most for what it has already: the highest averages (D'Hondt).
         while any(waiting):
-            best = [(place, queue[0]) for place, queue in enumerate(waiting) if queue]
+            best = [(at, queue[0]) for at, queue in enumerate(waiting) if queue]
             at, row = max(best, key=lambda it: (lines[it[1]].importance ** STEEP / (1 + taken[it[0]]), -rank[it[1]]))
             waiting[at].popleft()
             take(row, room)
