@@ -74,7 +74,6 @@ SHOTS = [
     Shot("overview-dark", "/", scheme="dark", height=800),
     Shot("timeline", "/o/user=mei/timeline?before=112&kind=message", height=1000),
     Shot("search", f"/o/user=mei/search?q={QUESTION}&k=5", height=1000),
-    Shot("map-dark", f"/o/user=mei/map?q={quote('what must the cat not eat?')}", scheme="dark"),
     Shot("facts", "/o/user=noa/facts#facts", height=1000),
     Shot("prompt", f"/o/user=noa&session={quote(PROMPTED).replace('%', '~')}/prompt", height=1000),
     Shot("search-phone", f"/o/user=mei/search?q={quote('拔智齿改到什么时候？')}&k=5", width=390, height=844, scale=2),

@@ -16,16 +16,17 @@ import json
 import platform
 import sys
 import tempfile
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its folder, only that is on the path
 
-from benchmarks.compression.sets import CachedEmbedder
+from benchmarks.compression.sets import CachedEmbedder, Table
 from benchmarks.paging import documents, lookup, retrieval
 
-PARTS = {"retrieval": retrieval.run, "lookup": lookup.run, "documents": documents.run}
+PARTS: dict[str, Callable[..., Table]] = {"retrieval": retrieval.run, "lookup": lookup.run, "documents": documents.run}
 
 
 def main() -> None:

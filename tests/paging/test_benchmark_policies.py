@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
 from benchmarks.paging.documents import CHINESE, ENGLISH, Language, entries
-from benchmarks.paging.lookup import DEPTHS, PAIRS, Pairs, noted, pairs
-from benchmarks.paging.policies import UNKNOWN, Follower, Reader
+from benchmarks.paging.lookup import Pairs, noted, pairs
+from benchmarks.paging.policies import Follower, Reader
 from benchmarks.paging.retrieval import Asked, History, remembered, shows_evidence
 from benchmarks.paging.runs import Answered, asking, opened, paged, windowed
 from hybrid_memory import HybridMemory, Message, Role
@@ -37,17 +36,6 @@ def without(texts: Sequence[str], key: str) -> list[str]:
     return [text for text in texts if not text.startswith(key)]
 
 
-def test_pairs_lead_from_a_key_to_a_value_in_as_many_steps_as_asked(made: Pairs) -> None:
-    known = dict(text.split(": ") for text in made.texts)
-    assert len(known) == len(made.texts) == PAIRS
-    for depth, (key, end) in zip(DEPTHS, made.questions, strict=True):
-        chain = [key]
-        for _ in range(depth):
-            chain.append(known[chain[-1]])
-        assert known[chain[-1]] == end
-        assert end not in known
-
-
 @pytest.mark.parametrize("kept_as", ["notes", "messages"])
 def test_a_chain_is_followed_by_functions_alone(memory: HybridMemory, made: Pairs, kept_as: str) -> None:
     key, end = made.questions[4]
@@ -62,13 +50,6 @@ def test_a_chain_is_followed_by_functions_alone(memory: HybridMemory, made: Pair
     assert answered.most_tokens <= WINDOW
     plain = windowed(said(made.texts), policy, LOOKUP.format(key), max_tokens=WINDOW)
     assert plain.text != end
-
-
-def test_a_key_that_nobody_noted_is_not_answered(memory: HybridMemory, made: Pairs) -> None:
-    noted(memory, made.texts)
-    policy = Follower("archival_memory_search")
-    answered = paged(memory, policy, LOOKUP.format(uuid.UUID(int=7)), max_tokens=WINDOW)
-    assert answered.text == UNKNOWN
 
 
 @pytest.mark.parametrize("language", [ENGLISH, CHINESE], ids=["english", "chinese"])
@@ -119,16 +100,6 @@ def test_the_reader_does_what_the_prompt_says_and_keeps_nothing_in_mind() -> Non
         "function": "send_message",
         "arguments": {"message": "Bo: Ines can play an instrument, the cello."},
     }
-
-
-def test_the_reader_saves_its_best_line_when_it_is_warned() -> None:
-    warning = "<system>\nMemory pressure: the context window is nearly full.\n</system>"
-    page = f'<result of="conversation_search">\n{MORE}\n</result>\n\n{warning}'
-    asked = (Role.USER, asking("Which instrument does Ines play?"))
-    saved, searched = answers((Role.SYSTEM, FUNCTIONS), asked, (Role.ASSISTANT, FIRST), (Role.USER, page))
-    assert saved["function"] == "core_memory_append"
-    assert saved["arguments"]["content"] == MORE.splitlines()[0]
-    assert searched["arguments"]["page"] == 1
 
 
 def test_the_last_prompt_is_graded_by_the_turn_itself_or_an_excerpt_of_it_with_the_answer() -> None:

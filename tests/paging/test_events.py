@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
@@ -16,10 +15,10 @@ from typing import Any
 import pytest
 
 from hybrid_memory import Message, Role
-from hybrid_memory.errors import HybridMemoryError, InvalidInputError, ModelError
 from hybrid_memory_paging import PagedAgent
 from hybrid_memory_paging.agent import _event_message
 from hybrid_memory_paging.executor import INTERRUPTED
+from hybrid_memory.errors import InvalidInputError, ModelError
 from tests.faces import Face, Open
 from tests.paging.conftest import Make, Script, call, says, shown
 
@@ -102,23 +101,6 @@ def test_a_new_agent_has_empty_blocks_for_itself_and_the_user(make: Make) -> Non
     assert all(block.description for block in agent.memory.blocks().values())
 
 
-PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 400}}
-
-
-def test_what_is_no_text_is_named_in_the_prompt(face: Face, make: Make) -> None:
-    agent = make(script := Script())
-    assert face(agent).send({"role": "user", "content": [PICTURE]}).text == "ok"
-    assert face(agent).send({"role": "user", "content": [{"type": "text", "text": "And this?"}, PICTURE]}).text == "ok"
-    asked = {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "name": "look", "arguments": ""}]}
-    agent.memory.remember([asked, {"role": "tool", "tool_call_id": "c", "content": ""}])
-    agent.memory.remember({"role": "assistant", "content": [PICTURE]})
-    assert face(agent).send("Well?").text == "ok"
-    words = shown(script.prompts[-1][1:])
-    assert words.lower().count("image") >= 2
-    assert "And this?" in words
-    assert "AAAA" not in words
-
-
 def test_after_a_reset_the_model_is_not_asked_for_what_was_before(make: Make) -> None:
     agent = make(script := Script(call("core_memory_append", label="human", content="one"), ModelError("down")))
     with pytest.raises(ModelError):
@@ -185,28 +167,6 @@ def test_threads_that_send_to_one_agent_are_served_one_after_the_other(make: Mak
     assert agent.resume().why == "nothing to do"
 
 
-def meeting(parties: int) -> Callable[[Sequence[Message]], str]:
-    """An answer that none of so many models gives before all are asked."""
-    barrier = threading.Barrier(parties)
-
-    def answer(_: Sequence[Message]) -> str:
-        barrier.wait(timeout=10)
-        return says("met")
-
-    return answer
-
-
-@pytest.mark.parametrize("differ", ["agent", "user", "session"])
-async def test_different_agents_work_at_the_same_time(make: Make, opened: Open, differ: str) -> None:
-    memory = opened(url="memory://", embedder="none")
-    meet = meeting(4)
-    agents = [make(Script(meet), memory=memory, **{differ: f"x{number}"}) for number in range(4)]
-    in_threads = (asyncio.to_thread(agent.send, "Hello") for agent in agents[:2])
-    on_the_loop = (agent.asend("Hello") for agent in agents[2:])
-    runs = await asyncio.gather(*in_threads, *on_the_loop)
-    assert [run.text for run in runs] == ["met"] * 4
-
-
 class Ticks(threading.Event):
     """What a timer waits for: so many intervals pass at once, and then it is stopped."""
 
@@ -240,14 +200,6 @@ def test_a_timer_ends_with_its_agent(make: Make) -> None:
     for interval, text in ((timedelta(0), "x"), (5, "x"), (timedelta(hours=1), " ")):
         with pytest.raises(InvalidInputError):
             agent.every(interval, text)  # type: ignore[arg-type]
-
-
-def test_a_closed_memory_ends_the_agent_with_an_error_of_ours(make: Make, opened: Open) -> None:
-    memory = opened(url="memory://", embedder="none")
-    agent = make(Script(), memory=memory)
-    memory.close()
-    with pytest.raises(HybridMemoryError):
-        agent.send("Hello")
 
 
 PLAN: list[list[tuple[str, dict[str, Any]]]] = [

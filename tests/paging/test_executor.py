@@ -95,17 +95,6 @@ def named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def test_an_unknown_function_is_answered_with_those_that_there_are(face: Face, make: Make) -> None:
-    script = Script(call("teleport", heartbeat=False, to="Mars"))
-    run = face(make(script)).send("Hello")
-    told = refusal(run)
-    assert "teleport" in told
-    assert "core_memory_append" in told
-    assert len(script.prompts) == 2, "after a failed call the model is asked again, without a heartbeat too"
-    assert told in shown(script.prompts[1])
-    assert (run.text, run.why) == ("ok", "yielded")
-
-
 @pytest.mark.parametrize(
     ("answer", "hint"),
     [
@@ -173,53 +162,45 @@ class UnspeakableError(Exception):
     __repr__ = __str__
 
 
-RING: list[Any] = []
-RING.append(RING)
-
-
 RAISED = {
     "error": ValueError("no harbour"), "exit": SystemExit(3), "interrupt": KeyboardInterrupt(),
-    "unspeakable": UnspeakableError(), "long": ValueError("a" * 10**6), "surrogate": OSError("\ud83d"),
-    "cancelled": asyncio.CancelledError(), "stop": StopIteration(), "recursion": RecursionError(),
+    "unspeakable": UnspeakableError(), "long": ValueError("a" * 10**6), "cancelled": asyncio.CancelledError(),
 }  # fmt: skip
 
 
-# An interrupt on the event loop is its owner's.
-@pytest.mark.parametrize(("kind", "raised"), [
-    (kind, raised) for kind in ("blocking", "async") for raised in RAISED if (kind, raised) != ("async", "interrupt")
-])  # fmt: skip
-def test_whatever_a_function_raises_is_told(make: Make, face: Face, kind: str, raised: str) -> None:
+@pytest.mark.parametrize("raised", RAISED)
+def test_whatever_a_function_raises_is_told(make: Make, raised: str) -> None:
     def sail() -> None:
         """Sail."""
         raise RAISED[raised]
 
-    async def asail() -> None:
-        """Sail."""
-        raise RAISED[raised]
-
-    function = sail if kind == "blocking" else asail
-    agent = make(Script(call(function.__name__, heartbeat=False)), functions=[function])
-    run = face(agent).send("Sail!")
+    agent = make(Script(call("sail", heartbeat=False)), functions=[sail])
+    run = agent.send("Sail!")
     assert refusal(run)
     assert run.replies == ("ok",)
-    assert agent.send("Still there?").replies == ("ok",)
+
+
+async def test_an_async_function_is_awaited_and_its_errors_are_told(make: Make) -> None:
+    async def look(place: str) -> str:
+        """Look."""
+        if place == "sea":
+            raise RAISED["exit"]
+        return f"seen {place}"
+
+    agent = make(Script("\n".join(call("look", place=place) for place in ("harbour", "sea"))), functions=[look])
+    run = await agent.asend("Look")
+    assert results(run)[0] == "seen harbour"
+    assert failures(run) == [False, True]
 
 
 @pytest.mark.parametrize(
     ("result", "told"),
     [
         pytest.param(None, "Done.", id="none"),
-        pytest.param("", "", id="empty"),
         pytest.param({"city": "苏州"}, '{"city": "苏州"}', id="object"),
-        pytest.param([1, 2.5, None], "[1, 2.5, null]", id="list"),
         pytest.param(b"\xff", "", id="bytes"),
-        pytest.param({1, 2}, "", id="set"),
-        pytest.param(RING, "list", id="circular"),
         pytest.param({(1, 2): 3}, "dict", id="keys"),
-        pytest.param(float("nan"), "", id="nan"),
         pytest.param("half \ud83d", "half ?", id="surrogate"),
-        pytest.param("nul \x00", "nul", id="nul"),
-        pytest.param(UnspeakableError(), "", id="unspeakable"),
         pytest.param([UnspeakableError()], "", id="unspeakable inside"),
     ],
 )
@@ -258,8 +239,7 @@ def test_what_arrived_while_the_model_thought_is_answered_after_a_stop(make: Mak
     assert agents[0].send("And now?").replies == ("ok",)
 
 
-@pytest.mark.parametrize("kind", ["blocking", "async"])
-def test_a_function_that_hangs_is_reported_in_time_and_refused_after_four(make: Make, face: Face, kind: str) -> None:
+def test_a_function_that_hangs_is_reported_in_time_and_refused_after_four(make: Make) -> None:
     release = threading.Event()
     begun: list[int] = []
 
@@ -269,22 +249,14 @@ def test_a_function_that_hangs_is_reported_in_time_and_refused_after_four(make: 
         release.wait(20)
         return "late"
 
-    async def ahang() -> str:
-        """Hang."""
-        begun.append(1)
-        await asyncio.sleep(20)
-        return "late"
-
-    function = hang if kind == "blocking" else ahang
-    answers = [call(function.__name__, heartbeat=False) for _ in range(MAX_HANGING + 1)]
-    agent = make(Script(*answers), functions=[function], function_timeout=SHORT)
+    answers = [call("hang", heartbeat=False) for _ in range(MAX_HANGING + 1)]
+    agent = make(Script(*answers), functions=[hang], function_timeout=SHORT)
     try:
-        run = face(agent).send("Go")
+        run = agent.send("Go")
         assert failures(run) == [True] * (MAX_HANGING + 1)
         assert all("took longer than 0.08 s" in text for text in results(run)[:MAX_HANGING])
         assert "hangs" in results(run)[MAX_HANGING]
         assert len(begun) == MAX_HANGING
-        assert run.replies == ("ok",)
     finally:
         release.set()
 
@@ -356,19 +328,6 @@ async def test_cancelling_the_task_of_a_send_ends_its_run(make: Make) -> None:
     assert [message.text for message in agent.memory.history() if message.role is Role.USER] == ["Go", "Are you there?"]
 
 
-async def test_cancelling_a_send_that_waits_leaves_the_one_before_it_alone(make: Make) -> None:
-    agent = make(Script(slow := Slow(), says("found")))
-    first = asyncio.create_task(agent.asend("Go"))
-    await asyncio.to_thread(slow.begun.wait, 10)
-    second = asyncio.create_task(agent.asend("Stop, no, wait"))
-    await asyncio.sleep(0.05)
-    second.cancel()
-    await asyncio.sleep(0.05)
-    slow.go.set()
-    run = await first
-    assert (run.why, run.replies) == ("yielded", ("found",))
-
-
 def test_a_model_that_fails_loses_nothing_and_resume_goes_on(face: Face, make: Make) -> None:
     script = Script(call("core_memory_append", label="human", content="Name: Ada"), ModelError("down"))
     agent = make(script)
@@ -405,13 +364,6 @@ def declared(parameters: str, result: str = "None") -> Any:
 def test_two_functions_of_one_name_are_refused(make: Make) -> None:
     with pytest.raises(InvalidInputError, match="two functions 'fetch'"):
         make(Script(), functions=[named("fetch", lambda: 1)])
-
-
-@pytest.mark.parametrize("name", ["json", "copy", "of", "schema", "model_config", "call"])
-def test_a_parameter_may_have_any_name(make: Make, name: str) -> None:
-    look = declared(f"{name}: str, again: int = 1", f"{name} * again")
-    run = asked(call("look", **{name: "a"}), make=make, functions=[look])
-    assert results(run) == ["a"]
 
 
 def test_methods_and_typed_arguments_are_called_as_they_are_declared(make: Make) -> None:

@@ -10,15 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from langchain_core.utils.function_calling import convert_to_openai_tool
-from llama_index.core.tools import FunctionTool, ToolMetadata
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
+from hybrid_memory_paging import MEMORY, PAGING_FUNCTIONS, functions_named, instructions
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.tools import Answer
-from hybrid_memory_paging import MEMORY, PAGING_FUNCTIONS, functions_named, instructions, schema
-from hybrid_memory_paging.reading import HEARTBEAT
 from tests.faces import Face, Open
 
 FUNCTIONS = {function.name: function for function in PAGING_FUNCTIONS}
@@ -108,12 +105,6 @@ def test_an_edit_of_one_call_is_applied_once(clerk: ScopedMemory, use: Use) -> N
         assert not use(clerk, "archival_memory_insert", {**known, "id": "call-1-2"}, **note).failed
     assert clerk.blocks()["human"].value == "Name: Ada L\nLikes tea"
     assert len(paged(use, clerk, "archival_memory_search", query="harbour")) == 1
-
-
-def test_calls_of_other_messages_are_other_calls(clerk: ScopedMemory, use: Use) -> None:
-    for source in ("message-1", "message-2"):
-        use(clerk, "core_memory_append", {"id": "call-1-0", "source": source}, label="human", content=source)
-    assert clerk.blocks()["human"].value.splitlines() == ["Name: Ada", "message-1", "message-2"]
 
 
 def test_a_block_that_somebody_changed_is_not_written_over(clerk: ScopedMemory, use: Use) -> None:
@@ -229,19 +220,6 @@ def test_a_wrong_span_is_explained(clerk: ScopedMemory, use: Use, wanted: dict[s
     assert hint in answer.text
 
 
-def test_results_of_functions_and_warnings_are_no_answers_of_a_date_search(clerk: ScopedMemory, use: Use) -> None:
-    clerk.remember("The boat is red.", at=MARCH)
-    asked = {"id": "c1", "name": "conversation_search", "arguments": {"query": "boat"}}
-    clerk.remember({"role": "assistant", "content": "", "tool_calls": [asked]}, at=MARCH)
-    clerk.remember(
-        {"role": "tool", "name": "conversation_search", "tool_call_id": "c1", "content": "#3 boat"}, at=MARCH
-    )
-    clerk.remember({"role": "system", "content": "Memory pressure", "event": "pressure"}, at=MARCH)
-    assert [
-        line.rpartition(": ")[2] for line in paged(use, clerk, "conversation_search_date", start_date="2026-03-05")
-    ] == ["The boat is red."]
-
-
 PARAGRAPH = "The harbour was grey, and nobody had told the captain about the storm. 港口一片灰色，没有人告诉船长。"
 
 
@@ -286,59 +264,6 @@ def test_no_answer_exceeds_its_budget(full: ScopedMemory, wanted: tuple[str, dic
     answer = run(full, name, {"max_tokens": budget}, **arguments)
     assert estimate_tokens(answer.text) <= budget
     assert answer.text
-
-
-@pytest.mark.parametrize("budget", [180, 400, 1000])
-@pytest.mark.parametrize("name", ["conversation_search", "archival_memory_search"])
-def test_pages_are_whole_within_the_smallest_budget_of_an_agent(full: ScopedMemory, budget: int, name: str) -> None:
-    found = paged(run, full, name, {"max_tokens": budget}, query="harbour 港口")
-    assert len(found) == 12
-    assert all(re.match(r"#\d+ \[2026-", line) or re.match(r"#\d+ \[", line) for line in found)
-
-
-def check_shape(parameters: dict[str, Any]) -> None:
-    assert parameters["type"] == "object"
-    assert set(parameters.get("required", [])) <= set(parameters["properties"])
-    for name, field in parameters["properties"].items():
-        kinds = {"string", "integer", "number", "boolean", "array", "object"}
-        assert field.get("type") in kinds or all(one.get("type") in {*kinds, "null"} for one in field["anyOf"]), name
-        if field.get("type") == "array":
-            assert field["items"]["type"] in kinds
-        if "default" in field and name not in parameters.get("required", []):
-            assert isinstance(field["default"], str | int | float | bool | list | None)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_each_schema_is_one_that_providers_accept(name: str) -> None:
-    made = schema(FUNCTIONS[name])
-    assert set(made) == {"type", "function"}
-    assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", made["function"]["name"])
-    assert 10 < len(made["function"]["description"]) < 1024
-    parameters = made["function"]["parameters"]
-    check_shape(parameters)
-    for field in parameters["properties"].values():
-        assert field["description"].strip()
-    beating = schema(FUNCTIONS[name], heartbeat=True)["function"]["parameters"]
-    check_shape(beating)
-    assert beating["properties"][HEARTBEAT]["type"] == "boolean"
-    assert HEARTBEAT not in beating.get("required", [])
-    assert HEARTBEAT not in FUNCTIONS[name].arguments.model_json_schema()["properties"], (
-        "the model's own schema is unchanged"
-    )
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_both_frameworks_accept_the_schemas(name: str) -> None:
-    function = FUNCTIONS[name]
-    made = schema(function)
-    theirs = convert_to_openai_tool(made)["function"]
-    assert theirs["name"] == name
-    assert set(theirs["parameters"]["properties"]) == set(made["function"]["parameters"]["properties"])
-    metadata = ToolMetadata(name=name, description=function.description, fn_schema=function.arguments)
-    tool = FunctionTool(fn=lambda **given: str(given), metadata=metadata)
-    offered = tool.metadata.to_openai_tool()["function"]
-    assert offered["name"] == name
-    assert offered["parameters"]["properties"].keys() == made["function"]["parameters"]["properties"].keys()
 
 
 def test_the_instructions_name_every_function_with_its_arguments() -> None:

@@ -117,29 +117,6 @@ def test_the_warning_is_in_the_very_prompt_that_reaches_the_pressure_and_names_t
     assert f"<system>\n{warning.text}\n</system>" in told_in.text
 
 
-def test_a_model_can_save_what_matters_when_it_is_warned(make: Make) -> None:
-    def policy(prompt: Sequence[Message]) -> str:
-        """Saves the first item of its window when its newest turn holds a warning."""
-        if "Memory pressure:" not in prompt[-1].text:
-            return says("ok")
-        return call("archival_memory_insert", heartbeat=False, content=re.findall(r"Item \d+", shown(prompt[1:]))[0])
-
-    agent = make(Script(otherwise=policy), max_tokens=3000)
-    talk(agent, iter(range(60)), lambda: len(warnings(agent.memory.history())) >= 3)
-    notes = [
-        hit.record.text for hit in agent.memory.recall("Item", k=50, metadata={"noted_with": "archival_memory_insert"})
-    ]
-    assert len(notes) == len(warnings(agent.memory.history()))
-
-
-def test_without_need_there_is_no_warning(make: Make) -> None:
-    agent = make(script := Script(), max_tokens=30_000)
-    talk(agent, iter(range(15)), lambda: False)
-    assert warnings(agent.memory.history()) == []
-    assert all("Memory pressure" not in shown(prompt) for prompt in script.prompts)
-    assert agent.memory.summary().text == ""
-
-
 def test_after_a_rollback_the_model_is_warned_again(make: Make) -> None:
     agent = make(Script(), max_tokens=3000)
     numbers = iter(range(200))
@@ -242,19 +219,10 @@ def test_a_long_block_is_cut_in_the_prompt_and_nowhere_else(make: Make) -> None:
 
 def test_a_long_turn_fits_as_a_digest_and_can_be_fetched(make: Make) -> None:
     agent = make(script := Script(call("fetch", handle="#1", where="1999-2000")), max_tokens=3000)
-    text = "\n".join(
-        f"row {number:05d} of a very long letter that somebody pasted, with all its signatures and more words"
-        for number in range(2_000)
-    )
-    assert len(text) > 150_000
+    text = "\n".join(f"row {number:05d} of a very long letter that somebody pasted" for number in range(2_000))
     run = agent.send(text)
     (result,) = [message.text for message in run.messages if message.role is Role.TOOL]
     assert "row 01998 of" in result
-    assert watched_tokens(agent, script) <= 3000
+    count = agent._store.token_counter
+    assert all(3 + sum(message_tokens(message, count) for message in prompt) <= 3000 for prompt in script.prompts)
     assert agent.memory.history()[0].text == text
-
-
-def watched_tokens(agent: PagedAgent, script: Script) -> int:
-    return max(
-        3 + sum(message_tokens(message, agent._store.token_counter) for message in prompt) for prompt in script.prompts
-    )
