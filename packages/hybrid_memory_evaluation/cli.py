@@ -16,12 +16,12 @@ from hybrid_memory.display import counted
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:
-    from hybrid_memory_evaluation import Evaluation, Prices, Report
+    from hybrid_memory_evaluation import Evaluation, Report
 
 app = typer.Typer(rich_markup_mode="markdown")
 """Registered under the entry point group ``hybrid_memory.commands``."""
 
-MODELS, MONEY, OUTPUT = "Models", "Prices", "Output"
+MODELS, OUTPUT = "Models", "Output"
 """Panels of the help."""
 
 
@@ -55,7 +55,6 @@ Embedder = Annotated[
         parser=EmbedderName.parsed, metavar=NAMED, help="What makes vectors for recall; auto is the local one."
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of the random order in which the judge is asked.")]
 Model = Annotated[
     str | None,
     typer.Option(help="Writes summaries and answers: provider:model, as LangChain names them.", rich_help_panel=MODELS),
@@ -71,20 +70,9 @@ JudgeUrl = Annotated[
     str | None,
     typer.Option("--judge-base-url", help="The same for the judge.", rich_help_panel=MODELS, metavar="URL"),
 ]
-Lingua = Annotated[
-    str | None,
-    typer.Option(
-        "--llmlingua", help="For the method llmlingua: a causal model, folder or name.", rich_help_panel=MODELS
-    ),
-]
 Repeats = Annotated[int, typer.Option(min=1, help="How often each answer is graded.", rich_help_panel=MODELS)]
 Written = Annotated[
     int, typer.Option(min=0, help="Questions that the model writes for each chat.", rich_help_panel=MODELS)
-]
-PriceIn = Annotated[float | None, typer.Option(min=0, help="Price of a million input tokens.", rich_help_panel=MONEY)]
-PriceOut = Annotated[float | None, typer.Option(min=0, help="Price of a million output tokens.", rich_help_panel=MONEY)]
-PriceCached = Annotated[
-    float | None, typer.Option(min=0, help="Price of a million cached input tokens.", rich_help_panel=MONEY)
 ]
 Out = Annotated[
     Path,
@@ -102,17 +90,12 @@ def evaluate(
     max_tokens: MaxTokens = 2000,
     form: Form = "auto",
     embedder: Embedder = EmbedderName.AUTO,
-    seed: Seed = 0,
     model: Model = None,
     base_url: BaseUrl = None,
     judge: Judge = None,
     judge_url: JudgeUrl = None,
-    lingua: Lingua = None,
     repeats: Repeats = 2,
     written: Written = 0,
-    price_in: PriceIn = None,
-    price_out: PriceOut = None,
-    price_cached: PriceCached = None,
     out: Out = Path("hybrid-memory-eval"),
     as_json: Json = False,
     yes: Yes = False,
@@ -136,11 +119,8 @@ def evaluate(
         model=chat_model(model, base_url=base_url),
         judge=chat_model(judge, base_url=judge_url),
         embedder=embedder_named(embedder),
-        compressor=_compressor(lingua, method or ()),
         written=written,
         repeats=repeats,
-        prices=_prices(price_in, price_out, price_cached),
-        seed=seed,
         folder=out,
     )
     _announce(evaluation, out, asks=model is not None, yes=yes)
@@ -159,26 +139,6 @@ def embedder_named(name: EmbedderName) -> Any:
     from hybrid_memory.models.named import embedder_of  # noqa: PLC0415
 
     return embedder_of(name) if name == EmbedderName.HASHING or ":" in name else name.given
-
-
-def _compressor(model: str | None, methods: Sequence[str]) -> Any:
-    if model is None:
-        if any(name.startswith("llmlingua") for name in methods):
-            raise InvalidInputError("the method llmlingua needs a model: give --llmlingua")
-        return None
-    from hybrid_memory.models.llmlingua import LlmLinguaCompressor  # noqa: PLC0415
-
-    return LlmLinguaCompressor(model)
-
-
-def _prices(read: float | None, written: float | None, cached: float | None) -> Prices | None:
-    from hybrid_memory_evaluation import Prices  # noqa: PLC0415
-
-    if read is None and written is None and cached is None:
-        return None
-    if read is None or written is None:
-        raise InvalidInputError("prices need both --price-in and --price-out")
-    return Prices(read, written, cached)
 
 
 def _announce(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> None:

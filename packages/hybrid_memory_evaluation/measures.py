@@ -16,25 +16,6 @@ from hybrid_memory.text.tokens import TokenCounter, message_tokens
 from hybrid_memory_evaluation.methods.method import Prompt
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """The prices of a model, per million tokens, in any currency.
-
-    Attributes:
-        input, output: the prices of tokens read and written.
-        cached: the price of cached input, shared with the previous prompt; None means the full price.
-    """
-
-    input: float
-    output: float
-    cached: float | None = None
-
-    def cost(self, sent: float, written: float = 0.0, reused: float = 0.0) -> float:
-        """The cost of tokens sent, ``reused`` of them cached, and tokens written."""
-        again = self.input if self.cached is None else self.cached
-        return ((sent - reused) * self.input + reused * again + written * self.output) / 1e6
-
-
 class Metered:
     """A language model whose calls are counted.
 
