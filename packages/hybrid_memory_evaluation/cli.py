@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -149,7 +148,7 @@ def _announce(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> No
     done = sum(1 for line in journal.read_bytes().splitlines() if line) if journal.exists() else 0
     if done:
         typer.echo(f"{out} has {counted(done, 'result')} from before, which are not made again", err=True)
-    for reason in evaluation.left_out_by_reason:
+    for reason in evaluation.left_out:
         typer.echo(f"left out: {printable(reason)}", err=True)
     typer.echo(f"{evaluation!r}"[1:-1] + f": {evaluation.estimate()}", err=True)
     refusal = "a model would be called, and there is no terminal to confirm it: give --yes"
@@ -170,7 +169,7 @@ def _show_report(report: Report, out: Path, *, as_json: bool) -> None:
         written.append("report.html")
     except MissingDependencyError as error:
         typer.echo(f"no report.html: {error}", err=True)
-    for failure in _by_error(report.failures):
+    for failure in report.failures:
         typer.echo(f"failed: {printable(failure)}", err=True)
     if report.failures:
         typer.echo("run the same command to try again what failed", err=True)
@@ -183,15 +182,3 @@ def _show_report(report: Report, out: Path, *, as_json: bool) -> None:
     console.print(table(report))
     typer.echo("* the best of those that never break the budget or a provider's rules")
     typer.echo(f"written to {out}: {', '.join(written)}")
-
-
-def _by_error(failures: Sequence[str]) -> list[str]:
-    """One line for each error, with the first place where it occurred."""
-    places: dict[str, list[str]] = {}
-    for failure in failures:
-        place, _, error = failure.partition(": ")
-        places.setdefault(error, []).append(place)
-    return [
-        f"{named[0]}{f' and {len(named) - 1:,} more' if len(named) > 1 else ''}: {error}"
-        for error, named in places.items()
-    ]

@@ -54,7 +54,7 @@ TIMEOUT = timedelta(minutes=5)
 NOTHING_TO_ASK = "has nothing to ask about: give probes, or a model and written="
 
 NAMED = 3
-"""How many transcripts a reason names."""
+"""How many transcripts the error names that there is nothing to evaluate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +135,21 @@ class Evaluation:
         self._judge = answering if judge is None else as_language_model(judge, timeout=TIMEOUT)
         self._setting = Setting(max_tokens, count, answering, embedder)
         self._written = written
-        named = _by_name(transcripts)
+        named = {chat.name: chat for chat in transcripts}
+        if not named or len(named) < len(transcripts):
+            raise InvalidInputError(
+                "two transcripts have the same name: rename one" if named else "there are no transcripts"
+            )
         self._truncated = {name: truncated(chat.messages, max_tokens, count) for name, chat in named.items()}
         values = {name: self._exact_probes(chat, probes) for name, chat in named.items() if self._truncated[name]}
         self._exact = {name: made for name, made in values.items() if made or written}
         self._transcripts = {name: named[name] for name in self._exact}
-        self.left_out = self._reasons(named)
+        fits = f"fits into {max_tokens} tokens, so that nothing is compressed: give a smaller max_tokens"
+        self.left_out = tuple(
+            f"{name} {NOTHING_TO_ASK if self._truncated[name] else fits}" for name in named if name not in self._exact
+        )
         if not self._transcripts:
-            raise InvalidInputError("; ".join(self.left_out_by_reason))
+            raise InvalidInputError("; ".join(self.left_out[:NAMED]))
         self._history = {
             name: sum(message_tokens(message, count) for message in chat.messages)
             for name, chat in self._transcripts.items()
@@ -150,31 +157,6 @@ class Evaluation:
         self._repeats = repeats
         self._seed = seed
         self._journal = Journal(None if folder is None else Path(folder) / "journal.jsonl")
-
-    def _reasons(self, named: Mapping[str, Transcript]) -> tuple[str, ...]:
-        return tuple(
-            f"{name} {NOTHING_TO_ASK if self._truncated[name] else self._fits}"
-            for name in named
-            if name not in self._exact
-        )
-
-    @property
-    def _fits(self) -> str:
-        return f"fits into {self._setting.max_tokens} tokens, so that nothing is compressed: give a smaller max_tokens"
-
-    @property
-    def left_out_by_reason(self) -> tuple[str, ...]:
-        """The transcripts that are not evaluated, in one line for each reason."""
-        lines = []
-        for reason in (self._fits, NOTHING_TO_ASK):
-            names = [line.removesuffix(f" {reason}") for line in self.left_out if line.endswith(f" {reason}")]
-            if len(names) > NAMED:
-                names = [*names[:NAMED], f"{len(names) - NAMED:,} more"]
-            if len(names) > 1:
-                lines.append(f"each of {', '.join(names[:-1])} and {names[-1]} {reason}")
-            elif names:
-                lines.append(f"{names[0]} {reason}")
-        return tuple(lines)
 
     def _exact_probes(self, chat: Transcript, given: Mapping[str, Sequence[Probe]] | None) -> list[Probe]:
         probes = list(given[chat.name]) if given and chat.name in given else probes_of(chat, self._truncated[chat.name])
@@ -391,15 +373,6 @@ class Evaluation:
     def __repr__(self) -> str:
         names = ", ".join(method.name for method in self._methods)
         return f"<Evaluation of {names} on {len(self._transcripts)} chats at {self._setting.max_tokens} tokens>"
-
-
-def _by_name(transcripts: Sequence[Transcript]) -> dict[str, Transcript]:
-    named = {chat.name: chat for chat in transcripts}
-    if not named:
-        raise InvalidInputError("there are no transcripts")
-    if len(named) < len(transcripts):
-        raise InvalidInputError("two transcripts have the same name: rename one")
-    return named
 
 
 def _named(model: Any) -> str | None:

@@ -67,9 +67,7 @@ def replayed(transcript: Transcript, method: Method, probes: Sequence[Probe], se
         results = [_probe_result(replay, probe, texts, setting.count) for probe in probes]
     return {
         "prompts": prompts.as_dict(),
-        "model": {"calls": meter.calls, "sent": meter.sent, "written": meter.written, "seconds": meter.seconds}
-        if meter
-        else {"calls": 0, "sent": 0, "written": 0, "seconds": 0.0},
+        "model": {name: getattr(meter, name, 0) for name in ("calls", "sent", "written")},
         "results": [asdict(one) for one in results],
     }
 

@@ -73,4 +73,3 @@ def test_a_meter_counts_calls_also_those_that_fail(scripted: Any) -> None:
         model.structured([Message(content="hello")], {})
     assert (model.calls, model.written, model.name) == (2, 2, "scripted")
     assert model.sent == (2 + 3 + 1) + (1 + 3 + 1)  # the words, the framing and the role of each message
-    assert model.seconds > 0

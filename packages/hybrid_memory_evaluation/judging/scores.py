@@ -52,10 +52,6 @@ class Scores:
     failed: int
     malformed: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return asdict(self)
-
 
 class Agreement(NamedTuple):
     """How often the judge agreed with known results: the share, in [0, 1], and the number of pairs."""
@@ -78,7 +74,7 @@ def scored(grades: Sequence[Grade]) -> Scores:
     return Scores(
         criteria={name: _estimate(values) for name, values in by_criterion.items() if values},
         dimensions=dimensions,
-        overall=Mean(_mean([one.mean for one in dimensions.values()]), _deviation(overall), len(overall))
+        overall=Mean(statistics.fmean(one.mean for one in dimensions.values()), _deviation(overall), len(overall))
         if overall
         else None,
         n=len(graded),
@@ -129,11 +125,7 @@ def agreement(graded: Iterable[tuple[Hashable, float, Grade]]) -> Agreement | No
 
 
 def _estimate(values: Sequence[float]) -> Mean:
-    return Mean(_mean(values), _deviation(values), len(values))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
+    return Mean(math.fsum(values) / len(values), _deviation(values), len(values))
 
 
 def _deviation(values: Sequence[float]) -> float:

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from hybrid_memory import Line
-from hybrid_memory.analysis import MAX_LINE_CHARS, actions, prose
-from hybrid_memory.text.sentences import sentences
+from hybrid_memory.analysis import MAX_LINE_CHARS, actions
 from hybrid_memory.text.tokenize import cjk_share, terms
 from hybrid_memory_evaluation.probing.history import History, shortened, trimmed
-from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind, holds
+from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind
 from hybrid_memory_evaluation.probing.statements import GAP
 
 MAX_TOPIC_WORDS = 6
@@ -110,9 +109,6 @@ def _chosen(history: History, line: Line, said: str, result: re.Match[str]) -> _
     topic = _noun(about["topic"] or about["zh"]) if about else ""
     if terms(topic) and not _VAGUE.match(topic):
         return _Decision((f"What was decided for “{topic}”", f"对于“{topic}”决定了什么"), topic, head, why, said)
-    if (asked := _asked(history, line.first - 1)) and not holds(asked, shortened(head)):
-        form = (f"What was decided when it was asked “{asked}”", f"问到“{asked}”时，决定了什么")
-        return _Decision(form, asked, head, why, said)
     return _gap(said, shortened(what), why)
 
 
@@ -126,15 +122,6 @@ def _gap(said: str, head: str, why: str) -> _Decision | None:
             form = (f"What was decided, to fill the gap in “{rest}”", f"“{rest}”，空白处决定了什么")
             return _Decision(form, rest, head, why if asks_why else "", said)
     return None
-
-
-def _asked(history: History, row: int) -> str:
-    """The last question of the turn before, if it is specific enough."""
-    if not row:
-        return ""
-    last = (sentences(prose(history.messages[row - 1])) or [""])[-1]
-    asks = last.rstrip().endswith(("?", "？")) and len(last) <= MAX_CHARS and len(set(terms(last))) > MIN_TERMS
-    return " ".join(last.split()).rstrip("?？") if asks else ""
 
 
 def _noun(text: str) -> str:

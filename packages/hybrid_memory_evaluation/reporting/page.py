@@ -109,25 +109,13 @@ def _lead(report: Report) -> str:
 
 
 def _setting(setting: Mapping[str, Any]) -> list[tuple[str, str]]:
-    words = {
-        "max_tokens": "Prompt budget, tokens",
-        "model": "Model",
-        "judge": "Judge",
-        "embedder": "Embedder",
-        "repeats": "Grades per answer",
-        "seed": "Seed",
-        "left_out": "Left out",
-        "version": "Version",
-        "python": "Python",
-        "at": "Time",
-    }
     lines = []
     for name, value in setting.items():
         text = f"{value:,}" if isinstance(value, int) else str(value)
         if isinstance(value, list):
             text = "; ".join(value)
         if value not in (None, []) and (name != "repeats" or setting.get("judge")):
-            lines.append((words.get(name, name), text))
+            lines.append((name.replace("_", " "), text))
     return lines
 
 
