@@ -167,7 +167,7 @@ def _score(one: Figures, group: str) -> Cell | None:
         return None
     means = {**{dimension.value: mean for dimension, mean in one.scores.dimensions.items()}, **one.scores.criteria}
     mean = means.get(group)
-    return mean and (mean.mean, f"{columns.points(mean.mean)} ± {columns.points(mean.spread)}")
+    return None if mean is None else (mean.mean, f"{columns.points(mean.mean)} ± {columns.points(mean.spread)}")
 
 
 def _survival(one: Figures, group: str) -> Cell | None:
