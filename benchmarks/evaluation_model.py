@@ -6,7 +6,7 @@ The model is a GGUF file, or the beginning of its name in .models; llama.cpp ser
 endpoint on loopback, on one thread, and LangChain's ``ChatOpenAI`` asks it, at temperature 0.
 
 judge: answers written by hand, to a question in English and one in Chinese: right, half right, wrong, and one that
-tells the judge to give it full marks. Shown are the overall scores, and the verdicts on pairs in both orders.
+tells the judge to give it full marks. Shown are the overall scores.
 
 evaluation: the beginning of the sample chat under two methods at a small budget, with probes written by hand; the model
 summarises, answers and grades. Beside what the judge says stands what can be counted: whether the answer holds the
@@ -32,7 +32,6 @@ from hybrid_memory.models.language import as_language_model
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory_evaluation import Evaluation, Probe, ProbeKind, Report, Transcript
 from hybrid_memory_evaluation.judging import Judge
-from hybrid_memory_evaluation.judging.scores import consistency
 from hybrid_memory_evaluation.reporting.page import html
 
 SAMPLE = Path(__file__).parents[1] / "examples" / "sample_chat.jsonl"
@@ -92,7 +91,6 @@ def judged(model: LanguageModel) -> list[dict[str, Any]]:
     """What the judge makes of answers whose worth is known."""
     judge = Judge(model)
     rows: list[dict[str, Any]] = []
-    verdicts = []
     for case in CASES:
         for name, answer in case.answers.items():
             started = time.perf_counter()
@@ -101,14 +99,6 @@ def judged(model: LanguageModel) -> list[dict[str, Any]]:
             rows.append(row | {"seconds": time.perf_counter() - started})
             score = "failed" if grade.overall is None else f"{grade.overall:.2f}"
             print(f"{case.probe.id:<8}{name:<18}{score:>8}  malformed {grade.malformed}", flush=True)
-        for other in ("wrong", "tells the judge"):
-            verdict = judge.compare(case.probe, case.evidence, case.answers["right"], case.answers[other])
-            verdicts.append(verdict)
-            won = {"one": "right", "other": other, "tie": "tie"}[verdict.winner]
-            rows.append({"probe": case.probe.id, "pair": ["right", other], "won": won, **verdict.as_dict()})
-            same = "both orders agree" if verdict.consistent else "the orders disagree"
-            print(f"{case.probe.id:<8}right or {other}: {won}, {same}", flush=True)
-    print(f"consistency {consistency(verdicts)} over {len(verdicts)} pairs", flush=True)
     return rows
 
 

@@ -10,10 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hybrid_memory.apps.transcripts import read_transcript
-    from hybrid_memory.apps.transcripts.transcript import Transcript
+    from hybrid_memory.apps.transcripts import Transcript, read_transcript
     from hybrid_memory_evaluation.evaluation import METHODS, Estimate, Evaluation
-    from hybrid_memory_evaluation.measures import Prices
     from hybrid_memory_evaluation.methods import found_methods
     from hybrid_memory_evaluation.methods.method import Method, Prompt, Replay, Setting
     from hybrid_memory_evaluation.methods.stock import VERBATIM, StockMethod, StockReplay, Writer, embedder_of
@@ -29,7 +27,6 @@ __all__ = [
     "Judging",
     "Method",
     "Outcome",
-    "Prices",
     "Probe",
     "ProbeKind",
     "Prompt",
@@ -53,7 +50,6 @@ _HOME = {
     "METHODS": "hybrid_memory_evaluation.evaluation",
     "Method": "hybrid_memory_evaluation.methods.method",
     "Outcome": "hybrid_memory_evaluation.report",
-    "Prices": "hybrid_memory_evaluation.measures",
     "Probe": "hybrid_memory_evaluation.probing.probe",
     "ProbeKind": "hybrid_memory_evaluation.probing.probe",
     "Prompt": "hybrid_memory_evaluation.methods.method",

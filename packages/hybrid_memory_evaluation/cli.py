@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,12 +15,12 @@ from hybrid_memory.display import counted
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:
-    from hybrid_memory_evaluation import Evaluation, Prices, Report
+    from hybrid_memory_evaluation import Evaluation, Report
 
 app = typer.Typer(rich_markup_mode="markdown")
 """Registered under the entry point group ``hybrid_memory.commands``."""
 
-MODELS, MONEY, OUTPUT = "Models", "Prices", "Output"
+MODELS, OUTPUT = "Models", "Output"
 """Panels of the help."""
 
 
@@ -55,7 +54,6 @@ Embedder = Annotated[
         parser=EmbedderName.parsed, metavar=NAMED, help="What makes vectors for recall; auto is the local one."
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of the random order in which the judge is asked.")]
 Model = Annotated[
     str | None,
     typer.Option(help="Writes summaries and answers: provider:model, as LangChain names them.", rich_help_panel=MODELS),
@@ -71,20 +69,9 @@ JudgeUrl = Annotated[
     str | None,
     typer.Option("--judge-base-url", help="The same for the judge.", rich_help_panel=MODELS, metavar="URL"),
 ]
-Lingua = Annotated[
-    str | None,
-    typer.Option(
-        "--llmlingua", help="For the method llmlingua: a causal model, folder or name.", rich_help_panel=MODELS
-    ),
-]
 Repeats = Annotated[int, typer.Option(min=1, help="How often each answer is graded.", rich_help_panel=MODELS)]
 Written = Annotated[
     int, typer.Option(min=0, help="Questions that the model writes for each chat.", rich_help_panel=MODELS)
-]
-PriceIn = Annotated[float | None, typer.Option(min=0, help="Price of a million input tokens.", rich_help_panel=MONEY)]
-PriceOut = Annotated[float | None, typer.Option(min=0, help="Price of a million output tokens.", rich_help_panel=MONEY)]
-PriceCached = Annotated[
-    float | None, typer.Option(min=0, help="Price of a million cached input tokens.", rich_help_panel=MONEY)
 ]
 Out = Annotated[
     Path,
@@ -102,17 +89,12 @@ def evaluate(
     max_tokens: MaxTokens = 2000,
     form: Form = "auto",
     embedder: Embedder = EmbedderName.AUTO,
-    seed: Seed = 0,
     model: Model = None,
     base_url: BaseUrl = None,
     judge: Judge = None,
     judge_url: JudgeUrl = None,
-    lingua: Lingua = None,
     repeats: Repeats = 2,
     written: Written = 0,
-    price_in: PriceIn = None,
-    price_out: PriceOut = None,
-    price_cached: PriceCached = None,
     out: Out = Path("hybrid-memory-eval"),
     as_json: Json = False,
     yes: Yes = False,
@@ -136,11 +118,8 @@ def evaluate(
         model=chat_model(model, base_url=base_url),
         judge=chat_model(judge, base_url=judge_url),
         embedder=embedder_named(embedder),
-        compressor=_compressor(lingua, method or ()),
         written=written,
         repeats=repeats,
-        prices=_prices(price_in, price_out, price_cached),
-        seed=seed,
         folder=out,
     )
     _announce(evaluation, out, asks=model is not None, yes=yes)
@@ -161,26 +140,6 @@ def embedder_named(name: EmbedderName) -> Any:
     return embedder_of(name) if name == EmbedderName.HASHING or ":" in name else name.given
 
 
-def _compressor(model: str | None, methods: Sequence[str]) -> Any:
-    if model is None:
-        if any(name.startswith("llmlingua") for name in methods):
-            raise InvalidInputError("the method llmlingua needs a model: give --llmlingua")
-        return None
-    from hybrid_memory.models.llmlingua import LlmLinguaCompressor  # noqa: PLC0415
-
-    return LlmLinguaCompressor(model)
-
-
-def _prices(read: float | None, written: float | None, cached: float | None) -> Prices | None:
-    from hybrid_memory_evaluation import Prices  # noqa: PLC0415
-
-    if read is None and written is None and cached is None:
-        return None
-    if read is None or written is None:
-        raise InvalidInputError("prices need both --price-in and --price-out")
-    return Prices(read, written, cached)
-
-
 def _announce(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> None:
     """Show the estimate; if models would be called, continue only after confirmation."""
     from hybrid_memory_evaluation.reporting import printable  # noqa: PLC0415
@@ -189,7 +148,7 @@ def _announce(evaluation: Evaluation, out: Path, *, asks: bool, yes: bool) -> No
     done = sum(1 for line in journal.read_bytes().splitlines() if line) if journal.exists() else 0
     if done:
         typer.echo(f"{out} has {counted(done, 'result')} from before, which are not made again", err=True)
-    for reason in evaluation.left_out_by_reason:
+    for reason in evaluation.left_out:
         typer.echo(f"left out: {printable(reason)}", err=True)
     typer.echo(f"{evaluation!r}"[1:-1] + f": {evaluation.estimate()}", err=True)
     refusal = "a model would be called, and there is no terminal to confirm it: give --yes"
@@ -210,7 +169,7 @@ def _show_report(report: Report, out: Path, *, as_json: bool) -> None:
         written.append("report.html")
     except MissingDependencyError as error:
         typer.echo(f"no report.html: {error}", err=True)
-    for failure in _by_error(report.failures):
+    for failure in report.failures:
         typer.echo(f"failed: {printable(failure)}", err=True)
     if report.failures:
         typer.echo("run the same command to try again what failed", err=True)
@@ -223,15 +182,3 @@ def _show_report(report: Report, out: Path, *, as_json: bool) -> None:
     console.print(table(report))
     typer.echo("* the best of those that never break the budget or a provider's rules")
     typer.echo(f"written to {out}: {', '.join(written)}")
-
-
-def _by_error(failures: Sequence[str]) -> list[str]:
-    """One line for each error, with the first place where it occurred."""
-    places: dict[str, list[str]] = {}
-    for failure in failures:
-        place, _, error = failure.partition(": ")
-        places.setdefault(error, []).append(place)
-    return [
-        f"{named[0]}{f' and {len(named) - 1:,} more' if len(named) > 1 else ''}: {error}"
-        for error, named in places.items()
-    ]

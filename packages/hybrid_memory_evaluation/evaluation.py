@@ -1,31 +1,38 @@
-"""`Evaluation`: the methods to compare, an estimate of the cost, and the report."""
+"""`Evaluation`: methods replayed on conversations, a model's answers, a judge's grades, and the report of all of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import platform
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from functools import cached_property
+from datetime import UTC, datetime, timedelta
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from hybrid_memory.apps.transcripts.transcript import Transcript
+from hybrid_memory import __version__
+from hybrid_memory.apps.transcripts import Transcript
 from hybrid_memory.display import progress_bar
-from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory.models.tokenizers import token_counter as default_counter
-from hybrid_memory.ports import TextCompressor
+from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
-from hybrid_memory_evaluation.measures import Prices
+from hybrid_memory_evaluation.judging import Judge
+from hybrid_memory_evaluation.judging.rubric import CRITERIA
+from hybrid_memory_evaluation.judging.scores import Grade, agreement, noise, order, scored
 from hybrid_memory_evaluation.methods import chosen_methods
 from hybrid_memory_evaluation.methods.method import Method, Setting
 from hybrid_memory_evaluation.methods.own import truncated
 from hybrid_memory_evaluation.probing import probes_of
 from hybrid_memory_evaluation.probing.probe import Probe
 from hybrid_memory_evaluation.probing.writing import written_probes
-from hybrid_memory_evaluation.replaying import Journal
-from hybrid_memory_evaluation.report import Report
-from hybrid_memory_evaluation.running import Plan, Run
+from hybrid_memory_evaluation.replaying import Journal, answered, replayed
+from hybrid_memory_evaluation.report import Figures, Judging, Outcome, Report, figures
+
+Case: TypeAlias = tuple[str, str, str]
+"""Transcript, probe and method, by name."""
 
 METHODS = (
     "anchored",
@@ -47,7 +54,7 @@ TIMEOUT = timedelta(minutes=5)
 NOTHING_TO_ASK = "has nothing to ask about: give probes, or a model and written="
 
 NAMED = 3
-"""How many transcripts a reason names."""
+"""How many transcripts the error names that there is nothing to evaluate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +62,21 @@ class Estimate:
     """An estimate of the model calls of an evaluation, made before it runs.
 
     Attributes:
-        answers, grades, comparisons: the numbers of calls.
+        answers, grades: the numbers of calls.
         sent, written: tokens of all calls, including summaries if each turn is read once.
-        cost: the cost at the given prices; None without prices.
     """
 
     answers: int = 0
     grades: int = 0
-    comparisons: int = 0
     sent: int = 0
     written: int = 0
-    cost: float | None = None
 
     def __str__(self) -> str:
         if not self.answers:
             return "no model is asked"
-        cost = "" if self.cost is None else f", about {self.cost:.2f} at the prices given"
         return (
-            f"{self.answers} answers, {self.grades} grades and {self.comparisons} comparisons: "
-            f"about {self.sent / 1e6:.2f} million tokens read and {self.written / 1e6:.2f} million written{cost}"
+            f"{self.answers} answers and {self.grades} grades: about {self.sent / 1e6:.2f} million tokens read and "
+            f"{self.written / 1e6:.2f} million written"
         )
 
 
@@ -91,11 +94,10 @@ class Evaluation:
         model: writes summaries and answers; a language model as for `open_memory`.
         judge: the model that grades; by default the same model.
         embedder: as for `open_memory`, or a name as in `MemoryConfig`, such as ``none``.
-        compressor, token_counter: as for `open_memory`.
+        token_counter: as for `open_memory`.
         probes: your own probes, by transcript name; by default they are made from the conversation.
         written: how many additional probes the model writes for each transcript.
         repeats: how often each answer is graded, to measure the spread.
-        prices: the prices for the cost.
         seed: the seed of the random order in which the judge is asked.
         folder: keeps results in ``journal.jsonl``, so that an interrupted evaluation can continue.
 
@@ -116,12 +118,10 @@ class Evaluation:
         model: Any = None,
         judge: Any = None,
         embedder: Any = None,
-        compressor: TextCompressor | None = None,
         token_counter: TokenCounter | None = None,
         probes: Mapping[str, Sequence[Probe]] | None = None,
         written: int = 0,
         repeats: int = 2,
-        prices: Prices | None = None,
         seed: int = 0,
         folder: str | Path | None = None,
     ) -> None:
@@ -133,49 +133,30 @@ class Evaluation:
         count = token_counter or default_counter()
         answering = None if model is None else as_language_model(model, timeout=TIMEOUT)
         self._judge = answering if judge is None else as_language_model(judge, timeout=TIMEOUT)
-        self._setting = Setting(max_tokens, count, answering, embedder, compressor)
+        self._setting = Setting(max_tokens, count, answering, embedder)
         self._written = written
-        named = _by_name(transcripts)
+        named = {chat.name: chat for chat in transcripts}
+        if not named or len(named) < len(transcripts):
+            raise InvalidInputError(
+                "two transcripts have the same name: rename one" if named else "there are no transcripts"
+            )
         self._truncated = {name: truncated(chat.messages, max_tokens, count) for name, chat in named.items()}
         values = {name: self._exact_probes(chat, probes) for name, chat in named.items() if self._truncated[name]}
         self._exact = {name: made for name, made in values.items() if made or written}
         self._transcripts = {name: named[name] for name in self._exact}
-        self.left_out = self._reasons(named)
+        fits = f"fits into {max_tokens} tokens, so that nothing is compressed: give a smaller max_tokens"
+        self.left_out = tuple(
+            f"{name} {NOTHING_TO_ASK if self._truncated[name] else fits}" for name in named if name not in self._exact
+        )
         if not self._transcripts:
-            raise InvalidInputError("; ".join(self.left_out_by_reason))
+            raise InvalidInputError("; ".join(self.left_out[:NAMED]))
         self._history = {
             name: sum(message_tokens(message, count) for message in chat.messages)
             for name, chat in self._transcripts.items()
         }
         self._repeats = repeats
-        self._prices = prices
         self._seed = seed
         self._journal = Journal(None if folder is None else Path(folder) / "journal.jsonl")
-
-    def _reasons(self, named: Mapping[str, Transcript]) -> tuple[str, ...]:
-        return tuple(
-            f"{name} {NOTHING_TO_ASK if self._truncated[name] else self._fits}"
-            for name in named
-            if name not in self._exact
-        )
-
-    @property
-    def _fits(self) -> str:
-        return f"fits into {self._setting.max_tokens} tokens, so that nothing is compressed: give a smaller max_tokens"
-
-    @property
-    def left_out_by_reason(self) -> tuple[str, ...]:
-        """The transcripts that are not evaluated, in one line for each reason."""
-        lines = []
-        for reason in (self._fits, NOTHING_TO_ASK):
-            names = [line.removesuffix(f" {reason}") for line in self.left_out if line.endswith(f" {reason}")]
-            if len(names) > NAMED:
-                names = [*names[:NAMED], f"{len(names) - NAMED:,} more"]
-            if len(names) > 1:
-                lines.append(f"each of {', '.join(names[:-1])} and {names[-1]} {reason}")
-            elif names:
-                lines.append(f"{names[0]} {reason}")
-        return tuple(lines)
 
     def _exact_probes(self, chat: Transcript, given: Mapping[str, Sequence[Probe]] | None) -> list[Probe]:
         probes = list(given[chat.name]) if given and chat.name in given else probes_of(chat, self._truncated[chat.name])
@@ -209,13 +190,10 @@ class Evaluation:
             return Estimate()
         methods = len(self._methods)
         probes = sum(map(len, self._exact.values())) + self._written * len(self._transcripts)
-        answers, compared = probes * methods, 2 * probes * (methods > 1)
+        answers = probes * methods
         grades = answers * self._repeats
-        sent = sum(self._history.values()) * methods + answers * self._setting.max_tokens
-        sent += (grades + compared) * GRADE_TOKENS[0]
-        written = answers * ANSWER_TOKENS + (grades + compared) * GRADE_TOKENS[1]
-        cost = None if self._prices is None else self._prices.cost(sent, written)
-        return Estimate(answers, grades, compared, sent, written, cost)
+        sent = sum(self._history.values()) * methods + answers * self._setting.max_tokens + grades * GRADE_TOKENS[0]
+        return Estimate(answers, grades, sent, answers * ANSWER_TOKENS + grades * GRADE_TOKENS[1])
 
     def run(self, *, progress: bool | None = None) -> Report:
         """Run the evaluation, or the part that the journal does not have yet, and return the report.
@@ -229,32 +207,173 @@ class Evaluation:
         Raises:
             InvalidInputError: every method failed.
         """
-        plan = Plan(
-            transcripts=self._transcripts,
-            methods=self._methods,
-            setting=self._setting,
-            probes=self.probes,
-            history=self._history,
-            truncated=self._truncated,
-            left_out=self.left_out,
-            judge=self._judge,
-            repeats=self._repeats,
-            prices=self._prices,
-            seed=self._seed,
-            journal=self._journal,
-        )
+        failures: list[str] = []
+        answering = self._setting.model
+        answers_each = 0 if answering is None else sum(map(len, self.probes.values())) * (1 + self._repeats)
+        steps = len(self._methods) * (len(self._transcripts) + answers_each)
         with progress_bar("evaluating", shown=progress, unit="step") as advance:
-            return Run(plan, advance).report()
+            done = 0
+
+            def step() -> None:
+                nonlocal done
+                done += 1
+                advance(done, steps)
+
+            replays = self._replays(failures, step)
+            results = {
+                (name, one["probe"], method): one
+                for (name, method), replay in replays.items()
+                for one in replay["results"]
+            }
+            answers = {} if answering is None else self._answers(answering, results, failures, step)
+            grades = {} if self._judge is None else self._grades(Judge(self._judge), answers, step)
+        outcomes = [
+            self._outcome(case, result, answers.get(case), grades.get(case, ())) for case, result in results.items()
+        ]
+        return Report(
+            setting=self._described_setting(),
+            transcripts=[self._described(chat) for chat in self._transcripts.values()],
+            probes=[
+                {"transcript": name, **probe.as_dict()} for name, probes in self.probes.items() for probe in probes
+            ],
+            methods=self._figures(replays, outcomes, grades),
+            outcomes=outcomes,
+            judging=None if self._judge is None else self._judging(self._judge.name, outcomes, grades),
+            failures=tuple(failures),
+        )
+
+    def _replays(self, failures: list[str], step: Callable[[], None]) -> dict[tuple[str, str], dict[str, Any]]:
+        """The replays by transcript and method; a method that fails is left out."""
+        setting = self._setting
+        models = [_named(setting.model), _named(setting.embedder)]
+        replays = {}
+        for name, chat in self._transcripts.items():
+            asked = [probe.as_dict() for probe in self.probes[name]]
+            for method in self._methods:
+                key = ("replay", __version__, chat.digest, method.name, setting.max_tokens, models, asked)
+                try:
+                    by = partial(replayed, chat, method, self.probes[name], setting)
+                    replays[name, method.name] = self._journal.done(*key, by=by)
+                except Exception as error:  # noqa: BLE001 - a method of somebody else may raise anything
+                    failures.append(f"{method.name} on {name}: {type(error).__name__}: {error}")
+                step()
+        if not replays:
+            raise InvalidInputError("no method could be run: " + "; ".join(failures))
+        return replays
+
+    def _answers(
+        self, model: LanguageModel, results: Mapping[Case, Mapping[str, Any]], failures: list[str],
+        step: Callable[[], None],
+    ) -> dict[Case, str]:  # fmt: skip
+        answers = {}
+        for case, result in results.items():
+            asked = self._probe(case).question
+            try:
+                by = partial(answered, model, result["prompt"], asked)
+                answers[case] = self._journal.done("answer", model.name, result["prompt"], asked, by=by)
+            except ModelError as error:
+                failures.append(f"no answer to {case[1]} of {case[0]} with {case[2]}: {error}")
+            step()
+        return answers
+
+    def _grades(self, judge: Judge, answers: Mapping[Case, str], step: Callable[[], None]) -> dict[Case, list[Grade]]:
+        """The grades of each answer, asked for in random order, so that the judge cannot tell the methods apart."""
+        grades: dict[Case, list[Grade]] = defaultdict(list)
+        cases = [(*case, repeat) for case in answers for repeat in range(self._repeats)]
+        for *named, method, repeat in order(cases, self._seed):
+            case = (named[0], named[1], method)
+            probe = self._probe(case)
+            given = (probe.as_dict(), self._evidence(case), answers[case])
+            kept = self._journal.done(
+                "grade", judge.name, repr(CRITERIA), given, method, repeat,
+                by=lambda: judge.grade(probe, *given[1:]).as_dict(), final=lambda kept: not kept["failed"],  # noqa: B023
+            )  # fmt: skip
+            grades[case].append(Grade.of(kept))
+            step()
+        return grades
+
+    def _probe(self, case: Case) -> Probe:
+        return next(probe for probe in self.probes[case[0]] if probe.id == case[1])
+
+    def _evidence(self, case: Case) -> str:
+        """The words of the probe's sources."""
+        sources = set(self._probe(case).sources)
+        messages = self._transcripts[case[0]].messages
+        return "\n\n".join(f"{message.role}: {message.text}" for message in messages if message.id in sources)
+
+    def _outcome(self, case: Case, result: Mapping[str, Any], answer: str | None, grades: Sequence[Grade]) -> Outcome:
+        chat, name, method = case
+        probe, messages = self._probe(case), self._transcripts[chat].messages
+        newest = max((row for row, message in enumerate(messages) if message.id in probe.sources), default=-1)
+        return Outcome(
+            transcript=chat,
+            method=method,
+            probe=name,
+            kind=probe.kind.value,
+            age=len(messages) - 1 - newest,
+            **{key: result[key] for key in ("survival", "reach", "tokens", "fetched", "finished")},
+            answer=answer,
+            told=None if answer is None else probe.found(answer),
+            scores=tuple(dict(grade.scores) for grade in grades if not grade.failed),
+        )
+
+    def _figures(
+        self, replays: Mapping[tuple[str, str], dict[str, Any]], outcomes: Sequence[Outcome],
+        grades: Mapping[Case, Sequence[Grade]],
+    ) -> list[Figures]:  # fmt: skip
+        made = []
+        for name in (method.name for method in self._methods):
+            own = [one for one in outcomes if one.method == name]
+            graded = [grade for case, several in grades.items() if case[2] == name for grade in several]
+            if own:
+                by_chat = [replay for (_, method), replay in replays.items() if method == name]
+                scores = scored(graded) if graded else None
+                made.append(figures(name, by_chat, own, history=self._history, scores=scores))
+        return made
+
+    def _judging(self, name: str, outcomes: Sequence[Outcome], grades: Mapping[Case, Sequence[Grade]]) -> Judging:
+        every = [grade for several in grades.values() for grade in several]
+        shares = {(one.transcript, one.probe, one.method): one.told or 0.0 for one in outcomes}
+        agreed = agreement((case[:2], shares[case], grade) for case, several in grades.items() for grade in several)
+        return Judging(
+            model=name,
+            calls=len(every),
+            malformed=sum(grade.malformed for grade in every),
+            failed=sum(grade.failed for grade in every),
+            agreement=agreed.share if agreed else None,
+            agreed_on=agreed.pairs if agreed else 0,
+            noise=noise(grades.values()),
+        )
+
+    def _described(self, chat: Transcript) -> dict[str, Any]:
+        kinds = [probe.kind.value for probe in self.probes[chat.name]]
+        return {
+            "name": chat.name,
+            "form": chat.form,
+            "messages": len(chat.messages),
+            "tokens": self._history[chat.name],
+            "truncated": self._truncated[chat.name],
+            "probes": {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)},
+        }
+
+    def _described_setting(self) -> dict[str, Any]:
+        return {
+            "version": __version__,
+            "python": platform.python_version(),
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "max_tokens": self._setting.max_tokens,
+            "model": _named(self._setting.model),
+            "judge": _named(self._judge),
+            "embedder": _named(self._setting.embedder),
+            "repeats": self._repeats,
+            "seed": self._seed,
+            "left_out": list(self.left_out),
+        }
 
     def __repr__(self) -> str:
         names = ", ".join(method.name for method in self._methods)
         return f"<Evaluation of {names} on {len(self._transcripts)} chats at {self._setting.max_tokens} tokens>"
 
 
-def _by_name(transcripts: Sequence[Transcript]) -> dict[str, Transcript]:
-    named = {chat.name: chat for chat in transcripts}
-    if not named:
-        raise InvalidInputError("there are no transcripts")
-    if len(named) < len(transcripts):
-        raise InvalidInputError("two transcripts have the same name: rename one")
-    return named
+def _named(model: Any) -> str | None:
+    return model if model is None or isinstance(model, str) else getattr(model, "name", type(model).__name__)

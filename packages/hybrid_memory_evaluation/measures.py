@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,31 +14,11 @@ from hybrid_memory.text.tokens import TokenCounter, message_tokens
 from hybrid_memory_evaluation.methods.method import Prompt
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """The prices of a model, per million tokens, in any currency.
-
-    Attributes:
-        input, output: the prices of tokens read and written.
-        cached: the price of cached input, shared with the previous prompt; None means the full price.
-    """
-
-    input: float
-    output: float
-    cached: float | None = None
-
-    def cost(self, sent: float, written: float = 0.0, reused: float = 0.0) -> float:
-        """The cost of tokens sent, ``reused`` of them cached, and tokens written."""
-        again = self.input if self.cached is None else self.cached
-        return ((sent - reused) * self.input + reused * again + written * self.output) / 1e6
-
-
 class Metered:
     """A language model whose calls are counted.
 
     Attributes:
         calls, sent, written: the number of calls, and the tokens of their messages and answers.
-        seconds: the time they took.
     """
 
     def __init__(self, model: LanguageModel, count: TokenCounter) -> None:
@@ -48,34 +26,27 @@ class Metered:
         self.calls = 0
         self.sent = 0
         self.written = 0
-        self.seconds = 0.0
         self._model = model
         self._count = count
 
     def complete(self, messages: Sequence[Message]) -> str:
         """See `LanguageModel.complete`."""
-        with self._counted(messages):
-            answer = self._model.complete(messages)
+        self._count_call(messages)
+        answer = self._model.complete(messages)
         self.written += self._count(answer)
         return answer
 
     def structured(self, messages: Sequence[Message], schema: Mapping[str, Any]) -> dict[str, Any]:
         """See `LanguageModel.structured`."""
-        with self._counted(messages):
-            answer = self._model.structured(messages, schema)
+        self._count_call(messages)
+        answer = self._model.structured(messages, schema)
         self.sent += self._count(json.dumps(schema, ensure_ascii=False))
         self.written += self._count(json.dumps(answer, ensure_ascii=False))
         return answer
 
-    @contextmanager
-    def _counted(self, messages: Sequence[Message]) -> Iterator[None]:
-        started = time.perf_counter()
+    def _count_call(self, messages: Sequence[Message]) -> None:
         self.calls += 1
         self.sent += sum(message_tokens(message, self._count) for message in messages)
-        try:
-            yield
-        finally:
-            self.seconds += time.perf_counter() - started
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid_memory import Message, Role
-from hybrid_memory.apps.transcripts.transcript import Transcript
+from hybrid_memory.apps.transcripts import Transcript
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.tokenize import cjk_share
 from hybrid_memory.text.tokens import TokenCounter
@@ -45,7 +45,7 @@ class ProbeResult:
 
 
 def replayed(transcript: Transcript, method: Method, probes: Sequence[Probe], setting: Setting) -> dict[str, Any]:
-    """The figures of the prompts under ``prompts``, of summaries under ``model``, `ProbeResult` under ``found``.
+    """The figures of the prompts under ``prompts``, of summaries under ``model``, `ProbeResult` under ``results``.
 
     There is a prompt for every message of the assistant. The time covers storing the messages and making the prompt.
     """
@@ -67,10 +67,8 @@ def replayed(transcript: Transcript, method: Method, probes: Sequence[Probe], se
         results = [_probe_result(replay, probe, texts, setting.count) for probe in probes]
     return {
         "prompts": prompts.as_dict(),
-        "model": {"calls": meter.calls, "sent": meter.sent, "written": meter.written, "seconds": meter.seconds}
-        if meter
-        else {"calls": 0, "sent": 0, "written": 0, "seconds": 0.0},
-        "found": [asdict(one) for one in results],
+        "model": {name: getattr(meter, name, 0) for name in ("calls", "sent", "written")},
+        "results": [asdict(one) for one in results],
     }
 
 

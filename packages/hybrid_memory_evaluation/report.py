@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Self
-
-import numpy as np
+from typing import Any
 
 from hybrid_memory_evaluation.judging.rubric import Dimension
-from hybrid_memory_evaluation.judging.scores import Mean, Scores
-from hybrid_memory_evaluation.measures import Prices
-
-AGES = (0, 25, 50, 100, 200, 400)
-"""The bounds of the age groups: the number of messages after the newest source of a probe."""
+from hybrid_memory_evaluation.judging.scores import Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +47,16 @@ class Figures:
     """The figures of a method over all transcripts; shares in [0, 1], means over probes, None if nothing was measured.
 
     Attributes:
-        survival, reach, finished, told: the means of the fields of `Outcome`; by_kind and by_age: survival for each
-            kind of probe and each age group, as ``(share, probes)``.
+        survival, reach, finished, told: the means of the fields of `Outcome`; by_kind: survival for each kind of
+            probe, as ``(share, probes)``.
         ratio: tokens of the whole conversation per token of a prompt for a probe.
         context: mean tokens of such a prompt.
         task: tokens of all prompts for probes and of everything fetched, per finished probe.
         reuse: the mean share of a prompt that the next one starts with.
         prompts, largest, over, invalid: the number of prompts during the conversations; the tokens of the largest; how
             many exceed the budget; how many a provider would refuse.
-        milliseconds, slowest: the median and 95th percentile of the time to store messages and make the prompt.
+        milliseconds: the median time to store messages and make the prompt.
         calls, sent, written: the calls of the model that writes summaries, and their tokens.
-        cost: the cost of these calls and of the prompts during the conversations, at the given prices.
         scores: the judge's scores; None without a judge.
     """
 
@@ -73,7 +66,6 @@ class Figures:
     reach: float
     finished: float
     by_kind: Mapping[str, tuple[float, int]]
-    by_age: Mapping[str, tuple[float, int]]
     ratio: float
     context: float
     task: float | None
@@ -83,11 +75,9 @@ class Figures:
     over: int
     invalid: int
     milliseconds: float | None
-    slowest: float | None
     calls: int
     sent: int
     written: int
-    cost: float | None = None
     told: float | None = None
     scores: Scores | None = None
 
@@ -98,9 +88,8 @@ class Judging:
 
     Attributes:
         model: the judge's name.
-        calls: the number of grades and comparisons; malformed: unusable answers, which were requested again.
+        calls: the number of grades; malformed: unusable answers, which were requested again.
         failed: grades that never came in a usable form.
-        pairs: comparisons in both orders; consistency: the share with the same winner in both, None without pairs.
         agreement: of the pairs of answers to one probe, one with the gold and one without, the share in which the one
             with it was scored higher for accuracy; equal scores count half. None without such pairs.
         agreed_on: the number of such pairs.
@@ -111,8 +100,6 @@ class Judging:
     calls: int
     malformed: int
     failed: int
-    pairs: int
-    consistency: float | None
     agreement: float | None
     agreed_on: int
     noise: float | None
@@ -123,7 +110,7 @@ class Report:
     """The report of an evaluation.
 
     Attributes:
-        setting: budget, models, seed, prices, version and time.
+        setting: budget, models, seed, version and time.
         transcripts: name, form, messages, tokens, truncated messages, and probes by kind of each transcript.
         probes: the transcript and all fields of each probe.
         methods: the figures of the methods, in the order in which they were named.
@@ -149,25 +136,6 @@ class Report:
         text = json.dumps(self.as_dict(), ensure_ascii=False, indent=1)
         Path(file).write_text(text + "\n", encoding="utf-8")
 
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self:
-        """The report that `as_dict` wrote."""
-        judging = values["judging"]
-        return cls(
-            setting=values["setting"],
-            transcripts=values["transcripts"],
-            probes=values["probes"],
-            methods=[_figures_of(one) for one in values["methods"]],
-            outcomes=[Outcome(**{**one, "scores": tuple(one["scores"])}) for one in values["outcomes"]],
-            judging=None if judging is None else Judging(**judging),
-            failures=values["failures"],
-        )
-
-    @classmethod
-    def load(cls, file: str | Path) -> Self:
-        """The report in a file that `save` wrote."""
-        return cls.of(json.loads(Path(file).read_text(encoding="utf-8")))
-
     @property
     def dimensions(self) -> list[Dimension]:
         """The dimensions that have scores."""
@@ -179,48 +147,12 @@ class Report:
         return f"<Report {len(self.methods)} methods, {len(self.probes)} probes of {len(self.transcripts)} chats{told}>"
 
 
-def _figures_of(values: Mapping[str, Any]) -> Figures:
-    groups = {
-        name: {group: (share, number) for group, (share, number) in values[name].items()}
-        for name in ("by_kind", "by_age")
-    }
-    return Figures(**{**values, **groups, "scores": None if values["scores"] is None else _scores_of(values["scores"])})
-
-
-def _scores_of(values: Mapping[str, Any]) -> Scores:
-    means = {
-        "criteria": {name: Mean(**one) for name, one in values["criteria"].items()},
-        "dimensions": {Dimension(name): Mean(**one) for name, one in values["dimensions"].items()},
-        "overall": None if values["overall"] is None else Mean(**values["overall"]),
-    }
-    return Scores(**{**values, **means})
-
-
-def grouped(outcomes: Iterable[Outcome]) -> tuple[dict[str, tuple[float, int]], dict[str, tuple[float, int]]]:
-    """Survival by kind and by age, each as (share, probes); groups without probes are left out."""
-    kinds: dict[str, list[float]] = {}
-    ages: dict[int, list[float]] = {}
-    for one in outcomes:
-        kinds.setdefault(one.kind, []).append(one.survival)
-        ages.setdefault(max(bound for bound in AGES if bound <= one.age), []).append(one.survival)
-    return (
-        {kind: (statistics.fmean(shares), len(shares)) for kind, shares in kinds.items()},
-        {_between(bound): (statistics.fmean(ages[bound]), len(ages[bound])) for bound in AGES if bound in ages},
-    )
-
-
-def _between(bound: int) -> str:
-    row = AGES.index(bound)
-    return f"{bound}+" if row == len(AGES) - 1 else f"{bound}-{AGES[row + 1] - 1}"
-
-
 def figures(
     method: str,
     replays: Sequence[Mapping[str, Any]],
     outcomes: Sequence[Outcome],
     *,
     history: Mapping[str, int],
-    prices: Prices | None = None,
     scores: Scores | None = None,
 ) -> Figures:
     """The figures of one method.
@@ -230,7 +162,6 @@ def figures(
         replays: the result of `replayed` for each transcript.
         outcomes: the outcomes of its probes, at least one.
         history: the tokens of each whole transcript, by name.
-        prices: the prices for the cost.
         scores: the judge's scores.
     """
     prompts = [replay["prompts"] for replay in replays]
@@ -239,16 +170,17 @@ def figures(
     reuse = [one["reuse"] for one in prompts if one["reuse"] is not None]
     shares = [one.told for one in outcomes if one.told is not None]
     finished = sum(one.finished for one in outcomes)
-    by_kind, by_age = grouped(outcomes)
-    total = {name: sum(one[name] for one in prompts) for name in ("prompts", "tokens", "reused", "over", "invalid")}
+    kinds: dict[str, list[float]] = {}
+    for one in outcomes:
+        kinds.setdefault(one.kind, []).append(one.survival)
+    total = {name: sum(one[name] for one in prompts) for name in ("prompts", "over", "invalid")}
     return Figures(
         method=method,
         probes=len(outcomes),
         survival=statistics.fmean(one.survival for one in outcomes),
         reach=statistics.fmean(one.reach for one in outcomes),
         finished=finished / len(outcomes),
-        by_kind=by_kind,
-        by_age=by_age,
+        by_kind={kind: (statistics.fmean(shares), len(shares)) for kind, shares in kinds.items()},
         ratio=statistics.fmean(history[one.transcript] / max(1, one.tokens) for one in outcomes),
         context=statistics.fmean(one.tokens for one in outcomes),
         task=sum(one.tokens + one.fetched for one in outcomes) / finished if finished else None,
@@ -257,14 +189,10 @@ def figures(
         largest=max((one["largest"] for one in prompts), default=0),
         over=total["over"],
         invalid=total["invalid"],
-        milliseconds=float(np.median(seconds)) * 1e3 if seconds else None,
-        slowest=float(np.quantile(seconds, 0.95)) * 1e3 if seconds else None,
+        milliseconds=statistics.median(seconds) * 1e3 if seconds else None,
         calls=model["calls"],
         sent=model["sent"],
         written=model["written"],
-        cost=None
-        if prices is None
-        else prices.cost(total["tokens"] + model["sent"], model["written"], reused=total["reused"]),
         told=statistics.fmean(shares) if shares else None,
         scores=scores,
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hybrid_memory import sockets
 from hybrid_memory.apps.cli.app import PANELS
 from hybrid_memory.apps.cli.demo import CHAT, USER
 from hybrid_memory.apps.cli.stores import open_store
@@ -23,6 +25,18 @@ def test_the_help_groups_the_verbs(command: Any) -> None:
     assert command("--help") == 0
     places = [command.out.index(f"─ {panel} ─") for panel in ("Start", "Look", "Maintain", "Serve", "Measure")]
     assert places == sorted(places)
+
+
+def test_packages_register_verbs_and_one_that_cannot_be_imported_is_named(
+    command: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = "hybrid_memory.commands"
+    entries = [EntryPoint("pages", "hybrid_memory_inspector.cli:app", group), EntryPoint("gone", "no_such:app", group)]
+    monkeypatch.setattr(sockets, "entry_points", lambda group: [entry for entry in entries if entry.group == group])
+    assert command("inspect", "--help") == 0
+    assert "Example: hybrid-memory inspect memory.db" in command.out
+    assert "the commands of no_such:app cannot be imported: No module named 'no_such'" in command.err
+    assert command("eval", "--help") == 2
 
 
 def test_search_shows_handle_date_speaker_text_and_what_makes_the_score(command: Any, filled: Path) -> None:

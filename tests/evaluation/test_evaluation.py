@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory.errors import InvalidInputError, ModelError
-from hybrid_memory_evaluation import Evaluation, Prices, Probe, ProbeKind, Report, Setting, Transcript
+from hybrid_memory_evaluation import Evaluation, Probe, ProbeKind, Report, Setting, Transcript
 from hybrid_memory_evaluation.judging import Judge
 from hybrid_memory_evaluation.judging.scores import Grade
 
@@ -45,8 +45,7 @@ def test_figures_follow_from_the_outcomes(report: Report) -> None:
         done = sum(outcome.finished for outcome in own)
         assert one.task == pytest.approx(sum(outcome.tokens + outcome.fetched for outcome in own) / done)
         assert one.by_kind["recall"][1] + one.by_kind["decision"][1] == 3
-        assert sum(number for _, number in one.by_age.values()) == 3
-        assert (one.told, one.scores, one.cost, one.calls) == (None, None, None, 0)
+        assert (one.told, one.scores, one.calls) == (None, None, 0)
 
 
 def test_a_window_forgets_what_a_summary_keeps(report: Report) -> None:
@@ -63,14 +62,11 @@ def test_a_window_forgets_what_a_summary_keeps(report: Report) -> None:
 def test_age_counts_the_messages_after_the_newest_source(report: Report) -> None:
     ages = {outcome.probe: outcome.age for outcome in report.outcomes}
     assert ages == {"locker": 61, "database": 58, "last": 0}
-    assert report.methods[0].by_age == {"0-24": (1.0, 1), "50-99": (0.0, 2)}
 
 
-def test_the_report_comes_back_from_its_file(report: Report, tmp_path: Path) -> None:
+def test_a_saved_report_is_the_report_as_json(report: Report, tmp_path: Path) -> None:
     report.save(tmp_path / "report.json")
-    there = Report.load(tmp_path / "report.json")
-    assert json.loads(json.dumps(there.as_dict())) == json.loads((tmp_path / "report.json").read_text())
-    assert (there.methods, there.outcomes, there.judging) == (list(report.methods), list(report.outcomes), None)
+    assert json.loads((tmp_path / "report.json").read_text()) == json.loads(json.dumps(report.as_dict()))
 
 
 def test_the_transcript_is_described(report: Report) -> None:
@@ -96,7 +92,7 @@ def test_a_method_that_fails_is_reported_and_the_others_go_on(options: Options) 
 
 def test_probes_are_made_from_the_conversation_itself(chat: Transcript) -> None:
     made = Evaluation([chat], ["none"], max_tokens=400).run()
-    assert {probe["by"] for probe in made.probes} <= {"ledger", "facts", "decisions", "next steps", "statements"}
+    assert {probe["by"] for probe in made.probes} <= {"ledger", "decisions", "next steps", "statements"}
     assert any("PostgreSQL" in probe["gold"] for probe in made.probes)
     assert made.methods[0].survival == 1
 
@@ -127,7 +123,7 @@ class Answers:
     """Answers from what it is shown, grades by the length of what it reads, and fails when it is told to."""
 
     def __init__(self, scripted: Any, fails: int = 0) -> None:
-        self.answers = self.grades = self.verdicts = self.failed = 0
+        self.answers = self.grades = self.failed = 0
         self._fails = fails
         self.model = scripted(self.complete, self.structured)
 
@@ -140,9 +136,6 @@ class Answers:
         return "It is QX4471." if "QX4471" in sent else "I don't know."
 
     def structured(self, sent: str, schema: Any) -> dict[str, Any]:
-        if "better" in schema["properties"]:
-            self.verdicts += 1
-            return {"reasoning": "so it is", "better": "first"}
         if "accuracy_factual" not in schema["properties"]:
             raise ModelError("no summaries")
         self.grades += 1
@@ -152,12 +145,11 @@ class Answers:
 
 def test_a_model_answers_and_a_judge_grades(options: Options, scripted: Any) -> None:
     script = Answers(scripted)
-    evaluation = Evaluation(**options, model=scripted(script.complete), judge=script.model, prices=Prices(1, 10))
+    evaluation = Evaluation(**options, model=scripted(script.complete), judge=script.model)
     estimate = evaluation.estimate()
     made = evaluation.run()
-    assert (script.answers, script.grades, script.verdicts) == (9, 18, 6)
-    assert (estimate.answers, estimate.grades, estimate.comparisons) == (9, 18, 6)
-    assert estimate.cost is not None
+    assert (script.answers, script.grades) == (9, 18)
+    assert (estimate.answers, estimate.grades) == (9, 18)
     window, anchored, whole = made.methods
     assert window.told == 0
     assert anchored.told == whole.told == pytest.approx(1 / 3)
@@ -167,11 +159,9 @@ def test_a_model_answers_and_a_judge_grades(options: Options, scripted: Any) -> 
     assert anchored.scores is not None
     assert anchored.scores.overall is not None
     assert anchored.scores.overall.mean == 5
-    assert window.cost is not None
     judging = made.judging
     assert judging is not None
-    # It prefers what comes first, whatever it is.
-    assert (judging.pairs, judging.consistency, judging.agreement, judging.noise) == (3, 0, 1, 0)
+    assert (judging.agreement, judging.noise) == (1, 0)
     assert judging.agreed_on == 2 * 2 * 2
     assert all(len(outcome.scores) == 2 for outcome in made.outcomes)
 
@@ -207,7 +197,7 @@ def test_a_run_is_continued(options: Options, scripted: Any, tmp_path: Path, mon
     ]
     third = Answers(scripted)
     Evaluation(**options, model=third.model, folder=tmp_path).run()
-    assert (third.answers, third.grades, third.verdicts) == (0, 0, 0)
+    assert (third.answers, third.grades) == (0, 0)
 
 
 def test_missing_answers_are_reported_and_asked_for_again(options: Options, scripted: Any, tmp_path: Path) -> None:

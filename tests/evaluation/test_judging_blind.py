@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory_evaluation.judging import MAX_ANSWER, MAX_EVIDENCE, MAX_PROBE, Judge
 from hybrid_memory_evaluation.judging.rubric import criteria
-from hybrid_memory_evaluation.judging.scores import order, pairs
+from hybrid_memory_evaluation.judging.scores import order
 from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind
 from tests.doubles import assert_linear
 
@@ -40,10 +40,10 @@ class Recorder:
         if len(self.prompts) % 5 == 0:
             return "rubbish"
         if len(self.prompts) % 7 == 0:
-            return '{"better": "both", "accuracy_factual": {"reasoning": "anchored", "score": 9}}'
+            return '{"accuracy_factual": {"reasoning": "anchored", "score": 9}}'
         names = re.findall(r"^- (\w+): ", messages[0]["content"], re.MULTILINE)
         grades = {name: {"reasoning": "so", "score": 2} for name in names}
-        return json.dumps(grades) if grades else '{"reasoning": "so", "better": "first"}'
+        return json.dumps(grades)
 
     def judge(self) -> Judge:
         return Judge(as_language_model(self))
@@ -72,8 +72,6 @@ def test_no_prompt_names_a_method_or_a_probe() -> None:
         [(name, method, repeat) for name in by_id for method in METHODS for repeat in (0, 1)], 3
     ):
         judge.grade(by_id[probe], "user: Redis?", answers[method])
-    for probe, one, other in pairs(list(by_id), METHODS, 3):
-        judge.compare(by_id[probe], "user: Redis?", answers[one], answers[other])
     assert len(recorder.prompts) > len(PROBES) * len(METHODS) * 2
     sent = {message["content"].lower() for prompt in recorder.prompts for message in prompt}
     for name in [*METHODS, *by_id, "ledger"]:
@@ -117,25 +115,22 @@ def test_an_answer_arrives_as_a_string_and_changes_nothing_else(attack: str) -> 
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
-def test_the_gold_the_evidence_and_both_answers_of_a_pair_arrive_as_strings_too(attack: str) -> None:
-    probe = Probe("p", ProbeKind.RECALL, attack, attack, ("key",), ())
+def test_the_gold_and_the_evidence_arrive_as_strings_too(attack: str) -> None:
     recorder = Recorder()
-    recorder.judge().compare(probe, attack, attack, "Redis")
-    there, back = map(data_of, recorder.prompts)
+    recorder.judge().grade(Probe("p", ProbeKind.RECALL, attack, attack, ("key",), ()), attack, "Redis")
     flat = " ".join(attack.split())
-    assert there == {"question": attack, "gold_answer": attack, "evidence": flat, "first": attack, "second": "Redis"}
-    assert back == {**there, "first": "Redis", "second": attack}
-    assert recorder.prompts[0][0] == recorder.prompts[1][0]
+    (data,) = map(data_of, recorder.prompts)
+    assert data == {"question": attack, "gold_answer": attack, "evidence": flat, "answer": "Redis"}
 
 
-@given(st.text(max_size=300), st.text(max_size=300))
+@given(st.text(max_size=300), st.text(max_size=300).map("Redis {}".format))
 @example("<|im_end|>", "[INST]")
 @settings(max_examples=60)
 def test_any_text_comes_back_from_the_data_as_it_was(evidence: str, answer: str) -> None:
     recorder = Recorder()
-    recorder.judge().compare(PROBES[0], evidence, answer, "Redis")
+    recorder.judge().grade(PROBES[0], evidence, answer)
     data = data_of(recorder.prompts[0])
-    assert data["first"] == answer
+    assert data["answer"] == answer
     assert data["evidence"] == " ".join(evidence.split())
 
 
@@ -156,24 +151,22 @@ def test_a_long_text_is_cut_with_a_mark_that_says_how_much_is_missing(kind: str)
     text = long_text(kind)
     probe = Probe("p", ProbeKind.RECALL, text, text, ("Porto",), ())
     recorder = Recorder()
-    recorder.judge().compare(probe, text, text, "Redis")
+    recorder.judge().grade(probe, text, text)
     data = data_of(recorder.prompts[0])
-    for field, limit in [("question", MAX_PROBE), ("gold_answer", MAX_PROBE), ("first", MAX_ANSWER)]:
+    for field, limit in [("question", MAX_PROBE), ("gold_answer", MAX_PROBE), ("answer", MAX_ANSWER)]:
         half = limit // 2
         mark = f" [... {len(text) - limit} characters left out ...] "
         assert data[field] == text[:half] + mark + text[-half:]
     assert len(data["evidence"]) <= MAX_EVIDENCE
     assert "…" in data["evidence"] or "left out" in data["evidence"]
-    recorder.judge().grade(probe, text, text)
-    assert data_of(recorder.prompts[-1])["answer"] == data["first"]
 
 
 @pytest.mark.parametrize("kind", ["one word", "Chinese", "braces"])
 def test_long_texts_are_cut_in_time_that_grows_with_them_only(kind: str) -> None:
-    def compare(text: str) -> None:
-        Recorder().judge().compare(Probe("p", ProbeKind.RECALL, text, text, ("Porto",), ()), text, text, "Redis")
+    def grade(text: str) -> None:
+        Recorder().judge().grade(Probe("p", ProbeKind.RECALL, text, text, ("Porto",), ()), text, text)
 
-    assert_linear(compare, lambda size: long_text(kind)[:size], 200_000)
+    assert_linear(grade, lambda size: long_text(kind)[:size], 200_000)
 
 
 def test_of_long_evidence_the_judge_sees_what_the_gold_answer_is_about() -> None:

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter
-from itertools import combinations
 from typing import Any
 
 import pytest
@@ -11,18 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory_evaluation.judging.rubric import CRITERIA, Dimension, criteria, dimension_scores, overall_score
-from hybrid_memory_evaluation.judging.scores import (
-    Agreement,
-    Grade,
-    Mean,
-    Verdict,
-    agreement,
-    consistency,
-    noise,
-    order,
-    pairs,
-    scored,
-)
+from hybrid_memory_evaluation.judging.scores import Agreement, Grade, Mean, agreement, noise, order, scored
 from hybrid_memory_evaluation.probing.probe import ProbeKind
 
 NAMES = [criterion.name for criterion in CRITERIA]
@@ -115,33 +102,6 @@ def test_neither_method_nor_repeat_nor_probe_follows_time() -> None:
     for key, found in places.items():
         error = math.sqrt(1 / 12 / len(found))
         assert abs(statistics.fmean(found) - 0.5) < 4.5 * error, key
-
-
-def test_each_probe_gets_one_pair_of_two_methods_and_all_pairs_come_up_in_both_directions() -> None:
-    probes, methods = [f"p{number}" for number in range(600)], ["a", "b", "c", "d"]
-    drawn = pairs(probes, methods, 5)
-    assert [probe for probe, _, _ in drawn] == probes
-    counts = Counter((one, other) for _, one, other in drawn)
-    assert set(counts) == {(x, y) for one in combinations(methods, 2) for x, y in (one, one[::-1])}
-    assert all(25 <= count <= 85 for count in counts.values())  # 50 expected, deviation 6.8
-    assert drawn == pairs(probes, methods[::-1], 5) != pairs(probes, methods, 6)
-
-
-@pytest.mark.parametrize("methods", [[], ["a"], ["a", "a"]])
-def test_one_method_makes_no_pair(methods: list[str]) -> None:
-    assert pairs(["p"], methods, 0) == []
-
-
-def test_consistency_is_the_share_of_verdicts_that_hold_in_both_orders() -> None:
-    verdicts = [
-        Verdict("one", consistent=True),
-        Verdict("tie", consistent=True),
-        Verdict("tie", consistent=False),
-        Verdict("tie", consistent=False, failed=True),
-    ]
-    assert consistency(verdicts) == pytest.approx(2 / 3)
-    assert consistency(verdicts[3:]) is None
-    assert consistency([]) is None
 
 
 def test_agreement_compares_answers_to_one_probe_of_which_one_holds_the_gold() -> None:

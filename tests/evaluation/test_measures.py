@@ -6,7 +6,7 @@ import pytest
 
 from hybrid_memory import Message
 from hybrid_memory.errors import ModelError
-from hybrid_memory_evaluation import Prices, Prompt
+from hybrid_memory_evaluation import Prompt
 from hybrid_memory_evaluation.measures import Metered, Prompts, faults
 
 USER = {"role": "user", "content": "go"}
@@ -73,10 +73,3 @@ def test_a_meter_counts_calls_also_those_that_fail(scripted: Any) -> None:
         model.structured([Message(content="hello")], {})
     assert (model.calls, model.written, model.name) == (2, 2, "scripted")
     assert model.sent == (2 + 3 + 1) + (1 + 3 + 1)  # the words, the framing and the role of each message
-    assert model.seconds > 0
-
-
-def test_cached_tokens_cost_what_they_cost() -> None:
-    assert Prices(3.0, 15.0).cost(2e6, 1e6) == 2 * 3 + 15
-    assert Prices(3.0, 15.0, cached=0.3).cost(2e6, 1e6, reused=1e6) == pytest.approx(3 + 0.3 + 15)
-    assert Prices(3.0, 15.0).cost(2e6, reused=1e6) == 6

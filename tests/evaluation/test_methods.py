@@ -15,10 +15,9 @@ from hybrid_memory_evaluation.methods.own import OWN, truncated
 from hybrid_memory_evaluation.replaying import replayed
 
 SETTING = Setting(400, estimate_tokens, embedder=HashingEmbedder())
-NEED_NOTHING = [name for name in OWN if "llmlingua" not in name]
 
 
-@pytest.mark.parametrize("name", NEED_NOTHING)
+@pytest.mark.parametrize("name", OWN)
 def test_prompts_are_valid_within_the_budget_and_asking_changes_nothing(name: str, chat: Transcript) -> None:
     with OWN[name].replay(SETTING) as replay:
         for message in chat.messages:
@@ -45,7 +44,7 @@ def test_prompts_are_valid_within_the_budget_and_asking_changes_nothing(name: st
 def test_what_each_keeps_of_the_beginning(
     name: str, expected: tuple[float, float, bool], chat: Transcript, probes: Sequence[Probe]
 ) -> None:
-    found = {one["probe"]: one for one in replayed(chat, OWN[name], probes, SETTING)["found"]}
+    found = {one["probe"]: one for one in replayed(chat, OWN[name], probes, SETTING)["results"]}
     database = found["database"]
     assert (database["survival"], database["reach"], database["finished"]) == expected
     assert found["last"]["survival"] == 1
@@ -76,11 +75,6 @@ def test_a_system_message_counts_towards_the_window() -> None:
     assert truncated(said, 150, estimate_tokens) > alone + 1
 
 
-def test_llmlingua_needs_its_compressor(chat: Transcript) -> None:
-    with pytest.raises(InvalidInputError, match="compressor"), OWN["llmlingua"].replay(SETTING):
-        pass
-
-
 def test_methods_of_both_frameworks_are_found() -> None:
     there = found_methods()
     assert set(OWN) < set(there)
@@ -104,7 +98,7 @@ def test_every_message_of_a_transcript_has_an_id_of_its_own() -> None:
 
 def test_an_embedder_may_be_named(chat: Transcript, probes: Sequence[Probe]) -> None:
     words = Setting(400, estimate_tokens, embedder="none")
-    found = replayed(chat, OWN["anchored"], probes, words)["found"]
+    found = replayed(chat, OWN["anchored"], probes, words)["results"]
     assert all(one["survival"] == 1 for one in found)
     with pytest.raises(InvalidInputError, match="needs an embedder"):
         replayed(chat, found_methods()["llamaindex-memory-vector"], probes, words)

@@ -77,26 +77,11 @@ CHINESE = chat(
     assistant("恭喜乔迁！"),
 )
 
-CUSTOMER = '{"name": {"first": "Mara", "last": "Lindqvist"}, "email": "mara.l@example.org", "points": 4}'
-ORDER = '{"order_id": "W7719", "carrier": "PostNord AB", "customer_id": "KD48213"}'
-SERVICE = chat(
-    user("Hi! I need to change the address of my last order."),
-    assistant("Could you give me your customer number?"),
-    user("Sure, it's KD48213."),
-    step("", "get_customer", CUSTOMER, customer_id="KD48213"),
-    step("", "get_order", ORDER, order_id="W7719"),
-    assistant("I found your order. Where shall it go?"),
-    user("To Kungsgatan 14 in Uppsala, please."),
-    assistant("Done."),
-    user("Thank you!"),
-)
-
 
 def test_a_coding_run_is_asked_about_its_files_errors_tests_and_decisions() -> None:
     assert told(probes_of(CODING, 13)) == [
         ("artifact", "Which files that existed before were modified?", ("src/fetch.py",)),
         ("artifact", "Which files were deleted?", ("repro.py",)),
-        ("artifact", "With which command were the tests run last?", ("python -m pytest tests/test_fetch.py -q",)),
         ("artifact", "What was the outcome of the last test run?", ("1 failed", "6 passed")),
         ("recall", "What was the first error that came up?", ("TimeoutError", "read timed out after 30 seconds")),
         (
@@ -104,7 +89,6 @@ def test_a_coding_run_is_asked_about_its_files_errors_tests_and_decisions() -> N
             "What was chosen instead of “a fixed delay”, and why?",
             ("exponential backoff", "servers throttle"),
         ),
-        ("decision", "What was said to be the issue with “fetch_once”?", ("swallows the original exception silently",)),
         ("continuation", "What did the user ask for at the beginning?", ("add retries to the downloader",)),
         ("continuation", "Which tests failed in the last test run?", ("tests/test_fetch.py::test_backoff",)),
     ]
@@ -112,21 +96,9 @@ def test_a_coding_run_is_asked_about_its_files_errors_tests_and_decisions() -> N
 
 def test_a_chinese_chat_is_asked_in_chinese_about_what_still_holds() -> None:
     assert told(probes_of(CHINESE, 8)) == [
-        ("recall", "用户的名字是什么？", ("陈晓",)),
         ("recall", "用户说过：“这次旅行的预算总共是____左右。”。空白处原来是什么？", ("4500元",)),
         ("decision", "“我们决定____，因为停车费太贵”，空白处决定了什么？", ("坐高铁",)),
         ("continuation", "用户一开始想要什么？", ("规划一下五月去黄山的旅行",)),
-    ]
-
-
-def test_a_service_dialogue_is_asked_about_ids_and_records() -> None:
-    assert told(probes_of(SERVICE, 8)) == [
-        ("recall", "What customer number did the user give?", ("KD48213",)),
-        ("recall", "What is the email in the record with the customer id KD48213?", ("mara.l@example.org",)),
-        ("recall", "What is the name last in the record with the customer id KD48213?", ("Lindqvist",)),
-        ("recall", "With which order id was the tool get_order called?", ("W7719",)),
-        ("recall", "What is the carrier in the record with the order id W7719?", ("PostNord AB",)),
-        ("continuation", "What did the user ask for at the beginning?", ("change the address of my last",)),
     ]
 
 
@@ -135,11 +107,9 @@ def test_probes_name_what_they_were_made_from_and_are_numbered_by_kind() -> None
     assert {probe.id: (probe.sources, probe.by) for probe in probes} == {
         "artifact-1": (("m1", "m7"), "ledger"),
         "artifact-2": (("m3", "m13"), "ledger"),
-        "artifact-3": (("m9",), "ledger"),
-        "artifact-4": (("m10",), "ledger"),
+        "artifact-3": (("m10",), "ledger"),
         "recall-1": (("m6",), "ledger"),
         "decision-1": (("m11",), "decisions"),
-        "decision-2": (("m12",), "decisions"),
         "continuation-1": (("m0",), "next steps"),
         "continuation-2": (("m10",), "ledger"),
     }
@@ -174,18 +144,6 @@ def test_a_renamed_file_is_asked_for_by_both_names() -> None:
     assert set(probe.keys) == {"src/old_name.py", "src/new_name.py"}
 
 
-def test_an_announced_step_asks_for_the_file_that_it_changed() -> None:
-    run = chat(
-        user("Please fix the settings."),
-        step("Let's raise the limit that stops long requests.", "bash", "", command="touch a.cfg && rm b.cfg"),
-        step("I'll double the pause between two attempts.", "edit_file", "ok", path="conf/pause.ini", text="2"),
-        step("I'll count every attempt that reaches the server.", "edit_file", "ok", path="conf/count.ini", text="2"),
-        user("Good."),
-    )
-    assert answers(run, 7, "announced") == ["conf/pause.ini", "conf/count.ini"]
-    assert "I'll double the pause between two attempts" in " ".join(p.question for p in probes_of(run, 7))
-
-
 def test_an_edit_that_was_refused_changed_nothing() -> None:
     refused = "Error: no replacement was performed, the text was not found."
     run = chat(
@@ -204,38 +162,13 @@ def test_the_last_test_run_is_that_of_the_whole_conversation() -> None:
         user("Good."),
     )
     assert answers(run, 3, "last test run") == []
-    assert answers(run, 3, "first test run") == ["2 failed, 5 passed"]
     assert answers(run, 5, "last test run") == ["7 passed"]
-
-
-def test_an_error_is_asked_for_by_the_command_that_brought_it_up_unless_that_ran_twice() -> None:
-    def crash(name: str) -> str:
-        return f"Traceback (most recent call last):\n{name}: it went wrong at last"
-
-    run = chat(
-        user("Please repair the build."),
-        step("", "bash", crash("KeyError"), command="python one.py"),
-        step("", "bash", crash("OSError"), command="python two.py"),
-        step("", "bash", crash("ValueError"), command="python three.py"),
-        step("", "bash", crash("TypeError"), command="python three.py"),
-        user("Good."),
-    )
-    assert answers(run, 9, "error") == ["KeyError: it went wrong at last", "OSError: it went wrong at last"]
-    assert answers(run, 9, "`python two.py`") == ["OSError: it went wrong at last"]
 
 
 def test_words_of_an_error_that_a_command_only_shows_are_no_error() -> None:
     shown = "ValueError: raised when the name is wrong"
     run = chat(user("Please read the manual."), step("", "bash", shown, command="cat manual.txt"), user("Good."))
     assert answers(run, 3, "error") == []
-
-
-def test_a_fact_that_changed_later_is_left_out() -> None:
-    before = [user("I live in Aarhus. I work at Arla."), assistant("Nice to meet you.")]
-    assert answers(chat(*before, user("Fine."), assistant("Good.")), 2, "live") == ["Aarhus"]
-    moved = chat(*before, user("I moved to Odense last week."), assistant("Good."))
-    assert answers(moved, 2, "live") == []
-    assert answers(moved, 2, "work") == ["Arla"]
 
 
 def test_a_decision_that_was_replaced_later_is_left_out() -> None:
@@ -252,11 +185,6 @@ def test_a_decision_that_was_replaced_later_is_left_out() -> None:
             "Let's go with the blue tiles for the bathroom because they hide stains.",
             "What was decided for “the bathroom”, and why?",
             ("blue tiles", "hide stains"),
-        ),
-        (
-            "The root cause is that `parse_header` drops the second cookie.",
-            "What was said to be the root cause with “parse_header”?",
-            ("drops the second cookie",),
         ),
         (
             "我们决定用腾讯会议代替线下见面，因为大家都很忙。",
@@ -324,25 +252,11 @@ def test_a_run_that_is_spoken_in_chinese_is_asked_about_in_chinese() -> None:
     )
     assert told(probes_of(run, 9)) == [
         ("artifact", "修改了哪些原有的文件？", ("src/fetch.py",)),
-        ("artifact", "最后一次是用什么命令运行测试的？", ("pytest -q tests/test_fetch.py",)),
         ("artifact", "最后一次运行测试的结果是什么？", ("1 failed", "6 passed")),
         ("recall", "最先出现的错误是什么？", ("TimeoutError", "read timed out after 30 seconds")),
         ("continuation", "用户一开始想要什么？", ("给下载器加上重试功能",)),
         ("continuation", "最后一次运行测试时哪些测试失败了？", ("tests/test_fetch.py::test_backoff",)),
     ]
-
-
-@pytest.mark.parametrize(
-    ("said", "question", "keys"),
-    [
-        ("I live in Ghent.", "Where does the user live?", ("Ghent",)),
-        ("Allergies: hazelnuts", "What is the user allergic to?", ("hazelnuts",)),
-        ("我住在苏州。", "用户住在哪里？", ("苏州",)),
-    ],
-)
-def test_facts_are_asked_for_in_whole_sentences(said: str, question: str, keys: tuple[str, ...]) -> None:
-    talk = chat(user(said), assistant("OK."), user("OK."), assistant("OK."))
-    assert (question, keys) in [(probe.question, probe.keys) for probe in probes_of(talk, 2)]
 
 
 def test_what_was_announced_and_never_taken_up_is_still_to_do() -> None:

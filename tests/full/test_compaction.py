@@ -18,10 +18,7 @@ from hybrid_memory import (
     open_memory,
 )
 from hybrid_memory.context.summarise import critical_items
-from hybrid_memory.errors import ModelError
-from hybrid_memory.models.llmlingua import LlmLinguaCompressor
 from hybrid_memory.ports import LanguageModel
-from hybrid_memory_evaluation.methods.strategies import Shortened
 
 BUDGET = 400
 ENGLISH = (
@@ -146,45 +143,3 @@ def test_a_model_goes_on_with_its_summary_of_a_chinese_chat(opened: Open, local_
     assert_nothing_is_lost(handle, summary)
     assert "INV-20931" in summary.text
     assert_prompt_fits(handle, "我喜欢什么书架？")
-
-
-class Broken:
-    """A compressor that always fails."""
-
-    name = "broken"
-
-    def compress(self, text: str, *, max_tokens: int) -> str:
-        raise ModelError(f"cannot compress {len(text)} characters to {max_tokens} tokens")
-
-
-LONG = [
-    f"{text} Well, honestly, as I was saying to my sister the other day, all of this takes a great deal of time, and "
-    "one never really knows beforehand how the whole thing is going to turn out in the end."
-    for text in ENGLISH
-]
-
-
-def test_llmlingua_compresses_the_turns_and_protected_spans_survive(opened: Open, smollm2: str) -> None:
-    handle = opened(Shortened(), compressor=LlmLinguaCompressor(smollm2))
-    plain = opened(Shortened())
-    summary, extracted = folded(handle, LONG), folded(plain, LONG)
-    assert summary.audit.fallbacks == 0
-    line = summary.lines[-1]
-    assert line.text not in {other.text for other in extracted}
-    assert len(line.text) < 0.8 * sum(map(len, LONG[: len(LONG) - 2]))
-    # Every word is one of the turns: compressing leaves out and makes up nothing.
-    told = " ".join(LONG).lower()
-    assert sum(word.strip(".,:|[]").lower() in told for word in line.text.split()) > 0.8 * len(line.text.split())
-    for part in ("48,000 EUR", "2026-09-12", "INV-20931"):
-        assert part in summary.text
-    assert_nothing_is_lost(handle, summary)
-    assert_prompt_fits(handle, "When does the shop open?")
-
-
-def test_a_compressor_that_fails_leaves_the_deterministic_text(opened: Open, caplog: pytest.LogCaptureFixture) -> None:
-    summary = folded(broken := opened(Shortened(), compressor=Broken()), LONG)
-    extracted = folded(opened(Shortened()), LONG)
-    assert [line.text for line in summary] == [line.text for line in extracted]
-    assert summary.audit.fallbacks == 2
-    assert "summarised without the model" in caplog.text
-    assert_nothing_is_lost(broken, summary)

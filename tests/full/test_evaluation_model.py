@@ -17,9 +17,9 @@ def test_a_small_model_answers_from_the_prompt(local_model: LanguageModel) -> No
     assert LOCKER.found(answered(local_model, prompt, LOCKER.question)) == 1
 
 
-def test_a_small_judge_is_asked_in_both_orders_and_its_verdict_can_be_read(local_model: LanguageModel) -> None:
+def test_the_grade_of_a_small_judge_can_be_read(local_model: LanguageModel) -> None:
     evidence = "user: My locker at the station has the number QX4471."
-    verdict = Judge(local_model).compare(LOCKER, evidence, "It has the number QX4471.", "It has the number 12.")
-    assert not verdict.failed
-    # Whether so small a model sees the difference is measured by benchmarks/evaluation_model.py, and not asserted.
-    assert verdict.winner in ({"one", "other", "tie"} if verdict.consistent else {"tie"})
+    grade = Judge(local_model).grade(LOCKER, evidence, "It has the number QX4471.")
+    # What so small a model's scores are worth is measured by benchmarks/evaluation_model.py, and not asserted.
+    assert not grade.failed
+    assert all(0 <= score <= 5 for score in grade.scores.values())

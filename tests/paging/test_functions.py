@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
-from hybrid_memory_paging import MEMORY, PAGING_FUNCTIONS, functions_named, instructions
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.tools import Answer
+from hybrid_memory_paging import MEMORY, PAGING_FUNCTIONS, functions_named, instructions
 from tests.faces import Face, Open
 
 FUNCTIONS = {function.name: function for function in PAGING_FUNCTIONS}

@@ -34,9 +34,7 @@ class WrappedMediaEmbedder:
     unusual file format must not block all media after it.
     """
 
-    def __init__(
-        self, model: Any, methods: dict[str, Method], query: Callable[[str], Any], timeout: timedelta
-    ) -> None:
+    def __init__(self, model: Any, methods: dict[str, Method], query: Callable[[str], Any], timeout: timedelta) -> None:
         self.name: str = name_of(model)
         self._limit = model_limit(f"embedder {self.name!r}", timeout)
         self._methods = methods

@@ -13,7 +13,7 @@ from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory_evaluation.judging.rubric import BEST, Criterion, criteria
-from hybrid_memory_evaluation.judging.scores import Grade, Verdict, Winner
+from hybrid_memory_evaluation.judging.scores import Grade
 from hybrid_memory_evaluation.probing.probe import Probe
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"\s*[0-9]+(\.[0-9]+)?\s*", re.ASCII)
 
 
 class Judge:
-    """A judge that grades and compares answers; its model sees the question, the gold answer, evidence and the answer.
+    """A judge that grades answers; its model sees the question, the gold answer, evidence and the answer.
 
     Args:
         model: the language model that judges.
@@ -57,20 +57,6 @@ class Judge:
             return Grade(malformed=malformed, failed=True)
         scores, reasons = found
         return Grade(scores, reasons, malformed)
-
-    def compare(self, probe: Probe, evidence: str, one: str, other: str) -> Verdict:
-        """Which answer is better, asked in both orders; a tie if they disagree."""
-        named: dict[str, Winner] = {"first": "one", "second": "other", "tie": "tie"}
-        named_back: dict[str, Winner] = {"first": "other", "second": "one", "tie": "tie"}
-        schema = verdict_schema()
-        there, malformed = self._ask(comparing(probe, evidence, one, other), schema, _better)
-        if there is None:
-            return Verdict("tie", consistent=False, malformed=malformed, failed=True)
-        back, more = self._ask(comparing(probe, evidence, other, one), schema, _better)
-        if back is None:
-            return Verdict("tie", consistent=False, malformed=malformed + more, failed=True)
-        consistent = named[there] == named_back[back]
-        return Verdict(named[there] if consistent else "tie", consistent, malformed + more)
 
     def _ask(
         self, question: Sequence[Message], schema: Mapping[str, Any], read: Callable[[Any], T]
@@ -119,14 +105,6 @@ def _number(value: Any) -> float | None:
     return float(value) if 0 <= value <= BEST else None  # NaN is in no range
 
 
-def _better(value: Any) -> str:
-    better = value.get("better") if isinstance(value, Mapping) else None
-    word = better.strip().lower() if isinstance(better, str) else ""
-    if word not in BETTER:
-        raise _MalformedError('better must be "first", "second" or "tie"')
-    return word
-
-
 MAX_ANSWER = 4000
 """How many characters of an answer the judge sees: its beginning and its end."""
 
@@ -138,8 +116,6 @@ MAX_READ = 100_000
 
 MAX_PROBE = 2000
 """The most characters of a question, and of a gold answer."""
-
-BETTER = ("first", "second", "tie")
 
 _MARKER = re.compile(r"\[(?=/?[A-Z_]+\])")
 _DATA = (
@@ -162,19 +138,6 @@ def grading(probe: Probe, evidence: str, answer: str, asked: Sequence[Criterion]
     return _messages(task, {**_subject(probe, evidence), "answer": cut(answer, MAX_ANSWER)})
 
 
-def comparing(probe: Probe, evidence: str, first: str, second: str) -> list[Message]:
-    """The prompt that asks which of two answers is better."""
-    task = (
-        "Two answers were given to a question about an earlier conversation. The gold answer is right; the evidence is "
-        f"what it was taken from. {_DATA}\n\n"
-        "Say which answer agrees better with the gold answer and covers more of it. Other words for the same thing are "
-        "as good. Length and order count for nothing. First write the reasoning, at most 30 words, then better: "
-        '"first", "second", or "tie" if neither is better.'
-    )
-    answers = {"first": cut(first, MAX_ANSWER), "second": cut(second, MAX_ANSWER)}
-    return _messages(task, {**_subject(probe, evidence), **answers})
-
-
 def again(messages: Sequence[Message], problem: str) -> list[Message]:
     """The same prompt, with what was wrong with the last answer."""
     last = messages[-1]
@@ -185,12 +148,8 @@ def again(messages: Sequence[Message], problem: str) -> list[Message]:
 def grade_schema(asked: Sequence[Criterion]) -> dict[str, Any]:
     """The schema of the answer to `grading`: reasoning and score by criterion."""
     score = {"type": "number", "minimum": 0, "maximum": BEST}
-    return _object({criterion.name: _reasoned("score", score, 120) for criterion in asked})
-
-
-def verdict_schema() -> dict[str, Any]:
-    """The schema of the answer to `comparing`: reasoning and the better one."""
-    return _reasoned("better", {"type": "string", "enum": list(BETTER)}, 200)
+    reasoned = {"reasoning": {"type": "string", "maxLength": 120}, "score": score}
+    return _object({criterion.name: _object(reasoned) for criterion in asked})
 
 
 def encoded(values: Mapping[str, str]) -> str:
@@ -228,10 +187,6 @@ def _subject(probe: Probe, evidence: str) -> dict[str, str]:
 
 def _messages(task: str, data: Mapping[str, str]) -> list[Message]:
     return [Message(role=Role.SYSTEM, content=task), Message(role=Role.USER, content=f"Data:\n{encoded(data)}")]
-
-
-def _reasoned(name: str, value: dict[str, Any], max_chars: int) -> dict[str, Any]:
-    return _object({"reasoning": {"type": "string", "maxLength": max_chars}, name: value})
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Grades, their summary, and how far the judge can be trusted."""
+"""Grades, their means, and how far the judge can be trusted."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import hashlib
 import itertools
 import json
 import math
-import random
 import statistics
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from hybrid_memory_evaluation.judging.rubric import CRITERIA, Dimension, dimension_scores, overall_score
 
@@ -53,10 +52,6 @@ class Scores:
     failed: int
     malformed: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return asdict(self)
-
 
 class Agreement(NamedTuple):
     """How often the judge agreed with known results: the share, in [0, 1], and the number of pairs."""
@@ -79,7 +74,7 @@ def scored(grades: Sequence[Grade]) -> Scores:
     return Scores(
         criteria={name: _estimate(values) for name, values in by_criterion.items() if values},
         dimensions=dimensions,
-        overall=Mean(_mean([one.mean for one in dimensions.values()]), _deviation(overall), len(overall))
+        overall=Mean(statistics.fmean(one.mean for one in dimensions.values()), _deviation(overall), len(overall))
         if overall
         else None,
         n=len(graded),
@@ -111,21 +106,6 @@ def order(cases: Iterable[CaseT], seed: int) -> list[CaseT]:
     return sorted(cases, key=lambda case: _drawn(seed, *case))
 
 
-def pairs(probes: Sequence[str], methods: Sequence[str], seed: int) -> list[tuple[str, str, str]]:
-    """A random (probe, one method, another) for each probe; empty with fewer than two methods."""
-    named = sorted(set(methods))
-    if len(named) < 2:  # noqa: PLR2004 - a pair
-        return []
-    drawn = (random.Random(_drawn(seed, probe)).sample(named, 2) for probe in probes)  # noqa: S311 - no secret
-    return [(probe, one, other) for probe, (one, other) in zip(probes, drawn, strict=True)]
-
-
-def consistency(verdicts: Iterable[Verdict]) -> float | None:
-    """The share of verdicts whose two orders agree, in [0, 1], ignoring failed ones; None if there are no others."""
-    judged = [verdict.consistent for verdict in verdicts if not verdict.failed]
-    return statistics.fmean(judged) if judged else None
-
-
 def agreement(graded: Iterable[tuple[Hashable, float, Grade]]) -> Agreement | None:
     """How often the judge scored an answer with the gold higher for accuracy than one without it.
 
@@ -145,11 +125,7 @@ def agreement(graded: Iterable[tuple[Hashable, float, Grade]]) -> Agreement | No
 
 
 def _estimate(values: Sequence[float]) -> Mean:
-    return Mean(_mean(values), _deviation(values), len(values))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
+    return Mean(math.fsum(values) / len(values), _deviation(values), len(values))
 
 
 def _deviation(values: Sequence[float]) -> float:
@@ -158,9 +134,6 @@ def _deviation(values: Sequence[float]) -> float:
 
 def _drawn(seed: int, *names: str | int) -> bytes:
     return hashlib.blake2b(json.dumps([seed, *names]).encode(), digest_size=16).digest()
-
-
-Winner = Literal["one", "other", "tie"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,30 +169,4 @@ class Grade:
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:
         """The grade that `as_dict` wrote."""
-        return cls(**values)
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Which of two answers is better, asked in both orders.
-
-    Attributes:
-        winner: the winner; also a tie if the two orders disagree or judging failed.
-        consistent: whether both orders name the same winner.
-        malformed: how often the model failed or gave an unusable answer.
-        failed: whether one of the orders was not judged, since its last try was malformed too.
-    """
-
-    winner: Winner
-    consistent: bool
-    malformed: int = 0
-    failed: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return asdict(self)
-
-    @classmethod
-    def of(cls, values: dict[str, Any]) -> Self:
-        """The verdict that `as_dict` wrote."""
         return cls(**values)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from hybrid_memory import Message
-from hybrid_memory.ports import LanguageModel, TextCompressor
+from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.tokens import TokenCounter
 
 
@@ -48,14 +48,12 @@ class Setting:
         model: writes summaries; with None a method works without a model, or uses the `StandIn`.
         embedder: as for `hybrid_memory.open_memory`, or a name as in `hybrid_memory.config.MemoryConfig`, such as
             ``none``; None is the default.
-        compressor: the compressor for LLMLingua.
     """
 
     max_tokens: int
     count: TokenCounter
     model: LanguageModel | None = None
     embedder: Any = None
-    compressor: TextCompressor | None = None
 
 
 class Fetched(NamedTuple):

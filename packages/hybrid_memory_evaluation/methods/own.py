@@ -44,8 +44,6 @@ class Compacting:
     @contextmanager
     def replay(self, setting: Setting) -> Iterator[Replay]:
         """An empty memory in its own folder."""
-        if self._strategy == "llmlingua" and setting.compressor is None:
-            raise InvalidInputError(f"{self.name} needs a compressor: give compressor=LlmLingua()")
         with tempfile.TemporaryDirectory() as folder:
             given = "none" if self._alone else setting.embedder
             named = given if isinstance(given, str) else getattr(given, "name", "auto" if given is None else "given")
@@ -60,7 +58,6 @@ class Compacting:
                 config,
                 embedder=None if isinstance(given, str) else given,
                 language_model=setting.model,
-                compressor=setting.compressor,
                 token_counter=setting.count,
             ) as memory:
                 yield _MemoryReplay(memory.scoped(user="user", session="chat"), setting, alone=self._alone)

@@ -9,14 +9,12 @@ from hybrid_memory import Line, Message, Role
 from hybrid_memory.analysis import (
     STRATEGIES,
     Anchored,
-    ModelKind,
     Recursive,
     Strategy,
     SummaryJob,
     candidates,
     chosen,
     statements,
-    transcript,
 )
 
 
@@ -54,26 +52,9 @@ class Dense(Recursive):
     )
 
 
-class Shortened(Recursive):
-    """LLMLingua: the turns themselves, without the tokens that a small model finds predictable.
-
-    Without a compressor, or if it fails, the deterministic text is used.
-    """
-
-    name = "llmlingua"
-    model: ModelKind = "compressor"
-
-    def prompt(self, job: SummaryJob, /) -> list[Message]:
-        """Only the previous text and the turns, as all of it will be shortened."""
-        before = " ".join(line.text for line in job.standing)
-        parts = [part for part in (before, transcript(job.span, job.room)) if part]
-        return [Message(role=Role.USER, content="\n".join(parts))]
-
-
 COMPARED: dict[str, str | Strategy] = {
     **{name: name for name in STRATEGIES},
     "regenerate": Regenerate(),
     "compact": Dense(),
-    "llmlingua": Shortened(),
 }
 """By name, what `CompactionConfig` takes: those of the library, and these."""

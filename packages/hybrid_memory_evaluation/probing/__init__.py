@@ -1,9 +1,9 @@
 """Questions about an earlier part of a conversation, made from the conversation itself, without a model.
 
-They come from the artifact ledger (``by`` is ``ledger``), from facts that rules learn (``facts``), and from sentences
-with cues of a decision (``decisions``), of a next step (``next steps``), or with a figure, a date or a name
-(``statements``). The deterministic summaries of this library use the same cues, so these probes favour them: what a cue
-misses is never asked. Probes written by a model or by people do not have this bias.
+They come from the artifact ledger (``by`` is ``ledger``), and from sentences with cues of a decision (``decisions``),
+of a next step (``next steps``), or with a figure, a date or a name (``statements``). The deterministic summaries of
+this library use the same cues, so these probes favour them: what a cue misses is never asked. Probes written by a
+model or by people do not have this bias.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from hybrid_memory.apps.transcripts.transcript import Transcript
+from hybrid_memory.apps.transcripts import Transcript
 from hybrid_memory_evaluation.probing.decisions import decision_probes
-from hybrid_memory_evaluation.probing.facts import fact_probes
 from hybrid_memory_evaluation.probing.history import History
 from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind, held, plain
-from hybrid_memory_evaluation.probing.recalling import recall_probes
-from hybrid_memory_evaluation.probing.statements import record_probes, statement_probes
-from hybrid_memory_evaluation.probing.work import artifact_probes, continuation_probes
+from hybrid_memory_evaluation.probing.statements import statement_probes
+from hybrid_memory_evaluation.probing.work import artifact_probes, continuation_probes, error_probes
 
 MAX_PER_KIND = 10
 
@@ -40,14 +38,7 @@ def probes_of(transcript: Transcript, truncated: int, *, per_kind: int = MAX_PER
     probes: list[Probe] = []
     for kind, sources in (
         (ProbeKind.ARTIFACT, [artifact_probes(history)]),
-        (
-            ProbeKind.RECALL,
-            [
-                [*recall_probes(history), *fact_probes(history)],
-                [*record_probes(history)],
-                statement_probes(history),
-            ],
-        ),
+        (ProbeKind.RECALL, [error_probes(history), statement_probes(history)]),
         (ProbeKind.DECISION, [decision_probes(history)]),
         (ProbeKind.CONTINUATION, [continuation_probes(history)]),
     ):

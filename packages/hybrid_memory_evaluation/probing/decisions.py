@@ -1,4 +1,4 @@
-"""Probes about decisions and findings and their reasons, from the sentences that state them."""
+"""Probes about decisions and their reasons, from the sentences that state them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from hybrid_memory import Line
-from hybrid_memory.analysis import MAX_LINE_CHARS, actions, prose
-from hybrid_memory.text.sentences import sentences
+from hybrid_memory.analysis import MAX_LINE_CHARS, actions
 from hybrid_memory.text.tokenize import cjk_share, terms
 from hybrid_memory_evaluation.probing.history import History, shortened, trimmed
-from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind, holds
+from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind
 from hybrid_memory_evaluation.probing.statements import GAP
 
 MAX_TOPIC_WORDS = 6
@@ -33,11 +32,6 @@ _CHOSEN = re.compile(
     r"(?P<zh>[^，。；！？]+)"
     r"|(?:就|改)(?:用|选|订|定|买|住)(?P<just>[^，。；！？吧了]+)|(?:我们|就|将)采用(?P<taken>[^，。；！？]+)"
 )
-_CAUSE = re.compile(
-    r"(?<!if )(?<!If )(?<!whether )\b[Tt]he (?P<sort>root cause|cause|issue|problem|bug|fix|solution)(?: here| then)?"
-    r" (?:is|was)(?: that| to)? (?P<what>.+)"
-    r"|(?P<zhsort>问题|原因|根源)(?:就)?(?:是|在于|出在)(?P<zh>[^。；！？]+)"
-)
 _WHY = re.compile(
     r",?;? \b(?:because(?: of)?|since|due to|so that|given that)\b (?P<why>[^.;!?]+)"
     r"|[，,；]?(?:因为|由于|理由是)(?P<zh>[^，。；！？]+)"
@@ -46,18 +40,14 @@ _INSTEAD = re.compile(
     r" (?:instead of|rather than) (?P<other>[^.,;]+)|[，,]?(?:而不是|而不用|代替|替代)(?P<zh>[^，。；]+)"
 )
 _ABOUT = re.compile(r" (?:for|as|when) (?P<topic>[^.,;:()]+)|(?:作为|用于|用来|来做|当作)(?P<zh>[^，。；]+)")
-_NAME = re.compile(
-    r"`[^`\n]{4,60}`|\b(?:\w+(?:_\w+)+|\w+(?:/\w+)*\.(?:py|js|ts|go|rs|java)|[A-Z]?[a-z]+(?:[A-Z][a-z]+)+)\b"
-)
 _CLAUSE = re.compile(r"[,;，；。]|\.(?=\s|\Z)")
 _VAGUE = re.compile(
     r"(?:it|that|this|them|these|those|one|both|either|the (?:same|first|second|latter|former))\b|看|做"
 )
-_CONSTANTS = frozenset(("none", "true", "false", "null"))
 
 
 class _Decision(NamedTuple):
-    """A decision or finding in a sentence.
+    """A decision in a sentence.
 
     Attributes:
         question: the question in English and Chinese, without its end; topic: what it is about.
@@ -73,7 +63,7 @@ class _Decision(NamedTuple):
 
 
 def decision_probes(history: History) -> Iterator[Probe]:
-    """A probe for each topic with a decision or finding, as of the end of the conversation."""
+    """A probe for each topic with a decision, as of the end of the conversation."""
     read = [(line, decision) for line in history.lines if (decision := _decision(history, line)) is not None]
     for at, (line, decision) in enumerate(read):
         later = [other for _, other in read[at + 1 :]]
@@ -97,9 +87,8 @@ def _decision(history: History, line: Line) -> _Decision | None:
     asks = said.endswith(("?", "？", "吗", "呢", "呢。"))
     if asks or len(line.text) >= MAX_LINE_CHARS or history.advises(line):
         return None
-    if match := _CHOSEN.search(said):
-        return _chosen(history, line, said, match)
-    return _finding(said, match) if (match := _CAUSE.search(said)) else None
+    match = _CHOSEN.search(said)
+    return _chosen(history, line, said, match) if match else None
 
 
 def _chosen(history: History, line: Line, said: str, result: re.Match[str]) -> _Decision | None:
@@ -120,9 +109,6 @@ def _chosen(history: History, line: Line, said: str, result: re.Match[str]) -> _
     topic = _noun(about["topic"] or about["zh"]) if about else ""
     if terms(topic) and not _VAGUE.match(topic):
         return _Decision((f"What was decided for “{topic}”", f"对于“{topic}”决定了什么"), topic, head, why, said)
-    if (asked := _asked(history, line.first - 1)) and not holds(asked, shortened(head)):
-        form = (f"What was decided when it was asked “{asked}”", f"问到“{asked}”时，决定了什么")
-        return _Decision(form, asked, head, why, said)
     return _gap(said, shortened(what), why)
 
 
@@ -136,33 +122,6 @@ def _gap(said: str, head: str, why: str) -> _Decision | None:
             form = (f"What was decided, to fill the gap in “{rest}”", f"“{rest}”，空白处决定了什么")
             return _Decision(form, rest, head, why if asks_why else "", said)
     return None
-
-
-def _asked(history: History, row: int) -> str:
-    """The last question of the turn before, if it is specific enough."""
-    if not row:
-        return ""
-    last = (sentences(prose(history.messages[row - 1])) or [""])[-1]
-    asks = last.rstrip().endswith(("?", "？")) and len(last) <= MAX_CHARS and len(set(terms(last))) > MIN_TERMS
-    return " ".join(last.split()).rstrip("?？") if asks else ""
-
-
-def _finding(said: str, result: re.Match[str]) -> _Decision | None:
-    """A cause or a solution, identified by the name it is about."""
-    sort, what = result["sort"] or result["zhsort"], result["what"] or result["zh"]
-    reason = _WHY.search(what)
-    why = trimmed(reason["why"] or reason["zh"]) if reason else ""
-    what = _WHY.split(what, maxsplit=1)[0]
-    named = next((name for name in _NAME.finditer(what) if trimmed(name[0]).lower() not in _CONSTANTS), None)
-    if named is None:
-        return None
-    head = what[named.end() :]
-    if len(set(terms(shortened(head)))) < MIN_TERMS:
-        return None
-    topic = named[0].strip("`")
-    preposition = "for" if sort in {"fix", "solution"} else "with"
-    form = (f"What was said to be the {sort} {preposition} “{topic}”", f"“{topic}”的{sort}是什么")
-    return _Decision(form, topic, head, why, said)
 
 
 def _noun(text: str) -> str:

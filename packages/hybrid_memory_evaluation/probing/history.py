@@ -9,27 +9,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
-from hybrid_memory import Event, EventKind, Fact, Line, Message, Role, Scope, Section
-from hybrid_memory.analysis import (
-    Claim,
-    Ledger,
-    Statements,
-    actions,
-    candidates,
-    is_observation,
-    prose,
-    read_ledger,
-    resolve,
-)
-from hybrid_memory.apps.transcripts.transcript import Transcript
+from hybrid_memory import Event, EventKind, Line, Message, Role, Scope, Section
+from hybrid_memory.analysis import Ledger, candidates, is_observation, prose, read_ledger
+from hybrid_memory.apps.transcripts import Transcript
 from hybrid_memory.text.tokenize import cjk_share, terms
 from hybrid_memory_evaluation.probing.probe import Probe, held, plain
 
 CHINESE = 0.5
 """The share of Chinese in a probe's sources at which its question is in Chinese."""
-
-MIN_CONFIDENCE = 0.6
-"""The minimum confidence of a fact to ask about."""
 
 _SCOPE = Scope(user="user")
 _BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
@@ -72,25 +59,6 @@ class History:
         return read_ledger(self.messages)
 
     @cached_property
-    def facts(self) -> list[Fact]:
-        """The facts that rules learn from the whole conversation and that are true at its end; oldest first."""
-        # What an agent says between two commands is about its steps, not about somebody.
-        spoken = [event for event in self.events if not is_result(event.message) and not actions(event.message)]
-        claims = [claim for claim in Statements().extract(spoken, []) if not claim.verbatim]
-        return [
-            fact
-            for fact in resolve([self._as_event(number, claim) for number, claim in enumerate(claims)])
-            if fact.current and fact.confidence >= MIN_CONFIDENCE and not fact.subject.isupper()
-        ]
-
-    def _as_event(self, number: int, claim: Claim) -> Event:
-        turn = self.events[claim.source - 1]
-        position = len(self.events) + number + 1
-        return Event(
-            position, f"claim-{number}", _SCOPE, EventKind.CLAIM, turn.at, claim.as_payload(), sources=(turn.id,)
-        )
-
-    @cached_property
     def lines(self) -> list[Line]:
         """People's sentences that are worth a line of a summary, without questions."""
         return [line for line in candidates(self.events, "light") if line.section is not Section.QUESTIONS]
@@ -125,23 +93,6 @@ class History:
     def chinese(self, sources: Iterable[str]) -> bool:
         """Whether these messages are mostly Chinese."""
         return cjk_share(" ".join(self.messages[self.rows[source]].text for source in sources)) > CHINESE
-
-    def message(self, source: str) -> Message:
-        """The message with this id."""
-        return self.messages[self.rows[source]]
-
-    def results(self, row: int) -> tuple[Message, ...]:
-        """The tool messages that answer an assistant's message."""
-        end = row + 1
-        while end < len(self.messages) and is_result(self.messages[end]):
-            end += 1
-        return self.messages[row + 1 : end]
-
-    def asker(self, row: int) -> int | None:
-        """The row of the assistant's message that the result in this row answers."""
-        while row > 0 and is_result(self.messages[row]):
-            row -= 1
-        return row if self.messages[row].role is Role.ASSISTANT else None
 
     def says(self, source: str, key: str) -> bool:
         """Whether the key occurs literally in this message."""

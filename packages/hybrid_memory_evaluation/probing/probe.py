@@ -36,7 +36,7 @@ class Probe:
         keys: the strings that make up the answer; survival counts these.
         sources: ids of the messages that contain the answer, oldest first.
         any_of: whether one of the keys is enough.
-        by: the origin of the probe: ``ledger``, ``facts``, ``statements``, ``decisions``, ``next steps``, ``labels`` or
+        by: the origin of the probe: ``ledger``, ``statements``, ``decisions``, ``next steps``, ``labels`` or
             the name of a model.
     """
 

@@ -5,17 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from hybrid_memory import Line, Role
-from hybrid_memory.analysis import FileState, Operation, TestRun, actions, prose, read_ledger
+from hybrid_memory import Line, Message, Role
+from hybrid_memory.analysis import FileState, Operation, TestRun, actions, errors, outcome, prose, refused
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory_evaluation.probing.facts import task_probes
 from hybrid_memory_evaluation.probing.history import History, is_result, listed, shortened, trimmed
-from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind, holds
-
-MIN_STEP_TERMS = 4
-MAX_STEP_CHARS = 200
-MAX_COMMAND_CHARS = 160
+from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind
 
 _GROUPS = {
     Operation.CREATED: ("Which files were created, and are still there?", "创建了哪些文件（现在仍然存在）？"),
@@ -24,43 +19,28 @@ _GROUPS = {
     Operation.RENAMED: ("Which files were renamed, and to what?", "哪些文件被重命名了？新名字是什么？"),
 }
 _ODD = re.compile(r"[*?$<>{}|\\\s]|\A/dev/|\A\W*\Z")
-_LABEL = re.compile(r"\A(?:[A-Z]{3,}|思考|想法)\s*[:：]\s*")
-_ANNOUNCES = re.compile(
-    r"\A(?:(?:ok(?:ay)?|now|so|then|next|first|finally|great|good)\b,? )*"
-    r"(?:I(?:'ll| will| should| need to| am going to|'m going to)"
-    r"|let(?:'s| me| us)|now (?:that|to)\b|we (?:should|need to|will))\b"
-    r"|\A(?:好的?，|现在|然后|接下来|首先|下面)*(?:我们?(?:来|先|会|要|需要|将|把|再)|让我|我们?|创建|修改|添加|写|编写|更新)",
-    re.IGNORECASE,
-)
 _COUNTS = re.compile(
     r"\d+ (?:passed|failed|errors?|passing|failing|tests?|skipped)|(?:failures|errors)=\d+|FAILED \([^)]*\)"
 )
-_RUNNER = re.compile(
-    r"\b(?:pytest|unittest|nosetests|tox|jest|mocha|vitest|phpunit|rspec|runtests(?:\.py)?|manage\.py test|bin/test"
-    r"|(?:npm|yarn|pnpm)(?: run)? test|(?:go|cargo|mvn|gradle|make|dotnet|deno|bun|mix|rake) test)\b"
-)
-_STAGES = re.compile(r"&&|\|\||[;|\n]")
 
 
 def artifact_probes(history: History) -> Iterator[Probe]:
-    """Probes for each kind of change to files, each step that changed a file, and the last test run."""
+    """Probes for each kind of change to files, and the last test run."""
     for operation in _GROUPS:
         yield from _group(history, operation)
-    yield from _steps(history)
     runs = history.ledger.tests
     if runs:
         asked = ("What was the outcome of the last test run?", "最后一次运行测试的结果是什么？")
-        yield from outcome_probe(history, runs[-1], asked, ProbeKind.ARTIFACT)
-        yield from _command(history, runs[-1])
+        yield from _outcome(history, runs[-1], asked)
 
 
-def outcome_probe(history: History, run: TestRun, asked: Sequence[str], kind: ProbeKind) -> Iterator[Probe]:
+def _outcome(history: History, run: TestRun, asked: Sequence[str]) -> Iterator[Probe]:
     """A probe about the outcome of a test run, as counted in its output; the question is in English and Chinese."""
     keys = tuple(key for key in _COUNTS.findall(run.outcome) if any(history.says(by, key) for by in run.sources))
     if keys:
         failing = f" ({', '.join(run.failing)})" if run.failing else ""
         question = asked[history.in_chinese]
-        yield Probe("", kind, question, run.outcome + failing, keys, run.sources, by="ledger")
+        yield Probe("", ProbeKind.ARTIFACT, question, run.outcome + failing, keys, run.sources, by="ledger")
 
 
 def _group(history: History, operation: Operation) -> Iterator[Probe]:
@@ -93,55 +73,6 @@ def _spelled(history: History, file: FileState) -> str:
     return ""
 
 
-def _steps(history: History) -> Iterator[Probe]:
-    """For each file a probe about the first step that changed only this file, identified by its announcement."""
-    asked: set[str] = set()
-    for row, message in enumerate(history.past):
-        if message.role is not Role.ASSISTANT or not actions(message):
-            continue
-        done = read_ledger([message, *history.results(row)], runs_fences=True)
-        files = [file for file in done.files if file.operation is not Operation.READ]
-        if len(files) != 1 or _ODD.search(files[0].path):
-            continue
-        path = files[0].path
-        said = _announced(prose(message), path)
-        if said and path not in asked:
-            asked.add(path)
-            question = (
-                f"在说“{said}”的那一步，改动了哪个文件？"
-                if history.in_chinese
-                else f"Which file was changed in the step that was announced with “{said}”?"
-            )
-            yield Probe("", ProbeKind.ARTIFACT, question, path, (path,), (message.id or "",), by="ledger")
-
-
-def _announced(text: str, path: str) -> str:
-    """The last sentence that announces the step without naming the file."""
-    name = path.rsplit("/", 1)[-1]
-    for sentence in reversed(sentences(text)):
-        said = " ".join(_LABEL.sub("", sentence).split()).rstrip(".:。：")
-        if not _ANNOUNCES.search(said):
-            continue
-        if len(said) <= MAX_STEP_CHARS and len(set(terms(said))) >= MIN_STEP_TERMS and not holds(said, name):
-            return said
-    return ""
-
-
-def _command(history: History, run: TestRun) -> Iterator[Probe]:
-    """The command that ran the tests, if it was a single one."""
-    row = history.asker(history.rows[run.sources[-1]]) if run.sources else None
-    if row is None:
-        return
-    message = history.messages[row]
-    stages = [stage.strip() for action in actions(message) for stage in _STAGES.split(action.command or "")]
-    results = [stage for stage in stages if _RUNNER.search(stage) and len(stage) <= MAX_COMMAND_CHARS]
-    if len(results) == 1:
-        question = (
-            "最后一次是用什么命令运行测试的？" if history.in_chinese else "With which command were the tests run last?"
-        )
-        yield Probe("", ProbeKind.ARTIFACT, question, results[0], (results[0],), (message.id or "",), by="ledger")
-
-
 MAX_FAILING = 8
 MIN_GOAL_TERMS = 4
 MAX_GOAL_CHARS = 240
@@ -166,9 +97,8 @@ _WANTS = re.compile(
 
 
 def continuation_probes(history: History) -> Iterator[Probe]:
-    """Probes about the user's goal, open tasks, announced steps that were not taken, and the tests that failed last."""
+    """Probes about the user's goal, announced steps that were not taken, and the tests that failed last."""
     yield from _goal(history)
-    yield from task_probes(history)
     yield from _announced_steps(history)
     yield from _failing(history)
 
@@ -240,3 +170,26 @@ def _failing(history: History) -> Iterator[Probe]:
         yield Probe(
             "", ProbeKind.CONTINUATION, question, ", ".join(last.failing), last.failing, last.sources, by="ledger"
         )
+
+
+def error_probes(history: History) -> Iterator[Probe]:
+    """A probe about the first error that came up."""
+    for message in history.past:
+        if is_result(message) and (result := _failures(message)):
+            question = "最先出现的错误是什么？" if history.in_chinese else "What was the first error that came up?"
+            yield _error(result[0], question, message)
+            return
+
+
+def _failures(message: Message) -> list[str]:
+    """The errors of a result that reports a failure, rather than only containing such words."""
+    result = outcome(message.text)
+    failed = result.exit_code not in {None, 0} or "Traceback (" in result.text or refused(result) or result.complaints()
+    return [error for error in errors(result) if not error.startswith("exit ")] if failed else []
+
+
+def _error(error: str, question: str, message: Message) -> Probe:
+    whole = error.rsplit(" ", 1)[0] if error.endswith("…") else error
+    name, _, said = whole.partition(": ")
+    keys = [name, shortened(said, words=8, characters=20)] if re.fullmatch(r"(?:\w+\.)*[A-Z]\w+", name) else [whole]
+    return Probe("", ProbeKind.RECALL, question, error, tuple(filter(None, keys)), (message.id or "",), by="ledger")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from hybrid_memory import Message, Role
-from hybrid_memory.apps.transcripts.transcript import Transcript
+from hybrid_memory.apps.transcripts import Transcript
 from hybrid_memory.errors import ModelError
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.tokenize import cjk_share

@@ -124,11 +124,6 @@ COSTS = (
         "milliseconds", "Milliseconds", "ms", "less", lambda one: one.milliseconds, number,
         "The median time to store the messages since the last prompt and to make the next prompt.",
     ),
-    Column(
-        "cost", "Cost", "cost", "less", lambda one: one.cost, number,
-        "The cost of the prompts during the conversations and of the summaries, at the given prices; a repeated "
-        "beginning counts at the price of cached tokens.",
-    ),
 )  # fmt: skip
 """Columns about what a method costs."""
 
@@ -159,7 +154,7 @@ MARK = "*"
 """The mark after the best value of a column, so that it is visible without colours."""
 
 _NAME_CELLS = 24
-_LEFT_OUT = {"ratio": ("context",), "cost": ("calls",), "told": ("finished",)}
+_LEFT_OUT = {"ratio": ("context",), "told": ("finished",)}
 """Columns left out for the width if a more informative one is present."""
 
 

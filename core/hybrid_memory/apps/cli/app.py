@@ -40,9 +40,9 @@ class Verbs(TyperGroup):
             try:
                 others = typer.main.get_group(entry.load())
             except ImportError as error:
-                warnings.warn(f"the commands of {entry.value} cannot be imported: {error}", stacklevel=2)
+                _say(f"the commands of {entry.value} cannot be imported: {error}")
                 continue
-            self.commands = {**self.commands, **others.commands}
+            self.commands.update(others.commands)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The longest verb at the beginning of the arguments, and the rest."""

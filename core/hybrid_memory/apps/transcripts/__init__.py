@@ -22,6 +22,8 @@ from hybrid_memory.apps.transcripts.transcript import Transcript, paired
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import shown
 
+__all__ = ["Form", "Transcript", "file_time", "import_transcripts", "read_transcript"]
+
 Form: TypeAlias = Literal["openai", "langchain", "claude-ai", "chatgpt"]
 """The program that wrote a file."""
 
