@@ -193,7 +193,7 @@ def _off_the_loop(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T
         return await asyncio.to_thread(function, *args, **kwargs)
 
     twin.__name__ = twin.__qualname__ = f"a{function.__name__}"
-    twin.__doc__ = f"Async twin of `{function.__name__}`: reads the model and migrates the store off the event loop."
+    twin.__doc__ = f"Async twin of `{function.__name__}`: reads the model and opens the store off the event loop."
     return twin
 
 
