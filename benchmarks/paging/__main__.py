@@ -47,7 +47,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         embedder = CachedEmbedder(chosen.cache or Path(temporary))
         for name in chosen.parts:
-            table = PARTS[name](  # type: ignore[operator]
+            table = PARTS[name](
                 data=chosen.data, embedder=embedder, limit=chosen.limit, questions=chosen.questions,
                 max_tokens=chosen.max_tokens, sizes=chosen.sizes,
             )  # fmt: skip

@@ -40,7 +40,7 @@ class Verbs(TyperGroup):
             try:
                 others = typer.main.get_group(entry.load())
             except ImportError as error:
-                _say(f"the commands of {entry.value} cannot be imported: {error}")
+                _report(f"the commands of {entry.value} cannot be imported: {error}")
                 continue
             self.commands.update(others.commands)
 
