@@ -78,6 +78,21 @@ CHINESE = chat(
 )
 
 
+CUSTOMER = '{"name": {"first": "Mara", "last": "Lindqvist"}, "email": "mara.l@example.org", "points": 4}'
+ORDER = '{"order_id": "W7719", "carrier": "PostNord AB", "customer_id": "KD48213"}'
+SERVICE = chat(
+    user("Hi! I need to change the address of my last order."),
+    assistant("Could you give me your customer number?"),
+    user("Sure, it's KD48213."),
+    step("", "get_customer", CUSTOMER, customer_id="KD48213"),
+    step("", "get_order", ORDER, order_id="W7719"),
+    assistant("I found your order. Where shall it go?"),
+    user("To Kungsgatan 14 in Uppsala, please."),
+    assistant("Done."),
+    user("Thank you!"),
+)
+
+
 def test_a_coding_run_is_asked_about_its_files_errors_tests_and_decisions() -> None:
     assert told(probes_of(CODING, 13)) == [
         ("artifact", "Which files that existed before were modified?", ("src/fetch.py",)),
@@ -99,6 +114,16 @@ def test_a_chinese_chat_is_asked_in_chinese_about_what_still_holds() -> None:
         ("recall", "用户说过：“这次旅行的预算总共是____左右。”。空白处原来是什么？", ("4500元",)),
         ("decision", "“我们决定____，因为停车费太贵”，空白处决定了什么？", ("坐高铁",)),
         ("continuation", "用户一开始想要什么？", ("规划一下五月去黄山的旅行",)),
+    ]
+
+
+def test_a_service_dialogue_is_asked_about_records() -> None:
+    assert told(probes_of(SERVICE, 8)) == [
+        ("recall", "What is the email in the record with the customer id KD48213?", ("mara.l@example.org",)),
+        ("recall", "What is the name last in the record with the customer id KD48213?", ("Lindqvist",)),
+        ("recall", "What is the carrier in the record with the order id W7719?", ("PostNord AB",)),
+        ("recall", "What is the customer id in the record with the order id W7719?", ("KD48213",)),
+        ("continuation", "What did the user ask for at the beginning?", ("change the address of my last",)),
     ]
 
 

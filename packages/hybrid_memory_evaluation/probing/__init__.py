@@ -15,6 +15,7 @@ from hybrid_memory.apps.transcripts import Transcript
 from hybrid_memory_evaluation.probing.decisions import decision_probes
 from hybrid_memory_evaluation.probing.history import History
 from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind, held, plain
+from hybrid_memory_evaluation.probing.records import record_probes
 from hybrid_memory_evaluation.probing.statements import statement_probes
 from hybrid_memory_evaluation.probing.work import artifact_probes, continuation_probes, error_probes
 
@@ -38,7 +39,7 @@ def probes_of(transcript: Transcript, truncated: int, *, per_kind: int = MAX_PER
     probes: list[Probe] = []
     for kind, sources in (
         (ProbeKind.ARTIFACT, [artifact_probes(history)]),
-        (ProbeKind.RECALL, [error_probes(history), statement_probes(history)]),
+        (ProbeKind.RECALL, [[*error_probes(history), *record_probes(history)], statement_probes(history)]),
         (ProbeKind.DECISION, [decision_probes(history)]),
         (ProbeKind.CONTINUATION, [continuation_probes(history)]),
     ):

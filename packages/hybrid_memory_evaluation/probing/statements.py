@@ -52,7 +52,7 @@ def _gap(history: History, line: Line, items: list[str]) -> Probe | None:
     candidates = [item for item in items if _alone(item, statement)]
     if not candidates:
         return None
-    item = _whole(min(candidates, key=lambda item: (_frequency(history, item), -len(item), item)), statement)
+    item = _whole(min(candidates, key=lambda item: (frequency(history, item), -len(item), item)), statement)
     rest = re.sub(re.escape(item), GAP, statement, flags=re.IGNORECASE)
     words = frozenset(terms(rest))
     if len(words) < MIN_TERMS * (3 if cjk_share(rest) > 0 else 1) or _repeated(history, words, line):
@@ -89,6 +89,6 @@ def _repeated(history: History, words: frozenset[str], line: Line) -> bool:
     )
 
 
-def _frequency(history: History, value: str) -> int:
+def frequency(history: History, value: str) -> int:
     """In how many messages its rarest term occurs; common terms are found by accident."""
     return min((history.frequency[term] for term in terms(value)), default=0)
