@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory import HybridMemory, Origin, RecordKind
-from hybrid_memory.items import items
+from hybrid_memory.documents import items
 from tests.data import store_0_9_0
 from tests.doubles import texts
 

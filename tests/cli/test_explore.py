@@ -12,6 +12,7 @@ from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.apps.cli.app import PANELS
 from hybrid_memory.apps.cli.demo import CHAT, USER
 from hybrid_memory.apps.cli.stores import open_store
+from tests.doubles import Deriving
 
 
 @pytest.mark.parametrize("verb", [verb for verbs in PANELS.values() for verb in verbs])
@@ -188,9 +189,10 @@ def test_facts_about_somebody_are_also_those_that_name_them(
     command: Any, tmp_path: Path, about: str, said: bool
 ) -> None:
     store = tmp_path / "m.db"
-    with open_memory(MemoryConfig(url=f"sqlite:///{store}", embedder="none")) as memory:
-        files = memory.scoped(user="ann").files()
-        files.write("/facts/knowledge.md", "- Bruno's dog · name: Rex\n- 小明的狗 · name: 旺财\n")
+    derived = Deriving(("Rex", "Bruno's dog", "name", "Rex"), ("旺财", "小明的狗", "name", "旺财"))
+    with open_memory(MemoryConfig(url=f"sqlite:///{store}", embedder="none"), extractor=derived) as memory:
+        memory.scoped(user="ann").remember(["Bruno's dog is Rex.", "小明的狗叫旺财。"])
+        memory.flush()
     assert command("facts", store, "--about", about) == 0, command.err
     assert ("nothing is known" not in command.out) is said
 

@@ -29,10 +29,7 @@ def full(tmp_path: Path) -> Path:
     with open_memory(MemoryConfig(url=f"sqlite:///{path}", embedder="none", power_safe=False)) as memory:
         ann = memory.scoped(user="ann", session="s1")
         ann.remember(["I live in Rome.", "我对花生过敏。", "My cat is called Tom.", "Remind me to buy milk."])
-        ann.remember("What next?")
-        ann.compact(keep=1)
         ann.block("task").put("Book\nthe hall. 订大厅")
-        ann.files().write("/facts/knowledge.md", ann.files().read("/facts/knowledge.md") + "- Tom · age: 3\n")
         for name, text in FREE.items():
             ann.files().write(f"/{name}", text)
     return path
@@ -43,10 +40,8 @@ def test_a_round_trip_loses_nothing(command: Any, full: Path, tmp_path: Path) ->
     assert command("export", full, "-u", "ann", "--markdown", first) == 0, command.err
     written = tree(first)
     assert {name: written[name].decode() for name in FREE} == FREE
-    assert written["profile.md"].decode().startswith("- home: Rome\n")
     assert written["blocks/task.md"].decode() == "Book\nthe hall. 订大厅"
-    assert b"- Tom \xc2\xb7 age: 3\n" in written["facts/knowledge.md"]
-    assert not any(name.startswith("summary") for name in written)
+    assert not any(name.startswith(("facts", "profile")) for name in written)
     assert command("import", new, first, "-u", "ann", "--form", "markdown", *QUICK) == 0, command.err
     assert command("export", new, "-u", "ann", "--markdown", second) == 0, command.err
     assert tree(second) == written
@@ -58,17 +53,13 @@ def test_a_round_trip_loses_nothing(command: Any, full: Path, tmp_path: Path) ->
 def test_only_what_differs_is_imported(command: Any, full: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     assert command("export", full, "-u", "ann", "--markdown", folder) == 0
-    profile = folder / "profile.md"
-    profile.write_text(profile.read_text().replace("home: Rome", "home: Oslo"))
-    facts = folder / "facts" / "knowledge.md"
-    facts.write_text(facts.read_text().replace("age: 3", "age: 4"))
+    (folder / "blocks" / "task.md").write_text("Book the room.")
     (folder / "notes" / "new.md").write_text("New.\n")
     told = command.json("import", full, folder, "-u", "ann", "--form", "markdown", *QUICK)
-    assert (told["written"], told["refused"]) == (3, [])
+    assert (told["written"], told["refused"]) == (2, [])
     with open_memory(MemoryConfig(url=f"sqlite:///{full}", embedder="none")) as memory:
         ann = memory.scoped(user="ann")
-        assert ann.profile().home == "Oslo"
-        assert [fact.value for fact in ann.facts(subject="Tom", attribute="age")] == ["4"]
+        assert ann.blocks()["task"].value == "Book the room."
         assert ann.files().read("/notes/new.md") == "New.\n"
         assert len(ann.files().history("/AGENTS.md")) == 1
 
@@ -90,16 +81,16 @@ def test_markdown_is_known_by_itself(command: Any, tmp_path: Path) -> None:
 
 def test_what_cannot_be_imported_is_told_and_all_else_is(command: Any, tmp_path: Path) -> None:
     store, project = tmp_path / "m.db", tmp_path / "project"
-    (project / "summary").mkdir(parents=True)
-    (project / "summary" / "s1.md").write_text("- Something\n")
+    (project / "facts").mkdir(parents=True)
+    (project / "facts" / "task.md").write_text("- Something\n")
     (project / "a.md").write_text("A.\n")
     assert command("import", store, project, "-u", "ann", *QUICK) == 2
-    assert "not imported: summary/s1.md: there is no file" in command.err
+    assert "not imported: facts/task.md: '/facts/task.md' is made by the memory" in command.err
     (project / "picture.png").write_bytes(b"\x89PNG\xff")
     assert command("import", store, project, "-u", "ann", *QUICK) == 2
     assert "picture.png is not text in UTF-8" in command.err
     assert command("export", store, "-u", "ann", "--markdown", project) == 0
-    assert "not in the memory: picture.png, summary/s1.md" in command.err
+    assert "not in the memory: facts/task.md, picture.png" in command.err
 
 
 EXECUTED = (

@@ -15,15 +15,10 @@ if TYPE_CHECKING:
 FORM = "markdown"
 SUFFIXES = (".md", ".markdown")
 TRANSCRIPTS = (".json", ".jsonl")
-LEFT_OUT = "/summary/"
-"""Stands for turns that only the memory itself has."""
+MADE = ("/profile.md", "/facts/")
+"""What the memory makes itself, from the turns."""
 
-KNOWN = ("/profile.md", "/facts/")
-"""Where lines are facts, of which several files may show one."""
-
-STATED = (*KNOWN, "/blocks/")
-OWNERS = "user"
-"""Who states what is known, and what stands in blocks."""
+BLOCKS = "/blocks/"
 
 TOOLS = frozenset((".git", "node_modules", "__pycache__", ".venv"))
 """Folders of tools, which nobody wrote by hand."""
@@ -75,41 +70,22 @@ def read_tree(paths: Iterable[Path]) -> dict[str, str]:
 def write_texts(whose: ScopedMemory, texts: dict[str, str], origin: str) -> tuple[int, list[str]]:
     """Write what differs from the memory; returns how many files that were, and what could not be written, and why.
 
-    The origin is that of free files: what is known is the user's own to state. Of facts, which two files may show, only
-    what a file changes is changed.
+    The origin is that of free files; what stands in blocks is the user's own.
     """
     files = whose.files()
     before = {file.path: files.read(file.path) for file in files.list(deep=True)}
     refused: list[str] = []
     written = 0
-    for path in sorted(texts, key=lambda path: (not path.startswith(KNOWN[0]), path)):
-        text = texts[path]
-        if text == before.get(path):
+    for path in sorted(texts):
+        if texts[path] == before.get(path):
             continue
         try:
-            if path.startswith(KNOWN):
-                text = _merged(before.get(path, ""), text, _now(whose, path))
-            files.write(path, text, origin=OWNERS if path.startswith(STATED) else origin)
+            files.write(path, texts[path], origin="user" if path.startswith(BLOCKS) else origin)
         except FileError as error:
             refused.append(f"{path[1:]}: {error}")
         else:
             written += 1
     return written, refused
-
-
-def _now(whose: ScopedMemory, path: str) -> str:
-    try:
-        return whose.files().read(path)
-    except FileError:
-        return ""
-
-
-def _merged(before: str, wanted: str, now: str) -> str:
-    """What stands now, with what was changed from before to what is wanted."""
-    was, want = before.splitlines(), wanted.splitlines()
-    gone = set(was) - set(want)
-    lines = [line for line in now.splitlines() if line not in gone]
-    return "".join(f"{line}\n" for line in [*lines, *(line for line in want if line not in was and line not in lines)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +112,7 @@ def write_tree(whose: ScopedMemory, folder: Path) -> Exported:
         InvalidInputError: the folder cannot be written.
     """
     files = whose.files()
-    paths = [file.path for file in files.list(deep=True) if not file.path.startswith(LEFT_OUT)]
+    paths = [file.path for file in files.list(deep=True) if not file.path.startswith(MADE)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         places = {path: folder.resolve() / path[1:] for path in paths}
