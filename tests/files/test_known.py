@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -34,16 +33,13 @@ def test_the_profile_and_facts_are_files_that_the_memory_makes(face: Face, alice
     )
     assert [match.path for match in files.grep("Rome")] == ["/facts/knowledge.md", "/profile.md"]
     for path in ("/profile.md", "/facts/knowledge.md", "/facts/other.md", "/facts"):
-        calls: list[Callable[[], object]] = [
-            lambda path=path: files.write(path, "- home: Oslo"),
-            lambda path=path: files.delete(path),
-            lambda path=path: files.rename(path, "/x.md"),
-            lambda path=path: files.rename("/x.md", path),
-            lambda path=path: files.undo(path),
-        ]
-        for call in calls:
+        calls: list[tuple[str, tuple[str, ...]]] = [
+            ("write", (path, "- home: Oslo")), ("delete", (path,)), ("rename", (path, "/x.md")),
+            ("rename", ("/x.md", path)), ("undo", (path,)),
+        ]  # fmt: skip
+        for verb, arguments in calls:
             with pytest.raises(FileError, match="made by the memory") as error:
-                call()
+                getattr(files, verb)(*arguments)
             assert error.value.reason == "read_only"
     alice.remember("I moved to Oslo.")
     assert files.read("/profile.md").startswith("- home: Oslo\n")
