@@ -254,9 +254,11 @@ async def test_resources_show_profile_summary_and_blocks(memory: HybridMemory) -
 async def test_files_are_a_tree_of_resources(memory: HybridMemory, said: Said) -> None:
     alice = memory.scoped(user="alice", session="s1")
     memory.scoped(user="bob").files().write("/secret.md", SECRET)
-    files = {"/AGENTS.md": "Use tabs.\n", "/计划/a b.txt": "罗马\n", "/profile.md": "- home: Rome\n"}
+    files = {"/AGENTS.md": "Use tabs.\n", "/计划/a b.txt": "罗马\n"}
     for path, text in files.items():
-        alice.files().write(path, text)
+        alice.files().write(path, text, origin="assistant")
+    alice.remember("I live in Rome.")
+    files["/profile.md"] = "- home: Rome\n"
     async with Client(server(memory, Binding(user="alice", session="s1"))) as client:
         listed = {one.name: one for one in (await client.list_resources()).resources}
         assert files.keys() < listed.keys()
