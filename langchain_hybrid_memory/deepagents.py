@@ -43,9 +43,9 @@ _log = logging.getLogger(__name__)
 class HybridMemoryBackend(BackendProtocol):
     """The files of a memory, as a backend of ``create_deep_agent``, its ``CompositeBackend`` and ``MemoryMiddleware``.
 
-    See `MemoryFiles` for its paths: ``/profile.md``, ``/facts``, ``/blocks``, ``/summary``, and your own files. What
-    the agent writes has the origin ``assistant``: every host can recall it, learning treats it as such, and you can
-    withdraw or forget it. Mistakes of the model and failures of the store are errors in the result; no run ends.
+    See `MemoryFiles` for its paths: ``/profile.md``, ``/facts``, ``/blocks``, and your own files. What the agent writes
+    has the origin ``assistant``: every host can recall it, learning treats it as such, and you can withdraw or forget
+    it. Mistakes of the model and failures of the store are errors in the result; no run ends.
 
     Args:
         memory: an open memory; several agents may share it.

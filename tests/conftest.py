@@ -85,12 +85,14 @@ def opened(store: str) -> Iterator[Open]:
     """Opens memories, by default on `store` with the hashing embedder, and closes them after the test."""
     memories: list[HybridMemory] = []
 
-    def open_one(*, embedder: Any = "hashing", clock: Any = None, **settings: Any) -> HybridMemory:
+    def open_one(
+        *, embedder: Any = "hashing", clock: Any = None, extractor: Any = None, **settings: Any
+    ) -> HybridMemory:
         named = isinstance(embedder, str)
         # Killed processes lose nothing without it either, and many thousand waits for the disk are saved.
         quick = {"power_safe": False}
         config = MemoryConfig(**{"url": store, "embedder": embedder if named else "none", **quick, **settings})
-        memory = open_memory(config, embedder=None if named else embedder, clock=clock)
+        memory = open_memory(config, embedder=None if named else embedder, clock=clock, extractor=extractor)
         memories.append(memory)
         return memory
 

@@ -16,7 +16,7 @@ from hybrid_memory.errors import AccessDeniedError, StoreUnavailableError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.testing.models import FaultyEmbedder
-from tests.doubles import Clock, Line, end_of, line_to, texts
+from tests.doubles import Clock, Deriving, Line, end_of, line_to, texts
 from tests.faces import Face, Open
 
 pytestmark = pytest.mark.in_pairs("face", "memory")
@@ -196,10 +196,9 @@ def test_an_answer_without_the_embedder_is_not_kept(face: Face, opened: Open) ->
 
 @pytest.mark.parametrize("embedder", ["hashing", "none"])
 def test_an_answer_without_the_index_is_not_kept(face: Face, opened: Open, embedder: str) -> None:
-    memory = opened(embedder=embedder, url="memory://")
+    memory = opened(embedder=embedder, url="memory://", extractor=Deriving(("Paris", "shop", "place", "Paris")))
     alice = memory.scoped(user="alice")
-    alice.remember(["I live in Paris with my cat.", "it rains"])
-    alice.files().write("/facts/knowledge.md", "- shop · place: Paris\n")
+    alice.remember(["I live in Paris with my cat.", "it rains", "The shop is in Paris."])
     alice.learn()
     index = line_to(memory, "index")
     index.error = StoreUnavailableError("no route to the index")

@@ -13,9 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid_memory import EventKind, HybridMemory, MemoryConfig, RecallConfig, RetentionConfig, open_memory
+from hybrid_memory.documents.items import (
+    FindItems,
+    GetItem,
+    Item,
+    ItemOperation,
+    ItemsProjection,
+    KeptItems,
+    ListNamespaces,
+    PutItem,
+)
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
-from hybrid_memory.items.items import FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
-from hybrid_memory.items.kept import ItemsProjection, KeptItems
 from hybrid_memory.memory.texts import ItemMemory
 from hybrid_memory.runtime.runners import InlineRunner, drive
 from tests.doubles import Clock

@@ -22,7 +22,7 @@ from hybrid_memory import (
 from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.testing.models import FaultyModel, ScriptedModel
 from hybrid_memory.text.tokens import estimate_tokens
-from tests.doubles import events_of, wait_until
+from tests.doubles import Deriving, events_of, wait_until
 from tests.faces import Child, Face
 
 Opened: TypeAlias = Callable[..., HybridMemory]
@@ -82,12 +82,15 @@ def test_what_is_out_of_date_falls_back_unless_the_past_is_asked_for(alice: Scop
     assert all(hit.weights.current == 0 for hit in then)
 
 
-def test_facts_can_be_chosen(alice: ScopedMemory) -> None:
-    alice.remember(["I live in Paris.", "My sister Nora is a nurse."])
-    alice.files().write("/facts/task.md", "- Nora · todo: call the dentist\n")
-    assert {fact.subject for fact in alice.facts()} == {"user", "others", "Nora"}
-    assert {fact.subject for fact in alice.facts(subject="nora")} == {"Nora"}
-    assert [fact.text for fact in alice.facts(subject="others")] == ["My sister Nora is a nurse."]
+def test_facts_can_be_chosen() -> None:
+    derived = Deriving(
+        ("Paris", "user", "home", "Paris"), ("nurse", "Nora", "profession", "nurse"),
+        ("dentist", "Nora", "todo", "call the dentist"),
+    )  # fmt: skip
+    alice = open_memory(MemoryConfig(url="memory://", embedder="none"), extractor=derived).scoped(user="alice")
+    alice.remember(["I live in Paris.", "My sister Nora is a nurse.", "Nora must call the dentist."])
+    assert {fact.subject for fact in alice.facts()} == {"user", "Nora"}
+    assert {fact.value for fact in alice.facts(subject="nora")} == {"nurse", "call the dentist"}
     assert [fact.value for fact in alice.facts(attribute="home")] == ["Paris"]
     assert [fact.attribute for fact in alice.facts(category="task")] == ["todo"]
     with pytest.raises(InvalidInputError, match="unknown category"):

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, cast
 import pytest
 
 from hybrid_memory import Event, HybridMemory, MemoryConfig, Record, Scope, ScopedMemory, open_memory
+from hybrid_memory.documents.items import GetItem, PutItem
 from hybrid_memory.engines.in_memory.log import InMemoryArchive
 from hybrid_memory.errors import (
     AccessDeniedError,
@@ -23,7 +24,6 @@ from hybrid_memory.errors import (
     StoreError,
     StoreUnavailableError,
 )
-from hybrid_memory.items.items import GetItem, PutItem
 from hybrid_memory.log.archived import ArchivedLog
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder
 from hybrid_memory.testing.models import FaultyEmbedder

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from hybrid_memory import HybridMemory, Message, Origin, RecallConfig, ScopedMemory
+from hybrid_memory.documents.items import FindItems, PutItem
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.milvus import rows as milvus
 from hybrid_memory.engines.redis import layout as redis
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError, StoreUnavailableError
-from hybrid_memory.items.items import FindItems, PutItem
 from hybrid_memory.testing.corpus import entry_of, make_record
 from tests.faces import Face, Open
 

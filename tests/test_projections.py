@@ -12,12 +12,10 @@ from typing import Any
 import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, check_store, open_memory
-from hybrid_memory.blocks.block import BlocksProjection
 from hybrid_memory.context.projection import QueueProjection
+from hybrid_memory.documents.document import DocumentsProjection
+from hybrid_memory.documents.items import ItemsProjection, PutItem, batch
 from hybrid_memory.facts.facts import FactsProjection
-from hybrid_memory.files.file import FilesProjection
-from hybrid_memory.items.items import PutItem, batch
-from hybrid_memory.items.kept import ItemsProjection
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.receipt import Receipt
@@ -82,10 +80,11 @@ def full_of(memory: HybridMemory) -> ScopedMemory:
 
 
 async def put_block(handle: ScopedMemory) -> None:
-    from hybrid_memory.blocks import edit  # noqa: PLC0415 - the verb above it is another file's
-    from hybrid_memory.blocks.block import Block  # noqa: PLC0415
+    from hybrid_memory.documents import editing  # noqa: PLC0415 - the verb above it is another file's
+    from hybrid_memory.documents.document import Block  # noqa: PLC0415
 
-    await edit.put(InlineRunner(), handle._services, handle.scope, Block("user", value=f"Lives in {CANARY}."))
+    owned = editing.Owned(handle._services, handle.scope, handle.scope)
+    await editing.put(InlineRunner(), owned, Block("user", value=f"Lives in {CANARY}."))
 
 
 async def put_item(handle: ScopedMemory) -> None:
@@ -115,7 +114,7 @@ def test_words_that_are_forgotten_are_in_no_projection_of_turns(memory: HybridMe
 
 @pytest.mark.parametrize(
     "kind",
-    [FactsProjection, QueueProjection, BlocksProjection, FilesProjection, ItemsProjection],
+    [FactsProjection, QueueProjection, DocumentsProjection, ItemsProjection],
 )
 def test_a_projection_that_is_left_out_would_be_missed(kind: type[Projection], memory: HybridMemory) -> None:
     full_of(memory)

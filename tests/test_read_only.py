@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from hybrid_memory import Event, EventKind, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
+from hybrid_memory.documents.items import PutItem
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError
-from hybrid_memory.items.items import PutItem
 from tests.faces import Face
 
 MAY = datetime(2026, 5, 1, tzinfo=UTC)

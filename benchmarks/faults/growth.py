@@ -18,7 +18,7 @@ from typing import Any
 from tqdm import tqdm
 
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
-from hybrid_memory.items.items import FindItems, GetItem, ItemOperation, PutItem
+from hybrid_memory.documents.items import FindItems, GetItem, ItemOperation, PutItem
 
 BATCH = 100
 REPEATS = 7

@@ -22,11 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
-from hybrid_memory.blocks import edit
-from hybrid_memory.blocks.block import Edit
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.origin import Origin
-from hybrid_memory.runtime.runners import InlineRunner, drive
 from hybrid_memory.testing.images import ColourEmbedder, picture
 from hybrid_memory.text.tokens import estimate_tokens
 
@@ -141,10 +137,7 @@ def _block(alice: ScopedMemory, ids: list[str]) -> None:
     said = next((message.text for message in alice.history() if message.id in ids), "nothing")
     home = alice.block("human")
     home.put(value="A user.")
-    wanted = Edit(append=f"Said {said}")
-    services = alice._services  # noqa: SLF001 - with the sources that only an agent gives
-    made: dict[str, Any] = {"seen": None, "call": "", "sources": tuple(ids), "origin": Origin.ASSISTANT}
-    drive(edit.edit(InlineRunner(), services, alice.scope, "human", wanted, **made))
+    home.edit(append=f"Said {said}", source=ids)
 
 
 def _keep(alice: ScopedMemory, ids: list[str]) -> None:

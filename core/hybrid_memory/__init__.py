@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hybrid_memory.blocks.block import Block
     from hybrid_memory.config import (
         ArchiveConfig,
         CompactionConfig,
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
     from hybrid_memory.context.explain import Payload
     from hybrid_memory.context.request import Host, Reader
     from hybrid_memory.context.summary import Audit, Line, Section, Summary
+    from hybrid_memory.documents.document import Block, File, FileMatch, FileRevision
     from hybrid_memory.facts.fact import Category, Explanation, Fact, Facts, FactScope, FactState
     from hybrid_memory.facts.profile import ProfileEntry, UserProfile
-    from hybrid_memory.files.file import File, FileMatch, FileRevision
     from hybrid_memory.index.record import Record, RecordKind
     from hybrid_memory.log.event import Event, EventKind, Tier
     from hybrid_memory.log.message import Message, Role, ToolCall
@@ -59,7 +58,7 @@ __version__ = "0.11.0"
 _HOME = {
     "ArchiveConfig": "config",
     "Audit": "context.summary",
-    "Block": "blocks.block",
+    "Block": "documents.document",
     "BlockHandle": "memory.faces",
     "Category": "facts.fact",
     "CompactionConfig": "config",
@@ -74,9 +73,9 @@ _HOME = {
     "FactScope": "facts.fact",
     "FactState": "facts.fact",
     "Facts": "facts.fact",
-    "File": "files.file",
-    "FileMatch": "files.file",
-    "FileRevision": "files.file",
+    "File": "documents.document",
+    "FileMatch": "documents.document",
+    "FileRevision": "documents.document",
     "Finding": "store.engine",
     "Grant": "sharing.grant",
     "Hit": "recall.hit",

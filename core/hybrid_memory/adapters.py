@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from hybrid_memory.arguments import Arguments, checked
-from hybrid_memory.blocks.block import MAX_CHARS, checked_label, checked_length
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.condense import How
 from hybrid_memory.context.layout import Parts, as_shown, language_of, memory_mark
@@ -20,11 +19,12 @@ from hybrid_memory.context.memories import Asking, Memories, asking_turn, fittin
 from hybrid_memory.context.request import LEAST_TOKENS, RECALLED_TURNS
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.context.view import budget_of
+from hybrid_memory.documents.document import MAX_CHARS, checked_label, checked_length
+from hybrid_memory.documents.items import FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
 from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.sheet import sheet, spoken_words, standing_text
 from hybrid_memory.index.record import Scalar
-from hybrid_memory.items.items import FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
 from hybrid_memory.log.event import TimeOrderedIds, handle
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Role

@@ -112,16 +112,6 @@ def test_what_was_written_before_an_instant_goes(face: Face, opened: Open) -> No
     assert residue(memory) == []
 
 
-def test_facts_that_were_written_go(face: Face, memory: HybridMemory) -> None:
-    ann = memory.scoped(user="ann")
-    files = face(ann.files())
-    files.write("/profile.md", f"- home: {CANARY}\n- likes: tea\n")
-    files.edit("/profile.md", f"- home: {CANARY}\n", "")
-    face(ann).forget(query=CANARY)
-    assert files.read("/profile.md") == "- likes: tea\n"
-    assert residue(memory) == []
-
-
 def test_a_dry_run_changes_nothing_and_says_what_would(alice: ScopedMemory) -> None:
     alice.files().write("/plans.md", TEXT)
     end = end_of(alice)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import EventKind, File, HybridMemory, LearningConfig, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory.documents.pieces import units
 from hybrid_memory.errors import FileError, InvalidInputError
-from hybrid_memory.files.units import units
 from tests.doubles import end_of, events_of, texts
 from tests.faces import Face, Open
 
@@ -137,7 +137,7 @@ def test_undo_goes_back_change_by_change_and_history_keeps_all(face: Face, alice
     assert files.read("/a.md") == "one\n"
     assert texts(alice.recall("two")) == []
     assert files.undo("/a.md") is None
-    with pytest.raises(FileError, match=r"no change of '/a\.md' to undo"):
+    with pytest.raises(FileError, match=r"'/a\.md' has no change to undo"):
         files.undo("/a.md")
     files.write("/a.md", "three")
     assert files.undo("/a.md") is None
@@ -204,7 +204,7 @@ def test_what_cannot_be_a_file_is_refused(face: Face, alice: ScopedMemory) -> No
         (lambda: files.read("/c"), "missing", "no file '/c'"),
         (lambda: files.read("/a"), "folder", "is a folder"),
         (lambda: files.edit("/a/b.md", "x", "y"), "several", "2 times .* lines 1, 3"),
-        (lambda: files.edit("/a/b.md", "z", "y"), "absent", "not in"),
+        (lambda: files.edit("/a/b.md", "z", "y"), "absent", "not occur in"),
         (lambda: files.edit("/a/b.md", "", "y"), "absent", "empty"),
         (lambda: files.edit("/c", "x", "y"), "missing", "no file"),
         (lambda: files.insert("/a/b.md", 4, "y"), "line", "has 3 lines, got 4"),

@@ -133,10 +133,7 @@ async def test_its_async_twin_answers_the_same(ann: ScopedMemory, opened: Open) 
         ({"command": "view", "path": "/memoriesx"}, "must start with /memories"),
         ({"command": "delete", "path": "/memories/profile.md"}, "'/memories/profile.md' is made by the memory"),
         ({"command": "create", "path": "/memories/profile.md", "file_text": "- home: Oslo"}, "below /memories/notes/"),
-        (
-            {"command": "create", "path": "/memories/facts/x.md", "file_text": "- a: b"},
-            "in /memories/facts/knowledge.md",
-        ),
+        ({"command": "create", "path": "/memories/facts/x.md", "file_text": "- a: b"}, "is made by the memory"),
     ],
 )
 def test_what_is_wrong_is_told_the_model(ann: ScopedMemory, command: dict[str, Any], error: str) -> None:

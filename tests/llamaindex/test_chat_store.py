@@ -18,8 +18,8 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import StaticPool
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory.documents.items import FindItems
 from hybrid_memory.errors import InvalidMessageError, InvalidScopeError
-from hybrid_memory.items.items import FindItems
 from llamaindex_hybrid_memory import HybridBufferStore, HybridChatMemory, HybridChatStore
 from llamaindex_hybrid_memory.keyed_log import AGENT
 from tests.llamaindex.conftest import Run, words

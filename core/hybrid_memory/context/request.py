@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from hybrid_memory.blocks.block import Block
 from hybrid_memory.config import PagingConfig, PromptConfig
 from hybrid_memory.context.layout import Layout
+from hybrid_memory.documents.document import Block
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.validation import checked_count, checked_text, shown, storable

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from hybrid_memory.facts.attributes import is_order
 from hybrid_memory.facts.fact import USER, Claim
 from hybrid_memory.log.event import Event, principal_of
-from hybrid_memory.log.message import STATES, Role
+from hybrid_memory.log.message import Role
 from hybrid_memory.log.origin import INSTRUCTING, Origin
 from hybrid_memory.text.speakers import voice
 from hybrid_memory.text.tokenize import terms
@@ -19,11 +19,8 @@ _PEOPLE = frozenset((*INSTRUCTING, Origin.PERSON, Origin.ASSISTANT))
 
 
 def heard(turns: Iterable[Event]) -> list[Event]:
-    """The turns of people, to extract claims from or use as context; none of tools, the web and imports.
-
-    Turns written to state claims are excluded too, as they say nothing more.
-    """
-    return [turn for turn in turns if turn.origin in _PEOPLE and STATES not in turn.payload.get("extra", ())]
+    """The turns of people, to extract claims from or use as context; none of tools, the web and imports."""
+    return [turn for turn in turns if turn.origin in _PEOPLE]
 
 
 def admitted(

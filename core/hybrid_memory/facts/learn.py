@@ -16,7 +16,6 @@ from hybrid_memory.facts.authority import admitted, heard, speaker_of
 from hybrid_memory.facts.fact import SETTLED, USER, Claim, FactExtractor, Stance
 from hybrid_memory.facts.instructions import scoped
 from hybrid_memory.facts.statements import Statements, stated_in
-from hybrid_memory.facts.stating import stated
 from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.message import RESERVED
 from hybrid_memory.log.port import Draft
@@ -225,7 +224,6 @@ async def claims_of(
         by_session.setdefault(turn.scope.session, []).append(turn)
     by_position = {turn.position: turn for turn in turns}
     claims: list[tuple[Event, Claim]] = []
-    by_model = extractor is services.state(Extractors).reader
     for session in by_session.values():
         before = await run.call(
             services.truth.read,
@@ -237,8 +235,6 @@ async def claims_of(
         )
         # A scope without a session reads all sessions: the turns of others are no context.
         before = [turn for turn in before if turn.scope == session[0].scope]
-        if not by_model:
-            claims += [(turn, _named(claim, turn)) for turn, claim in stated(session)]
         turns, before = heard(learnt(services, session)), heard(learnt(services, before))
         made = await _made(run, services, extractor, turns, before) if turns else []
         mine = [(by_position[claim.source], claim) for claim in made if claim.source in by_position]

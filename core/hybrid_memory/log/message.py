@@ -22,13 +22,10 @@ RESERVED = "hybrid-memory:"
 REPLACES = f"{RESERVED}replaces"
 """The field in which an edited message names the one it replaces; callers cannot set it."""
 
-STATES = f"{RESERVED}states"
-"""The field with the claims that a message was written to state; callers cannot set it."""
-
 EARLIER = f"{RESERVED}earlier"
 """The field in which a piece of a file names removed pieces whose words it reuses; they are forgotten together."""
 
-OWN_EXTRA = frozenset((REPLACES, STATES, EARLIER))
+OWN_EXTRA = frozenset((REPLACES, EARLIER))
 """Fields of ``extra`` that are reserved for the library."""
 
 PRESSURE = "pressure"

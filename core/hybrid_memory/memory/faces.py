@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
 from hybrid_memory.arguments import Arguments
-from hybrid_memory.blocks import edit as flows
-from hybrid_memory.blocks.block import MAX_CHARS, Block, Edit
+from hybrid_memory.documents import editing
+from hybrid_memory.documents.document import MAX_CHARS, Block, block_path
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.learn import learn_before_reading
 from hybrid_memory.log.delegating import ReadOnlyLog
@@ -153,7 +153,7 @@ class BlockHandle(Part):
         self.label = label
 
     @property
-    def _owned(self) -> flows.Owned:
+    def _owned(self) -> editing.Owned:
         return owned(self._memory)
 
     async def _put(
@@ -179,9 +179,7 @@ class BlockHandle(Part):
             InvalidInputError: the label or an argument is out of range. Nothing was changed.
             AccessDeniedError: the block is attached from a space that may not be written.
         """
-        block = Block(self.label, value, description, max_chars, read_only)
-        home = await flows.home(run, self._owned, self.label, "put_block")
-        return home.seen(await flows.put(run, home.services, home.scope, block))
+        return await editing.put(run, self._owned, Block(self.label, value, description, max_chars, read_only))
 
     put, aput = faces(_put, needs=Right.WRITE, verb="put_block")
 
@@ -218,14 +216,13 @@ class BlockHandle(Part):
                 exactly once, or the revision differs. Nothing was changed.
             AccessDeniedError: the block is attached from a space that may not be written.
         """
-        home = await flows.home(run, self._owned, self.label, "edit_block")
-        sources = (source,) if isinstance(source, str) else tuple(source)
-        edit = Edit(append, old, new, value)
-        own = await flows.editor(run, self._owned, origin, sources, followed=bool(id))
-        changed = await flows.edit(
-            run, home.services, home.scope, self.label, edit, seen=revision, call=id, sources=sources, origin=own
-        )
-        return home.seen(changed)
+        path = block_path(self.label)
+        name, change = editing.block_change(path, append=append, old=old, new=new, value=value)
+        writing = await editing.writing_of(
+            run, self._owned, name, call=id, source=source, origin=origin, default=Origin.OPERATOR,
+            seen=revision, whole=value is not None,
+        )  # fmt: skip
+        return (await editing.write(run, self._owned, path, change, writing)).block
 
     edit, aedit = faces(_edit, needs=Right.WRITE, verb="edit_block")
 
@@ -236,10 +233,7 @@ class BlockHandle(Part):
             InvalidInputError: there is nothing to undo.
             AccessDeniedError: the block is attached from a space that may not be written.
         """
-        home = await flows.home(run, self._owned, self.label, "undo_block")
-        undone = home.seen(await flows.undo(run, home.services, home.scope, self.label))
-        # Of a block that is attached again, what its space says.
-        return (await flows.blocks(run, self._owned)).get(self.label, undone)
+        return await editing.undo_block(run, self._owned, self.label)
 
     undo, aundo = faces(_undo, needs=Right.WRITE, verb="undo_block")
 
@@ -250,9 +244,7 @@ class BlockHandle(Part):
             InvalidInputError: no block ever had this label.
             AccessDeniedError: the block is attached from a space that may not be read.
         """
-        home = await flows.home(run, self._owned, self.label, "block_history", Right.READ)
-        changes = flows.history(await flows.kept_blocks(run, home.services, home.scope), self.label)
-        return [home.seen(block) for block in changes]
+        return await editing.block_history(run, self._owned, block_path(self.label))
 
     history, ahistory = faces(_history, needs=Right.READ, verb="block_history")
 
@@ -263,7 +255,7 @@ class BlockHandle(Part):
             InvalidInputError: this memory already has a block with this label, or the space has none.
             AccessDeniedError: the space may not be read.
         """
-        return await flows.attach(run, self._owned, self.label, space)
+        return await editing.attach(run, self._owned, self.label, space)
 
     attach, aattach = faces(_attach, needs=Right.WRITE, verb="attach_block")
 
@@ -273,7 +265,7 @@ class BlockHandle(Part):
         Raises:
             InvalidInputError: there is no such block.
         """
-        await flows.remove(run, self._services, self._memory.scope, self.label)
+        await editing.delete(run, self._owned, block_path(self.label))
 
     remove, aremove = faces(_remove, needs=Right.WRITE, verb="remove_block")
 
@@ -281,6 +273,6 @@ class BlockHandle(Part):
         return f"<BlockHandle {self.label!r} of {self._memory!r}>"
 
 
-def owned(memory: Handle) -> flows.Owned:
-    """Whose blocks these are, and who asks."""
-    return flows.Owned(memory._services, memory.scope, memory._principal)  # noqa: SLF001 - a part of this handle
+def owned(memory: Handle) -> editing.Owned:
+    """Whose documents these are, and who asks."""
+    return editing.Owned(memory._services, memory.scope, memory._principal)  # noqa: SLF001 - a part of this handle

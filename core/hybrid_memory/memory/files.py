@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.files import view
-from hybrid_memory.files.file import File, FileMatch, FileRevision
-from hybrid_memory.files.owned import Change, Writing
+from hybrid_memory.documents import editing, files
+from hybrid_memory.documents.document import File, FileMatch, FileRevision
+from hybrid_memory.documents.editing import Change
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.memory.faces import Part, faces, owned
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.sharing.grant import Right
-from hybrid_memory.validation import checked_text, shown
 
 Listed: TypeAlias = list[File]
 Revisions: TypeAlias = list[FileRevision]
@@ -23,10 +21,9 @@ Matches: TypeAlias = list[FileMatch]
 class MemoryFiles(Part):
     """A memory as files, made by `ScopedMemory.files`. Every change is an event of the log.
 
-    ``/profile.md`` is what is known of the user, and ``/facts/<category>.md`` all that stands, a line a fact: to write
-    a line states the fact, to remove it ends it. ``/blocks/<label>.md`` are the blocks, ``/summary/<session>.md`` the
-    summaries, of which lines can be removed and reworded. Every other path is a free file, whose paragraphs recall
-    finds like any note. All verbs raise `FileError` for a path that no file can have.
+    ``/blocks/<label>.md`` are the blocks. Every other path is a free file, whose paragraphs recall finds like any note.
+    ``/profile.md`` is what is known of the user, and ``/facts/<category>.md`` are all current facts, a line a fact; the
+    memory makes these itself, and they cannot be written. All verbs raise `FileError` for a path that no file can have.
     """
 
     async def _list(self, run: Runner, path: str = "/", *, deep: bool = False) -> Listed:
@@ -39,7 +36,7 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is no such folder.
         """
-        return await view.list_files(run, owned(self._memory), path, deep=deep)
+        return await files.list_files(run, owned(self._memory), path, deep=deep)
 
     list, alist = faces(_list, needs=Right.READ, verb="list_files")
 
@@ -49,7 +46,7 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is no such file.
         """
-        return await view.read(run, owned(self._memory), path)
+        return await files.read(run, owned(self._memory), path)
 
     read, aread = faces(_read, needs=Right.READ, verb="read_file")
 
@@ -71,13 +68,12 @@ class MemoryFiles(Part):
             id: makes the change idempotent.
             source: ids of the messages that it follows from; what is new in the file is forgotten with them.
             origin: whose words it brings: by default the user's, or the assistant's where ``id`` or ``source`` is
-                given. The assistant states in the profile and among facts only what the user said, and no instruction.
+                given; never higher than that of the messages in ``source``.
 
         Raises:
             FileError: no file can have this path or text, or not from this origin. Nothing was changed.
         """
-        writing = _writing("write", id, source, origin)
-        return await self._changed(run, path, lambda _: text, writing)
+        return await self._changed(run, path, lambda _: text, "write", call=id, source=source, origin=origin)
 
     write, awrite = faces(_write, needs=Right.WRITE, verb="write_file")
 
@@ -104,8 +100,8 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is no such file, or ``old`` is not in it, or several times.
         """
-        change = view.replaced(path, old, new, everywhere=all)
-        return await self._changed(run, path, change, _writing("edit", id, source, origin))
+        change = editing.replaced(path, old, new, everywhere=all)
+        return await self._changed(run, path, change, "edit", call=id, source=source, origin=origin)
 
     edit, aedit = faces(_edit, needs=Right.WRITE, verb="edit_file")
 
@@ -131,8 +127,8 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is no such file, or no such line in it.
         """
-        change = view.inserted(path, line, text)
-        return await self._changed(run, path, change, _writing("insert", id, source, origin))
+        change = editing.inserted(path, line, text)
+        return await self._changed(run, path, change, "insert", call=id, source=source, origin=origin)
 
     insert, ainsert = faces(_insert, needs=Right.WRITE, verb="insert_into_file")
 
@@ -142,7 +138,7 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is none, or the memory makes it itself.
         """
-        await view.delete(run, owned(self._memory), path)
+        await files.delete(run, owned(self._memory), path)
 
     delete, adelete = faces(_delete, needs=Right.WRITE, verb="delete_file")
 
@@ -152,17 +148,17 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is none, or there is one at the new path.
         """
-        await view.rename(run, owned(self._memory), old, new)
+        await files.rename(run, owned(self._memory), old, new)
 
     rename, arename = faces(_rename, needs=Right.WRITE, verb="rename_file")
 
     async def _history(self, run: Runner, path: str) -> Revisions:
-        """The file after each of its changes, oldest first; of what is known after each change that was written here.
+        """The file after each of its changes, oldest first, also at its earlier paths.
 
         Raises:
             FileError: there never was one at this path.
         """
-        return await view.history(run, owned(self._memory), path)
+        return await files.history(run, owned(self._memory), path)
 
     history, ahistory = faces(_history, needs=Right.READ, verb="file_history")
 
@@ -172,7 +168,7 @@ class MemoryFiles(Part):
         Raises:
             FileError: there is nothing to undo.
         """
-        return await view.undo(run, owned(self._memory), path)
+        return await files.undo(run, owned(self._memory), path)
 
     undo, aundo = faces(_undo, needs=Right.WRITE, verb="undo_file")
 
@@ -184,7 +180,7 @@ class MemoryFiles(Part):
                 about names alone.
             path: of the folder.
         """
-        return await view.glob(run, owned(self._memory), pattern, path)
+        return await files.glob(run, owned(self._memory), pattern, path)
 
     glob, aglob = faces(_glob, needs=Right.READ, verb="list_files")
 
@@ -199,25 +195,25 @@ class MemoryFiles(Part):
             pattern: only of files whose path fits it, as in `glob`.
             limit: so many at most.
         """
-        return await view.grep(run, owned(self._memory), text, path, pattern=pattern, most=limit)
+        return await files.grep(run, owned(self._memory), text, path, pattern=pattern, most=limit)
 
     grep, agrep = faces(_grep, needs=Right.READ, verb="read_file")
 
-    async def _changed(self, run: Runner, path: str, change: Change, writing: Writing) -> File:
-        file = await view.change(run, owned(self._memory), path, change, writing)
+    async def _changed(
+        self,
+        run: Runner,
+        path: str,
+        change: Change,
+        name: str,
+        **stated: Any,
+    ) -> File:
+        whose, creates = owned(self._memory), name == "write"
+        writing = await editing.writing_of(
+            run, whose, name, default=Origin.USER, whole=creates, creates=creates, **stated
+        )
+        file = await files.write(run, whose, path, change, writing)
         self._runtime.after_write(self._memory.scope)
         return file
 
     def __repr__(self) -> str:
         return f"<MemoryFiles of {self._memory!r}>"
-
-
-def _writing(change: str, call: str, source: str | Sequence[str], origin: Origin | str | None) -> Writing:
-    sources = (source,) if isinstance(source, str) else tuple(source)
-    for name, value in [("id", call), *(("source", one) for one in sources)]:
-        checked_text(name, value)
-    if origin is None:
-        origin = Origin.ASSISTANT if call or sources else Origin.USER
-    elif origin not in tuple(Origin):
-        raise InvalidInputError(f"no origin {shown(origin)}: choose one of {', '.join(Origin)}")
-    return Writing(change, Origin(origin), sources, call)

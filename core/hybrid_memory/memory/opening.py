@@ -13,10 +13,11 @@ from typing import Any, ParamSpec, TypeVar
 
 from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.arrays import Floats
-from hybrid_memory.blocks.block import BlocksProjection
 from hybrid_memory.config import MemoryConfig, RedactionConfig
 from hybrid_memory.context.projection import QueueProjection
 from hybrid_memory.context.strategies import resolve_strategy
+from hybrid_memory.documents.document import DocumentsProjection
+from hybrid_memory.documents.items import ItemsProjection
 from hybrid_memory.errors import (
     HybridMemoryError,
     InvalidConfigError,
@@ -29,8 +30,6 @@ from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.facts.learn import Extractors, FactReader, LimitedExtractor
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
-from hybrid_memory.files.file import FilesProjection
-from hybrid_memory.items.kept import ItemsProjection
 from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.log.port import Clock, EventLog, Key
@@ -340,8 +339,7 @@ def projections(
         QueueProjection(),
         GrantsProjection(),
         ItemsProjection(),
-        BlocksProjection(),
-        FilesProjection(),
+        DocumentsProjection(),
         TombstonesProjection(),
     ]
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hybrid_memory.arguments import checked
-from hybrid_memory.blocks import edit as block_flows
-from hybrid_memory.blocks.block import Block
 from hybrid_memory.config import PagingConfig
 from hybrid_memory.context import assemble as assembling
 from hybrid_memory.context import compact as compacting
@@ -20,6 +18,8 @@ from hybrid_memory.context.offload.payloads import Matches, Page
 from hybrid_memory.context.request import RECALLED_TURNS, Host, PromptRequest, Reader
 from hybrid_memory.context.strategies import Strategy
 from hybrid_memory.context.summary import Line, Summary
+from hybrid_memory.documents import editing
+from hybrid_memory.documents.document import Block
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.receipt import Receipt
@@ -115,7 +115,7 @@ class Prompts(Turns):
 
         An attached block is left out while its space does not have it, or may not be read.
         """
-        return await block_flows.blocks(run, owned(self))
+        return await editing.blocks(run, owned(self))
 
     blocks, ablocks = faces(_blocks, needs=Right.READ)
 
@@ -130,7 +130,7 @@ class Prompts(Turns):
         Raises:
             InvalidInputError: one of them is not a valid block. Nothing was written.
         """
-        await block_flows.begin(run, self._services, self.scope, blocks)
+        await editing.begin(run, owned(self), blocks)
 
     begin_blocks, abegin_blocks = faces(_begin_blocks, needs=Right.WRITE)
 

@@ -9,9 +9,9 @@ from typing import Any
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import condense
 from hybrid_memory.context.condense import Condensed, How
+from hybrid_memory.documents import items
+from hybrid_memory.documents.items import FindItems, ItemOperation, ItemResult
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.items import items
-from hybrid_memory.items.items import FindItems, ItemOperation, ItemResult
 from hybrid_memory.log.message import Message
 from hybrid_memory.memory.faces import Verbs, faces
 from hybrid_memory.memory.runtime import Runtime

@@ -13,10 +13,10 @@ from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import conversation as following
 from hybrid_memory.context import explain as missing
 from hybrid_memory.context.request import Host
+from hybrid_memory.documents.items import Beside
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError
 from hybrid_memory.facts.fact import Explanation
 from hybrid_memory.index.record import Record, RecordKind
-from hybrid_memory.items.items import Beside
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.log.origin import Origin

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from hybrid_memory.documents.document import File
+from hybrid_memory.documents.editing import places
 from hybrid_memory.errors import FileError, InvalidInputError
-from hybrid_memory.files.file import File
-from hybrid_memory.files.view import places
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.tools.tool import Call, MemoryTool

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory import Hit, HybridMemory, MemoryConfig, Message, ScopedMemory, Stats, Weights, open_memory
-from hybrid_memory.items.items import FindItems, GetItem, ListNamespaces, PutItem
+from hybrid_memory.documents.items import FindItems, GetItem, ListNamespaces, PutItem
 from tests.engines.conftest import MONDAY, Clock, Config
 from tests.faces import Face
 

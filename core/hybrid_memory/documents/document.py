@@ -1,0 +1,451 @@
+"""Documents: named texts with history, revision and origin, folded from the log; blocks and files are views of them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from html import escape
+from typing import Any, NamedTuple
+
+from hybrid_memory import display
+from hybrid_memory.errors import FileError, InvalidInputError
+from hybrid_memory.log.event import Event, EventKind, principal_of
+from hybrid_memory.log.origin import Origin
+from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.store.erasure import Erasure, holds, plain
+from hybrid_memory.store.projection import FoldedProjection, revision_id
+from hybrid_memory.store.services import Services
+from hybrid_memory.validation import shown
+
+MAX_CHARS = 2000
+"""The default limit of a block."""
+
+BLOCKS = "/blocks"
+"""The folder of the blocks: ``/blocks/<label>.md`` is the document with the text of a block."""
+
+_LABEL = re.compile(r"[\w.-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A labelled text that is always in the prompt; as it is now, or as it was after a change.
+
+    Attributes:
+        label: letters, digits, ``_``, ``.`` and ``-``, at most 64.
+        value: the text; never longer than ``max_chars``.
+        description: tells the model what belongs into it.
+        read_only: whether only `BlockHandle.put`, not the model, can change it.
+        revision: the number of its last change, from 1.
+        change: the kind of that change: put, append, replace, rethink, undo, attach or remove; write, edit or insert
+            if it was changed as a file.
+        at: when it was changed; author: by whom, in a shared space.
+        sources: ids of the messages in which the model requested it.
+        origin: the lowest origin of those who wrote its text; only text by operator and user goes into a system
+            message.
+        space: the shared space that it is attached from; None if it is the owner's own.
+        removed: whether this change removed it.
+    """
+
+    label: str
+    value: str = ""
+    description: str = ""
+    max_chars: int = MAX_CHARS
+    read_only: bool = False
+    revision: int = 0
+    change: str = "put"
+    at: datetime | None = None
+    author: str = ""
+    sources: tuple[str, ...] = ()
+    origin: Origin = Origin.OPERATOR
+    space: str | None = None
+    removed: bool = False
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def written(self) -> str:
+        """The block as shown to a model that may edit it: how full it is, its description, and the text."""
+        marks = ", read-only" if self.read_only else ""
+        head = f"({len(self.value)} of {self.max_chars} characters{marks}) {self.description}".rstrip()
+        return f"{head}\n{self.value}" if self.value else head
+
+    def __repr__(self) -> str:
+        marks = "".join([", read-only" if self.read_only else "", f", shared in {self.space!r}" if self.space else ""])
+        return f"<Block {self.label} {len(self.value)}/{self.max_chars}{marks}: {shown(self.value)}>"
+
+    def _repr_html_(self) -> str:
+        full = len(self.value) / self.max_chars
+        marks = " · read-only" if self.read_only else ""
+        marks += f" · {display.text(self.space)}" if self.space else ""
+        status = f"{len(self.value)} of {self.max_chars} characters, revision {self.revision}{marks}"
+        used = display.bar([display.Part("used", min(full, 1.0), display.CONTEXT, f"{full:.0%}")], width="8em")
+        return display.under(display.CONTEXT, display.text(self.value), f"<b>{escape(self.label)}</b> {used} {status}")
+
+
+def checked_label(label: Any) -> str:
+    """The label; raises `InvalidInputError` if it is invalid."""
+    if not isinstance(label, str) or not _LABEL.fullmatch(label):
+        raise InvalidInputError(f"a block's label has 1 to 64 letters, digits, '_', '.' or '-', got {shown(label)}")
+    return label
+
+
+def checked_length(label: str, text: str, max_chars: int) -> str:
+    """The text; raises `InvalidInputError` if it is too long."""
+    if len(text) > max_chars:
+        raise InvalidInputError(
+            f"the block {label!r} would have {len(text)} of {max_chars} characters: shorten what it says first, or "
+            "keep details in archival memory"
+        )
+    return text
+
+
+def block_path(label: Any) -> str:
+    """The path of a block; raises `InvalidInputError` if the label is invalid."""
+    return f"{BLOCKS}/{checked_label(label)}.md"
+
+
+def is_block(path: str) -> bool:
+    """Whether a document with this path is a block."""
+    return path == BLOCKS or path.startswith(f"{BLOCKS}/")
+
+
+def label_of(path: str) -> str:
+    """The label of the block with this path; raises `InvalidInputError` if none can have it."""
+    if path == BLOCKS or not path.endswith(".md"):
+        raise FileError("path", f"a block is a file such as {BLOCKS}/notes.md, got {shown(path)}")
+    return checked_label(path.removeprefix(f"{BLOCKS}/").removesuffix(".md"))
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of a memory, or a folder that contains some.
+
+    Attributes:
+        path: absolute.
+        size: bytes of its text in UTF-8; for a folder, of all files in it.
+        modified_at: when it was last changed; None if unknown.
+        read_only: whether it cannot be written.
+        folder: whether it is a folder.
+    """
+
+    path: str
+    size: int = 0
+    modified_at: datetime | None = None
+    read_only: bool = False
+    folder: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileRevision:
+    """A file after one of its changes.
+
+    Attributes:
+        path: its path at that time.
+        number: the number of the change, from 1.
+        text: the text at that time, without what was forgotten since.
+        change: write, edit, insert, rename, delete or undo; for blocks also their own changes.
+        at: when it was changed; author: by whom, in a shared space.
+        origin: the origin of the change's words.
+        removed: whether the change removed the file.
+    """
+
+    path: str
+    number: int
+    text: str
+    change: str
+    at: datetime | None
+    author: str = ""
+    origin: Origin | None = None
+    removed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileMatch:
+    """A line of a file that matches a search; ``line`` is its number, from 1."""
+
+    path: str
+    line: int
+    text: str
+
+
+class Part(NamedTuple):
+    """A piece of a file: a message and the characters after its words; without an id only the latter.
+
+    Attributes:
+        size: bytes of the words.
+    """
+
+    id: str
+    tail: str
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A document after one change, as stored in an event: a block with its text, a file as a list of messages.
+
+    Attributes:
+        number: counts the changes of its path, from 1; 0 before it is written, as ``position`` and ``at`` are empty.
+        sources: of a block, ids of the messages that it follows from; the messages of a file have their own.
+        call: makes the change idempotent.
+        base: the number of the revision with the same content; None for its own, 0 if an undo left none.
+        parts: the content of a file; moved: for a rename, the file's other path: the one before, or the one since.
+        text: the content of a block, and its settings, see `Block`.
+    """
+
+    path: str
+    change: str
+    number: int = 0
+    at: datetime | None = None
+    origin: Origin = Origin.USER
+    author: str = ""
+    sources: tuple[str, ...] = ()
+    call: str = ""
+    base: int | None = None
+    removed: bool = False
+    position: int = 0
+    parts: tuple[Part, ...] = ()
+    moved: str = ""
+    text: str = ""
+    description: str = ""
+    max_chars: int = MAX_CHARS
+    read_only: bool = False
+    space: str | None = None
+
+    @property
+    def content_number(self) -> int:
+        """The number of the revision that first had this content; 0 if there is none."""
+        return self.number if self.base is None else self.base
+
+    @property
+    def size(self) -> int:
+        """Bytes of the text."""
+        return len(self.text.encode()) + sum(part.size + len(part.tail.encode()) for part in self.parts)
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of its messages, each once."""
+        return list(dict.fromkeys(part.id for part in self.parts if part.id))
+
+    @property
+    def kind(self) -> EventKind:
+        """The kind of its event."""
+        return EventKind.BLOCK if is_block(self.path) else EventKind.FILE
+
+    @property
+    def name(self) -> str:
+        """The id of its event, which does not reveal the path of a file."""
+        if is_block(self.path):
+            return revision_id(f"block:{label_of(self.path)}", self.number)
+        digest = hashlib.blake2b(self.path.encode(), digest_size=16).hexdigest()
+        return revision_id(f"file:{digest}", self.number)
+
+    @property
+    def block(self) -> Block:
+        """The block with this content."""
+        return Block(
+            label_of(self.path), self.text, self.description, self.max_chars, self.read_only, self.number, self.change,
+            self.at, self.author, self.sources, self.origin, self.space, self.removed,
+        )  # fmt: skip
+
+    def as_payload(self) -> dict[str, Any]:
+        """The payload of the event; `revision` reads it."""
+        values: dict[str, Any] = {"number": self.number, "change": self.change, "origin": self.origin.value}
+        if is_block(self.path):
+            values |= {"label": label_of(self.path), "value": self.text, "description": self.description}
+            values |= {"max_chars": self.max_chars, "read_only": self.read_only}
+        else:
+            values |= {"path": self.path, "parts": [list(part) for part in self.parts]}
+        if self.base is not None:
+            values["base"] = self.base
+        optional = {"call": self.call, "moved": self.moved, "removed": self.removed, "space": self.space}
+        return values | {name: value for name, value in optional.items() if value}
+
+
+def revision(event: Event) -> Revision:
+    """The change stored in an event."""
+    payload = event.payload
+    block = event.kind is EventKind.BLOCK
+    return Revision(
+        path=f"{BLOCKS}/{payload['label']}.md" if block else payload["path"],
+        change=payload["change"],
+        number=int(payload["number"]),
+        at=event.at,
+        origin=Origin(payload.get("origin", Origin.ASSISTANT)),  # version 0.9 recorded none
+        author=event.author,
+        sources=event.sources,
+        call=payload.get("call", ""),
+        base=payload.get("base"),
+        removed=payload.get("removed", False),
+        position=event.position,
+        parts=() if block else tuple(Part(*part) for part in payload["parts"]),
+        moved=payload.get("moved", ""),
+        text=payload["value"] if block else "",
+        description=payload["description"] if block else "",
+        max_chars=payload["max_chars"] if block else MAX_CHARS,
+        read_only=payload["read_only"] if block else False,
+        space=payload.get("space"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """All documents of an owner after the events up to a position; ``histories`` has the revisions by path."""
+
+    position: int = 0
+    histories: Mapping[str, tuple[Revision, ...]] = field(default_factory=dict)
+
+    def after(self, events: Iterable[Event]) -> Documents:
+        """The documents after these events, which follow by position."""
+        position, fresh = self.position, dict[str, list[Revision]]()
+        for event in events:
+            position = event.position
+            if event.kind is not EventKind.ERASED:
+                made = revision(event)
+                fresh.setdefault(made.path, []).append(made)
+        added = {path: (*self.histories.get(path, ()), *revisions) for path, revisions in fresh.items()}
+        return Documents(position, {**self.histories, **added})
+
+    def number(self, path: str) -> int:
+        """The number of the last change at this path; 0 before the first."""
+        history = self.histories.get(path, ())
+        return history[-1].number if history else 0
+
+    def get(self, path: str) -> Revision | None:
+        """The last change of an existing document."""
+        history = self.histories.get(path, ())
+        return None if not history or history[-1].removed else history[-1]
+
+    @property
+    def current(self) -> list[Revision]:
+        """The existing documents, in the order in which they were first written."""
+        return [made for path in self.histories if (made := self.get(path)) is not None]
+
+    def named(self, path: str) -> list[Revision]:
+        """The existing document at this path, or those in the folder."""
+        made = self.get(path)
+        return [one for one in self.current if one.path.startswith(f"{path}/")] if made is None else [made]
+
+    def last_change(self, path: str) -> tuple[Revision, Revision | None] | None:
+        """The change of this path that an undo reverts, and the content before it; None if there is no such change."""
+        by_number = {made.number: made for made in self.histories.get(path, ())}
+        if not by_number:
+            return None
+        last = by_number[max(by_number)]
+        if not last.content_number:
+            return None
+        # What a rollback hides is not there to go back to.
+        reverted = by_number.get(last.content_number, last)
+        earlier = [number for number in by_number if number < reverted.number]
+        return reverted, by_number.get(by_number[max(earlier)].content_number) if earlier else None
+
+    def check_free(self, path: str) -> None:
+        """Raise `FileError` if this path cannot be a file, because it is a folder or inside a file."""
+        if any(one.path != path for one in self.named(path)):
+            raise FileError("folder", f"{shown(path)} is a folder: give the path of a file")
+        names = path.split("/")
+        for depth in range(2, len(names)):
+            if self.get(folder := "/".join(names[:depth])) is not None:
+                raise FileError("path", f"{shown(folder)} is a file: {shown(path)} cannot be in it")
+
+
+class DocumentsProjection(FoldedProjection[Documents]):
+    """The documents of each owner. What is forgotten disappears from all revisions."""
+
+    kinds = frozenset({EventKind.BLOCK, EventKind.FILE})
+    repeats = kinds
+    start = Documents
+    follows = frozenset({EventKind.BLOCK, EventKind.FILE, EventKind.ERASED})
+    anew = True
+
+    def parse(self, event: Event) -> object:
+        """The revision in an event."""
+        return revision(event)
+
+    async def forget(self, run: Runner, services: Services, erasure: Erasure) -> None:
+        """Mark everything of a user; otherwise lines of blocks and pieces of files that are concerned.
+
+        Of blocks, lines that came from the turns, are by their author, older, or have the words. Of files, the erased
+        messages, and whole files that become empty or whose path has the words. All changes of a document are checked
+        again whenever one is added.
+        """
+        await super().forget(run, services, erasure)
+        if erasure.everything:
+            return
+        by_path: dict[str, list[Event]] = {}
+        for event in await run.call(services.truth.read, erasure.scope.owner, kinds=self.kinds):
+            by_path.setdefault(revision(event).path, []).append(event)
+        for path, events in by_path.items():
+            if is_block(path):
+                erasure.rewrite(_blocks_without(events, erasure), "changes of blocks rewritten")
+                continue
+            if erasure.has_words(path):
+                erasure.drop(events, "changes of files")
+                continue
+            payloads = {event.position: payload for event in events if (payload := _file_without(event, erasure))}
+            left = any(part[0] for event in events for part in payloads.get(event.position, event.payload)["parts"])
+            if payloads and not left:
+                erasure.drop(events, "changes of files")
+            else:
+                erasure.rewrite(payloads, "changes of files rewritten")
+
+
+def _file_without(event: Event, erasure: Erasure) -> dict[str, Any] | None:
+    """The payload without the erased parts; None if nothing changes."""
+    parts = event.payload["parts"]
+    kept = [part for part in parts if not erasure.made_of([part[0]])]
+    moved = event.payload.get("moved", "")
+    if len(kept) == len(parts) and not erasure.has_words(moved):
+        return None
+    return {**event.payload, "parts": kept, "moved": "" if erasure.has_words(moved) else moved}
+
+
+def _blocks_without(changes: Sequence[Event], erasure: Erasure) -> dict[int, dict[str, Any]]:
+    """New payloads for these changes of one block, by position."""
+    gone = {
+        change.position
+        for change in changes
+        if erasure.made_of(change.sources)
+        or (erasure.user and change.author and principal_of(change.author).user == erasure.user)
+    }
+    old = {change.position for change in changes if erasure.before is not None and change.at < erasure.before}
+    banned, words = _banned_lines(changes, gone, old, erasure.words), erasure.words
+    payloads: dict[int, dict[str, Any]] = {}
+    descriptions, before = set[str](), ""
+    for change in changes:
+        described = change.payload["description"]
+        if described != before and change.position in gone | old:
+            descriptions.add(described)
+        before = described
+        value = "\n".join(line for line in change.payload["value"].split("\n") if line not in banned)
+        if words and holds(words, plain(value)):  # across two lines
+            value = ""
+        if described in descriptions or (words and holds(words, plain(described))):
+            described = ""
+        if (value, described) != (change.payload["value"], change.payload["description"]):
+            payloads[change.position] = {**change.payload, "value": value, "description": described}
+    return payloads
+
+
+def _banned_lines(events: Iterable[Event], gone: Collection[int], old: Collection[int], words: str) -> set[str]:
+    """The lines to remove from the changes of one label: those added by affected changes, and later versions of them.
+
+    Of old changes, the lines they added, but not what replaced these since.
+    """
+    late: set[str] = set()
+    banned: set[str] = set()
+    before: set[str] = set()
+    earlier: set[str] = set()
+    for event in events:
+        lines = set(event.payload["value"].split("\n"))
+        if event.position in old:
+            late |= lines - earlier
+        if event.position in gone or not banned.isdisjoint(before - lines):
+            banned |= lines - earlier  # an undo brings back what stood there before
+        before = lines
+        earlier |= lines
+    return banned | late | {line for line in earlier if words and holds(words, plain(line))}

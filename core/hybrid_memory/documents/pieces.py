@@ -1,0 +1,155 @@
+"""How a text is stored as messages: paragraphs, list items and fenced blocks, so that each is found and forgotten."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hybrid_memory.documents.document import Part
+from hybrid_memory.log.event import Event
+from hybrid_memory.log.message import EARLIER, Message
+from hybrid_memory.log.origin import Origin, lowest
+from hybrid_memory.log.port import Draft
+from hybrid_memory.scope import Scope
+from hybrid_memory.store.remember import draft_of
+from hybrid_memory.store.services import Services
+from hybrid_memory.text.tokenize import terms
+
+DERIVED = 0.5
+"""The share of the shorter piece's words from which a later piece counts as derived from an earlier one."""
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+\S")
+_HEADING = re.compile(r"#{1,6}(?:\s|$)")
+_FIELD = re.compile(r"[^\s:：|][^:：|]{0,40}(?::\s|：)")
+_ENDED = re.compile(r"[.!?。！？…][\"'”’)）」』*_]*\s*$")
+_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+_MARKS = re.compile(r"[\s\-*_=#>|`~+:.]*")
+"""Lines without words: rules, fences, empty bullets."""
+
+
+class Unit(NamedTuple):
+    """A piece of a text; all pieces concatenated are the text.
+
+    Attributes:
+        words: its words; empty if it has only punctuation and white space.
+        tail: the characters between it and the next one.
+    """
+
+    words: str
+    tail: str
+
+
+def units(text: str) -> list[Unit]:
+    """The pieces of a text, in order.
+
+    A new piece begins after a blank line, after a line that ends a sentence, and at an unindented list item, a line
+    that begins with a field, or a heading. A heading stays with what follows it; a fenced block is never split.
+    """
+    found: list[list[str]] = []
+    fence, open_ended, ended = "", False, True
+    for line in _LINE.findall(text):
+        empty = not line.strip()
+        if not fence and not empty:
+            heading = _HEADING.match(line) is not None
+            begins = ended or heading or _ITEM.match(line) is not None or _FIELD.match(line) is not None
+            if not found or (begins and not open_ended):
+                found.append([])
+            open_ended = heading
+        elif not found:
+            found.append([])
+        found[-1].append(line)
+        fence, before = _fenced(line, fence), fence
+        ended = empty or (not before and not line[:1].isspace() and _ENDED.search(line) is not None)
+    return [unit for lines in found for unit in _cut("".join(lines))]
+
+
+def _fenced(line: str, fence: str) -> str:
+    """The fence that is open after a line."""
+    mark = _FENCE.match(line)
+    if mark is None:
+        return fence
+    if not fence:
+        return mark[1]
+    return "" if mark[1].startswith(fence) and not line[mark.end() :].strip() else fence
+
+
+def _cut(text: str) -> list[Unit]:
+    words = text.rstrip()
+    if _MARKS.fullmatch(words):
+        return [Unit("", text)]
+    begin = len(text) - len(text.lstrip("\r\n"))
+    return [*([Unit("", text[:begin])] if begin else []), Unit(words[begin:], text[len(words) :])]
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How a document is changed.
+
+    Attributes:
+        change: the name of the change.
+        origin: the origin of the new words; sources: ids of the messages it is based on.
+        call: makes the change idempotent.
+        seen: the revision that the new text is based on; None for any.
+        whole: whether nothing of the old text remains; creates: whether there need not be one.
+    """
+
+    change: str
+    origin: Origin
+    sources: tuple[str, ...] = ()
+    call: str = ""
+    seen: int | None = None
+    whole: bool = False
+    creates: bool = False
+
+
+def as_messages(
+    services: Services, scope: Scope, text: str, *, path: str, writing: Writing, events: Sequence[Event]
+) -> tuple[tuple[Part, ...], list[Draft]]:
+    """The parts of a file's text: messages that the file already has, and new ones in the user's role.
+
+    A new piece that reuses words of a removed one is derived from it: it has the lowest of their origins, and is
+    forgotten with it.
+    """
+    parts_by_words = {event.message.text: Part(event.id, "", len(event.message.text.encode())) for event in events}
+    pieces = units(text)
+    kept = {piece.words for piece in pieces}
+    removed = [(event, set(terms(event.message.text))) for event in events if event.message.text not in kept]
+    rows_by_term: dict[str, list[int]] = defaultdict(list)
+    for row, (_, own) in enumerate(removed):
+        for term in own:
+            rows_by_term[term].append(row)
+    parts, drafts = list[Part](), list[Draft]()
+    for words, tail in pieces:
+        if words and words not in parts_by_words:
+            own = set(terms(words)) if removed else set()
+            shared = Counter(row for term in own for row in rows_by_term.get(term, ()))
+            earlier = [
+                removed[row][0]
+                for row, count in sorted(shared.items())
+                if count >= DERIVED * min(len(own), len(removed[row][1]))
+            ]
+            origin = lowest((Origin.USER, writing.origin, services.speaks, *(event.origin for event in earlier)))
+            extra: dict[str, object] = {"made_of": list(writing.sources)} if writing.sources else {}
+            message = Message(
+                content=words,
+                metadata={"noted_with": "file", "file": path},
+                origin=None if origin is Origin.USER else origin,
+                extra={**extra, **({EARLIER: [event.id for event in earlier]} if earlier else {})},
+            )
+            draft = draft_of(services, scope, message)
+            parts_by_words[words] = Part(draft.id, "", len(str(draft.payload["content"]).encode()))
+            drafts.append(draft)
+        parts.append(parts_by_words[words]._replace(tail=tail) if words else Part("", tail))
+    return tuple(parts), drafts
+
+
+def joined(parts: Sequence[Part], events: Iterable[Event]) -> str:
+    """The text of a file, joined from the words of its messages; destroyed messages leave nothing."""
+    words = {event.id: event.message.text for event in events}
+    return "".join(
+        words[part.id] + part.tail if part.id else part.tail for part in parts if not part.id or part.id in words
+    )

@@ -1,1 +1,0 @@
-"""Items: values that an application stores under namespaces and keys."""
