@@ -13,7 +13,7 @@ from typing import Any
 from hybrid_memory import Event, MemoryConfig, Scope, open_memory
 from hybrid_memory.engines.sqlite.log import SqliteLog
 from hybrid_memory.runtime.runners import InlineRunner
-from hybrid_memory.store import copying
+from hybrid_memory.store import migrate as copying
 
 LONGEST = 40
 """Calls after which it is killed at first, at the latest; later it gets further."""
