@@ -94,7 +94,7 @@ _HOME = {
     "OrchestrationConfig": "config",
     "Origin": "log.origin",
     "PagingConfig": "config",
-    "Payload": "context.expand",
+    "Payload": "context.explain",
     "Piece": "context.context",
     "Plan": "recall.plan",
     "ProfileEntry": "facts.profile",
