@@ -205,7 +205,6 @@ READS: dict[str, Callable[[Store], Any]] = {
     "facts": lambda store: store.alice.facts(),
     "profile": lambda store: store.alice.profile(),
     "records": lambda store: store.alice.records([1, 2]),
-    "vectors": lambda store: store.alice.vectors([1, 2]),
     "stats": lambda store: store.memory.stats(),
     "LangChain retriever": lambda s: LangChainRetriever(memory=s.memory, user="alice").invoke(QUESTION),
     "LangChain memory": lambda s: LangChainMemory(
@@ -220,7 +219,7 @@ READS: dict[str, Callable[[Store], Any]] = {
 FINDS = {"recall", "LangChain retriever", "LlamaIndex retriever"}
 REFUSED = {
     "read_only": {"LangChain agent"},  # it writes its turns
-    "engine_away": {"records", "vectors", "stats"},  # they ask the index itself
+    "engine_away": {"records", "stats"},  # they ask the index itself
     "other_width": READS.keys(),  # only a rebuild helps, and they say so
     "other_width_when_pending": READS.keys(),
 }

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import datetime
 from typing import Any, Literal
 
-from hybrid_memory.arrays import Floats
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import conversation as following
 from hybrid_memory.context import explain as missing
@@ -39,7 +37,6 @@ from hybrid_memory.store import remember
 from hybrid_memory.store import view as reading
 from hybrid_memory.store.remember import Content, as_messages
 from hybrid_memory.store.services import Services
-from hybrid_memory.validation import checked_count
 
 
 @traced("recall", asks_by_request, finds)
@@ -338,44 +335,6 @@ class Turns(Handle):
         return [record for record in records if record.scope.owner == self.scope.owner]
 
     records, arecords = faces(_records, needs=Right.READ)
-
-    async def _vectors(
-        self, run: Runner, positions: Collection[int], *, query: str = ""
-    ) -> tuple[dict[int, Floats], Floats | None]:
-        """The stored vectors of the turns at these positions, as far as they have one, and that of a query.
-
-        Args:
-            positions: as in `records`.
-            query: embedded as `recall` does it.
-
-        Returns:
-            Unit vectors of shape ``(dim,)`` by position, and the query's; None without a query or an embedder.
-
-        Raises:
-            ModelError: the embedder failed.
-        """
-        services = self._services
-        rows = await run.call(services.index.vectors, list(positions), self.scope.owner)
-        stored = {key: row for key, row in rows.items() if isinstance(key, int)}
-        if not query or services.embedder is None:
-            return stored, None
-        return stored, await run.call(services.embedder.embed_query, query)
-
-    vectors, avectors = faces(_vectors, needs=Right.READ)
-
-    async def _activity(self, run: Runner, *, newest: int = 10_000) -> Counter[tuple[date, EventKind]]:
-        """How many events were written on each day (UTC), by kind, among the newest of this owner or session.
-
-        Also those that a rollback hides.
-
-        Args:
-            newest: how many events are counted at most.
-        """
-        most = checked_count("newest", newest, least=1)
-        events = await run.call(self._services.truth.read, self.scope, limit=most, newest=True)
-        return Counter((event.at.astimezone(UTC).date(), event.kind) for event in events)
-
-    activity, aactivity = faces(_activity, needs=Right.READ)
 
     async def _count(self, run: Runner) -> int:
         """The number of events in this owner's log."""
