@@ -251,7 +251,7 @@ def test_off_each_operation_asks_once_and_nothing_else_is_called() -> None:
         on = calls(memory.scoped(user="other", session="off"))
     assert set(off) == {"begun"}
     assert off["begun"] >= len(watched.spans)
-    assert {"told", "_open", "_given"} <= set(on)
+    assert {"recorded", "_open", "_given"} <= set(on)
 
 
 def test_closing_and_failing_leave_no_span_open(memory: HybridMemory, margarete: ScopedMemory) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 from collections.abc import Callable
@@ -402,11 +403,11 @@ def test_what_is_no_moment_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("package", ["jinja2", "starlette", "uvicorn"])
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
-    for name in [name for name in sys.modules if name.split(".")[0] == package or ".inspector" in name]:
+    for name in [name for name in sys.modules if name.split(".")[0] == package or "_inspector" in name]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingDependencyError, match=rf"{package} .*\[inspector\]"):
-        __import__("hybrid_memory_inspector")
+        _ = importlib.import_module("hybrid_memory_inspector").serve
 
 
 def test_no_page_of_an_owner_reads_a_long_log_as_a_whole(

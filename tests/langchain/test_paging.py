@@ -126,7 +126,7 @@ def test_what_the_model_edits_stands_in_its_next_prompt(memory: HybridMemory, in
     model = ScriptedChat(answers=[
         calls(
             ("core_memory_append", {"label": "human", "content": "Name: Ada"}),
-            ("archival_memory_insert", {"content": "Ada's boiler was serviced in May.", "tags": ["house"]}),
+            ("archival_memory_insert", {"content": "Ada's boiler was serviced in May."}),
         ),
         "Hello Ada.",
         call("core_memory_replace", label="human", old_content="Ada", new_content="Eve"),

@@ -154,6 +154,8 @@ class TextIndex(IndexProjection):
         embeddings: vectors of queries and texts, as cached for the embedder.
     """
 
+    version = "2"
+
     def __init__(self, embeddings: LruCache[bytes, Floats] | None = None) -> None:
         super().__init__()
         self._embeddings = embeddings

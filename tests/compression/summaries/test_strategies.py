@@ -56,7 +56,7 @@ def test_without_a_model_a_summary_is_deterministic_and_names_its_turns(name: st
             assert 1 <= line.first <= line.last <= max(ids)
 
 
-@pytest.mark.parametrize("name", ["recursive", "compact", "llmlingua"])
+@pytest.mark.parametrize("name", ["recursive", "compact"])
 def test_a_free_form_summary_is_one_line_within_its_room(name: str) -> None:
     strategy = STRATEGIES[name]
     lines: list[Line] = []
