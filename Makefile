@@ -27,7 +27,7 @@ SPREAD := --numprocesses auto --dist loadfile --max-worker-restart 1 $(addprefix
 LONG := tests/long tests/engines/long tests/inspector/long
 
 # Where processes share the cores, the threads of FAISS only wait for one another.
-test test-oldest test-full: export OMP_NUM_THREADS := 1
+test test-engines test-oldest test-full: export OMP_NUM_THREADS := 1
 
 # Of the tests of the adapters, what says nothing of a framework's version: the second store, runs of hundreds of turns,
 # paging, the async twins, and what both adapters do alike. LangChain 1.2.15 merges the schemas of a state in the order of
@@ -41,11 +41,12 @@ FULL_STALE := $(shell test "$$(cat $(FULL_STAMP) 2>/dev/null)" = "$(CURDIR)" && 
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv setup setup-browser setup-oldest setup-full models again demo docs screenshots dist test test-oldest test-full check lint format types imports bench clean clean-models
+.PHONY: help venv setup setup-browser setup-oldest setup-full models again demo docs screenshots dist test test-engines test-oldest test-full check lint format types imports bench clean clean-models
 
 help:
 	@echo "make demo       a long chat goes in, LangChain and LlamaIndex answer from it    (STORE=file keeps it)"
 	@echo "make test       the tests                    (ARGS='-k recall' for some of them, ARGS=--cov for coverage)"
+	@echo "make test-engines  the tests with Postgres, Redis and Milvus, which are started for them, and with killed processes"
 	@echo "make test-oldest  the tests of the adapters with the oldest versions that they admit"
 	@echo "make test-full  that, what takes long (notebooks, browser, killed servers, attacks), and what is tested with real"
 	@echo "                models, in $(FULL): 3 GB on disk, 1.4 GB downloaded once"
@@ -125,8 +126,12 @@ dist: $(STAMP)
 	@$(BIN)/python tests/release/smoke.py
 
 test: $(STAMP)
-	@echo "== the tests: pytest"
-	@$(BIN)/python -m pytest -q $(SPREAD) $(ARGS)
+	@echo "== the tests: pytest -m 'not engines'"
+	@$(BIN)/python -m pytest -q $(SPREAD) -m "not engines" $(ARGS)
+
+test-engines: $(STAMP)
+	@echo "== the tests with servers and killed processes: pytest -m engines"
+	@$(BIN)/python -m pytest -q $(SPREAD) -m engines $(ARGS)
 
 # Installed in front of what the environment has: an environment of their own would take minutes and half a gigabyte.
 test-oldest: $(OLDEST_STAMP) $(OLDEST_HOSTS_STAMP)

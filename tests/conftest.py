@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,11 @@ from hybrid_memory.models.tokenizers import token_counter
 from tests.faces import Child, Face, Open
 
 pytest.register_assert_rewrite("hybrid_memory.testing")
+
+ENGINES = re.compile(
+    "postgres|redis|milvus|rekey|durability|test_extension|full_disk|test_engines_agree|test_yaml", re.IGNORECASE
+)
+"""In the ids of the tests that `make test-engines` runs."""
 
 # The same examples each time, and few where a property says no number itself, so that a run that passed passes again;
 # --hypothesis-profile=search looks for new ones. How fast examples are made tells how busy the machine is.
@@ -115,6 +121,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if mark is not None and set(mark.args) <= set(metafunc.fixturenames) and "face" not in given:
         pairs = [("blocking", "memory"), ("async", "sqlite")]
         metafunc.definition.add_marker(pytest.mark.parametrize(mark.args, pairs, indirect=True))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What starts servers or kills processes has a mark, so that `make test` needs neither and is quick."""
+    for item in items:
+        if ENGINES.search(item.nodeid):
+            item.add_marker("engines")
 
 
 @pytest.fixture
