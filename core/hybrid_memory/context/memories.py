@@ -31,13 +31,12 @@ from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.services import Services
-from hybrid_memory.text.asking import asks_nothing, is_memory
+from hybrid_memory.text.asking import SHORT_CHARS, asks_nothing, emptiness, is_memory, tells
 from hybrid_memory.text.marks import within_line
 from hybrid_memory.text.sentences import excerpt
-from hybrid_memory.text.speech import SHORT_CHARS, emptiness, tells
+from hybrid_memory.text.speakers import speaker
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter
-from hybrid_memory.text.voices import speaker
 
 IN_SIGHT = 100
 """The most extra hits to recall for those that are in the prompt anyway."""

@@ -19,8 +19,7 @@ from hybrid_memory.log.message import Message, Role, ToolCall
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.text.marks import escaped
-from hybrid_memory.text.protection import chunks
-from hybrid_memory.text.sentences import sentences
+from hybrid_memory.text.sentences import chunks, sentences
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
 

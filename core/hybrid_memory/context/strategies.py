@@ -31,8 +31,8 @@ from hybrid_memory.log.origin import Origin, lowest
 from hybrid_memory.sockets import load
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.marks import escaped
+from hybrid_memory.text.speakers import speaker_of
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.text.voices import speaker_of
 from hybrid_memory.validation import shown
 
 ModelKind: TypeAlias = Literal["language", "compressor"]

@@ -26,9 +26,9 @@ from hybrid_memory.log.origin import INSTRUCTING, Origin
 from hybrid_memory.log.visible import visible
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.view import View
+from hybrid_memory.text.speakers import speaker_of
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import PRIMING, schema_tokens
-from hybrid_memory.text.voices import speaker_of
 
 PROFILE_RATIO = 0.25
 """The share of the budget for what every prompt says about the user."""

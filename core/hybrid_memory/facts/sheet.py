@@ -34,8 +34,8 @@ from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view
 from hybrid_memory.text.marks import within_line
+from hybrid_memory.text.speakers import is_chinese
 from hybrid_memory.text.tokens import TokenCounter
-from hybrid_memory.text.voices import is_chinese
 
 NEWEST = 16
 """How many unread turns a prompt reads itself; more are left to background work."""

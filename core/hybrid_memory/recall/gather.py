@@ -29,8 +29,7 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import HIDING, View
 from hybrid_memory.text.asking import ends
 from hybrid_memory.text.dates.calendar import TimeSpan
-from hybrid_memory.text.known_words import doubtful
-from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.tokenize import doubtful, terms
 
 KINDS = HIDING | frozenset(MARKS)
 """Kinds of events whose last one affects the results."""

@@ -27,9 +27,8 @@ from hybrid_memory.recall.signals import learned
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
-from hybrid_memory.text.asking import about_the_past, asking_share, ends
+from hybrid_memory.text.asking import Speech, about_the_past, asking_share, ends, speech
 from hybrid_memory.text.patterns import lazy
-from hybrid_memory.text.speech import Speech, speech
 from hybrid_memory.text.tokenize import terms
 
 READ = 40

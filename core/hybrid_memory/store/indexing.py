@@ -30,7 +30,7 @@ from hybrid_memory.store.projection import projections
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import at_positions
-from hybrid_memory.text.speech import SHORT_CHARS, SURE, emptiness, says_nothing, tells
+from hybrid_memory.text.asking import SHORT_CHARS, SURE, emptiness, says_nothing, tells
 
 T = TypeVar("T")
 

@@ -22,9 +22,9 @@ from hybrid_memory.text.asking import asking_share
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.marks import escaped, within_record
 from hybrid_memory.text.sentences import excerpt
+from hybrid_memory.text.speakers import speaker
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.text.voices import speaker
 from hybrid_memory.tools.tool import NOTED_WITH, Call, MemoryTool, home, named, newest, reached, stretch, updates
 from hybrid_memory.validation import CheckedModel, shown
 
