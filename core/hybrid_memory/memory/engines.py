@@ -11,7 +11,7 @@ from typing import Any
 
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.log.archived import ArchivedLog
 from hybrid_memory.log.port import EventLog, Expiring, Key
 from hybrid_memory.sockets import GROUPS, load, registered

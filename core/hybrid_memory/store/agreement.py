@@ -13,8 +13,8 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.config import CleaningLevel
 from hybrid_memory.errors import EmbedderMismatchError, ModelError
 from hybrid_memory.index.derive import passage_and_alone
+from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.index.record import Where
-from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.models.embedders import AGREE, model_in
 from hybrid_memory.models.port import Embedder, MediaEmbedder
 from hybrid_memory.scope import Scope

@@ -15,9 +15,8 @@ from hybrid_memory.config import CleaningLevel
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError
 from hybrid_memory.index.derive import Derived, derive, index_terms, passage_and_alone
-from hybrid_memory.index.port import Entry, Status
+from hybrid_memory.index.port import Entry, SemanticIndex, Status
 from hybrid_memory.index.record import Record, RecordKind, Where
-from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.visible import runs
 from hybrid_memory.models.port import Embedder

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from hybrid_memory.config import MemoryConfig
-from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.origin import Origin
 from hybrid_memory.log.port import Clock, Draft, EventLog, Expiring, IdSource
