@@ -27,8 +27,7 @@ from hybrid_memory.facts.sheet import sheet, spoken_words, standing_text
 from hybrid_memory.index.record import Scalar
 from hybrid_memory.log.event import TimeOrderedIds, handle
 from hybrid_memory.log.exchanges import exchanges
-from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Role
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Origin, Role
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.memory.faces import Part
 from hybrid_memory.memory.faces import faces as verb_faces

@@ -31,8 +31,7 @@ from hybrid_memory.context.summarise import critical_items
 from hybrid_memory.facts.profile import first_said
 from hybrid_memory.log.event import handle
 from hybrid_memory.log.exchanges import is_echo
-from hybrid_memory.log.message import PRESSURE, RESERVED, STOPPED
-from hybrid_memory.log.origin import spoken
+from hybrid_memory.log.message import PRESSURE, RESERVED, STOPPED, spoken
 from hybrid_memory.recall.hit import parts
 
 __all__ = [

@@ -23,8 +23,7 @@ from hybrid_memory.artifacts.results import (
     verdicts,
 )
 from hybrid_memory.artifacts.shell import CommandLine, Effect
-from hybrid_memory.log.message import Message, Role
-from hybrid_memory.log.origin import MARKED
+from hybrid_memory.log.message import MARKED, Message, Role
 from hybrid_memory.text.speakers import speaker
 
 MAX_READ, MAX_TESTS = 200, 10

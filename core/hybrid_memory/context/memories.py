@@ -19,9 +19,8 @@ from hybrid_memory.facts.sheet import Sheet, spoken_words
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.exchanges import exchanges
-from hybrid_memory.log.message import Message, Role
-from hybrid_memory.log.origin import INSTRUCTING, Origin
-from hybrid_memory.log.visible import MAX_POSITION
+from hybrid_memory.log.message import INSTRUCTING, Message, Origin, Role
+from hybrid_memory.log.views import MAX_POSITION
 from hybrid_memory.recall.gather import query_vector
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.plan import Request as RecallRequest

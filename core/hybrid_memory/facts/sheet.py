@@ -27,7 +27,7 @@ from hybrid_memory.facts.profiling import looked_at, own_facts, profile_of
 from hybrid_memory.facts.statements import OTHERS, SAFETY, unpacked
 from hybrid_memory.facts.values import words_of
 from hybrid_memory.log.event import EventKind
-from hybrid_memory.log.origin import INSTRUCTING
+from hybrid_memory.log.message import INSTRUCTING
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import embedding

@@ -17,7 +17,7 @@ from hybrid_memory.log.exchanges import is_echo
 from hybrid_memory.log.media import Media, media_of
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.log.port import LogState
-from hybrid_memory.log.visible import MAX_POSITION, joined, runs
+from hybrid_memory.log.views import MAX_POSITION, joined, runs
 from hybrid_memory.models.port import MediaEmbedder
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import traced

@@ -19,7 +19,7 @@ from hybrid_memory.facts.fact import Category, Explanation, Fact, Facts
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.sheet import profile as profile_of_user
 from hybrid_memory.index.record import Record
-from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.port import Receipt
 from hybrid_memory.memory.faces import faces
 from hybrid_memory.memory.files import MemoryFiles
 from hybrid_memory.memory.prompts import Prompts

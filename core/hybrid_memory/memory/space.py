@@ -10,8 +10,8 @@ from typing import Literal, Self
 from hybrid_memory.arguments import checked
 from hybrid_memory.errors import AccessDeniedError
 from hybrid_memory.log.event import Event
-from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.log.visible import Horizon
+from hybrid_memory.log.port import Receipt
+from hybrid_memory.log.views import Horizon
 from hybrid_memory.memory.faces import faces
 from hybrid_memory.memory.runtime import Runtime
 from hybrid_memory.memory.scoped import ScopedMemory

@@ -17,9 +17,8 @@ from hybrid_memory.context.summary import Audit
 from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.facts.learn import Extractors, FactReader
-from hybrid_memory.log.delegating import ReadOnlyLog
-from hybrid_memory.log.port import Key
-from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.port import Key, Receipt
+from hybrid_memory.log.views import ReadOnlyLog
 from hybrid_memory.memory.faces import faces
 from hybrid_memory.memory.runtime import Runtime, flush_owners
 from hybrid_memory.memory.scoped import ScopedMemory

@@ -19,7 +19,7 @@ from hybrid_memory.config.memory import Weights
 from hybrid_memory.facts.fact import USER
 from hybrid_memory.index.bm25 import idf
 from hybrid_memory.index.record import Record, RecordKind
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import Origin
 from hybrid_memory.recall import signals
 from hybrid_memory.recall.gather import Candidates, Home
 from hybrid_memory.recall.plan import DECIDING, Plan

@@ -16,8 +16,7 @@ from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.index.port import Entry, SemanticIndex, Status, Use
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import LogState
-from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.port import LogState, Receipt
 from hybrid_memory.models.port import Embedder, MediaEmbedder
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner

@@ -18,7 +18,7 @@ from hybrid_memory.index.derive import Derived, derive, index_terms, passage_and
 from hybrid_memory.index.port import Entry, SemanticIndex, Status
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.visible import runs
+from hybrid_memory.log.views import runs
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner

@@ -13,7 +13,7 @@ import numpy as np
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.index.port import UNUSED, Entry, Matches, SemanticIndex, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import Origin
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import terms
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hybrid_memory.log.event import Event
-from hybrid_memory.log.origin import MARKED, Origin
+from hybrid_memory.log.message import MARKED, Origin
 from hybrid_memory.text.marks import visible
 from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.tokenize import cjk_share

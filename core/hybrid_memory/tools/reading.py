@@ -14,8 +14,7 @@ from hybrid_memory.context.offload.payloads import Matches, Page, grep, page
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import handle, principal_of
-from hybrid_memory.log.message import Message, Role
-from hybrid_memory.log.origin import MARKED
+from hybrid_memory.log.message import MARKED, Message, Role
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.recall.hit import Hit, Hits
 from hybrid_memory.text.asking import asking_share
