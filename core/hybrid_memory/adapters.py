@@ -31,7 +31,7 @@ from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Origin, Role
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.memory.faces import Part
 from hybrid_memory.memory.faces import faces as verb_faces
-from hybrid_memory.memory.held import IN_MEMORY, close_all, found, held, opened, url_of
+from hybrid_memory.memory.store import IN_MEMORY, close_all, found, held, opened, url_of
 from hybrid_memory.memory.texts import SWEEP_EVERY
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.runtime.caches import LruCache
