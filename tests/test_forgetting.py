@@ -24,9 +24,9 @@ from hybrid_memory.engines.sqlite.vector_files import State, VectorFiles
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.index.record import Where
-from hybrid_memory.log.delegating import DelegatingLog
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import Appended, Draft
+from hybrid_memory.log.views import DelegatingLog
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.caches import LruCache

@@ -24,7 +24,7 @@ from hybrid_memory.errors import (
     StoreError,
     StoreUnavailableError,
 )
-from hybrid_memory.log.archived import ArchivedLog
+from hybrid_memory.log.views import ArchivedLog
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder
 from hybrid_memory.testing.models import FaultyEmbedder
 from tests.doubles import Line, end_of, line_to, texts

@@ -18,7 +18,7 @@ from hybrid_memory.documents.items import ItemsProjection, PutItem, batch
 from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.message import Message
-from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.port import Receipt
 from hybrid_memory.memory.opening import projections
 from hybrid_memory.runtime.runners import InlineRunner, drive
 from hybrid_memory.scope import Scope

@@ -49,8 +49,8 @@ BLOCK_VERBS = {
 }  # fmt: skip
 RIGHTS = rights(SpaceMemory) | rights(BlockHandle)
 READING = (
-    "activity block_history blocks conversation count expand facts fetch flush grants grep history profile recall "
-    "recall_media records summary vectors why why_not"
+    "block_history blocks conversation count expand facts fetch flush grants grep history profile recall "
+    "recall_media records summary why why_not"
 )
 WRITING = (
     "assemble attach_block begin_blocks compact edit_block follow learn offload put_block remember remove_block reset "
@@ -82,7 +82,7 @@ def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, 
         "follow": ([Message(content="One more thing.")],), "grep": (team.history()[0].id, "launch"),
         "offload": ("a long note",), "put_block": ("task", "Book the hall."), "recall": ("launch",),
         "recall_media": ("launch",), "records": ([1],), "remember": ("One more thing.",), "remove_block": ("task",),
-        "rollback": (NOON,), "undo_block": ("task",), "vectors": ([1],), "why": ("goals",),
+        "rollback": (NOON,), "undo_block": ("task",), "why": ("goals",),
         "why_not": ("launch", team.history()[0].id),
     }  # fmt: skip
     keyed: dict[str, dict[str, Any]] = {

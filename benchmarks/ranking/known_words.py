@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from hybrid_memory.text import known_words
+from hybrid_memory.text import tokenize
 from hybrid_memory.text.tokenize import allowed_edits, terms
 
 OTHERS = ("de", "es", "fr", "pt", "it", "nl")
@@ -72,13 +72,13 @@ def main() -> None:
     parser.add_argument("archive", type=Path)
     options = parser.parse_args()
     english, foreign = map(terms_of, words(options.wheel, options.archive))
-    known = [*sorted(english), *(f"{known_words.FOREIGN}{term}" for term in sorted(foreign - english))]
+    known = [*sorted(english), *(f"{tokenize.FOREIGN}{term}" for term in sorted(foreign - english))]
     size = round(BITS * len(known) / 8)
     bits = bytearray(size)
     for term in known:
-        for place in known_words.places(term, 8 * size):
+        for place in tokenize.places(term, 8 * size):
             bits[place >> 3] |= 1 << (place & 7)
-    target = Path(known_words.__file__).with_suffix(".bin")
+    target = Path(tokenize.__file__).with_name("known_words.bin")
     target.write_bytes(bits)
     print(f"{len(known):,} terms in {size / 1e3:.0f} kB: {target}")
 

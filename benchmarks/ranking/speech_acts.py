@@ -24,7 +24,7 @@ import numpy.typing as npt
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from hybrid_memory.models.embedders import LocalEmbedder
-from hybrid_memory.text import speech
+from hybrid_memory.text import asking
 
 Rows: TypeAlias = npt.NDArray[np.float64]
 
@@ -75,7 +75,7 @@ def main() -> None:
         kept = by_language != language
         weights, bias = learned(rows[kept], empty[kept])
         told[~kept] = 1 / (1 + np.exp(-(rows[~kept] @ weights + bias)))
-    for sure in (0.5, speech.SURE, 0.9, 0.95):
+    for sure in (0.5, asking.SURE, 0.9, 0.95):
         right, of = told[empty > 0] > sure, by_language[empty > 0]
         found = {language: f"{np.mean(right[of == language]):.2f}" for language in languages}
         wrong = int(np.sum(told[empty == 0] > sure))
@@ -83,7 +83,7 @@ def main() -> None:
     if options.write:
         weights, bias = learned(rows, empty)
         stored = {"embedder": embedder.name, "bias": round(bias, 3), "weights": [round(one, 2) for one in weights]}
-        Path(speech.__file__).with_suffix(".json").write_text(json.dumps(stored) + "\n", encoding="utf-8")
+        Path(asking.__file__).with_name("speech.json").write_text(json.dumps(stored) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from hybrid_memory.facts.profile import ProfileEntry, UserProfile
     from hybrid_memory.index.record import Record, RecordKind
     from hybrid_memory.log.event import Event, EventKind, Tier
-    from hybrid_memory.log.message import Message, Role, ToolCall
-    from hybrid_memory.log.origin import Origin
-    from hybrid_memory.log.receipt import Receipt
+    from hybrid_memory.log.message import Message, Origin, Role, ToolCall
+    from hybrid_memory.log.port import Receipt
     from hybrid_memory.memory import HybridMemory, ScopedMemory, SpaceMemory
     from hybrid_memory.memory.faces import BlockHandle
     from hybrid_memory.memory.files import MemoryFiles
@@ -92,7 +91,7 @@ _HOME = {
     "Message": "log.message",
     "Migration": "store.migrate",
     "OrchestrationConfig": "config",
-    "Origin": "log.origin",
+    "Origin": "log.message",
     "PagingConfig": "config",
     "Payload": "context.explain",
     "Piece": "context.context",
@@ -100,7 +99,7 @@ _HOME = {
     "ProfileEntry": "facts.profile",
     "Reader": "context.request",
     "RecallConfig": "config",
-    "Receipt": "log.receipt",
+    "Receipt": "log.port",
     "Record": "index.record",
     "RecordKind": "index.record",
     "RedactionConfig": "config",

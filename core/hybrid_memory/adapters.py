@@ -27,12 +27,11 @@ from hybrid_memory.facts.sheet import sheet, spoken_words, standing_text
 from hybrid_memory.index.record import Scalar
 from hybrid_memory.log.event import TimeOrderedIds, handle
 from hybrid_memory.log.exchanges import exchanges
-from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Role
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Origin, Role
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.memory.faces import Part
 from hybrid_memory.memory.faces import faces as verb_faces
-from hybrid_memory.memory.held import IN_MEMORY, close_all, found, held, opened, url_of
+from hybrid_memory.memory.store import IN_MEMORY, close_all, found, held, opened, url_of
 from hybrid_memory.memory.texts import SWEEP_EVERY
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.runtime.caches import LruCache

@@ -12,8 +12,18 @@ from hybrid_memory.context.lines import SummaryRoom
 from hybrid_memory.context.strategies import Strategy, SummaryJob
 from hybrid_memory.display import Progress
 from hybrid_memory.facts.fact import Claim, FactExtractor
-from hybrid_memory.index.port import UNUSED, Entry, IndexEngine, IndexSize, Matches, Query, RecordColumns, Status, Use
-from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.index.port import (
+    UNUSED,
+    Entry,
+    IndexEngine,
+    IndexSize,
+    Matches,
+    Query,
+    RecordColumns,
+    SemanticIndex,
+    Status,
+    Use,
+)
 from hybrid_memory.log.port import (
     Appended,
     Archive,

@@ -28,7 +28,7 @@ from hybrid_memory import Event, EventKind, Scope
 from hybrid_memory.engines.clickhouse import ClickHouseArchive
 from hybrid_memory.engines.in_memory import InMemoryLog
 from hybrid_memory.errors import StoreUnavailableError
-from hybrid_memory.log.archived import ArchivedLog
+from hybrid_memory.log.views import ArchivedLog
 from hybrid_memory.testing.archive import ArchiveContract
 from hybrid_memory.testing.drafts import ALICE, NAMES, NOON, archived, draft
 from hybrid_memory.testing.event_log import EventLogContract

@@ -20,7 +20,7 @@ from hybrid_memory.runtime.runners import InlineRunner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import in_view
-from hybrid_memory.text.speech import Speech
+from hybrid_memory.text.asking import Speech
 
 
 def test_an_answer_has_part_in_the_relevance_of_its_question() -> None:

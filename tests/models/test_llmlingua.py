@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError, ModelError
 from hybrid_memory.models import llmlingua
 from hybrid_memory.models.llmlingua import TOLERANCE, LlmLinguaCompressor
-from hybrid_memory.text.protection import chunks, pieces_of
+from hybrid_memory.text.sentences import chunks, pieces_of
 from tests.doubles import assert_linear
 
 MIXED = st.text(st.sampled_from("ab. !?\n\"'`~/\\:-_,3é猫。，《》“”\t€%年"), max_size=80)

@@ -19,7 +19,7 @@ from hybrid_memory import Event, EventKind, Scope
 from hybrid_memory.engines.in_memory import InMemoryArchive, InMemoryLog
 from hybrid_memory.engines.sqlite import Database, SqliteLog
 from hybrid_memory.errors import MemoryClosedError, StoreUnavailableError
-from hybrid_memory.log.archived import ArchivedLog
+from hybrid_memory.log.views import ArchivedLog
 from hybrid_memory.ports import EventLog
 from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, assert_readings_agree, draft
 from tests.stores.test_engines_agree import assert_the_same_after, do, sqlite_log, state, steps

@@ -16,7 +16,7 @@ from hybrid_memory.engines.milvus.catalog import RECORDS
 from hybrid_memory.engines.postgres import PostgresConnection, PostgresIndex, PostgresLog
 from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
-from hybrid_memory.log.archived import ArchivedLog
+from hybrid_memory.log.views import ArchivedLog
 from hybrid_memory.ports import EventLog, SemanticIndex
 from hybrid_memory.testing.archive import ArchiveContract
 from hybrid_memory.testing.corpus import Corpus, random_corpus

@@ -23,7 +23,7 @@ from hybrid_memory.engines.redis import RedisConnection, RedisIndex, RedisLog
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.errors import IdConflictError
 from hybrid_memory.index.record import Where
-from hybrid_memory.log.archived import ArchivedLog
+from hybrid_memory.log.views import ArchivedLog
 from hybrid_memory.ports import Draft, EventLog, RecordColumns, SemanticIndex
 from hybrid_memory.testing.corpus import ALICE, BOB, DIM, START, assert_same_ranking, ids, random_corpus, unit
 from hybrid_memory.testing.drafts import NOON, OWNERS

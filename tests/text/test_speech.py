@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hybrid_memory.models.embedders import LocalEmbedder
-from hybrid_memory.text.speech import SURE, emptiness, says_nothing, speech, tells
+from hybrid_memory.text.asking import SURE, emptiness, says_nothing, speech, tells
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.text.known_words import doubtful, is_known
-from hybrid_memory.text.tokenize import allowed_edits, close_terms, terms
+from hybrid_memory.text.tokenize import allowed_edits, close_terms, doubtful, is_known, terms
 
 words = st.text("abcde", min_size=1, max_size=9)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import Event, EventKind, Scope
-from hybrid_memory.log.visible import SHORT, VisibleLog, joined, visible
+from hybrid_memory.log.views import SHORT, VisibleLog, joined, visible
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 ALICE = Scope(user="alice")

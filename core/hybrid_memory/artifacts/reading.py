@@ -23,9 +23,8 @@ from hybrid_memory.artifacts.results import (
     verdicts,
 )
 from hybrid_memory.artifacts.shell import CommandLine, Effect
-from hybrid_memory.log.message import Message, Role
-from hybrid_memory.log.origin import MARKED
-from hybrid_memory.text.voices import speaker
+from hybrid_memory.log.message import MARKED, Message, Role
+from hybrid_memory.text.speakers import speaker
 
 MAX_READ, MAX_TESTS = 200, 10
 """The newest files that were only read, and test runs that a ledger keeps."""

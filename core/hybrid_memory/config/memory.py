@@ -18,7 +18,7 @@ CleaningLevel: TypeAlias = Literal["off", "light", "strong"]
 
 
 OriginName: TypeAlias = Literal["operator", "user", "person", "assistant", "tool", "web", "imported"]
-"""A value of `hybrid_memory.log.origin.Origin`."""
+"""A value of `hybrid_memory.log.message.Origin`."""
 
 
 ConflictRule: TypeAlias = Literal["newest", "trusted", "ask"]

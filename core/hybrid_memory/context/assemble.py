@@ -22,11 +22,10 @@ from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.context.triggers import due, due_now
 from hybrid_memory.context.view import PromptView, look
 from hybrid_memory.errors import OutdatedError, StoreUnavailableError
-from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.event import EventKind
-from hybrid_memory.log.message import Role
-from hybrid_memory.log.origin import Origin, lowest
+from hybrid_memory.log.message import Origin, Role, lowest
 from hybrid_memory.log.port import LogState
+from hybrid_memory.log.views import ReadOnlyLog
 from hybrid_memory.recall.cache import count_uses
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced

@@ -20,8 +20,8 @@ from hybrid_memory.context.view import view
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import PRESSURE
-from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.log.visible import Stretches, outermost, within
+from hybrid_memory.log.port import Receipt
+from hybrid_memory.log.views import Stretches, outermost, within
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope

@@ -18,8 +18,7 @@ from hybrid_memory.recall import texts as score
 from hybrid_memory.recall.plan import checked_query
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
-from hybrid_memory.text.protection import chunks, pieces_of
-from hybrid_memory.text.sentences import sentences
+from hybrid_memory.text.sentences import chunks, pieces_of, sentences
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter
 from hybrid_memory.validation import checked_count

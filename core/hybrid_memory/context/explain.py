@@ -19,8 +19,7 @@ from hybrid_memory.facts.facts import FactsProjection, facts, knowledge
 from hybrid_memory.facts.sheet import profile
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind, handle
-from hybrid_memory.log.message import Message
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import Message, Origin
 from hybrid_memory.recall.gather import narrowed
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.plan import Request

@@ -16,9 +16,9 @@ from hybrid_memory.log.message import Message, Role
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.sentences import sentences
+from hybrid_memory.text.speakers import speaker
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter
-from hybrid_memory.text.voices import speaker
 
 THRESHOLD = 0.3
 """A lower score means small talk, which gives no summary line."""

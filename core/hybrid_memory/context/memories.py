@@ -19,9 +19,8 @@ from hybrid_memory.facts.sheet import Sheet, spoken_words
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.exchanges import exchanges
-from hybrid_memory.log.message import Message, Role
-from hybrid_memory.log.origin import INSTRUCTING, Origin
-from hybrid_memory.log.visible import MAX_POSITION
+from hybrid_memory.log.message import INSTRUCTING, Message, Origin, Role
+from hybrid_memory.log.views import MAX_POSITION
 from hybrid_memory.recall.gather import query_vector
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.plan import Request as RecallRequest
@@ -31,13 +30,12 @@ from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.services import Services
-from hybrid_memory.text.asking import asks_nothing, is_memory
+from hybrid_memory.text.asking import SHORT_CHARS, asks_nothing, emptiness, is_memory, tells
 from hybrid_memory.text.marks import within_line
 from hybrid_memory.text.sentences import excerpt
-from hybrid_memory.text.speech import SHORT_CHARS, emptiness, tells
+from hybrid_memory.text.speakers import speaker
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter
-from hybrid_memory.text.voices import speaker
 
 IN_SIGHT = 100
 """The most extra hits to recall for those that are in the prompt anyway."""

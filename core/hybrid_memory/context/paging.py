@@ -9,8 +9,7 @@ from hybrid_memory.context.queue import Session
 from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.context.strategies import resolve_strategy
 from hybrid_memory.log.event import EventKind
-from hybrid_memory.log.message import PRESSURE, Role
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import PRESSURE, Origin, Role
 from hybrid_memory.log.port import Draft
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services

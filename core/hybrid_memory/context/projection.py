@@ -15,7 +15,7 @@ from hybrid_memory.context.queue import QueueState, ledger_payload
 from hybrid_memory.context.shortening import Costs, Shown
 from hybrid_memory.context.summary import Audit, Line
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.visible import Stretches, outermost, within
+from hybrid_memory.log.views import Stretches, outermost, within
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope

@@ -14,7 +14,7 @@ from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import PRESSURE, Message, Role
 from hybrid_memory.log.port import EventLog, LogState
-from hybrid_memory.log.visible import MAX_POSITION
+from hybrid_memory.log.views import MAX_POSITION
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.projection import append_revision, head, number_of, revision_id

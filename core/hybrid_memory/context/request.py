@@ -10,7 +10,7 @@ from hybrid_memory.config import PagingConfig, PromptConfig
 from hybrid_memory.context.layout import Layout
 from hybrid_memory.documents.document import Block
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import Origin
 from hybrid_memory.validation import checked_count, checked_text, shown, storable
 
 LEAST_TOKENS = 50

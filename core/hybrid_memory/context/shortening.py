@@ -15,12 +15,10 @@ from hybrid_memory.context.offload.digest import PAGE_LINES, digest
 from hybrid_memory.log.event import Event, handle, principal_of
 from hybrid_memory.log.exchanges import OWN_TOOLS
 from hybrid_memory.log.media import digest_media, is_media
-from hybrid_memory.log.message import Message, Role, ToolCall
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import Message, Origin, Role, ToolCall
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.text.marks import escaped
-from hybrid_memory.text.protection import chunks
-from hybrid_memory.text.sentences import sentences
+from hybrid_memory.text.sentences import chunks, sentences
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import TokenCounter, message_tokens
 

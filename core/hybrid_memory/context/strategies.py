@@ -26,13 +26,12 @@ from hybrid_memory.context.lines import (
 from hybrid_memory.context.summary import Line, Section
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.log.event import Event
-from hybrid_memory.log.message import Message, Role
-from hybrid_memory.log.origin import Origin, lowest
+from hybrid_memory.log.message import Message, Origin, Role, lowest
 from hybrid_memory.sockets import load
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.marks import escaped
+from hybrid_memory.text.speakers import speaker_of
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory.text.voices import speaker_of
 from hybrid_memory.validation import shown
 
 ModelKind: TypeAlias = Literal["language", "compressor"]

@@ -13,7 +13,7 @@ from hybrid_memory.context.strategies import Strategy, SummaryJob
 from hybrid_memory.context.summary import Audit, Line, Section
 from hybrid_memory.errors import ModelError
 from hybrid_memory.log.event import Event
-from hybrid_memory.log.origin import Origin, lowest
+from hybrid_memory.log.message import Origin, lowest
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
 from hybrid_memory.text.sentences import sentences

@@ -21,14 +21,13 @@ from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.sheet import Sheet, sheet, standing_text
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.media import is_media
-from hybrid_memory.log.message import Message, Role
-from hybrid_memory.log.origin import INSTRUCTING, Origin
-from hybrid_memory.log.visible import visible
+from hybrid_memory.log.message import INSTRUCTING, Message, Origin, Role
+from hybrid_memory.log.views import visible
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.view import View
+from hybrid_memory.text.speakers import speaker_of
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import PRIMING, schema_tokens
-from hybrid_memory.text.voices import speaker_of
 
 PROFILE_RATIO = 0.25
 """The share of the budget for what every prompt says about the user."""

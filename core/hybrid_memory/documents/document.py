@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from hybrid_memory import display
 from hybrid_memory.errors import FileError, InvalidInputError
 from hybrid_memory.log.event import Event, EventKind, principal_of
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import Origin
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.erasure import Erasure, holds, plain
 from hybrid_memory.store.projection import FoldedProjection, revision_id

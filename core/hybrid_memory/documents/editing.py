@@ -27,7 +27,7 @@ from hybrid_memory.errors import (
     StoreUnavailableError,
 )
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.origin import Origin, lowest
+from hybrid_memory.log.message import Origin, lowest
 from hybrid_memory.log.port import Draft
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope

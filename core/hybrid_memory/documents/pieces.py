@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from hybrid_memory.documents.document import Part
 from hybrid_memory.log.event import Event
-from hybrid_memory.log.message import EARLIER, Message
-from hybrid_memory.log.origin import Origin, lowest
+from hybrid_memory.log.message import EARLIER, Message, Origin, lowest
 from hybrid_memory.log.port import Draft
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.remember import draft_of

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from hybrid_memory.index.record import Record, RecordKind
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import Origin
 from hybrid_memory.scope import Scope
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from hybrid_memory.facts.attributes import is_order
 from hybrid_memory.facts.fact import USER, Claim
 from hybrid_memory.log.event import Event, principal_of
-from hybrid_memory.log.message import Role
-from hybrid_memory.log.origin import INSTRUCTING, Origin
+from hybrid_memory.log.message import INSTRUCTING, Origin, Role
 from hybrid_memory.text.speakers import voice
 from hybrid_memory.text.tokenize import terms
 

@@ -10,8 +10,7 @@ from typing import Any, Protocol, Self
 
 from hybrid_memory import display
 from hybrid_memory.log.event import Event
-from hybrid_memory.log.message import Message
-from hybrid_memory.log.origin import spoken
+from hybrid_memory.log.message import Message, spoken
 
 SETTLED = "settled"
 """The ``by`` of a claim that somebody decided with `resolve`: it wins under every rule, and no re-reading drops it."""

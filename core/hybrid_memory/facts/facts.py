@@ -16,8 +16,7 @@ from hybrid_memory.facts.learn import learn, learn_before_reading
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.values import NOT_SAID, normalised
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import LogState
-from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.port import LogState, Receipt
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope

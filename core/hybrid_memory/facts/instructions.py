@@ -10,7 +10,7 @@ from hybrid_memory.facts.attributes import is_order
 from hybrid_memory.facts.fact import Claim, Fact, FactScope
 from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.sentences import sentences
-from hybrid_memory.text.voices import is_chinese
+from hybrid_memory.text.speakers import is_chinese
 
 MAX_ASIDE_CHARS = 60
 """The longest sentence that only states the scope of the one before: "Only for this chat."."""

@@ -18,7 +18,7 @@ from hybrid_memory.facts.resolving import Group, Pair, Trust, group_of, resolved
 from hybrid_memory.facts.standing import Standing
 from hybrid_memory.facts.values import normalised
 from hybrid_memory.log.event import Event
-from hybrid_memory.log.visible import MAX_POSITION, Stretches, visible
+from hybrid_memory.log.views import MAX_POSITION, Stretches, visible
 
 Place = tuple[int, str]
 """The position and id of an event: a restored log reuses positions."""

@@ -27,15 +27,15 @@ from hybrid_memory.facts.profiling import looked_at, own_facts, profile_of
 from hybrid_memory.facts.statements import OTHERS, SAFETY, unpacked
 from hybrid_memory.facts.values import words_of
 from hybrid_memory.log.event import EventKind
-from hybrid_memory.log.origin import INSTRUCTING
+from hybrid_memory.log.message import INSTRUCTING
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view
 from hybrid_memory.text.marks import within_line
+from hybrid_memory.text.speakers import is_chinese
 from hybrid_memory.text.tokens import TokenCounter
-from hybrid_memory.text.voices import is_chinese
 
 NEWEST = 16
 """How many unread turns a prompt reads itself; more are left to background work."""

@@ -10,7 +10,7 @@ from hybrid_memory.facts.fact import Category, Claim, Fact, FactState, Stance
 from hybrid_memory.facts.values import normalised, overlap, value_key, within, words_of
 from hybrid_memory.facts.wordings import Wordings
 from hybrid_memory.log.event import Event
-from hybrid_memory.log.visible import MAX_POSITION
+from hybrid_memory.log.views import MAX_POSITION
 
 SAME_TASK = 0.6
 """The share of the shorter wording's words that two wordings of one task have in common."""

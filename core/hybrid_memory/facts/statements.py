@@ -23,7 +23,7 @@ from hybrid_memory.log.event import Event
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.indexing import embedding
-from hybrid_memory.text.speech import says_nothing
+from hybrid_memory.text.asking import says_nothing
 
 EMBED_BATCH = 64
 """Sentences embedded per call, as each call has a time limit."""

@@ -1,4 +1,4 @@
-"""The nine methods that an L2 engine implements; `hybrid_memory.index.semantic` builds everything else on them."""
+"""The nine methods that an L2 engine implements, and what `SemanticIndex` builds on them for all engines."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from types import MappingProxyType
-from typing import Protocol, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.index.record import Record, Where
+from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.scope import Scope
+from hybrid_memory.text.tokenize import allowed_edits, close_terms
 
 Query: TypeAlias = Floats | Sequence[str] | None
 """What to search for: a vector, terms, or None for the newest records."""
@@ -270,3 +271,187 @@ class IndexEngine(Protocol):
         None removes everything derived: all records, applied positions and the embedder's name.
         """
         ...
+
+
+RANKED_TERMS = 12
+"""The most terms that remain if frequent ones are left out: each is counted over the whole store, which takes 50 us."""
+
+
+class SemanticIndex(IndexEngine):
+    """The base class of every index. An engine implements the methods of `IndexEngine`, and `close` if needed.
+
+    Attributes:
+        ranked_records: how many matches a text search ranks; 1,000 take 1 ms. If more records match, the search leaves
+            out the most frequent terms. None ranks all.
+    """
+
+    ranked_records: ClassVar[int | None] = 1_000
+
+    def applied(self, owner: Scope) -> int:
+        """The log position up to which this owner's records were derived; initially 0."""
+        return self.status(owner).applied
+
+    def embedder(self) -> tuple[str, int] | None:
+        """Name and width of the embedder that made the vectors; None before the first vector."""
+        return self.status().embedder
+
+    def size(self) -> IndexSize:
+        """Counts over all owners."""
+        return self.status(sums=True).size
+
+    def centroid(self, owner: Scope) -> tuple[Floats, int]:
+        """The mean of the owner's vectors, and their number; a vector of width 0 if there are none."""
+        status = self.status(owner, sums=True)
+        return status.mean, status.vectors if len(status.mean) else 0
+
+    def tails(self, owner: Scope, sessions: Sequence[str | None]) -> dict[str | None, Record]:
+        """The last turn of each of these sessions, if it has one."""
+        last = self.status(owner, sessions=sessions).tails
+        records = self._by_id(list(last.values()))
+        return {session: records[number] for session, number in last.items() if number in records}
+
+    def pending(self, owner: Scope, limit: int) -> list[tuple[Record, Record | None]]:
+        """Records without a vector yet, oldest first, each with the previous turn of its segment."""
+        records = self.get(self.status(owner, pending=limit).pending)
+        before = self.previous(owner, records)
+        return [(record, before.get(record.id)) for record in records]
+
+    def previous(self, owner: Scope, records: Sequence[Record]) -> dict[int, Record]:
+        """The previous turns of these records in their segments, by record id; records without one are left out."""
+        later = [record.id for record in records if record.ordinal]
+        if not later:
+            return {}
+        near = self.columns(np.array(later, dtype=np.int64), Where(owner.owner), 1)
+        positions = zip(near.segments.tolist(), near.ordinals.tolist(), strict=True)
+        wanted = {(record.segment, record.ordinal - 1) for record in records}
+        ids = [number for number, position in zip(near.ids.tolist(), positions, strict=True) if position in wanted]
+        turns = {(turn.segment, turn.ordinal): turn for turn in self.get(ids) if turn.kind is RecordKind.TURN}
+        before = {record.id: turns.get((record.segment, record.ordinal - 1)) for record in records}
+        return {number: turn for number, turn in before.items() if turn is not None}
+
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
+        """The stored vectors for these content hashes."""
+        return {key: vector for key, vector in self.vectors(keys).items() if isinstance(key, bytes)}
+
+    def nearest(self, vector: Floats, where: Where, k: int) -> Matches:
+        """The k records with the highest inner product with the vector, which may have any length."""
+        return self.search(vector, where, k)
+
+    def matching(self, terms: Sequence[str], where: Where, k: int) -> Matches:
+        """The k records with the highest BM25 over any of the terms; scores are positive.
+
+        Leaves out the most frequent terms if thousands of the owner's records have them.
+        """
+        return self.search(self._rarest(terms, where.scope.owner), where, k)
+
+    def latest(self, where: Where, k: int) -> Ids:
+        """The k newest records, newest first; of the same instant the higher id comes first."""
+        return self.search(None, where, k).ids
+
+    def corrections(self, words: Sequence[str], owner: Scope) -> dict[str, str]:
+        """For each word that no record of the owner has, the nearest term that some record has.
+
+        Nearest as `hybrid_memory.text.tokenize.close_terms` defines it; words without a near term are left out.
+        """
+        doubtful = [word for word in words if allowed_edits(word)]
+        known = self.terms(owner, doubtful) if doubtful else {}
+        meant = {word: close_terms(word, self.terms(owner, near=word), 1) for word in doubtful if word not in known}
+        return {word: nearest[0] for word, nearest in meant.items() if nearest}
+
+    def similar(self, vector: Floats, owner: Scope, ids: Ids) -> Floats:
+        """The inner product with each of these records, NaN without a vector; shape (n,)."""
+        rows, present = self.vector_rows(owner, ids)
+        scores = np.full(len(ids), np.nan, dtype=np.float32)
+        if present.any():
+            scores[present] = rows[present] @ vector
+        return scores
+
+    def likeness(self, owner: Scope, ids: Ids) -> Floats:
+        """The inner products among these records, of shape (n, n); 0 if one of the two has no vector yet."""
+        rows, _ = self.vector_rows(owner, ids)
+        products: Floats = rows @ rows.T
+        return products
+
+    def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """The vectors of these records (zeros without one), and which have one; shapes (n, dim) and (n,)."""
+        stored = self.vectors(ids.tolist(), owner) if len(ids) else {}
+        width = len(next(iter(stored.values()), ()))
+        rows, present = np.zeros((len(ids), width), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
+        for row, number in enumerate(ids.tolist()):
+            if (vector := stored.get(number)) is not None:
+                rows[row], present[row] = vector, True
+        return rows, present
+
+    def explore(
+        self,
+        searches: Sequence[Search],
+        where: Where,
+        *,
+        radius: int,
+        vector: Floats | None = None,
+        wanted: Sequence[str] = (),
+    ) -> Explored:
+        """The matches of these searches, with neighbours up to ``radius`` turns away that the condition allows.
+
+        Text searches leave out the most frequent terms, as `matching` does. Similarities are to the vector; ``wanted``
+        are terms to count. This is everything a recall searches for, so that a server can do it in one round trip.
+        """
+        matches = [self._found(search) for search in searches]
+        found = [np.empty(0, dtype=np.int64), *(each.ids for each in matches)]
+        places = self.columns(np.unique(np.concatenate(found)), where, radius)
+        similarity = np.full(len(places.ids), np.nan, dtype=np.float32)
+        if vector is not None:
+            similarity = self.similar(vector, where.scope.owner, places.ids)
+        return Explored(matches, places, similarity, self.terms(where.scope.owner, wanted) if wanted else {})
+
+    def fetch(self, ids: Ids, owner: Scope) -> Fetched:
+        """These records of the owner, in the given order, with their vectors."""
+        records = self.get(ids.tolist())
+        return Fetched([one for one in records if one.scope.owner == owner.owner], *self.vector_rows(owner, ids))
+
+    def reset(self) -> None:
+        """Drop everything derived: records, terms, vectors, applied positions and the embedder's name."""
+        self.delete(None)
+
+    def train(self, owner: Scope) -> None:
+        """Optimize for search after many writes; may take seconds, and only affects speed."""
+        self.status(owner)
+
+    def scrub(self) -> None:
+        """Overwrite deleted data wherever the engine may still hold it, as far as it can; may take seconds.
+
+        Raises:
+            StoreUnavailableError: another process prevents it.
+        """
+        self.status()
+
+    def close(self) -> None:
+        """Release everything; later calls raise `MemoryClosedError`."""
+
+    def _found(self, search: Search) -> Matches:
+        query, where = search.query, search.where
+        if query is None or isinstance(query, np.ndarray):
+            return self.search(query, where, search.k)
+        return self.matching(query, where, search.k)
+
+    def _by_id(self, ids: Sequence[int]) -> dict[int, Record]:
+        return {record.id: record for record in self.get(ids)}
+
+    def _rarest(self, terms: Sequence[str], owner: Scope) -> list[str]:
+        """The rarest terms, as many as keep the number of matching records low enough to rank."""
+        if self.ranked_records is None:
+            return list(dict.fromkeys(terms))
+        return self._chosen(self.terms(owner, list(dict.fromkeys(terms))) if terms else {})
+
+    def _chosen(self, counts: Mapping[str, int]) -> list[str]:
+        """The rarest of these terms, by the number of the owner's records that have them."""
+        if self.ranked_records is None:
+            return list(counts)
+        chosen: list[str] = []
+        total = 0
+        for term, count in sorted(counts.items(), key=lambda item: (item[1], item[0])):
+            total += count
+            if chosen and total > self.ranked_records:
+                return chosen[:RANKED_TERMS]
+            chosen.append(term)
+        return chosen

@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import Origin
 from hybrid_memory.scope import Scope
 
 Scalar: TypeAlias = str | int | float | bool | None

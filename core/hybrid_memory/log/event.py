@@ -1,4 +1,4 @@
-"""The entries of the log, and what a write and a store report."""
+"""The entries of the log."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from hybrid_memory.log.message import Message, Role
-from hybrid_memory.log.origin import Origin, lowest
+from hybrid_memory.log.message import Message, Origin, Role, lowest
 from hybrid_memory.scope import Scope
 
 

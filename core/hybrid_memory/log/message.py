@@ -1,9 +1,10 @@
-"""One message of a conversation, independent of any framework and lossless."""
+"""One message of a conversation, independent of any framework and lossless, and the origin of its words."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Self
@@ -11,9 +12,67 @@ from typing import Any, ClassVar, Self
 from pydantic import AwareDatetime, ConfigDict, Field, field_validator, model_validator
 
 from hybrid_memory.errors import InvalidMessageError
-from hybrid_memory.log.origin import Origin, of_tool
 from hybrid_memory.scope import check_name
 from hybrid_memory.validation import CheckedModel, stated_time, storable
+
+
+class Origin(StrEnum):
+    """The origin of words, from the highest authority to the lowest.
+
+    Words of the operator are instructions and belong in the system message. Words of the user are requests, or
+    instructions about their own memory. Everything else is material: other people, the assistant itself, tool results,
+    web pages (with mails and anything else that strangers write), and imported data.
+    """
+
+    OPERATOR = "operator"
+    USER = "user"
+    PERSON = "person"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    WEB = "web"
+    IMPORTED = "imported"
+
+    @property
+    def rank(self) -> int:
+        """0 for the operator; grows as authority falls."""
+        return _RANKS[self]
+
+
+_RANKS = {origin: rank for rank, origin in enumerate(Origin)}
+
+INSTRUCTING = frozenset((Origin.OPERATOR, Origin.USER))
+"""Origins whose words may be instructions."""
+
+MARKED = frozenset((Origin.TOOL, Origin.WEB, Origin.IMPORTED))
+"""Origins that are named wherever their words are shown."""
+
+_OUTSIDE = re.compile(
+    r"(?<![a-z])(?:web|https?|urls?|brows\w*|internet|crawl\w*|scrap\w*|wiki\w*|google|bing|tavily|serp\w*|rss|news|"
+    r"e?mails?|gmail|inbox|imap)(?![a-z])|fetch_?(?:page|url|html|site)|(?:page|site)_?fetch|^(?:fetch|search|download)$",
+    re.IGNORECASE,
+)
+
+
+def lowest(origins: Iterable[Origin]) -> Origin:
+    """The lowest of these origins, for what is made of several; `Origin.IMPORTED` if there are none."""
+    return max(origins, key=lambda origin: origin.rank, default=Origin.IMPORTED)
+
+
+def of_tool(name: str | None) -> Origin:
+    """The origin of a tool's result, by the tool's name: `Origin.WEB` if it returns what strangers wrote."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name or "").replace("_", " ").replace("-", " ")
+    return Origin.WEB if _OUTSIDE.search(words) or _OUTSIDE.search(name or "") else Origin.TOOL
+
+
+def spoken(speaker: str, origin: Origin) -> str:
+    """The speaker, with the origin if it is unexpected: ``fetch_page (web)``."""
+    if origin in _EXPECTED or origin == speaker:
+        return speaker
+    return f"{speaker} ({origin})".strip()
+
+
+_EXPECTED = frozenset((Origin.OPERATOR, Origin.USER, Origin.ASSISTANT))
+
 
 RESERVED = "hybrid-memory:"
 """Ids with this prefix are reserved for the library."""

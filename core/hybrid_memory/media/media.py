@@ -10,15 +10,14 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.derive import substance
-from hybrid_memory.index.port import Entry, Status
+from hybrid_memory.index.port import Entry, SemanticIndex, Status
 from hybrid_memory.index.record import Record, RecordKind, Where
-from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event, EventKind, handle
 from hybrid_memory.log.exchanges import is_echo
 from hybrid_memory.log.media import Media, media_of
 from hybrid_memory.log.message import Message, Role
 from hybrid_memory.log.port import LogState
-from hybrid_memory.log.visible import MAX_POSITION, joined, runs
+from hybrid_memory.log.views import MAX_POSITION, joined, runs
 from hybrid_memory.models.port import MediaEmbedder
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import traced

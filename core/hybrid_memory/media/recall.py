@@ -13,8 +13,8 @@ import numpy as np
 from hybrid_memory.arrays import Floats
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.errors import EmbedderMismatchError, InvalidInputError, ModelError
+from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.index.record import RecordKind, Where
-from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.media import Media, media_in, media_of
 from hybrid_memory.media.media import MediaIndex, media_key, ready
 from hybrid_memory.models.port import MediaEmbedder

@@ -5,8 +5,7 @@ Each verb has a blocking face and an async twin with a leading ``a``, both drivi
 
 from __future__ import annotations
 
-from hybrid_memory.memory.scoped import ScopedMemory
-from hybrid_memory.memory.space import SpaceMemory
+from hybrid_memory.memory.scoped import ScopedMemory, SpaceMemory
 from hybrid_memory.memory.store import HybridMemory
 
 __all__ = ["HybridMemory", "ScopedMemory", "SpaceMemory"]

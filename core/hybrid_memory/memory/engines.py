@@ -11,9 +11,9 @@ from typing import Any
 
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.index.semantic import SemanticIndex
-from hybrid_memory.log.archived import ArchivedLog
+from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.log.port import EventLog, Expiring, Key
+from hybrid_memory.log.views import ArchivedLog
 from hybrid_memory.sockets import GROUPS, load, registered
 from hybrid_memory.store.engine import INDEXES, Engine
 from hybrid_memory.urls import HIDDEN, shown_url

@@ -16,9 +16,8 @@ from hybrid_memory.documents import editing
 from hybrid_memory.documents.document import MAX_CHARS, Block, block_path
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.learn import learn_before_reading
-from hybrid_memory.log.delegating import ReadOnlyLog
-from hybrid_memory.log.origin import Origin
-from hybrid_memory.log.visible import Horizon
+from hybrid_memory.log.message import Origin
+from hybrid_memory.log.views import Horizon, ReadOnlyLog
 from hybrid_memory.memory.runtime import Runtime
 from hybrid_memory.runtime.runners import Runner, two_faces
 from hybrid_memory.scope import Scope

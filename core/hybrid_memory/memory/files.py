@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from hybrid_memory.documents import editing, files
 from hybrid_memory.documents.document import File, FileMatch, FileRevision
 from hybrid_memory.documents.editing import Change
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import Origin
 from hybrid_memory.memory.faces import Part, faces, owned
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.sharing.grant import Right

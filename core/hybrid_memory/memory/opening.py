@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from copy import copy
 from datetime import UTC, datetime, timedelta
 from functools import partial, wraps
+from itertools import islice
 from operator import index
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numpy as np
 
 from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.arrays import Floats
-from hybrid_memory.config import MemoryConfig, RedactionConfig
+from hybrid_memory.config import CleaningLevel, MemoryConfig, RedactionConfig
 from hybrid_memory.context.projection import QueueProjection
 from hybrid_memory.context.strategies import resolve_strategy
 from hybrid_memory.documents.document import DocumentsProjection
 from hybrid_memory.documents.items import ItemsProjection
 from hybrid_memory.errors import (
+    EmbedderMismatchError,
     HybridMemoryError,
     InvalidConfigError,
     InvalidInputError,
@@ -30,15 +35,18 @@ from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.facts.learn import Extractors, FactReader, LimitedExtractor
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
-from hybrid_memory.log.delegating import ReadOnlyLog
+from hybrid_memory.index.derive import passage_and_alone
+from hybrid_memory.index.port import SemanticIndex
+from hybrid_memory.index.record import Where
 from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.log.port import Clock, EventLog, Key
+from hybrid_memory.log.views import ReadOnlyLog
 from hybrid_memory.media.media import MediaIndex
 from hybrid_memory.memory import HybridMemory
 from hybrid_memory.memory.engines import Engines, engine_at, open_engines
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.batching import BatchingEmbedder
-from hybrid_memory.models.embedders import WrappedEmbedder
+from hybrid_memory.models.embedders import AGREE, WrappedEmbedder, model_in
 from hybrid_memory.models.limited import LimitedCompressor, LimitedRanker, model_limit
 from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.models.named import any_embedder, embedder_of, given_embedder, language_model_of
@@ -47,11 +55,11 @@ from hybrid_memory.models.rerankers import WrappedReranker, as_reranker, is_rank
 from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
+from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.grant import GrantsProjection
 from hybrid_memory.sockets import load
-from hybrid_memory.store.agreement import under_stored_name
 from hybrid_memory.store.engine import Engine, Finding, check_contents
-from hybrid_memory.store.indexing import TextIndex
+from hybrid_memory.store.indexing import TextIndex, content_key
 from hybrid_memory.store.projection import Projection
 from hybrid_memory.store.remember import RedactingLog, TombstonesProjection
 from hybrid_memory.store.services import Services
@@ -374,3 +382,64 @@ def check_store(config: MemoryConfig, *, key: Key | None = None) -> list[Finding
     finally:
         engines.close()
     return findings
+
+
+LOOKED_AT = 20
+"""Among how many of the newest records of an owner, and owners, to look for a text with a vector."""
+
+COMPARED_CHARS = 1_000
+"""Longer texts are not compared: some packages cut them, others average."""
+
+E = TypeVar("E", bound=Embedder | MediaEmbedder)
+
+
+def under_stored_name(index: SemanticIndex, owners: Iterable[Scope], embedder: E, cleaning: CleaningLevel) -> E:
+    """The embedder, under the name stored for it.
+
+    Raises:
+        EmbedderMismatchError: another embedder made the store's vectors.
+        ModelError: it must be compared with another one, and fails.
+    """
+    stored = index.embedder()
+    if stored is None or stored[0] == embedder.name:
+        return embedder
+    known_as = getattr(embedder, "also", ())
+    if stored[0] not in known_as:
+        model = model_in(embedder.name)
+        if model is None or model != model_in(stored[0]):
+            raise EmbedderMismatchError(stored, (embedder.name, None))
+        cosine = _cosine(index, owners, cast("Embedder", embedder), stored[0], cleaning)
+        if cosine is None or cosine < AGREE:
+            raise EmbedderMismatchError(stored, (embedder.name, None), cosine=cosine)
+    same: Any = copy(embedder)  # the caller's keeps its name
+    same.name = stored[0]
+    return cast("E", same)
+
+
+def _cosine(
+    index: SemanticIndex, owners: Iterable[Scope], embedder: Embedder, name: str, cleaning: CleaningLevel
+) -> float | None:
+    """The cosine of a stored vector and this embedder's for the same text; None without one to compare."""
+    for text, vector in _embedded(index, owners, name, cleaning):
+        try:
+            made = embedder.embed_documents([text])[0]
+        except ModelError:
+            raise
+        except Exception as error:  # a package of its own raises what it likes
+            raise ModelError(f"embedder {embedder.name!r} failed: {type(error).__name__}: {error}") from error
+        return float(made @ vector / (np.linalg.norm(vector) or 1)) if made.shape == vector.shape else 0.0
+    return None
+
+
+def _embedded(
+    index: SemanticIndex, owners: Iterable[Scope], name: str, cleaning: CleaningLevel
+) -> Iterator[tuple[str, Floats]]:
+    """Texts of turns, with their vectors."""
+    for owner in islice(owners, LOOKED_AT):
+        records = index.get(index.search(None, Where(owner), LOOKED_AT).ids.tolist())
+        before = index.previous(owner, records)
+        for record in records:
+            for text in passage_and_alone(record, before.get(record.id), cleaning):
+                known = index.known([content_key(name, text)]) if len(text) <= COMPARED_CHARS else {}
+                for vector in known.values():
+                    yield text, vector

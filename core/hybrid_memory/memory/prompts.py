@@ -22,7 +22,7 @@ from hybrid_memory.documents import editing
 from hybrid_memory.documents.document import Block
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.message import Message
-from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.port import Receipt
 from hybrid_memory.memory.faces import BlockHandle, faces, owned
 from hybrid_memory.memory.turns import Turns
 from hybrid_memory.recall.hit import Hit

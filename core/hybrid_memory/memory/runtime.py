@@ -21,7 +21,7 @@ from hybrid_memory.context.request import PromptRequest
 from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import HybridMemoryError, MemoryClosedError
 from hybrid_memory.facts.learn import Extractors, learn
-from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.port import Receipt
 from hybrid_memory.recall.cache import RecallProjection, note_uses
 from hybrid_memory.runtime.runners import INLINE, LoopRunner, Runner, drive
 from hybrid_memory.runtime.scheduler import Scheduler

@@ -16,9 +16,8 @@ from hybrid_memory.errors import InvalidInputError, InvalidMessageError
 from hybrid_memory.facts.fact import Explanation
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import Message, Role
-from hybrid_memory.log.origin import Origin
-from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.message import Message, Origin, Role
+from hybrid_memory.log.port import Receipt
 from hybrid_memory.media import recall as media_recall
 from hybrid_memory.memory.faces import Handle, faces
 from hybrid_memory.memory.texts import ItemMemory

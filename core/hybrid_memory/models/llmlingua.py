@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from hybrid_memory.errors import InvalidInputError, MissingDependencyError, ModelError
-from hybrid_memory.text.protection import pieces_of
+from hybrid_memory.text.sentences import pieces_of
 
 TOLERANCE = 0.1
 """The share by which a result may exceed the limit, since the library misses its target by a few tokens."""

@@ -13,7 +13,7 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.display import Progress
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.log.event import EventKind
-from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.port import Receipt
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.caches import Counts, LruCache
 from hybrid_memory.runtime.runners import Runner

@@ -19,8 +19,8 @@ from hybrid_memory.recall.measure import Measured
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.retention import kept
 from hybrid_memory.store.services import Services
+from hybrid_memory.text.asking import speech
 from hybrid_memory.text.speakers import voice
-from hybrid_memory.text.speech import speech
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
 

@@ -16,9 +16,9 @@ from hybrid_memory.errors import EmbedderMismatchError, ModelError
 from hybrid_memory.facts.facts import MARKS, knowledge
 from hybrid_memory.index.port import RecordColumns, Search, Status
 from hybrid_memory.index.record import Record, RecordKind, Where
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import Origin
 from hybrid_memory.log.port import LogState
-from hybrid_memory.log.visible import MAX_POSITION
+from hybrid_memory.log.views import MAX_POSITION
 from hybrid_memory.recall import signals
 from hybrid_memory.recall.plan import TEMPORAL, Plan, folded
 from hybrid_memory.runtime.runners import Runner
@@ -29,8 +29,7 @@ from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import HIDING, View
 from hybrid_memory.text.asking import ends
 from hybrid_memory.text.dates.calendar import TimeSpan
-from hybrid_memory.text.known_words import doubtful
-from hybrid_memory.text.tokenize import terms
+from hybrid_memory.text.tokenize import doubtful, terms
 
 KINDS = HIDING | frozenset(MARKS)
 """Kinds of events whose last one affects the results."""

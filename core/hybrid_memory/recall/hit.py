@@ -11,7 +11,7 @@ from hybrid_memory import display
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.index.record import Record
 from hybrid_memory.log.event import handle
-from hybrid_memory.log.origin import Origin, lowest, spoken
+from hybrid_memory.log.message import Origin, lowest, spoken
 from hybrid_memory.recall.plan import Plan
 from hybrid_memory.validation import shown
 

@@ -19,7 +19,7 @@ from hybrid_memory.config.memory import Weights
 from hybrid_memory.facts.fact import USER
 from hybrid_memory.index.bm25 import idf
 from hybrid_memory.index.record import Record, RecordKind
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import Origin
 from hybrid_memory.recall import signals
 from hybrid_memory.recall.gather import Candidates, Home
 from hybrid_memory.recall.plan import DECIDING, Plan
@@ -27,9 +27,8 @@ from hybrid_memory.recall.signals import learned
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.store.services import Services
-from hybrid_memory.text.asking import about_the_past, asking_share, ends
+from hybrid_memory.text.asking import Speech, about_the_past, asking_share, ends, speech
 from hybrid_memory.text.patterns import lazy
-from hybrid_memory.text.speech import Speech, speech
 from hybrid_memory.text.tokenize import terms
 
 READ = 40

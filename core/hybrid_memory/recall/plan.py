@@ -14,7 +14,7 @@ from hybrid_memory.config.memory import Weights
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.fact import Category
 from hybrid_memory.index.record import RecordKind, Scalar, Where
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import Origin
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.asking import ends
 from hybrid_memory.text.dates import find_times

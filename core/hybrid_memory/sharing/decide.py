@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 
 from hybrid_memory.errors import AccessDeniedError, InvalidInputError, StoreUnavailableError
 from hybrid_memory.log.event import QUARANTINE, Event, EventKind, principal_of
-from hybrid_memory.log.origin import Origin
-from hybrid_memory.log.port import Draft
-from hybrid_memory.log.receipt import Receipt, receipt_of
+from hybrid_memory.log.message import Origin
+from hybrid_memory.log.port import Draft, Receipt, receipt_of
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope, check_name
 from hybrid_memory.sharing.grant import TRUSTED, Asked, Denial, Grant, GrantsProjection, Member, Right, Standing

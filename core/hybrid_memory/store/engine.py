@@ -10,8 +10,7 @@ from urllib.parse import parse_qsl, urlencode
 from hybrid_memory.config import MemoryConfig
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.index.derive import derive
-from hybrid_memory.index.port import Status
-from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.index.port import SemanticIndex, Status
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.port import Archive, EventLog
 from hybrid_memory.scope import Scope

@@ -13,12 +13,10 @@ from typing import Any, ClassVar, TypeAlias
 
 from hybrid_memory.display import Progress, counted
 from hybrid_memory.errors import ModelError, StoreUnavailableError
-from hybrid_memory.index.port import Entry, Status, Use
+from hybrid_memory.index.port import Entry, SemanticIndex, Status, Use
 from hybrid_memory.index.record import Record, Where
-from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import LogState
-from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.port import LogState, Receipt
 from hybrid_memory.models.port import Embedder, MediaEmbedder
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner

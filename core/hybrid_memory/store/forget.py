@@ -13,7 +13,7 @@ from hybrid_memory.errors import InvalidInputError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind, handle, principal_of
 from hybrid_memory.log.exchanges import Echoes
 from hybrid_memory.log.message import EARLIER, REPLACES
-from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.port import Receipt
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope

@@ -15,11 +15,10 @@ from hybrid_memory.config import CleaningLevel
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError
 from hybrid_memory.index.derive import Derived, derive, index_terms, passage_and_alone
-from hybrid_memory.index.port import Entry, Status
+from hybrid_memory.index.port import Entry, SemanticIndex, Status
 from hybrid_memory.index.record import Record, RecordKind, Where
-from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.visible import runs
+from hybrid_memory.log.views import runs
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
@@ -30,7 +29,7 @@ from hybrid_memory.store.projection import projections
 from hybrid_memory.store.remember import learnt
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import at_positions
-from hybrid_memory.text.speech import SHORT_CHARS, SURE, emptiness, says_nothing, tells
+from hybrid_memory.text.asking import SHORT_CHARS, SURE, emptiness, says_nothing, tells
 
 T = TypeVar("T")
 

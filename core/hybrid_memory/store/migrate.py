@@ -12,7 +12,7 @@ from typing import Protocol
 from hybrid_memory.display import Progress, counted
 from hybrid_memory.errors import InvalidInputError, StoreError
 from hybrid_memory.log.event import Event
-from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.port import Receipt
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope

@@ -9,9 +9,8 @@ from hybrid_memory.display import Progress
 from hybrid_memory.errors import IdConflictError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import RESERVED
-from hybrid_memory.log.port import Appended, Draft, EventLog
-from hybrid_memory.log.receipt import Receipt
-from hybrid_memory.log.visible import Horizon, Stretches
+from hybrid_memory.log.port import Appended, Draft, EventLog, Receipt
+from hybrid_memory.log.views import Horizon, Stretches
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope

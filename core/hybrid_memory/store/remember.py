@@ -12,14 +12,11 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from hybrid_memory.errors import IdConflictError, InvalidMessageError, OutdatedError, StoreUnavailableError
-from hybrid_memory.log.delegating import DelegatingLog
 from hybrid_memory.log.event import QUARANTINE, Event, EventKind
 from hybrid_memory.log.media import is_media
-from hybrid_memory.log.message import OWN_EXTRA, Message, Role
-from hybrid_memory.log.origin import lowest
-from hybrid_memory.log.port import Appended, Draft, EventLog
-from hybrid_memory.log.receipt import Receipt, receipt_of
-from hybrid_memory.log.visible import visible
+from hybrid_memory.log.message import OWN_EXTRA, Message, Role, lowest
+from hybrid_memory.log.port import Appended, Draft, EventLog, Receipt, receipt_of
+from hybrid_memory.log.views import DelegatingLog, visible
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope

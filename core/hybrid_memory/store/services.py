@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from hybrid_memory.config import MemoryConfig
-from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.log.event import EventKind
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import Origin
 from hybrid_memory.log.port import Clock, Draft, EventLog, Expiring, IdSource
-from hybrid_memory.log.visible import Horizon
+from hybrid_memory.log.views import Horizon
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
 from hybrid_memory.models.rerankers import WrappedReranker
 from hybrid_memory.runtime.statistics import Statistics

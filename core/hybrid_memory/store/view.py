@@ -10,9 +10,8 @@ from typing import Any
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message
-from hybrid_memory.log.port import EventLog, LogState
-from hybrid_memory.log.receipt import Receipt, receipt_of
-from hybrid_memory.log.visible import Horizon, Stretches, VisibleLog, hidden, joined, replaced, runs, visible, within
+from hybrid_memory.log.port import EventLog, LogState, Receipt, receipt_of
+from hybrid_memory.log.views import Horizon, Stretches, VisibleLog, hidden, joined, replaced, runs, visible, within
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.index.port import UNUSED, Entry, Matches, Use
+from hybrid_memory.index.port import UNUSED, Entry, Matches, SemanticIndex, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
-from hybrid_memory.index.semantic import SemanticIndex
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import Origin
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import terms
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError
-from hybrid_memory.index.port import Use
+from hybrid_memory.index.port import SemanticIndex, Use
 from hybrid_memory.index.record import RecordKind, Where
-from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.testing.corpus import (
     ALICE,
     BOB,

@@ -11,9 +11,9 @@ import pytest
 
 from hybrid_memory.engines.in_memory import InMemoryLog
 from hybrid_memory.errors import IdConflictError, OutdatedError
-from hybrid_memory.log.archived import ArchivedLog
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.port import EventLog
+from hybrid_memory.log.views import ArchivedLog
 from hybrid_memory.testing.drafts import ALICE, NOON, OWNERS, appended, draft
 
 BOB = OWNERS[1]

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from hybrid_memory.engines.in_memory import InMemoryIndex
-from hybrid_memory.index.port import Explored, RecordColumns, Search
+from hybrid_memory.index.port import Explored, RecordColumns, Search, SemanticIndex
 from hybrid_memory.index.record import Record, RecordKind, Where
-from hybrid_memory.index.semantic import SemanticIndex
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import Origin
 from hybrid_memory.scope import Scope
 from hybrid_memory.testing.corpus import (
     ALICE,

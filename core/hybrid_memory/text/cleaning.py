@@ -10,11 +10,10 @@ from hybrid_memory.text.patterns import lazy
 from hybrid_memory.text.sentences import blocks
 
 MAX_PASSES = 10
+"""What one removal uncovers is removed in the next pass; a text that still changes then stays as it is."""
 
 MAX_LINE_CHARS = 4_000
 """Longer lines are not cleaned, as they are not spoken text."""
-
-"""What one removal uncovers is removed in the next pass; a text that still changes then stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)

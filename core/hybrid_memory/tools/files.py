@@ -11,7 +11,7 @@ from pydantic import Field
 from hybrid_memory.documents.document import File
 from hybrid_memory.documents.editing import places
 from hybrid_memory.errors import FileError, InvalidInputError
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import Origin
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.tools.tool import Call, MemoryTool
 from hybrid_memory.validation import CheckedModel

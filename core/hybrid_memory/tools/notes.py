@@ -10,9 +10,8 @@ from pydantic import BeforeValidator, Field
 
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import RecordKind
-from hybrid_memory.log.message import Message
-from hybrid_memory.log.origin import Origin, lowest
-from hybrid_memory.log.receipt import Receipt
+from hybrid_memory.log.message import Message, Origin, lowest
+from hybrid_memory.log.port import Receipt
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.tools.reading import short_name
 from hybrid_memory.tools.tool import (

@@ -14,17 +14,16 @@ from hybrid_memory.context.offload.payloads import Matches, Page, grep, page
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import handle, principal_of
-from hybrid_memory.log.message import Message, Role
-from hybrid_memory.log.origin import MARKED
+from hybrid_memory.log.message import MARKED, Message, Role
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.recall.hit import Hit, Hits
 from hybrid_memory.text.asking import asking_share
 from hybrid_memory.text.cleaning import clean
 from hybrid_memory.text.marks import escaped, within_record
 from hybrid_memory.text.sentences import excerpt
+from hybrid_memory.text.speakers import speaker
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.text.voices import speaker
 from hybrid_memory.tools.tool import NOTED_WITH, Call, MemoryTool, home, named, newest, reached, stretch, updates
 from hybrid_memory.validation import CheckedModel, shown
 

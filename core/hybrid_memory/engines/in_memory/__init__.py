@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hybrid_memory.engines.in_memory.index import InMemoryIndex
 from hybrid_memory.engines.in_memory.log import InMemoryArchive, InMemoryLog
-from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.log.port import EventLog
 from hybrid_memory.store.engine import Engine
 

@@ -15,9 +15,8 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.stored import to_micros
 from hybrid_memory.errors import EmbedderMismatchError, MemoryClosedError
 from hybrid_memory.index.bm25 import ranked
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
+from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, SemanticIndex, Status, Use
 from hybrid_memory.index.record import Record, RecordKind, Where
-from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.scope import Scope
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from hybrid_memory.engines.milvus.index import MilvusIndex
-from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.store.engine import Engine, renamed
 
 __all__ = ["MilvusEngine", "MilvusIndex"]

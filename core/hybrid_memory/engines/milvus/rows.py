@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 from hybrid_memory.engines.stored import origin_labels, plain, record_of, to_micros
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind, Where
-from hybrid_memory.log.origin import Origin
-from hybrid_memory.log.visible import joined
+from hybrid_memory.log.message import Origin
+from hybrid_memory.log.views import joined
 from hybrid_memory.scope import Scope
 
 Row: TypeAlias = dict[str, Any]

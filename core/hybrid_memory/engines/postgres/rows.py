@@ -12,7 +12,7 @@ from typing import Any
 from hybrid_memory.engines.stored import RECORD_FIELDS, row_of, to_micros
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Where
-from hybrid_memory.log.visible import joined
+from hybrid_memory.log.views import joined
 
 FIELDS_OF = f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in RECORD_FIELDS)}"
 _WRITTEN = ("owner", "session", "length", "pairs", "terms", "words", *RECORD_FIELDS)

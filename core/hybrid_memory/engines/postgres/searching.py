@@ -12,9 +12,8 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.postgres.connection import Row
 from hybrid_memory.engines.postgres.rows import conditions, term_number
 from hybrid_memory.index.bm25 import BM25_B, BM25_K1
-from hybrid_memory.index.port import Explored, Matches, RecordColumns, Search
+from hybrid_memory.index.port import RANKED_TERMS, Explored, Matches, RecordColumns, Search
 from hybrid_memory.index.record import Where
-from hybrid_memory.index.semantic import RANKED_TERMS
 
 LOOKED_AT = 8
 """From an approximate index, this many times k candidates are fetched and scored exactly."""

@@ -6,7 +6,7 @@ from hybrid_memory.engines.redis.connection import RedisConnection
 from hybrid_memory.engines.redis.index import RedisIndex
 from hybrid_memory.engines.redis.log import RedisLog
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.log.port import EventLog
 from hybrid_memory.store.engine import Engine, renamed
 

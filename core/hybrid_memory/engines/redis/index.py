@@ -58,11 +58,11 @@ from hybrid_memory.index.port import (
     Query,
     RecordColumns,
     Search,
+    SemanticIndex,
     Status,
     Use,
 )
 from hybrid_memory.index.record import Record, Where
-from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.scope import Scope
 from hybrid_memory.text.tokenize import allowed_edits

@@ -14,7 +14,7 @@ from hybrid_memory.engines.stored import from_micros, plain, record_of, to_micro
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.origin import Origin
+from hybrid_memory.log.message import Origin
 from hybrid_memory.log.port import Draft
 from hybrid_memory.scope import Scope
 

@@ -15,7 +15,7 @@ from hybrid_memory.engines.sqlite.index import SqliteIndex
 from hybrid_memory.engines.sqlite.log import SqliteLog
 from hybrid_memory.engines.sqlite.schema import VERSION
 from hybrid_memory.errors import DISTRIBUTION
-from hybrid_memory.index.semantic import SemanticIndex
+from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.log.port import EventLog, Key
 from hybrid_memory.store.engine import REBUILD, RESTORE, SHOWN, Engine, Finding
 

@@ -21,7 +21,7 @@ from hybrid_memory.engines.sqlite.vector_files import State, VectorFiles
 from hybrid_memory.engines.stored import to_micros
 from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import Where
-from hybrid_memory.log.visible import joined
+from hybrid_memory.log.views import joined
 
 CACHE_BYTES = 512 << 20
 

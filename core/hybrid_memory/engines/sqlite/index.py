@@ -28,9 +28,8 @@ from hybrid_memory.engines.sqlite.rows import (
 from hybrid_memory.engines.sqlite.vector_cache import EXACT_LIMIT
 from hybrid_memory.engines.stored import record_in, row_of, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
-from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, Status, Use
+from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, SemanticIndex, Status, Use
 from hybrid_memory.index.record import Record, Where
-from hybrid_memory.index.semantic import SemanticIndex
 from hybrid_memory.scope import Scope
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from hybrid_memory.engines.sqlite import postings
 from hybrid_memory.engines.stored import RECORD_FIELDS, to_micros
 from hybrid_memory.index.record import Where
-from hybrid_memory.log.visible import joined
+from hybrid_memory.log.views import joined
 
 SELECT = (
     f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in RECORD_FIELDS)} "

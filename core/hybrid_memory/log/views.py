@@ -1,0 +1,458 @@
+"""Logs that wrap another: delegating, read-only, without hidden stretches (rollbacks, the past), or with an archive."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, NoReturn, TypeAlias, Unpack
+
+from hybrid_memory.errors import InvalidInputError, OutdatedError, StoreUnavailableError
+from hybrid_memory.log.event import Event, EventKind
+from hybrid_memory.log.port import Appended, Archive, Draft, EventLog, LogSize, LogState, Reading, Selection
+from hybrid_memory.scope import Scope
+
+
+class DelegatingLog(EventLog):
+    """Delegates every call to another log."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+
+    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
+        return self._log.append(owner, drafts, seen=seen)
+
+    def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
+        return self._log.read(scope, **which)
+
+    def erase(
+        self,
+        owner: Scope,
+        positions: Sequence[int],
+        rewritten: Mapping[int, dict[str, Any]],
+        note: Draft,
+        *,
+        seen: int | None = None,
+    ) -> Appended:
+        return self._log.erase(owner, positions, rewritten, note, seen=seen)
+
+    def drop(self, owner: Scope, positions: Sequence[int]) -> None:
+        self._log.drop(owner, positions)
+
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+        self._log.restore(owner, events)
+
+    def scrub(self) -> None:
+        self._log.scrub()
+
+    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
+        return self._log.heads(scope)
+
+    def mark(self, owner: Scope, position: int) -> str:
+        return self._log.mark(owner, position)
+
+    def state(self, owner: Scope, kinds: Collection[EventKind] = ()) -> LogState:
+        return self._log.state(owner, kinds)
+
+    def count(self, owner: Scope, *, after: int = 0) -> int:
+        return self._log.count(owner, after=after)
+
+    def size(self) -> LogSize:
+        return self._log.size()
+
+    def close(self) -> None:
+        self._log.close()
+
+
+class ReadOnlyLog(DelegatingLog):
+    """A log that can only be read; writes raise `InvalidInputError`."""
+
+    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
+        self._refuse(owner, drafts, seen)
+
+    def erase(
+        self,
+        owner: Scope,
+        positions: Sequence[int],
+        rewritten: Mapping[int, dict[str, Any]],
+        note: Draft,
+        *,
+        seen: int | None = None,
+    ) -> Appended:
+        self._refuse(owner, positions, rewritten, note, seen)
+
+    def drop(self, owner: Scope, positions: Sequence[int]) -> None:
+        self._refuse(owner, positions)
+
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+        self._refuse(owner, events)
+
+    def scrub(self) -> None:
+        self._refuse()
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise InvalidInputError("this memory is opened read-only: open it without read_only to change it")
+
+
+Stretches: TypeAlias = tuple[tuple[int, int], ...]
+"""First and last position of each, ascending and disjoint."""
+
+MAX_POSITION = 2**62
+
+SHORT = 100
+"""Positions; a shorter hidden stretch is read with its surroundings, as there may be many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """The end of a view of the past: a position, or an instant; inclusive."""
+
+    upto: int | None = None
+    until: datetime | None = None
+
+    def __str__(self) -> str:
+        return f"position {self.upto}" if self.until is None else f"{self.until:%Y-%m-%d %H:%M:%S}"
+
+    @property
+    def before(self) -> datetime | None:
+        """The first instant after it."""
+        return None if self.until is None else self.until + timedelta(microseconds=1)
+
+
+def hidden(rollbacks: Sequence[Event], horizon: Horizon | None = None) -> Stretches:
+    """The hidden stretches, given all rollback events of an owner by position.
+
+    A rollback shows the log as it was at a position, including the rollbacks before it, and hides everything in
+    between. So a rollback to the position of an earlier rollback undoes that one.
+    """
+    before = None if horizon is None else horizon.before
+    upto = MAX_POSITION if horizon is None or horizon.upto is None else horizon.upto
+    seen = [event for event in rollbacks if event.position <= upto and (before is None or event.at < before)]
+    found = _after(seen)
+    return joined([*found, (upto + 1, MAX_POSITION)]) if upto < MAX_POSITION else found
+
+
+def _after(rollbacks: Sequence[Event]) -> Stretches:
+    found = []
+    end = len(rollbacks)
+    while end:
+        last = rollbacks[end - 1]
+        found.append((last.payload["to"] + 1, last.position))
+        end = bisect_right(rollbacks, last.payload["to"], hi=end - 1, key=lambda event: event.position)
+    return joined(found)
+
+
+def replaced(events: Sequence[Event], before: Mapping[int, str] | None = None) -> dict[int, str]:
+    """The messages superseded by these events, in order: their ids by position.
+
+    ``before`` are those already superseded.
+    """
+    found = dict(before or {})
+    for event in events:
+        found |= zip(event.payload["positions"], event.payload["ids"], strict=True)
+        for position in event.payload["restored"]:
+            found.pop(position, None)
+    return found
+
+
+def within(position: int, stretches: Iterable[tuple[int, int]]) -> bool:
+    """Whether a position is in one of the stretches."""
+    return any(first <= position <= last for first, last in stretches)
+
+
+def joined(stretches: Iterable[tuple[int, int]]) -> Stretches:
+    """The same positions as disjoint stretches that do not touch, ascending."""
+    found: list[tuple[int, int]] = []
+    for first, last in sorted(stretches):
+        if first > last:
+            continue
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        else:
+            found.append((first, last))
+    return tuple(found)
+
+
+def outermost(stretches: Iterable[tuple[int, int]]) -> Stretches:
+    """The stretches, in order, without those inside the one before them."""
+    kept: list[tuple[int, int]] = []
+    for first, last in stretches:
+        if not kept or first < kept[-1][0] or last > kept[-1][1]:
+            kept.append((first, last))
+    return tuple(kept)
+
+
+def runs(positions: Iterable[int]) -> Stretches:
+    """The stretches formed by these positions."""
+    return joined((position, position) for position in positions)
+
+
+def visible(position: int, stretches: Stretches) -> bool:
+    """Whether a position is in none of the hidden stretches."""
+    row = bisect_right(stretches, (position, MAX_POSITION)) - 1
+    return row < 0 or stretches[row][1] < position
+
+
+class VisibleLog(DelegatingLog):
+    """A log without its hidden stretches; a view of the past is read-only.
+
+    Args:
+        log: the whole log.
+        stretches: the hidden stretches.
+        horizon: the end of a view of the past.
+    """
+
+    def __init__(self, log: EventLog, stretches: Stretches, horizon: Horizon | None = None) -> None:
+        super().__init__(log)
+        self._hidden = stretches
+        self._horizon = horizon
+
+    def append(self, owner: Scope, drafts: Sequence[Draft], *, seen: int | None = None) -> list[Appended]:
+        self._check_present()
+        return super().append(owner, drafts, seen=seen)
+
+    def erase(
+        self,
+        owner: Scope,
+        positions: Sequence[int],
+        rewritten: Mapping[int, dict[str, Any]],
+        note: Draft,
+        *,
+        seen: int | None = None,
+    ) -> Appended:
+        self._check_present()
+        return super().erase(owner, positions, rewritten, note, seen=seen)
+
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+        self._check_present()
+        super().restore(owner, events)
+
+    def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
+        wanted = Selection(**which)
+        before = None if self._horizon is None else self._horizon.before
+        wanted = replace(wanted, until=min(filter(None, (wanted.until, before)), default=None))
+        if wanted.ids is not None and wanted.limit is None:  # few; between hidden stretches each would be looked up
+            return [event for event in self._read(scope, wanted) if visible(event.position, self._hidden)]
+        found: list[Event] = []
+        stretches = self._shown(wanted.after, MAX_POSITION if wanted.upto is None else wanted.upto)
+        for first, last in reversed(stretches) if wanted.newest else stretches:
+            left = None if wanted.limit is None else wanted.limit - len(found)
+            if left is not None and left <= 0:
+                break
+            part = self._between(scope, replace(wanted, limit=left), first, last)
+            found = part + found if wanted.newest else found + part
+        return found
+
+    def _between(self, scope: Scope, wanted: Selection, first: int, last: int) -> list[Event]:
+        """The visible events from first to last; short hidden stretches in between are filtered out."""
+        found: list[Event] = []
+        batch = wanted.limit
+        while first <= last:
+            part = self._read(scope, replace(wanted, after=first - 1, upto=last, limit=batch))
+            kept = [event for event in part if visible(event.position, self._hidden)]
+            found = kept + found if wanted.newest else found + kept
+            if wanted.limit is None or batch is None or len(part) < batch or len(found) >= wanted.limit:
+                break
+            first, last = (first, part[0].position - 1) if wanted.newest else (part[-1].position + 1, last)
+            batch *= 2
+        return wanted.cut(found)
+
+    def _read(self, scope: Scope, wanted: Selection) -> list[Event]:
+        return self._log.read(scope, **wanted.asked())
+
+    def _shown(self, after: int, upto: int) -> list[tuple[int, int]]:
+        """The visible ranges of ``after < position <= upto``, not split at hidden stretches too short to skip."""
+        shown = []
+        first = after + 1
+        for begin, end in self._hidden:
+            if end - begin < SHORT:
+                continue
+            if first < begin:
+                shown.append((first, min(begin - 1, upto)))
+            first = max(first, end + 1)
+        shown.append((first, upto))
+        return [(start, end) for start, end in shown if start <= end]
+
+    def count(self, owner: Scope, *, after: int = 0) -> int:
+        return len(self.read(owner.owner, after=after))
+
+    def _check_present(self) -> None:
+        if self._horizon is not None:
+            raise InvalidInputError("this view of the past is read-only: write to the memory itself")
+
+
+_ARCHIVED = (EventKind.MESSAGE,)
+"""The kinds that go to the archive; others are small, and read at every start."""
+
+_log = logging.getLogger(__name__)
+
+
+class ArchivedLog(DelegatingLog):
+    """An event log that keeps old messages in an archive; reads return them as if they were still in the log.
+
+    While the archive is unreachable, writes and reads that need none of its events still work; everything else raises
+    `StoreUnavailableError`. Until the archive has answered once for an owner, the log assumes that it holds events of
+    that owner.
+
+    Args:
+        log: the hot log.
+        archive: an archive used by this log alone.
+        refresh: how long to trust what is known of how far an owner's archive reaches. Events archived by another
+            process may be missing from reads for at most this long.
+    """
+
+    def __init__(self, log: EventLog, archive: Archive, *, refresh: timedelta = timedelta(seconds=2)) -> None:
+        super().__init__(log)
+        self._archive = archive
+        self._refresh_seconds = refresh.total_seconds()
+        self._reaches: dict[Scope, tuple[int, float | None]] = {}
+        self._reaches_lock = threading.Lock()
+        self._moving = threading.RLock()  # what is being moved must not be erased or counted half-way
+
+    def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
+        # The hot log first: what leaves it between the two readings is in the archive by then.
+        wanted, hot = Selection(**which), self._log.read(scope, **which)
+        if (wanted.kinds and not set(wanted.kinds) & set(_ARCHIVED)) or (wanted.limit is not None and wanted.limit < 1):
+            return hot
+        if wanted.ids is not None:
+            # Elsewhere another session may have the same id.
+            found = set() if scope.session is None else {event.id for event in hot}
+            wanted = replace(wanted, ids=sorted(set(wanted.ids) - found))
+            if not wanted.ids:
+                return hot
+        between = wanted
+        if wanted.limit is not None and len(hot) >= wanted.limit:  # of the archive only what stands between these
+            edge = hot[0].position if wanted.newest else hot[-1].position
+            between = replace(wanted, after=edge) if wanted.newest else replace(wanted, upto=edge)
+        if self._reach(scope, beyond=between.after) <= between.after:
+            return hot
+        return wanted.cut(_merged(hot, self._archive.read(scope, **between.asked())))
+
+    def erase(
+        self,
+        owner: Scope,
+        positions: Sequence[int],
+        rewritten: Mapping[int, dict[str, Any]],
+        note: Draft,
+        *,
+        seen: int | None = None,
+    ) -> Appended:
+        """Erase from both parts; see `EventLog.erase`.
+
+        The note goes to the hot log after the archive is done; if this fails halfway, call it again.
+        """
+        with self._moving:
+            if seen is not None and self._log.heads(owner).get(owner.owner, 0) > seen:
+                raise OutdatedError(f"events of {owner} were appended beyond {seen}")
+            self._archive.erase(owner, positions, rewritten)
+            appended = self._log.erase(owner, positions, rewritten, note, seen=seen)
+            self._archive.erase(owner, positions, rewritten)  # what another process archived meanwhile
+            return appended
+
+    def restore(self, owner: Scope, events: Sequence[Event]) -> None:
+        self._log.restore(owner, events)
+
+    def mark(self, owner: Scope, position: int) -> str:
+        return self._log.mark(owner, position) or EventLog.mark(self, owner, position)
+
+    def count(self, owner: Scope, *, after: int = 0) -> int:
+        with self._moving:
+            hot = self._log.count(owner, after=after)
+            reach = self._reach(owner, beyond=after)
+            if reach <= after:
+                return hot
+            # An `expire` that was cut short leaves events in both.
+            old = self._log.read(owner.owner, after=after, upto=reach, kinds=_ARCHIVED)
+            twice = self._archive.get(owner.owner, [event.id for event in old])
+            both = {event.position for event in old} & {event.position for event in twice}
+            return hot + self._archive.count(owner, after=after) - len(both)
+
+    def size(self) -> LogSize:
+        """Counts over all owners, in both parts; events that an interrupted `expire` left in both are counted twice."""
+        with self._moving:
+            hot, old = self._log.size(), self._archive.size()
+        return LogSize(hot.owners, hot.sessions, hot.events + old.events, hot.bytes + old.bytes)
+
+    def expire(self, owner: Scope, before: datetime, batch: int = 1000) -> int:
+        """Move the owner's messages dated before the given time to the archive; returns how many.
+
+        A batch leaves the hot log only once the archive has it, so that no event is ever in neither, and an interrupted
+        call can be repeated. The owner's last event stays in the log.
+
+        Raises:
+            StoreUnavailableError: the archive or the log failed; the rest is still in the hot log.
+        """
+        owner = owner.owner
+        moved = after = 0
+        while True:
+            with self._moving:
+                head = self._log.heads(owner).get(owner, 0)
+                events = self._log.read(owner, after=after, upto=head - 1, until=before, kinds=_ARCHIVED, limit=batch)
+                if not events:
+                    return moved
+                self._move(owner, events, head)
+            moved += len(events)
+            after = events[-1].position
+
+    def close(self) -> None:
+        try:
+            self._archive.close()
+        finally:
+            self._log.close()
+
+    def _move(self, owner: Scope, events: Sequence[Event], head: int) -> None:
+        self._archive.put(events)
+        self._reach(owner)  # while it answers, so that it is known when it does not
+        self._reached(owner, events[-1].position)
+        self._forget_again(owner, events, head)
+        self._log.drop(owner, [event.position for event in events])
+
+    def _forget_again(self, owner: Scope, events: Sequence[Event], head: int) -> None:
+        """Remove from the archive what another process erased or rewrote since these events were read."""
+        if not self._log.read(owner, after=head, kinds=[EventKind.ERASED], limit=1):
+            return
+        first, last = events[0].position, events[-1].position
+        left = self._log.read(owner, after=first - 1, upto=last, kinds=_ARCHIVED)
+        present = {event.position: event.payload for event in left}
+        gone = [event.position for event in events if event.position not in present]
+        changed = {
+            event.position: present[event.position]
+            for event in events
+            if event.position in present and present[event.position] != event.payload
+        }
+        self._archive.erase(owner, gone, changed)
+
+    def _reach(self, scope: Scope, *, beyond: int = 0) -> int:
+        """The last position that the owner's archive has or had; 0 if it never had any.
+
+        Asks the archive if the known value is old, unless it already lies beyond the position.
+        """
+        owner, now = scope.owner, time.monotonic()
+        reach, asked = self._reaches.get(owner, (0, None))
+        if reach > beyond or (asked is not None and now - asked < self._refresh_seconds):
+            return reach
+        try:
+            return self._reached(owner, self._archive.heads(owner).get(owner, 0), now)
+        except StoreUnavailableError as error:
+            if asked is None:
+                raise
+            _log.warning("%s; until the archive is back, only events that are not in it can be read", error)
+            return self._reached(owner, reach, time.monotonic())
+
+    def _reached(self, owner: Scope, reach: int, asked: float | None = None) -> int:
+        """Record how far the owner's archive reaches at least, and when the archive said so, if it was asked."""
+        with self._reaches_lock:
+            known, before = self._reaches.get(owner, (0, None))
+            reach = max(known, reach)
+            self._reaches[owner] = (reach, before if asked is None else asked)
+            return reach
+
+
+def _merged(*parts: Sequence[Event]) -> list[Event]:
+    """The events of all parts by position; of duplicates the one of the first part."""
+    found = {event.position: event for part in reversed(parts) for event in part}
+    return [found[position] for position in sorted(found)]
