@@ -38,8 +38,6 @@ from hybrid_memory.facts.attributes import RULE, attribute
 from hybrid_memory.facts.fact import USER, Claim, Stance
 from hybrid_memory.facts.profile import first_said
 from hybrid_memory.facts.resolving import resolve
-from hybrid_memory.facts.sentences.examples import CLAIMS, Example, Told
-from hybrid_memory.facts.sentences.examples import parsed as labelled_sentence
 from hybrid_memory.facts.statements import Statements
 from hybrid_memory.log.event import handle
 from hybrid_memory.log.exchanges import is_echo
@@ -49,11 +47,11 @@ from hybrid_memory.recall.hit import parts
 from hybrid_memory.text.marks import escaped
 
 __all__ = [
-    "CLAIMS", "LEAST_TOKENS", "MAX_LINE_CHARS", "PRESSURE", "RECALLED_TURNS", "RESERVED", "RULE", "STOPPED",
-    "STRATEGIES", "USER", "Anchored", "Claim", "Example", "FileState", "Ledger", "ModelKind", "Operation", "Parts",
-    "QueueState", "Recursive", "Stance", "Statements", "Strategy", "SummaryJob", "TestRun", "Told", "actions",
+    "LEAST_TOKENS", "MAX_LINE_CHARS", "PRESSURE", "RECALLED_TURNS", "RESERVED", "RULE", "STOPPED",
+    "STRATEGIES", "USER", "Anchored", "Claim", "FileState", "Ledger", "ModelKind", "Operation", "Parts",
+    "QueueState", "Recursive", "Stance", "Statements", "Strategy", "SummaryJob", "TestRun", "actions",
     "as_event", "attribute", "candidates", "chosen", "critical_items", "errors", "escaped", "first_said", "handle",
-    "ids", "is_echo", "is_observation", "labelled_ids", "labelled_sentence", "memory_mark", "outcome", "parts",
+    "ids", "is_echo", "is_observation", "labelled_ids", "memory_mark", "outcome", "parts",
     "prose", "read_ledger", "refused", "resolve", "spoken", "statements", "transcript", "urls",
     "verdicts",
 ]  # fmt: skip

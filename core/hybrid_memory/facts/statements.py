@@ -16,9 +16,8 @@ from hybrid_memory.arrays import Floats
 from hybrid_memory.facts.attributes import attribute, is_order
 from hybrid_memory.facts.cutting import cut_value
 from hybrid_memory.facts.fact import Claim
+from hybrid_memory.facts.judge import KINDS, LEARNED, MARKS, Judged, asked, judge_of
 from hybrid_memory.facts.own import Sentence, own_sentences
-from hybrid_memory.facts.sentences.examples import KINDS, LEARNED, MARKS
-from hybrid_memory.facts.sentences.judge import Judged, asked, judge_of
 from hybrid_memory.log.event import Event
 from hybrid_memory.models.port import Embedder
 from hybrid_memory.runtime.runners import Runner
