@@ -136,7 +136,7 @@ async def knowledge(run: Runner, view: View, state: LogState | None = None) -> K
     newest, *mark = await _newest(run, view, state)
     if known is not None and known.last > newest:  # another thread was faster, or the log was set back
         newest, *mark = await _newest(run, view)
-    if known is None or known.mark != tuple(mark) or known.last > newest or not known.hide(view.hidden):
+    if known is None or known.mark != tuple(mark) or known.last > newest or known.hidden != view.hidden:
         known = await _begun(run, view, mark)
     if known.last != newest:
         claims = await run.call(view.truth.read, view.owner, kinds=(EventKind.CLAIM,), after=max(0, known.last[0] - 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from threading import RLock
 from hybrid_memory.config import ConflictRule
 from hybrid_memory.facts.authority import by_the_user, names_of_user, person_of
 from hybrid_memory.facts.fact import SETTLED, Claim, Fact, FactScope
-from hybrid_memory.facts.resolving import Group, Pair, Trust, group_of, resolved
+from hybrid_memory.facts.resolving import Group, Pair, Trust, group_of
 from hybrid_memory.facts.standing import Standing
 from hybrid_memory.facts.values import normalised
 from hybrid_memory.log.event import Event
@@ -76,10 +76,6 @@ class Knowledge:
         self._others: set[str] = set()
         self._decided: dict[tuple[int, str], Claim] = {}
         self._groups: dict[tuple[str, str], Group] = {}
-        self._latest: dict[tuple[str, str], int] = {}
-        self._turns: list[int] = []
-        self._left_out: list[int] = []
-        self._told = 0, "", 0
         self._known: dict[int, _Known] = {}
         self._order: list[tuple[datetime, int]] = []
         self._subjects: dict[str, _Subject] = defaultdict(_Subject)
@@ -116,60 +112,26 @@ class Knowledge:
             if self._user is not None:
                 self._own |= names_of_user(events, self._user)
             for event in events:
-                turn = turn_of(event)
                 if event.position <= self.last[0] or not self._believes(event):
                     continue
                 if self._user is not None and not by_the_user(event):
                     self._others.add(person_of(event.payload["subject"]))
-                if not visible(turn, self.hidden):
-                    insort(self._left_out, turn)
+                if not visible(turn_of(event), self.hidden):
                     continue
                 claim = self._as_decided(Claim.of(event.payload))
                 if claim.scope is FactScope.SESSION:
                     self.passing.add(event.scope.session)
                 groups[group_of(claim)].append((replace(event, payload={}), claim))
-                insort(self._turns, turn)
-                self._tell(turn, "" if claim.by == SETTLED else event.scope.session or "")
             for key, pairs in groups.items():
                 group = self._groups.setdefault(key, Group(self._rule, self._trust))
-                self._latest[key] = max(self._latest.get(key, 0), *map(_turn, pairs), 0)
                 self._note(group.take(pairs), group)
             self.last = max(self.last, last)
-
-    def hide(self, hidden: Stretches) -> bool:
-        """Ignore the claims in these stretches from now on; False if the stretches changed."""
-        with self._lock:
-            for first, last in set(hidden) ^ set(self.hidden):
-                if any(not visible(turn, hidden) for turn in _between(self._turns, first, last)):
-                    return False
-                if any(visible(turn, hidden) for turn in _between(self._left_out, first, last)):
-                    return False
-            self.hidden = hidden
-            return True
 
     @property
     def facts(self) -> list[Fact]:
         """All facts, oldest first."""
         with self._lock:
             return [self._made(self._known[number]) for _, number in self._order]
-
-    def standing(self, upto: int, also: Sequence[Event] = ()) -> list[Fact]:
-        """The facts that were current given only the claims up to this position and these ones, in any order."""
-        with self._lock:
-            more: dict[tuple[str, str], list[Pair]] = defaultdict(list)
-            for event in also:
-                if self._believes(event) and visible(turn_of(event), self.hidden):
-                    claim = self._as_decided(Claim.of(event.payload))
-                    more[group_of(claim)].append((event, claim))
-            found: list[Fact] = []
-            for key, group in self._groups.items():
-                if self._latest[key] <= upto and key not in more:
-                    found += [self._made(self._known[fact.id]) for fact in group.standing]
-                else:
-                    more[key] += [pair for pair in group.pairs if _turn(pair) <= upto]
-            for pairs in more.values():
-                found += [fact.as_fact() for fact in resolved(pairs, self._rule, self._trust).standing]
-            return found
 
     def statements(self) -> list[tuple[Fact, str]]:
         """The user's own sentences that no other one ended, oldest first, each with its vector as text."""
@@ -180,15 +142,6 @@ class Knowledge:
                 for each in known
                 if each.fact.claim.sentence and each.fact.state.standing
             ]
-
-    def count(self, upto: int) -> int:
-        """The number of claims made by turns up to a position."""
-        return bisect_right(self._turns, upto)
-
-    def told(self, session: str | None) -> int:
-        """Position of the last turn of another session that made a claim; 0 if there is none."""
-        last, of, elsewhere = self._told
-        return elsewhere if session == of else last
 
     def subjects(self, count: int) -> list[tuple[int, int]]:
         """The first and the last turn about each of the subjects with the most facts."""
@@ -239,15 +192,6 @@ class Knowledge:
             return {fact.last}.intersection(ids) - {turn}
         return saying.get(fact.superseded_by, ()) if fact.superseded_by not in self._said(turn) else ()
 
-    def _tell(self, turn: int, session: str) -> None:
-        last, of, elsewhere = self._told
-        if session == of:
-            self._told = max(last, turn), of, elsewhere
-        elif turn >= last:
-            self._told = turn, session, last
-        else:
-            self._told = last, of, max(elsewhere, turn)
-
     def _note(self, changed: dict[int, Standing], group: Group) -> None:
         for number in changed:
             fact = group.facts.get(number)
@@ -296,12 +240,3 @@ def place_of(event: Event) -> Place:
 def turn_of(event: Event) -> int:
     """Position of the turn that a claim belongs to; for a claim that resolves a dispute, its own."""
     return event.position if event.payload["by"] == SETTLED else int(event.payload["source"])
-
-
-def _turn(pair: Pair) -> int:
-    event, claim = pair
-    return event.position if claim.by == SETTLED else claim.source
-
-
-def _between(turns: Sequence[int], first: int, last: int) -> Iterator[int]:
-    return islice(turns, bisect_left(turns, first), bisect_right(turns, last))

@@ -49,15 +49,11 @@ def resolve(claims: Iterable[Event], *, rule: ConflictRule = "newest", trust: Tr
     for event in claims:
         pair = event, Claim.of(event.payload)
         groups[group_of(pair[1])].append(pair)
-    facts = [fact for pairs in groups.values() for fact in resolved(pairs, rule, trust).facts.values()]
+    resolved = [Group(rule, trust) for _ in groups]
+    for group, pairs in zip(resolved, groups.values(), strict=True):
+        group.take(pairs)
+    facts = [fact for group in resolved for fact in group.facts.values()]
     return [fact.as_fact() for fact in sorted(facts, key=lambda fact: (fact.at, fact.id))]
-
-
-def resolved(pairs: Sequence[Pair], rule: ConflictRule, trust: Trust) -> Group:
-    """The group formed by these claims."""
-    group = Group(rule, trust)
-    group.take(pairs)
-    return group
 
 
 def group_of(claim: Claim) -> tuple[str, str]:
@@ -168,11 +164,6 @@ class Group:
         self.facts, self._shelves = {}, defaultdict(Shelf)
         self._fold(self.pairs, _Wrong(self.pairs))
         return {**before, **self._changed}
-
-    @property
-    def standing(self) -> Iterator[Standing]:
-        """The facts that are true today."""
-        return (fact for shelf in self._shelves.values() for fact in shelf)
 
     def _fold(self, pairs: Sequence[Pair], wrong: _Wrong | None) -> None:
         for event, claim in pairs:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hybrid_memory.facts.fact import Category, Claim, Fact, FactState, Stance
-from hybrid_memory.facts.values import normalised, overlap, value_key, within, words_of
-from hybrid_memory.facts.wordings import Wordings
+from hybrid_memory.facts.values import normalised, overlap, value_key, within
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.visible import MAX_POSITION
 
@@ -128,11 +127,7 @@ class Shelf:
 
     def __init__(self) -> None:
         self._facts: dict[int, Standing] = {}
-        self._order: dict[int, int] = {}
         self._by_key: dict[str, int] = {}
-        self._by_plain: dict[str, dict[int, None]] = {}
-        self._by_words: Wordings[int] = Wordings(SAME_TASK)
-        self._count = 0
 
     def __iter__(self) -> Iterator[Standing]:
         return iter(self._facts.values())
@@ -147,51 +142,42 @@ class Shelf:
 
     def add(self, fact: Standing) -> None:
         """Add a current fact."""
-        self._count += 1
-        self._facts[fact.id], self._order[fact.id] = fact, self._count
-        self._index(fact)
+        self._facts[fact.id] = fact
+        self._by_key[fact.key] = fact.id
 
     def remove(self, fact: Standing) -> None:
         """Remove a fact that is no longer current."""
-        del self._facts[fact.id], self._order[fact.id]
-        self._drop(fact)
+        del self._facts[fact.id]
+        self._unkey(fact)
 
     def reword(self, fact: Standing, value: str, key: str) -> None:
         """Add words to a fact."""
-        self._drop(fact)
+        self._unkey(fact)
         fact.value, fact.key = value, key
-        self._index(fact)
+        self._by_key[key] = fact.id
+
+    def _unkey(self, fact: Standing) -> None:
+        if self._by_key.get(fact.key) == fact.id:
+            del self._by_key[fact.key]
 
     def worded(self, claim: Claim, key: str) -> Standing | None:
         """The first fact that the claim states in more words, or in fewer."""
         if claim.attribute in GROWS:
-            same = [fact for fact in self if within(fact.key, key) or within(key, fact.key)]
-            if same:
-                return same[0]
+            same = next((fact for fact in self if within(fact.key, key) or within(key, fact.key)), None)
+            if same is not None:
+                return same
         if claim.category is not Category.TASK or claim.verbatim:  # a sentence says only what all its words say
             return None
-        near = sorted(self._by_words.near(words_of(claim.value)), key=self._order.__getitem__)
-        tasks = (fact for fact in map(self._facts.__getitem__, near) if not fact.verbatim)
-        return next((fact for fact in tasks if overlap(fact.value, claim.value) == 1.0), None)
+        return next((fact for fact in self if not fact.verbatim and overlap(fact.value, claim.value) == 1.0), None)
 
     def about(self, claim: Claim) -> list[Standing]:
         """The facts that a retraction or a task update is about."""
-        if not claim.value:
-            return list(self)
-        found = {*self._by_words.near(words_of(claim.value)), *self._by_plain.get(normalised(claim.value), ())}
-        found |= {fact.id for fact in [self.keyed(value_key(claim))] if fact is not None}
-        return [self._facts[one] for one in sorted(found, key=self._order.__getitem__)]
-
-    def _index(self, fact: Standing) -> None:
-        self._by_key[fact.key] = fact.id
-        self._by_plain.setdefault(normalised(fact.value), {})[fact.id] = None
-        self._by_words.add(fact.id, words_of(fact.value))
-
-    def _drop(self, fact: Standing) -> None:
-        if self._by_key.get(fact.key) == fact.id:
-            del self._by_key[fact.key]
-        same = self._by_plain[normalised(fact.value)]
-        del same[fact.id]
-        if not same:
-            del self._by_plain[normalised(fact.value)]
-        self._by_words.discard(fact.id)
+        same, plain = self.keyed(value_key(claim)), normalised(claim.value)
+        return [
+            fact
+            for fact in self
+            if not claim.value
+            or fact is same
+            or normalised(fact.value) == plain
+            or overlap(fact.value, claim.value) >= SAME_TASK
+        ]

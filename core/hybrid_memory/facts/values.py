@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
 from hybrid_memory.facts.fact import Claim
-from hybrid_memory.facts.wordings import Wordings
 from hybrid_memory.text.tokenize import terms
 
 _BLANKS = "".join(sign for sign in map(chr, range(0x3001)) if sign.isspace())
@@ -94,17 +92,14 @@ def united(
     """
     groups: dict[tuple[str, str], list[T]] = {}
     firsts: list[list[T]] = []
-    by_words: dict[str, Wordings[int]] = defaultdict(lambda: Wordings(1.0))
     for item in items:
         key = kind(item), near_key(words(item))
         group = groups.get(key)
         if group is None and alike is not None:
-            near = sorted(by_words[key[0]].near(_words(words(item))))
-            same = (firsts[row] for row in near if says_the_same(words(item), words(firsts[row][0]), alike))
-            group = next(same, None)
+            same = (first for first in firsts if kind(first[0]) == key[0])
+            group = next((first for first in same if says_the_same(words(item), words(first[0]), alike)), None)
         if group is None:
             group = groups[key] = []
-            by_words[key[0]].add(len(firsts), _words(words(item)))
             firsts.append(group)
         group.append(item)
     return firsts
