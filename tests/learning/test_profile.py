@@ -16,8 +16,7 @@ from hybrid_memory import Fact, FactState, UserProfile
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.facts.attributes import ATTRIBUTES, attribute
 from hybrid_memory.facts.fact import USER
-from hybrid_memory.facts.profile_schema import check_profile_type, field_guide, profile_fields
-from hybrid_memory.facts.profiling import own_facts, profile_of
+from hybrid_memory.facts.profiling import check_profile_type, field_guide, own_facts, profile_fields, profile_of
 from hybrid_memory.facts.values import near_key
 
 BEGIN = datetime(2024, 3, 1, tzinfo=UTC)

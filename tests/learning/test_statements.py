@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from hybrid_memory import HybridMemory, open_memory
-from hybrid_memory.facts.cutting import cut_value
 from hybrid_memory.facts.own import own_sentences
-from hybrid_memory.facts.statements import packed, unpacked
+from hybrid_memory.facts.statements import cut_value, packed, unpacked
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.models.embedders import LocalEmbedder
 from hybrid_memory.scope import Scope

@@ -35,8 +35,7 @@ from hybrid_memory.facts.attributes import ATTRIBUTES
 from hybrid_memory.facts.fact import USER, Category, Fact
 from hybrid_memory.facts.facts import FactsProjection, facts
 from hybrid_memory.facts.instructions import applying
-from hybrid_memory.facts.profile_schema import profile_fields
-from hybrid_memory.facts.profiling import own_facts
+from hybrid_memory.facts.profiling import own_facts, profile_fields
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.validation import checked_count, checked_text, shown
 

@@ -14,8 +14,7 @@ from threading import RLock
 from hybrid_memory.config import ConflictRule
 from hybrid_memory.facts.authority import by_the_user, names_of_user, person_of
 from hybrid_memory.facts.fact import SETTLED, Claim, Fact, FactScope
-from hybrid_memory.facts.resolving import Group, Pair, Trust, group_of
-from hybrid_memory.facts.standing import Standing
+from hybrid_memory.facts.resolving import Group, Pair, Standing, Trust, group_of
 from hybrid_memory.facts.values import normalised
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.visible import MAX_POSITION, Stretches, visible

@@ -22,8 +22,7 @@ from hybrid_memory.facts.instructions import applying
 from hybrid_memory.facts.knowing import Knowledge
 from hybrid_memory.facts.learn import Extractors, cursors_of, learn, learn_before_reading, left_for_later
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.facts.profile_schema import check_profile_type
-from hybrid_memory.facts.profiling import looked_at, own_facts, profile_of
+from hybrid_memory.facts.profiling import check_profile_type, looked_at, own_facts, profile_of
 from hybrid_memory.facts.statements import OTHERS, SAFETY, unpacked
 from hybrid_memory.facts.values import words_of
 from hybrid_memory.log.event import EventKind

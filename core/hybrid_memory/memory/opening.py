@@ -29,7 +29,7 @@ from hybrid_memory.facts.fact import FactExtractor
 from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.facts.learn import Extractors, LimitedExtractor
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
+from hybrid_memory.facts.profiling import check_profile_type, field_guide
 from hybrid_memory.log.delegating import ReadOnlyLog
 from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.log.port import Clock, EventLog, Key
