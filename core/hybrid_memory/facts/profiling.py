@@ -29,7 +29,7 @@ from hybrid_memory.facts.attributes import ATTRIBUTES, FAVOURITES, RULE, worded
 from hybrid_memory.facts.fact import USER, Fact
 from hybrid_memory.facts.instructions import within_project
 from hybrid_memory.facts.profile import HAN, ProfileEntry, UserProfile, is_chinese
-from hybrid_memory.facts.values import NOT_SAID, Likeness, united
+from hybrid_memory.facts.values import NOT_SAID, near_key
 from hybrid_memory.validation import shown
 
 _TRUE = ("true", "yes", "是", "是的", "对", "有", "会")
@@ -216,25 +216,10 @@ def own_facts(facts: Iterable[Fact], names: Iterable[str] = ()) -> list[Fact]:
     return [fact for fact in facts if fact.subject.strip().casefold() in own]
 
 
-def looked_at(facts: Iterable[Fact], schema: type[UserProfile]) -> list[Fact]:
-    """The facts that a field of the profile considers, in order."""
-    by_attribute: dict[str, list[Fact]] = defaultdict(list)
-    given = list(facts)
-    for fact in given:
-        by_attribute[fact.attribute].append(fact)
-    kept = {
-        id(fact)
-        for field in profile_fields(schema)
-        for fact in _most([one for attribute, held in by_attribute.items() if field.takes(attribute) for one in held])
-    }
-    return [fact for fact in given if id(fact) in kept]
-
-
-def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None = None) -> P:
+def profile_of(facts: Iterable[Fact], schema: type[P]) -> P:
     """The profile that follows from one person's facts, of every state, in any order.
 
-    Values that a field rejects are omitted. ``alike`` is the cosine of two values, for lists; without it, only wordings
-    that differ in case, plural and punctuation are merged.
+    Values that a field rejects are omitted; those of a list that differ in case, plural and punctuation are merged.
     """
     by_attribute: dict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
@@ -261,7 +246,7 @@ def profile_of(facts: Iterable[Fact], schema: type[P], *, alike: Likeness | None
             and (reading := _read(fact, field, schema, chinese)) is not None
         ]
         read.sort(key=lambda reading: _support(reading.fact), reverse=True)
-        entries = [_entry(group) for group in _groups(read, alike)]
+        entries = [_entry(group) for group in _groups(read)]
         value, kept = _accepted(entries, field, schema, values)
         if kept:
             values[field.name], standing[field.name] = value, kept
@@ -281,10 +266,13 @@ def _most(facts: Sequence[Fact]) -> Sequence[Fact]:
     return heapq.nlargest(MAX_FACTS, facts, key=lambda fact: (fact.state.standing, fact.importance, *_support(fact)))
 
 
-def _groups(read: Sequence[_Reading], alike: Likeness | None) -> list[list[_Reading]]:
-    standing = [reading for reading in read if reading.fact.state.standing]
-    texts = all(isinstance(reading.value, str) for reading in standing)
-    return united(standing, words=lambda each: each.words, kind=lambda each: each.kind, alike=alike if texts else None)
+def _groups(read: Sequence[_Reading]) -> list[list[_Reading]]:
+    """The current values, best first, grouped by equivalence within a kind, each group starting with its best."""
+    groups: dict[tuple[str, str], list[_Reading]] = defaultdict(list)
+    for reading in read:
+        if reading.fact.state.standing:
+            groups[reading.kind, near_key(reading.words)].append(reading)
+    return list(groups.values())
 
 
 def _support(fact: Fact) -> tuple[Any, ...]:

@@ -14,7 +14,6 @@ from math import log
 import numpy as np
 
 from hybrid_memory.arrays import Array, Floats
-from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.attributes import is_order
 from hybrid_memory.facts.fact import USER, Fact
 from hybrid_memory.facts.facts import FactsProjection, is_lasting, knowledge
@@ -22,14 +21,13 @@ from hybrid_memory.facts.instructions import applying
 from hybrid_memory.facts.knowing import Knowledge
 from hybrid_memory.facts.learn import Extractors, cursors_of, learn, learn_before_reading, left_for_later
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.facts.profiling import check_profile_type, looked_at, own_facts, profile_of
+from hybrid_memory.facts.profiling import check_profile_type, own_facts, profile_of
 from hybrid_memory.facts.statements import OTHERS, SAFETY, unpacked
 from hybrid_memory.facts.values import words_of
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.origin import INSTRUCTING
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view
 from hybrid_memory.text.marks import within_line
@@ -79,7 +77,7 @@ async def profile(
     own = own_facts(
         applying(filter(is_lasting, known.facts), scope.session), [*names, *await _called(run, view, known)]
     )
-    return await _united(run, services, looked_at(own, chosen), chosen)
+    return profile_of(own, chosen)
 
 
 async def _called(run: Runner, view: View, known: Knowledge) -> list[str]:
@@ -95,30 +93,6 @@ async def _called(run: Runner, view: View, known: Knowledge) -> list[str]:
     own = [turn.message for turn in turns if turn.kind is EventKind.MESSAGE and turn.origin in INSTRUCTING]
     names = {message.name or "" for message in own}
     return [*ids, *names] if len(names) == 1 and names != {""} else ids
-
-
-async def _united(run: Runner, services: Services, mine: Collection[Fact], schema: type[UserProfile]) -> UserProfile:
-    """The profile of these facts; values that may be equivalent are compared by meaning."""
-    near: dict[str, None] = {}
-
-    def noted(one: str, other: str) -> float:
-        near.update({one: None, other: None})
-        return 0.0
-
-    plain = profile_of(mine, schema, alike=noted)
-    values = list(near)
-    if services.embedder is None or not values:
-        return plain
-    try:
-        rows = await embedding(run, services.embedder.embed_documents, values)
-    except ModelError:
-        return plain
-    rows_of = dict(zip(values, rows, strict=True))
-
-    def alike(one: str, other: str) -> float:
-        return float(np.dot(rows_of[one], rows_of[other])) if one in rows_of and other in rows_of else 0.0
-
-    return profile_of(mine, schema, alike=alike)
 
 
 @dataclass(frozen=True, eq=False)
