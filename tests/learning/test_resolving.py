@@ -16,7 +16,7 @@ from hybrid_memory.config import LearningConfig, MemoryConfig
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.fact import SETTLED, USER, Claim, Stance
-from hybrid_memory.facts.knowing import Knowledge
+from hybrid_memory.facts.facts import Knowledge
 from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.facts.resolving import AT_ONCE, resolve
 from tests.faces import Face

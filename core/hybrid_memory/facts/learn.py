@@ -11,9 +11,8 @@ from datetime import timedelta
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.facts.attributes import statement
-from hybrid_memory.facts.authority import admitted, heard, speaker_of
+from hybrid_memory.facts.authority import admitted, heard, scoped, speaker_of
 from hybrid_memory.facts.fact import SETTLED, USER, Claim, FactExtractor, Stance
-from hybrid_memory.facts.instructions import scoped
 from hybrid_memory.facts.statements import Statements, stated_in
 from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.message import RESERVED

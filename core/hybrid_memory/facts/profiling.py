@@ -26,8 +26,8 @@ from pydantic.fields import FieldInfo
 
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.facts.attributes import ATTRIBUTES, FAVOURITES, RULE, worded
+from hybrid_memory.facts.authority import within_project
 from hybrid_memory.facts.fact import USER, Fact
-from hybrid_memory.facts.instructions import within_project
 from hybrid_memory.facts.profile import HAN, ProfileEntry, UserProfile, is_chinese
 from hybrid_memory.facts.values import NOT_SAID, near_key
 from hybrid_memory.validation import shown

@@ -17,7 +17,6 @@ from hybrid_memory.facts.attributes import kin
 from hybrid_memory.facts.fact import SETTLED, Category, Claim, Fact, FactScope, FactState, Stance
 from hybrid_memory.facts.values import NOT_SAID, normalised, overlap, value_key, within
 from hybrid_memory.log.event import Event
-from hybrid_memory.log.visible import MAX_POSITION
 
 SAME_TASK = 0.6
 """The share of the shorter wording's words that two wordings of one task have in common."""
@@ -35,7 +34,7 @@ class Standing:
     Attributes:
         key: its value, normalised as claims of its attribute are compared.
         seen: when it was last stated.
-        sources: ids of the turns that state it, by position; first, last: the lowest and the highest of these.
+        sources: ids of the turns that state it, by position; last: the highest of these.
     """
 
     id: int
@@ -57,7 +56,6 @@ class Standing:
     supersedes: int | None = None
     superseded_by: int | None = None
     rivals: dict[int, None] = field(default_factory=dict)
-    first: int = MAX_POSITION
     last: int = 0
     verbatim: bool = False
     session: str | None = None
@@ -75,7 +73,7 @@ class Standing:
 
     def back(self, claim: Claim, event: Event) -> None:
         """Add the turn of a claim that states it, or states its end."""
-        self.first, self.last = min(self.first, claim.source), max(self.last, claim.source)
+        self.last = max(self.last, claim.source)
         self.sources[claim.source] = event.sources[0] if event.sources else event.id
         self.by[claim.by] = None
         if claim.stance is Stance.HOLDS and not claim.sentence:
