@@ -22,12 +22,30 @@ import numpy.typing as npt
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.ranking.certainty import auroc
+from benchmarks.sentences.training import (
+    EXAMPLES,
+    Example,
+    Lessons,
+    calibrated,
+    examples,
+    learned,
+    lessons,
+    saved,
+)
 from benchmarks.vectors import KeptVectors
 from hybrid_memory.arrays import Array, Floats
-from hybrid_memory.facts.sentences import judge as judging
-from hybrid_memory.facts.sentences.examples import CLAIMS, KINDS, LEARNED, SHIPPED, Example, examples
-from hybrid_memory.facts.sentences.judge import Judge, asked, inputs, learned, lessons, logit
-from hybrid_memory.facts.sentences.network import Lessons, Network, softmax
+from hybrid_memory.facts.judge import (
+    CLAIMS,
+    KINDS,
+    LEARNED,
+    SHIPPED,
+    Judge,
+    Network,
+    asked,
+    inputs,
+    logit,
+    softmax,
+)
 
 FOLDS = 5
 SEEDS = (0, 1)
@@ -84,7 +102,7 @@ def calibration(likely: Array, claims: npt.NDArray[np.bool_]) -> None:
 def main() -> None:
     """Print how well it does, and write the weights if asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--examples", type=Path, default=SHIPPED)
+    parser.add_argument("--examples", type=Path, default=EXAMPLES)
     parser.add_argument("--tests", type=Path, default=Path(__file__).with_name("tests"))
     parser.add_argument("--cache", type=Path, default=Path(".vectors"))
     parser.add_argument("--write", action="store_true")
@@ -98,7 +116,7 @@ def main() -> None:
     told = out_of_fold(taught)
     show("out of fold", told, known)
     claims = np.array([one.kind == CLAIMS for one in known])
-    slope, bias = judging.calibrated(told, claims.astype(np.float64))
+    slope, bias = calibrated(told, claims.astype(np.float64))
     judge = Judge(embedder.name, learned(taught, seeds=SEEDS), slope, bias)
     if unknown:
         texts, before = [one.text for one in unknown], [one.before for one in unknown]
@@ -117,7 +135,7 @@ def main() -> None:
         ]
         print(f"attribute right: {np.mean(right):.3f}")
     if options.write:
-        judge.save(judging.SHIPPED)
+        saved(judge, SHIPPED)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from hybrid_memory import Event, EventKind, Message, Scope
-from hybrid_memory.facts.reader.extractor import ModelExtractor
+from hybrid_memory.facts.reader import ModelExtractor
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.tokenize import terms
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,8 +11,7 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Category, Event, EventKind, Message, Role, Scope
 from hybrid_memory.facts.attributes import ATTRIBUTES
-from hybrid_memory.facts.fact import Claim
-from hybrid_memory.facts.reader.asking import (
+from hybrid_memory.facts.reader import (
     CONTEXT_CHARS,
     CONTEXT_TURNS,
     SPAN_TOKENS,
@@ -21,10 +19,9 @@ from hybrid_memory.facts.reader.asking import (
     Field,
     prompt,
     question,
-    schema,
+    read,
     spans,
 )
-from hybrid_memory.facts.reader.extractor import read
 from hybrid_memory.text.tokens import estimate_tokens
 
 MONDAY = datetime(2024, 5, 6, 9, 30, tzinfo=UTC)
@@ -36,15 +33,9 @@ def event(position: int, text: str, at: datetime = MONDAY, **fields: Any) -> Eve
     return Event(position, f"e{position}", OWNER, EventKind.MESSAGE, at, payload)
 
 
-def finding(source: int, attribute: str, value: str) -> Claim:
-    return Claim("user", attribute, value, ATTRIBUTES[attribute].category, source, by="a rule")
-
-
-def asked_for(
-    turns: Sequence[Event], before: Sequence[Event] = (), findings: Sequence[Claim] = (), fields: Sequence[Field] = ()
-) -> tuple[str, str]:
+def asked_for(turns: Sequence[Event], before: Sequence[Event] = (), fields: Sequence[Field] = ()) -> tuple[str, str]:
     """The task, and the turns as they are shown."""
-    messages = prompt(question(turns, before, findings, fields))
+    messages = prompt(question(turns, before, fields))
     assert [message.role for message in messages] == [Role.SYSTEM, Role.USER, Role.ASSISTANT, Role.USER]
     return messages[0].text, messages[-1].text
 
@@ -66,12 +57,9 @@ def test_turns_are_numbered_with_speaker_and_day_and_those_of_the_assistant_are_
 
 
 def test_chinese_turns_are_asked_about_in_chinese() -> None:
-    task, shown = asked_for([event(1, "我住在杭州。")], [event(0, "你好")], [finding(1, "home", "杭州")])
+    task, shown = asked_for([event(1, "我住在杭州。")], [event(0, "你好")])
     assert task.startswith("你为记忆库")
-    assert shown == (
-        "之前说过的，仅供参考：\nuser: 你好\n\n已有记录，不要重复列出：\n(1) user · home: 杭州\n\n"
-        "发言：\n[1] user（星期一，2024-05-06）: 我住在杭州。"
-    )
+    assert shown == ("之前说过的，仅供参考：\nuser: 你好\n\n发言：\n[1] user（星期一，2024-05-06）: 我住在杭州。")
 
 
 def test_what_tools_and_the_system_say_is_left_out() -> None:
@@ -79,7 +67,7 @@ def test_what_tools_and_the_system_say_is_left_out() -> None:
     shown = asked_for(turns, turns)[1]
     assert "kind" not in shown
     assert "17" not in shown
-    assert question([turns[0], turns[2]], [], []).numbered == ()
+    assert question([turns[0], turns[2]], []).numbered == ()
 
 
 def test_a_few_turns_before_are_shown_shortened_and_without_numbers() -> None:
@@ -121,12 +109,12 @@ def test_braces_in_a_description_stay_as_they_are() -> None:
     assert task.endswith("- shape (text): {own} or {0}")
 
 
-def test_of_a_long_turn_what_the_rules_found_is_shown() -> None:
+def test_of_a_long_turn_what_may_be_a_fact_is_shown() -> None:
     filler = "The weather report went on and on about clouds over the northern hills. "
-    text = filler * 40 + "By the way, the zoo hired me as a gardener. " + filler * 40
-    shown = asked_for([event(1, text)], findings=[finding(1, "profession", "gardener at the zoo")])[1]
+    text = filler * 40 + "By the way, I live in the old mill. " + filler * 40
+    shown = asked_for([event(1, text)])[1]
     line = shown.splitlines()[-1]
-    assert "the zoo hired me as a gardener" in line
+    assert "I live in the old mill" in line
     assert len(line) <= TURN_CHARS + 40
 
 
@@ -141,37 +129,29 @@ def test_spans_are_all_turns_in_order_each_as_long_as_it_may_be(sizes: list[tupl
     turns = [event(number, text * count) for number, (text, count) in enumerate(sizes, 1)]
     cut = list(spans(turns))
     assert [turn for span in cut for turn in span] == turns
-    tokens = [sum(estimate_tokens(turn.words) for turn in question(span, [], []).turns) for span in cut]
-    first = [estimate_tokens(question(span[:1], [], []).turns[0].words) for span in cut]
+    tokens = [sum(estimate_tokens(turn.words) for turn in question(span, []).turns) for span in cut]
+    first = [estimate_tokens(question(span[:1], []).turns[0].words) for span in cut]
     assert all(total <= SPAN_TOKENS or len(span) == 1 for total, span in zip(tokens, cut, strict=True))
     assert all(total + after > SPAN_TOKENS for total, after in zip(tokens, first[1:], strict=False))
 
 
 @pytest.mark.parametrize("words", ["I live in Bergen.", "我住在杭州。"])
 def test_the_example_is_what_the_reading_of_answers_wants(words: str) -> None:
-    _, example, answer, _ = prompt(question([event(1, words)], [], []))
+    _, example, answer, _ = prompt(question([event(1, words)], []))
     english = words.isascii()
     said = [line.partition(": ")[2] for line in example.text.splitlines() if line.startswith("[")]
     turns = [event(number, text, datetime(2023, 1, 9, tzinfo=UTC)) for number, text in enumerate(said, 1)]
-    findings = [
-        finding(1, "home", "Lagos" if english else "昆明"),
-        finding(2, "sibling", "Femi" if english else "小军"),
-        finding(1, "likes", "traffic" if english else "堵车"),
-        replace(finding(4, "appointment", said[3][said[3].index("Please" if english else "帮我") :]), verbatim=True),
-    ]
-    asked = question(turns, [], findings)
+    asked = question(turns, [])
     assert prompt(asked)[-1].text == "\n".join(line for line in example.text.splitlines() if "assistant" not in line)
     claims = read(json.loads(answer.text), asked, "model m")
     assert [(claim.source, claim.subject, claim.attribute, claim.value, claim.stance.value) for claim in claims] == (
         [
-            (1, "user", "likes", "traffic", "wrong"),
             (1, "user", "dislikes", "traffic", "holds"),
             (2, "Femi", "diet", "vegetarian", "ended"),
             (4, "user", "appointment", "dentist", "holds"),
         ]
         if english
         else [
-            (1, "user", "likes", "堵车", "wrong"),
             (1, "user", "dislikes", "堵车", "holds"),
             (2, "小军", "diet", "吃素", "ended"),
             (4, "user", "appointment", "看牙医", "holds"),
@@ -179,11 +159,3 @@ def test_the_example_is_what_the_reading_of_answers_wants(words: str) -> None:
     )
     assert claims[-1].due == datetime(2023, 1, 13, 10, tzinfo=UTC)
     assert claims[-1].category is Category.TASK
-
-
-def test_findings_can_only_be_wrong_where_there_are_some() -> None:
-    turns = [event(1, "I live in Bergen.")]
-    plain, full = (schema(question(turns, [], found)) for found in ([], [finding(1, "home", "Bergen")]))
-    assert list(plain["properties"]) == plain["required"] == ["facts"]
-    assert list(full["properties"]) == full["required"] == ["facts", "wrong"]
-    assert estimate_tokens(json.dumps(full)) < 250

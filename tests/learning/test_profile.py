@@ -16,8 +16,7 @@ from hybrid_memory import Fact, FactState, UserProfile
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.facts.attributes import ATTRIBUTES, attribute
 from hybrid_memory.facts.fact import USER
-from hybrid_memory.facts.profile_schema import check_profile_type, field_guide, profile_fields
-from hybrid_memory.facts.profiling import own_facts, profile_of
+from hybrid_memory.facts.profiling import check_profile_type, field_guide, own_facts, profile_fields, profile_of
 from hybrid_memory.facts.values import near_key
 
 BEGIN = datetime(2024, 3, 1, tzinfo=UTC)
@@ -49,11 +48,6 @@ def numbered(*told: tuple[str, str]) -> list[Fact]:
     return [fact(name, value, number) for number, (name, value) in enumerate(told, 1)]
 
 
-def same_words(one: str, other: str) -> float:
-    """A likeness that only containment decides."""
-    return 1.0
-
-
 ENGLISH = ["jazz", "Jazz", "live jazz", "no jazz", "blues", "cats", "cat", "Python", "python 3", "C++", "C#", "a trip"]
 CHINESE = ["爬山", "去爬山", "不爬山", "辣的", "微辣", "护士", "Ｊａｚｚ"]
 VALUES = st.sampled_from([*ENGLISH, *CHINESE, "", " ", "unknown", "无"])
@@ -73,58 +67,55 @@ def facts(draw: st.DrawFn) -> list[Fact]:
     ]  # fmt: skip
 
 
-LIKENESSES = st.sampled_from([None, same_words])
-
-
-@given(st.data(), facts(), LIKENESSES)
-def test_the_order_of_facts_does_not_matter(data: st.DataObject, known: list[Fact], alike: Any) -> None:
-    profile = profile_of(known, UserProfile, alike=alike)
-    again = profile_of(data.draw(st.permutations(known)), UserProfile, alike=alike)
+@given(st.data(), facts())
+def test_the_order_of_facts_does_not_matter(data: st.DataObject, known: list[Fact]) -> None:
+    profile = profile_of(known, UserProfile)
+    again = profile_of(data.draw(st.permutations(known)), UserProfile)
     assert again == profile
     assert again.sources == profile.sources
     assert again.text == profile.text
     assert all(again.history(name) == profile.history(name) for name in UserProfile.model_fields)
 
 
-@given(facts(), LIKENESSES)
-def test_a_union_with_itself_changes_nothing(known: list[Fact], alike: Any) -> None:
-    profile = profile_of(known, UserProfile, alike=alike)
+@given(facts())
+def test_a_union_with_itself_changes_nothing(known: list[Fact]) -> None:
+    profile = profile_of(known, UserProfile)
     twice = [*known, *(replace(each, id=each.id + 1000) for each in known)]
-    assert profile_of(twice, UserProfile, alike=alike) == profile
-    assert profile_of(known + known, UserProfile, alike=alike).sources == profile.sources
+    assert profile_of(twice, UserProfile) == profile
+    assert profile_of(known + known, UserProfile).sources == profile.sources
 
 
-@given(facts(), NAMES, st.sampled_from(["", "  ", "None", "N/A", "未知"]), LIKENESSES)
-def test_an_empty_value_never_erases(known: list[Fact], name: str, empty: str, alike: Any) -> None:
+@given(facts(), NAMES, st.sampled_from(["", "  ", "None", "N/A", "未知"]))
+def test_an_empty_value_never_erases(known: list[Fact], name: str, empty: str) -> None:
     more = [*known, fact(name, empty, 999, confidence=1.0, importance=1.0)]
-    assert profile_of(more, UserProfile, alike=alike) == profile_of(known, UserProfile, alike=alike)
+    assert profile_of(more, UserProfile) == profile_of(known, UserProfile)
 
 
-@given(facts(), LIKENESSES)
-def test_nothing_but_what_stands_is_in_the_profile(known: list[Fact], alike: Any) -> None:
-    profile = profile_of(known, UserProfile, alike=alike)
+@given(facts())
+def test_nothing_but_what_stands_is_in_the_profile(known: list[Fact]) -> None:
+    profile = profile_of(known, UserProfile)
     standing = [each for each in known if each.current]
-    assert profile == profile_of(standing, UserProfile, alike=alike)
+    assert profile == profile_of(standing, UserProfile)
     shown = {number for entries in profile.sources.values() for entry in entries for number in entry.facts}
     assert shown <= {each.id for each in standing}
 
 
-@given(facts(), st.sampled_from(GONE), LIKENESSES)
-def test_a_retraction_leaves_a_value_in_the_history_alone(known: list[Fact], state: FactState, alike: Any) -> None:
+@given(facts(), st.sampled_from(GONE))
+def test_a_retraction_leaves_a_value_in_the_history_alone(known: list[Fact], state: FactState) -> None:
     until = BEGIN + timedelta(days=99)
-    profile = profile_of([*known, fact("likes", "opera", 500)], UserProfile, alike=alike)
+    profile = profile_of([*known, fact("likes", "opera", 500)], UserProfile)
     assert "opera" in profile.likes
     taken_back = fact("likes", "opera", 500, state=state, valid_to=until)
-    profile = profile_of([*known, taken_back], UserProfile, alike=alike)
-    assert profile == profile_of(known, UserProfile, alike=alike)
+    profile = profile_of([*known, taken_back], UserProfile)
+    assert profile == profile_of(known, UserProfile)
     assert "opera" not in profile.text
     (entry,) = (entry for entry in profile.history("likes") if entry.value == "opera")
     assert (entry.state, entry.valid_to, entry.facts) == (state, until, (500,))
 
 
-@given(facts(), LIKENESSES)
-def test_sources_are_never_lost(known: list[Fact], alike: Any) -> None:
-    profile = profile_of(known, UserProfile, alike=alike)
+@given(facts())
+def test_sources_are_never_lost(known: list[Fact]) -> None:
+    profile = profile_of(known, UserProfile)
     for name in ("technical_stack", "likes", "dislikes", "preferences", "interests"):
         (field,) = (field for field in profile_fields(UserProfile) if field.name == name)
         for each in known:
@@ -138,9 +129,9 @@ def test_sources_are_never_lost(known: list[Fact], alike: Any) -> None:
             assert all(set(each.sources) <= set(entry.sources) for entry in entries)
 
 
-@given(facts(), LIKENESSES)
-def test_each_value_of_a_list_stands_once_and_has_an_entry(known: list[Fact], alike: Any) -> None:
-    profile = profile_of(known, UserProfile, alike=alike)
+@given(facts())
+def test_each_value_of_a_list_stands_once_and_has_an_entry(known: list[Fact]) -> None:
+    profile = profile_of(known, UserProfile)
     for name in ("technical_stack", "likes", "dislikes", "preferences", "interests"):
         values = getattr(profile, name)
         assert len({near_key(value) for value in values}) == len(values)
@@ -175,12 +166,6 @@ def test_the_best_supported_wording_stands_and_all_turns_with_it() -> None:
     assert entry.confidence == 0.9
 
 
-def test_meaning_unites_more_than_wording_does() -> None:
-    known = [fact("interest", "hiking", 1, confidence=0.9), fact("interest", "going hiking", 2)]
-    assert profile_of(known, UserProfile).interests == ["going hiking", "hiking"]
-    assert profile_of(known, UserProfile, alike=same_words).interests == ["hiking"]
-
-
 def test_likes_and_dislikes_stand_apart_and_a_mixed_list_says_which_is_which() -> None:
     class Mixed(UserProfile):
         tastes: list[str] = Field(default_factory=list, json_schema_extra={"attributes": ["likes", "dislikes"]})
@@ -202,7 +187,7 @@ def test_likes_and_dislikes_stand_apart_and_a_mixed_list_says_which_is_which() -
 
 def test_the_same_thing_liked_and_disliked_is_never_one_value() -> None:
     known = [fact("likes", "jazz", 1), fact("dislikes", "Jazz", 2)]
-    profile = profile_of(known, UserProfile, alike=same_words)
+    profile = profile_of(known, UserProfile)
     assert (profile.likes, profile.dislikes) == (["jazz"], ["Jazz"])
 
 

@@ -6,14 +6,11 @@ from datetime import UTC, datetime
 import pytest
 
 from hybrid_memory import HybridMemory, open_memory
-from hybrid_memory.facts.cutting import cut_value
-from hybrid_memory.facts.fact import Category, Claim
 from hybrid_memory.facts.own import own_sentences
-from hybrid_memory.facts.statements import packed, unpacked
+from hybrid_memory.facts.statements import cut_value, packed, unpacked
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.models.embedders import LocalEmbedder
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.projection import revision_id
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
@@ -218,17 +215,6 @@ def test_the_asking_turn_is_no_memory_and_lowers_none(memory: HybridMemory) -> N
     before = later.assemble("Where is the studio now?").note
     later.remember("Where is the studio now?")
     assert later.assemble().note == before
-
-
-def test_what_earlier_versions_made_of_the_turns_is_dropped_and_they_are_read_again(memory: HybridMemory) -> None:
-    scoped = memory.scoped(user="ann", session="s")
-    turn = scoped.remember("No pork in my diet.")
-    services = memory._runtime.services
-    wrong = Claim("user", "diet", "pork in my diet", Category.PREFERENCE, turn.positions[0], by="rules")
-    claim = services.draft(EventKind.CLAIM, wrong.as_payload(), session="s", sources=turn.ids)
-    cursor = services.draft(EventKind.LEARNED, {"cursors": {"rules": turn.positions[0]}}, id=revision_id("learned", 1))
-    services.log.append(scoped.scope.owner, [claim, cursor])
-    assert [fact.value for fact in scoped.facts(history=True)] == ["No pork in my diet."]
 
 
 def test_a_cut_value_ends_no_whole_sentence(memory: HybridMemory) -> None:

@@ -20,10 +20,9 @@ from hybrid_memory.artifacts.reading import MAX_CHANGED
 from hybrid_memory.context.compact import MAX_STRETCHES
 from hybrid_memory.context.shortening import excerpt as shortened_to
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.facts.profiling import MAX_FACTS, looked_at, own_facts, profile_of
+from hybrid_memory.facts.profiling import MAX_FACTS, own_facts, profile_of
 from hybrid_memory.facts.resolving import resolve
 from hybrid_memory.facts.statements import Statements
-from hybrid_memory.facts.values import ALIKE
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.recall.plan import MAX_TIMES, plan
 from hybrid_memory.scope import Scope
@@ -135,29 +134,6 @@ def claims_of(words: str) -> list[Event]:
         for number, claim in enumerate(Statements().extract([turn], []), 2)
         for liking in [replace(claim, attribute="likes", verbatim=False) if claim.verbatim else claim]
     ]
-
-
-def test_likings_are_compared_with_few_others() -> None:
-    """Of eight times as many values eight times as many pairs are compared, not 64 times."""
-
-    def compared(count: int) -> int:
-        facts = [
-            fact
-            for row in range(0, count, 20)
-            for fact in resolve(claims_of(" ".join(f"I like {KINDS[n % 10]} tea{n}." for n in range(row, row + 20))))
-        ]
-        calls = 0
-
-        def alike(_one: str, _other: str) -> float:
-            nonlocal calls
-            calls += 1
-            return ALIKE - 0.1
-
-        made = profile_of(own_facts(facts), UserProfile, alike=alike)
-        assert len(made.likes) == count
-        return calls
-
-    assert compared(800) <= 8 * compared(100) + 100
 
 
 def test_a_field_looks_at_so_many_facts() -> None:
@@ -335,14 +311,6 @@ def test_an_edit_does_not_let_blocks_be_made_anew() -> None:
             assert me.blocks()["human"].value == "text 19"
             if number:
                 assert log.events < 4
-
-
-def test_a_profile_embeds_no_more_values_than_its_fields_look_at() -> None:
-    facts = own_facts(resolve(claims_of("I like tea. My name is Ann.")))
-    many = [replace(facts[0], id=100 + number, value=f"tea{number}") for number in range(3 * MAX_FACTS)]
-    kept = looked_at([*facts, *many], UserProfile)
-    assert len(kept) == MAX_FACTS + 1
-    assert profile_of(kept, UserProfile) == profile_of([*facts, *many], UserProfile)
 
 
 def test_long_inputs_go_through_all_verbs() -> None:

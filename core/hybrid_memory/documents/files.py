@@ -32,11 +32,10 @@ from hybrid_memory.documents.editing import (
 from hybrid_memory.documents.pieces import Writing, joined
 from hybrid_memory.errors import FileError
 from hybrid_memory.facts.attributes import ATTRIBUTES
+from hybrid_memory.facts.authority import applying
 from hybrid_memory.facts.fact import USER, Category, Fact
 from hybrid_memory.facts.facts import FactsProjection, facts
-from hybrid_memory.facts.instructions import applying
-from hybrid_memory.facts.profile_schema import profile_fields
-from hybrid_memory.facts.profiling import own_facts
+from hybrid_memory.facts.profiling import own_facts, profile_fields
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.validation import checked_count, checked_text, shown
 

@@ -15,7 +15,7 @@ _ORDERS = frozenset(("instruction", "communication_style"))
 FAVOURITES = ("favorite_", "最喜欢的")
 """Prefixes of attributes for a favourite of a kind; they hold one value."""
 
-KINDS = {
+FAVOURITE_KINDS = {
     "颜色": "color", "食物": "food", "菜": "dish", "水果": "fruit", "饮料": "drink", "电影": "movie", "书": "book",
     "歌": "song", "歌手": "singer", "乐队": "band", "演员": "actor", "作家": "author", "运动": "sport",
     "季节": "season", "动物": "animal", "城市": "city", "游戏": "game", "数字": "number", "花": "flower",
@@ -122,7 +122,9 @@ def attribute(name: str, *, single: bool = False) -> Attribute:
     words = name.replace("_", " ")
     if name.startswith(FAVOURITES):
         kind = name.removeprefix(FAVOURITES[0])
-        chinese = next((f"{FAVOURITES[1]}{known}" for known, english in KINDS.items() if english == kind), words)
+        chinese = next(
+            (f"{FAVOURITES[1]}{known}" for known, english in FAVOURITE_KINDS.items() if english == kind), words
+        )
         return Attribute(name, Category.PREFERENCE, True, 0.6, words, chinese)
     return Attribute(name, Category.KNOWLEDGE, single, 0.5, words, words)
 
@@ -130,27 +132,11 @@ def attribute(name: str, *, single: bool = False) -> Attribute:
 _LIKED, _DISLIKED = ("likes", "prefers", "interest", "habit"), ("dislikes", "avoids")
 _TO_DO, _THINGS = ("todo", "appointment", "goal"), ("possession", "pet")
 _KIN = {name: group for group in (_LIKED, _DISLIKED, _TO_DO, _THINGS) for name in group}
-_RELATED = (
-    (*_LIKED, *_DISLIKED),
-    (*_TO_DO, "decision", "project"),
-    _THINGS,
-    ("condition", "allergy", "diet", "medicine"),
-    ("profession", "employer", "school", "project"),
-    ("home", "address"),
-    ("partner", "marital_status"),
-    ("name", "nickname"),
-    ("instruction", "communication_style", "prefers"),
-)
 
 
 def kin(name: str) -> tuple[str, ...]:
     """The attributes, including this one, that a retraction's words cannot tell apart."""
     return _KIN.get(name, (name,))
-
-
-def related(name: str) -> set[str]:
-    """The attributes, including this one, under which the end of such a fact may be stated."""
-    return {name, *(other for group in _RELATED if name in group for other in group)}
 
 
 def is_order(name: str) -> bool:

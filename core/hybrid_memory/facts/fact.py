@@ -108,19 +108,12 @@ class Claim:
     asked: str = ""
 
     def as_payload(self) -> dict[str, Any]:
-        """As JSON."""
-        values = asdict(self)
-        instants = {name: at.isoformat() for name in ("since", "until", "due") if (at := values[name]) is not None}
-        for name, usual in (
-            ("verbatim", False),
-            ("scope", FactScope.ALWAYS),
-            ("sentence", ""),
-            ("vector", ""),
-            ("asked", ""),
-        ):
-            if values[name] == usual:
-                del values[name]
-        return {name: value for name, value in {**values, **instants}.items() if value is not None}
+        """As JSON, without empty fields."""
+        values = asdict(self) | {
+            name: at.isoformat() for name in ("since", "until", "due") if (at := getattr(self, name)) is not None
+        }
+        usual = {"verbatim": False, "scope": FactScope.ALWAYS, "sentence": "", "vector": "", "asked": ""}
+        return {name: value for name, value in values.items() if value is not None and usual.get(name) != value}
 
     @classmethod
     def of(cls, payload: dict[str, Any]) -> Self:

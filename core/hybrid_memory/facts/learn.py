@@ -7,14 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Protocol
 
 from hybrid_memory.display import Progress
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.facts.attributes import statement
-from hybrid_memory.facts.authority import admitted, heard, speaker_of
+from hybrid_memory.facts.authority import admitted, heard, scoped, speaker_of
 from hybrid_memory.facts.fact import SETTLED, USER, Claim, FactExtractor, Stance
-from hybrid_memory.facts.instructions import scoped
 from hybrid_memory.facts.statements import Statements, stated_in
 from hybrid_memory.log.event import Event, EventKind, principal_of
 from hybrid_memory.log.message import RESERVED
@@ -34,9 +32,6 @@ _log = logging.getLogger(__name__)
 MODEL = "model "
 """The prefix of names of extractors that use a language model."""
 
-GONE = frozenset(("rules", "sentences"))
-"""Extractors of earlier versions: what they made of the turns is dropped, and the turns are read again."""
-
 READ_BATCH = 128
 """Turns read by rules in one step."""
 
@@ -46,19 +41,6 @@ CALL_TOKENS = 2_000
 
 BEFORE = 8
 """Number of earlier turns given as context."""
-
-
-class FactReader(Protocol):
-    """Extracts claims in addition to an extractor, like a language model."""
-
-    @property
-    def name(self) -> str:
-        """See `FactExtractor.name`."""
-        ...
-
-    def extract(self, turns: Sequence[Event], before: Sequence[Event], known: Sequence[Claim] = ()) -> list[Claim]:
-        """See `FactExtractor.extract`; ``known`` are the extractor's claims for these turns."""
-        ...
 
 
 @dataclass(slots=True)
@@ -71,7 +53,7 @@ class Extractors:
     """
 
     rules: FactExtractor | None = None
-    reader: FactReader | None = None
+    reader: FactExtractor | None = None
     left: set[Scope] = field(default_factory=set)
 
 
@@ -105,14 +87,9 @@ async def learn(
     count = 0
     extractors = services.state(Extractors)
     if extractors.rules is not None:
-        revision = await cursors_of(run, services, owner.owner)
-        if not GONE.isdisjoint(revision[1]):
-            await unlearn(run, services, owner.owner)
-            revision = await cursors_of(run, services, owner.owner)
-        count += await _catch_up(run, services, owner.owner, extractors.rules, progress, revision=revision)
+        count += await _catch_up(run, services, owner.owner, extractors.rules, progress)
     if model and extractors.reader is not None and services.config.learning.model:
-        revision = await cursors_of(run, services, owner.owner)
-        count += await _catch_up(run, services, owner.owner, extractors.reader, progress, revision=revision)
+        count += await _catch_up(run, services, owner.owner, extractors.reader, progress)
     return count
 
 
@@ -155,19 +132,13 @@ def left_for_later(owner: Scope) -> Iterator[None]:
 
 
 async def _catch_up(
-    run: Runner,
-    services: Services,
-    owner: Scope,
-    extractor: FactExtractor,
-    progress: Progress | None,
-    *,
-    revision: tuple[int, dict[str, int]],
+    run: Runner, services: Services, owner: Scope, extractor: FactExtractor, progress: Progress | None
 ) -> int:
     """Let one extractor continue, step by step; each step is durable, and done once however many processes try."""
     count = done = 0
     by_model = extractor is services.state(Extractors).reader
     limit = CALL_TURNS if by_model else READ_BATCH
-    number, cursors = revision
+    number, cursors = await cursors_of(run, services, owner)
     while True:
         after, seen = cursors.get(extractor.name, 0), await head(run, services, owner)
         turns = await run.call(services.truth.read, owner, after=after, kinds=(EventKind.MESSAGE,), limit=limit)

@@ -14,34 +14,26 @@ from math import log
 import numpy as np
 
 from hybrid_memory.arrays import Array, Floats
-from hybrid_memory.errors import ModelError
 from hybrid_memory.facts.attributes import is_order
+from hybrid_memory.facts.authority import applying
 from hybrid_memory.facts.fact import USER, Fact
-from hybrid_memory.facts.facts import FactsProjection, is_lasting, knowledge
-from hybrid_memory.facts.instructions import applying
-from hybrid_memory.facts.knowing import Knowledge
+from hybrid_memory.facts.facts import FactsProjection, Knowledge, is_lasting, knowledge
 from hybrid_memory.facts.learn import Extractors, cursors_of, learn, learn_before_reading, left_for_later
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.facts.profile_schema import check_profile_type
-from hybrid_memory.facts.profiling import looked_at, own_facts, profile_of
+from hybrid_memory.facts.profiling import check_profile_type, own_facts, profile_of
 from hybrid_memory.facts.statements import OTHERS, SAFETY, unpacked
 from hybrid_memory.facts.values import words_of
 from hybrid_memory.log.event import EventKind
-from hybrid_memory.log.message import INSTRUCTING
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.indexing import embedding
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import View, at_positions, in_view
+from hybrid_memory.store.view import in_view
 from hybrid_memory.text.marks import within_line
 from hybrid_memory.text.speakers import is_chinese
 from hybrid_memory.text.tokens import TokenCounter
 
 NEWEST = 16
 """How many unread turns a prompt reads itself; more are left to background work."""
-
-SUBJECTS = 4
-"""The number of subjects with the most facts that are considered, to find the user's name."""
 
 WEIGHTS = {"statement": 0.34, "turn": 0.55, "session": 0.56, "words": 0.17, "length": 0.75}
 """How much counts: likeness to the question of the statement, its turn, its session and its words; the logarithm of its
@@ -77,49 +69,11 @@ async def profile(
     view = await in_view(run, services, scope)
     known = await knowledge(run, view)
     chosen = schema or services.state(FactsProjection).profile
-    own = own_facts(
-        applying(filter(is_lasting, known.facts), scope.session), [*names, *await _called(run, view, known)]
-    )
-    return await _united(run, services, looked_at(own, chosen), chosen)
-
-
-async def _called(run: Runner, view: View, known: Knowledge) -> list[str]:
-    """The user's names in facts: their id, and the name under which they speak, if it is a name.
-
-    It is taken from the first and the last turn about the subjects with the most facts, so the cost is constant.
-    """
-    ids = [view.owner.user] if view.owner.user else []
-    if view.owner.space is not None:
-        return ids
-    positions = sorted({place for turns in known.subjects(SUBJECTS) for place in turns})
-    turns = await at_positions(run, view, view.owner, positions)
-    own = [turn.message for turn in turns if turn.kind is EventKind.MESSAGE and turn.origin in INSTRUCTING]
-    names = {message.name or "" for message in own}
-    return [*ids, *names] if len(names) == 1 and names != {""} else ids
-
-
-async def _united(run: Runner, services: Services, mine: Collection[Fact], schema: type[UserProfile]) -> UserProfile:
-    """The profile of these facts; values that may be equivalent are compared by meaning."""
-    near: dict[str, None] = {}
-
-    def noted(one: str, other: str) -> float:
-        near.update({one: None, other: None})
-        return 0.0
-
-    plain = profile_of(mine, schema, alike=noted)
-    values = list(near)
-    if services.embedder is None or not values:
-        return plain
-    try:
-        rows = await embedding(run, services.embedder.embed_documents, values)
-    except ModelError:
-        return plain
-    rows_of = dict(zip(values, rows, strict=True))
-
-    def alike(one: str, other: str) -> float:
-        return float(np.dot(rows_of[one], rows_of[other])) if one in rows_of and other in rows_of else 0.0
-
-    return profile_of(mine, schema, alike=alike)
+    mine = [*names, *([view.owner.user] if view.owner.user else [])]
+    if view.owner.space is None and len(known.speakers) == 1:
+        mine += known.speakers - {""}
+    own = own_facts(applying(filter(is_lasting, known.facts), scope.session), mine)
+    return profile_of(own, chosen)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,16 +1,12 @@
-"""Whether two values are equivalent: by their wording, and for lists by words and meaning."""
+"""Whether two values are equivalent, by their wording."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TypeVar
 
 from hybrid_memory.facts.fact import Claim
-from hybrid_memory.facts.wordings import Wordings
 from hybrid_memory.text.tokenize import terms
 
 _BLANKS = "".join(sign for sign in map(chr, range(0x3001)) if sign.isspace())
@@ -50,27 +46,10 @@ def overlap(one: str, other: str) -> float:
     return len(mine & theirs) / min(len(mine), len(theirs)) if mine and theirs else 0.0
 
 
-Likeness = Callable[[str, str], float]
-"""Cosine of two values."""
-
-ALIKE = 0.96
-"""From this cosine on, two values are equivalent if one has all words of the other.
-
-The cosine alone cannot tell: for the local model "buy a house" and "sell a house" are more alike (.974) than 爬山 and
-登山, which are both hiking (.943). Of 46 equivalent pairs in both languages this rule merges 23; of 99 others, one:
-music and classical music.
-"""
-
 MIN_PLURAL_CHARS = 4
 
 _PLURAL = re.compile(r"(?<![suij])s$")
 _ENDING = re.compile(r"(?<=[xo])e$|(?<=ss|ch|sh)e$")
-_TURNING = re.compile(
-    r"\b(?:not?|never|without|stop\w*|quit\w*|less|former|ex|half)\b|n['’]t\b|[不没無无非未别戒少微半前]", re.IGNORECASE
-)
-_CJK = "\u2e80"
-
-T = TypeVar("T")
 
 
 @lru_cache(maxsize=8192)
@@ -83,50 +62,6 @@ def near_key(value: str) -> str:
         if sign in "+#%" or unicodedata.category(sign)[0] not in "PZC" or _within_number(plain, place)
     ]
     return "".join(kept) or value.casefold()
-
-
-def united(
-    items: Sequence[T], words: Callable[[T], str], kind: Callable[[T], str], alike: Likeness | None
-) -> list[list[T]]:
-    """The items, best first, grouped by equivalence within a kind, each group starting with its best.
-
-    ``alike`` is the cosine of the words of two items; without it, they must have the same `near_key`.
-    """
-    groups: dict[tuple[str, str], list[T]] = {}
-    firsts: list[list[T]] = []
-    by_words: dict[str, Wordings[int]] = defaultdict(lambda: Wordings(1.0))
-    for item in items:
-        key = kind(item), near_key(words(item))
-        group = groups.get(key)
-        if group is None and alike is not None:
-            near = sorted(by_words[key[0]].near(_words(words(item))))
-            same = (firsts[row] for row in near if says_the_same(words(item), words(firsts[row][0]), alike))
-            group = next(same, None)
-        if group is None:
-            group = groups[key] = []
-            by_words[key[0]].add(len(firsts), _words(words(item)))
-            firsts.append(group)
-        group.append(item)
-    return firsts
-
-
-def says_the_same(one: str, other: str, alike: Likeness) -> bool:
-    """Whether one has all words of the other, no words that change its meaning, and they are `ALIKE`."""
-    mine, theirs = _words(one), _words(other)
-    if not mine or not theirs or not (mine <= theirs or theirs <= mine):
-        return False
-    if any(any(map(str.isdigit, word)) for word in mine ^ theirs) or _turns(one) != _turns(other):
-        return False
-    return alike(one, other) >= ALIKE
-
-
-@lru_cache(maxsize=8192)
-def _words(value: str) -> frozenset[str]:
-    return frozenset(word for word in terms(value) if word < _CJK or len(word) == 1)
-
-
-def _turns(value: str) -> list[str]:
-    return sorted(found.casefold() for found in _TURNING.findall(value))
 
 
 def _singular(word: str) -> str:

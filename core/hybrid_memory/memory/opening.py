@@ -32,9 +32,9 @@ from hybrid_memory.errors import (
 )
 from hybrid_memory.facts.fact import FactExtractor
 from hybrid_memory.facts.facts import FactsProjection
-from hybrid_memory.facts.learn import Extractors, FactReader, LimitedExtractor
+from hybrid_memory.facts.learn import Extractors, LimitedExtractor
 from hybrid_memory.facts.profile import UserProfile
-from hybrid_memory.facts.profile_schema import check_profile_type, field_guide
+from hybrid_memory.facts.profiling import check_profile_type, field_guide
 from hybrid_memory.index.derive import passage_and_alone
 from hybrid_memory.index.port import SemanticIndex
 from hybrid_memory.index.record import Where
@@ -307,8 +307,8 @@ def _able(model: T, *methods: str) -> T:
     return model
 
 
-def _reader(model: LanguageModel, profile: type[UserProfile]) -> FactReader:
-    from hybrid_memory.facts.reader.extractor import ModelExtractor  # noqa: PLC0415 - only who has a model pays for it
+def _reader(model: LanguageModel, profile: type[UserProfile]) -> FactExtractor:
+    from hybrid_memory.facts.reader import ModelExtractor  # noqa: PLC0415 - only who has a model pays for it
 
     return ModelExtractor(model, fields=field_guide(profile))
 

@@ -20,7 +20,8 @@ from hybrid_memory.context.strategies import resolve_strategy
 from hybrid_memory.context.summary import Audit
 from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from hybrid_memory.facts.learn import Extractors, FactReader
+from hybrid_memory.facts.fact import FactExtractor
+from hybrid_memory.facts.learn import Extractors
 from hybrid_memory.log.port import Key, Receipt
 from hybrid_memory.log.views import ReadOnlyLog
 from hybrid_memory.memory.faces import faces
@@ -114,7 +115,7 @@ class HybridMemory(Texts):
         services: Services,
         as_embedder: Callable[[Any], Embedder],
         rekey: Callable[[Key], None] | None = None,
-        as_reader: Callable[[LanguageModel], FactReader] | None = None,
+        as_reader: Callable[[LanguageModel], FactExtractor] | None = None,
         of: Runtime | None = None,
     ) -> None:
         self._runtime = Runtime(services, of)

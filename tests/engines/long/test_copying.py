@@ -7,6 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from hybrid_memory.errors import HybridMemoryError
 from tests.engines.conftest import Config
 from tests.test_migrate import NOW, fill, seen
 

@@ -1,0 +1,231 @@
+"""Training of the sentence judge: labelled sentences, the fitting of the network, and its calibration.
+
+A line of the examples is ``LABEL<TAB>TEXT`` or ``LABEL<TAB>BEFORE<TAB>TEXT``, with what was said before. A label has
+claims, ``attribute=value`` or ``attribute!stance=value``, joined by semicolons; those about others look like
+``user's sister/home=Rome``. Or it begins with ``-kind``, the reason why it claims nothing about the speaker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_memory.arrays import Array, Floats
+from hybrid_memory.facts.fact import USER, Stance
+from hybrid_memory.facts.judge import CLAIMS, KINDS, LEARNED, MARKS, Judge, Network, cues, inputs, sigmoid, softmax
+
+EXAMPLES = Path(__file__).with_name("examples")
+
+BATCH = 64
+RATE = 2e-3
+DECAY = 1e-2
+DROPPED = 0.5
+"""The dropout rate of hidden units; half of it for inputs."""
+
+MARKS_WEIGHT = 10.0
+"""The weight of all marks of a sentence relative to its kind."""
+
+_FAST, _SLOW, _SMALL = 0.9, 0.999, 1e-8
+"""Parameters of Adam (Kingma and Ba 2015)."""
+
+SPREAD = 15.0
+"""The factor that brings differences of unit vectors to the scale of cues."""
+
+STEPS, SMALL = 25, 1e-6
+"""Steps of Newton's method, and a ridge that prevents divergence if everything is separable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A claim of a sentence: subject, attribute with value, and stance."""
+
+    subject: str
+    attribute: str
+    stance: Stance
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A labelled sentence; kind is one of `KINDS`."""
+
+    text: str
+    before: str
+    kind: str
+    told: tuple[Told, ...]
+    language: str
+
+    @property
+    def own(self) -> list[Told]:
+        """The claims about its speaker."""
+        return [told for told in self.told if told.subject == USER]
+
+
+def examples(folder: Path = EXAMPLES) -> Iterator[Example]:
+    """The examples in all files of a folder, in the order of their names, which begin with the language."""
+    for file in sorted(folder.glob("*.tsv")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            if line:
+                yield parsed(line, file.stem[:2])
+
+
+def parsed(line: str, language: str = "") -> Example:
+    """The example in a line; raises ValueError for an invalid label."""
+    label, *before, text = line.split("\t")
+    kind, told = CLAIMS, []
+    for part in label.split("; "):
+        if part.startswith("-"):
+            kind = part[1:]
+            continue
+        head, _, value = part.partition("=")
+        subject, _, name = head.rpartition("/")
+        attribute, _, stance = name.partition("!")
+        if attribute not in LEARNED or not value:
+            raise ValueError(f"no such label: {label!r}")
+        told.append(Told(subject or USER, attribute, Stance(stance or Stance.HOLDS), value))
+    if kind not in KINDS:
+        raise ValueError(f"no such kind: {label!r}")
+    if kind == CLAIMS and all(one.subject != USER for one in told):
+        kind = "other"
+    return Example(text, before[0] if before else "", kind, tuple(told), language)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The size of a network, and the number of training epochs."""
+
+    hidden: int = 384
+    epochs: int = 40
+
+
+USUAL = Size()
+
+
+@dataclass(frozen=True, slots=True)
+class Lessons:
+    """Training data, one row each.
+
+    Attributes:
+        inputs: of shape (n, inputs).
+        kinds: the index among the first outputs, of shape (n,).
+        marks: which of the other outputs apply, of shape (n, marks); they count if the kind is 0.
+    """
+
+    inputs: Floats
+    kinds: npt.NDArray[np.int64]
+    marks: Floats
+
+
+def fitted(lessons: Lessons, kinds: int, scale: Floats, *, size: Size = USUAL, seeds: Sequence[int] = (0,)) -> Network:
+    """A network whose first outputs predict the kind by a softmax, and each of the others a mark by a sigmoid.
+
+    The first kind against all others has an extra loss term, as it matters most. Trained by Adam with decoupled weight
+    decay and a cosine learning rate schedule.
+    """
+    mean = lessons.inputs.mean(axis=0)
+    rows = np.asarray((lessons.inputs - mean) * scale, dtype=np.float32)
+    layers = tuple(_fitted(rows, lessons, kinds, size, np.random.default_rng(seed)) for seed in seeds)
+    return Network(mean, scale, layers)
+
+
+def _fitted(
+    rows: Floats, lessons: Lessons, kinds: int, size: Size, chance: np.random.Generator
+) -> tuple[Floats, Floats, Floats, Floats]:
+    outputs = kinds + lessons.marks.shape[1]
+    shapes = [(rows.shape[1], size.hidden), (size.hidden,), (size.hidden, outputs), (outputs,)]
+    bounds = [rows.shape[1] ** -0.5] * 2 + [size.hidden**-0.5] * 2
+    weights = [chance.uniform(-b, b, shape).astype(np.float32) for b, shape in zip(bounds, shapes, strict=True)]
+    fast, slow = [np.zeros_like(one) for one in weights], [np.zeros_like(one) for one in weights]
+    steps = size.epochs * -(-len(rows) // BATCH)
+    for step, chosen in enumerate(_batches(len(rows), size.epochs, chance)):
+        rate = RATE * 0.5 * (1 + np.cos(np.pi * step / steps))
+        part = Lessons(rows[chosen], lessons.kinds[chosen], lessons.marks[chosen])
+        for place, slope in enumerate(_slopes(weights, part, kinds, chance)):
+            fast[place] += (1 - _FAST) * (slope - fast[place])
+            slow[place] += (1 - _SLOW) * (slope * slope - slow[place])
+            corrected = np.sqrt(slow[place] / (1 - _SLOW ** (step + 1))) + _SMALL
+            change = DECAY * weights[place] + fast[place] / (1 - _FAST ** (step + 1)) / corrected
+            weights[place] = np.asarray(weights[place] - rate * change, dtype=np.float32)
+    w1, b1, w2, b2 = weights
+    return w1, b1, w2, b2
+
+
+def _batches(count: int, epochs: int, chance: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
+    for _ in range(epochs):
+        order = chance.permutation(count)
+        for start in range(0, count, BATCH):
+            yield order[start : start + BATCH]
+
+
+def _slopes(weights: Sequence[Floats], part: Lessons, kinds: int, chance: np.random.Generator) -> list[Floats]:
+    """The gradient of the loss: half the entropy of all kinds, that of the first one alone, and that of the marks."""
+    w1, _, w2, _ = weights
+    rows, kind, marks = part.inputs, part.kinds, part.marks
+    kept = chance.random(rows.shape, dtype=np.float32) >= DROPPED / 2
+    shown = rows * kept / (1 - DROPPED / 2)
+    hidden = np.maximum(shown @ w1 + weights[1], 0.0)
+    mask = (chance.random(hidden.shape, dtype=np.float32) >= DROPPED) / np.float32(1 - DROPPED)
+    dropped = np.asarray(hidden * mask, dtype=np.float32)
+    outputs = np.asarray(dropped @ w2 + weights[3], dtype=np.float32)
+    shares = softmax(outputs[:, :kinds])
+    target = np.eye(kinds, dtype=np.float32)[kind]
+    first = (kind == 0).astype(np.float32)
+    found = shares[:, 0]
+    others = shares[:, 1:] / np.maximum(1 - found, 1e-6)[:, None]
+    told = (found - first)[:, None] * np.column_stack([np.ones(len(rows), dtype=np.float32), -others])
+    wrong = np.zeros_like(outputs)
+    wrong[:, :kinds] = 0.5 * (shares - target) + told
+    count = max(float(first.sum()), 1.0) * marks.shape[1] / len(rows)
+    wrong[:, kinds:] = MARKS_WEIGHT * (sigmoid(outputs[:, kinds:]) - marks) * first[:, None] / count
+    wrong /= len(rows)
+    back = (wrong @ w2.T) * mask * (hidden > 0)
+    slopes = [shown.T @ back, back.sum(axis=0), dropped.T @ wrong, wrong.sum(axis=0)]
+    return [np.asarray(slope, dtype=np.float32) for slope in slopes]
+
+
+def lessons(told: Sequence[Example], vectors: Floats) -> Lessons:
+    """Training data from examples, given the vectors of their texts from `asked`."""
+    marks = np.zeros((len(told), len(MARKS)), dtype=np.float32)
+    for row, example in enumerate(told):
+        for one in example.own:
+            marks[row, MARKS.index(one.attribute)] = marks[row, MARKS.index(one.stance)] = 1.0
+    kinds = np.array([KINDS.index(example.kind) for example in told], dtype=np.int64)
+    return Lessons(inputs([one.text for one in told], [one.before for one in told], vectors), kinds, marks)
+
+
+def learned(taught: Lessons, *, seeds: Sequence[int] = (0,)) -> Network:
+    """The network fitted to these lessons."""
+    scale = np.ones(taught.inputs.shape[1], dtype=np.float32)
+    scale[: -len(cues([""], [False])[0])] = SPREAD
+    return fitted(taught, len(KINDS), scale, seeds=seeds)
+
+
+def calibrated(logits: Array, right: Array) -> tuple[float, float]:
+    """Slope and bias of a logistic regression on the logits (Platt 1999), by Newton's method."""
+    # From 0 and with logits of one size it finds its way; from 1 and with large ones it goes astray.
+    size = float(logits.std()) or 1.0
+    columns = np.column_stack([logits / size, np.ones(len(logits))])
+    found = np.zeros(2)
+    for _ in range(STEPS):
+        told = 0.5 * (1 + np.tanh(0.5 * columns @ found))
+        bend = (columns * (told * (1 - told))[:, None]).T @ columns + SMALL * np.eye(2)
+        found = found - np.linalg.solve(bend, columns.T @ (told - right) + SMALL * found)
+    return float(found[0] / size), float(found[1])
+
+
+def saved(judge: Judge, file: Path) -> None:
+    """Save the judge, in half precision."""
+    network = judge.network
+    layers = {f"{row}.{name}": part for row, layer in enumerate(network.layers) for name, part in enumerate(layer)}
+    calibration = [judge.slope, judge.bias]
+    arrays = {"mean": network.mean, "scale": network.scale, "embedder": judge.embedder, "calibration": calibration}
+    np.savez_compressed(file, **{name: _halved(np.asarray(array)) for name, array in (arrays | layers).items()})
+
+
+def _halved(array: Any) -> Any:
+    return array.astype(np.float16) if array.dtype == np.float32 else array

@@ -1,1 +1,0 @@
-"""Extraction of claims with a language model."""
