@@ -9,7 +9,7 @@ from hybrid_memory import ScopedMemory, open_memory
 from tests.measuring_size import Entered, Size, entered, modules, private_functions_used_once, size
 
 PARTS = {
-    ("core",): Size(51_809, 242),
+    ("core",): Size(51_810, 242),
     ("langchain_hybrid_memory", "llamaindex_hybrid_memory", "hybrid_memory_hosts"): Size(7_482, 47),
     ("packages",): Size(6_184, 43),
     ("tests",): Size(59_100, 342),

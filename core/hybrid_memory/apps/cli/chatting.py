@@ -18,7 +18,6 @@ from hybrid_memory.apps.cli.printing import one_line, printable, show
 from hybrid_memory.apps.cli.recalling import show_hits
 from hybrid_memory.apps.cli.stores import AsJson, Owner, StoreName, catch_up, open_store, with_owner
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MissingDependencyError
-from hybrid_memory.text.asking import asking_share, is_memory
 
 if TYPE_CHECKING:
     from hybrid_memory import Hit, ScopedMemory
@@ -105,6 +104,8 @@ def _follow(scoped: ScopedMemory, command: str, hits: Sequence[Hit]) -> None:
 
 def _recall(scoped: ScopedMemory, words: str, *, silent: bool) -> Sequence[Hit]:
     """Show what the memory finds for a question, which is stored afterwards, so that it does not find itself."""
+    from hybrid_memory.text.asking import asking_share, is_memory  # noqa: PLC0415 - loads NumPy
+
     is_statement = is_memory(words) and not asking_share(words)
     hits: Sequence[Hit] = () if is_statement else scoped.recall(words, k=HITS)
     scoped.remember(words)
