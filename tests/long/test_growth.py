@@ -266,7 +266,7 @@ def test_what_is_forgotten_is_read_again_once_though_stretches_are_joined() -> N
             me.forget(ids=["u3"])
             read.append(log.events)
             assert "part_3.py" not in str([event.payload for event in log.inner.read(me.scope)])
-        assert read[1] < 6 * read[0]
+    assert read[1] < 6 * read[0]
 
 
 def test_what_a_question_of_many_words_is_about_is_found_in_linear_time() -> None:
