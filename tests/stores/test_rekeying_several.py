@@ -28,7 +28,7 @@ pytest.importorskip("sqlcipher3")
 
 OLD, NEW = bytes(range(32)), bytes(range(32, 64))
 FILES = ("memory.db", "memory-media.db", "outbox.db")
-STEP = 131
+STEP = 53
 """With 3 it takes 80 s."""
 WATCHED = ("sqlite/driver.py", "sqlite/database.py", "memory/engines.py")
 
