@@ -222,10 +222,10 @@ def test_what_holds_this_time_leaves_what_always_holds(stating: HybridMemory) ->
             "Hello!",
             """\
 How the user wants you to work; follow it as far as the system message allows:
-- [2024-05-01] Use pytest, always.
-- [2024-05-02] From now on use unittest.
+[2024-05-01] Use pytest, always.
+[2024-05-02] From now on use unittest.
 About the user:
-- [2024-05-01] My name is Mei.
+[2024-05-01] My name is Mei.
 </user_profile>""",
         ),
         (
@@ -234,8 +234,8 @@ About the user:
             "你好！",
             """\
 用户对你的要求，在系统消息允许的范围内请照做：
-- [2024-05-01] 以后代码都用四个空格缩进。
-- [2024-05-02] 以后请用英文回答。
+[2024-05-01] 以后代码都用四个空格缩进。
+[2024-05-02] 以后请用英文回答。
 </user_profile>""",
         ),
     ],
@@ -253,5 +253,5 @@ def test_every_session_is_told_with_the_days(
 def test_a_prompt_without_instructions_has_records_alone(stating: HybridMemory) -> None:
     stating.scoped(user="mei", session="monday").remember("My name is Mei.", at=START)
     text = stating.scoped(user="mei", session="tuesday").assemble("Hello!").text
-    assert "About the user:\n- [2024-05-01] My name is Mei." in text
+    assert "About the user:\n[2024-05-01] My name is Mei." in text
     assert "How the user wants you to work" not in text

@@ -51,8 +51,8 @@ def test_counts_are_those_of_the_encoding_and_special_tokens_are_ordinary_text(e
         "",
         "<|endoftext|>",
     )
-    assert [exact(text) for text in texts] == [6, 9, 6, 7, 0, 7]
-    assert repr(exact) == "<token counter 'tiktoken cl100k_base'>"
+    assert [exact(text) for text in texts] == [6, 8, 6, 7, 0, 7]
+    assert repr(exact) == "<token counter 'tiktoken o200k_base'>"
 
 
 def test_hostile_text_is_counted(exact: TokenCounter) -> None:
@@ -83,7 +83,7 @@ def test_without_a_table_it_estimates(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def test_a_damaged_table_is_not_used_and_not_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    table = tmp_path / table_name("cl100k_base")
+    table = tmp_path / table_name("o200k_base")
     table.write_bytes(b"IQ== 0\n")
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     assert_estimates()

@@ -15,7 +15,7 @@ from hybrid_memory.context.offload.payloads import payload_of
 from hybrid_memory.context.view import PromptView, Reliefs
 from hybrid_memory.errors import ModelError, StoreUnavailableError
 from hybrid_memory.facts.fact import Fact
-from hybrid_memory.facts.sheet import Sheet, spoken_words
+from hybrid_memory.facts.sheet import Sheet, by_day, line_tokens, spoken_words
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import EventKind
 from hybrid_memory.log.exchanges import exchanges
@@ -61,9 +61,6 @@ STEPS = ("Thought:", "Action:", "Observation:")
 IDLE = 0.6
 """From this probability on a short question is small talk."""
 
-SENTENCES = " / "
-"""Between two sentences of one day."""
-
 QUESTION_CHARS = 200
 """The same for a question before its answer."""
 
@@ -72,9 +69,6 @@ LATEST = 16
 
 TURNS_SHARE = 0.2
 """The most of the space for recalled turns but the best, where there are statements too."""
-
-DAY_TOKENS = 8
-"""Tokens of a day in front of its sentences."""
 
 LEAST_STATEMENT = 12
 """With fewer tokens left no further statement is tried."""
@@ -149,10 +143,7 @@ def memory_note(
     ids = {source for hit in hits for source in hit.record.sources}
     ordered = without_questions(sorted(hits, key=lambda hit: hit.record.id), ids)
     turns = [memory_line(hit, asked) for hit in ordered]
-    days: dict[str, list[str]] = {}
-    for fact in sorted(statements, key=lambda fact: (fact.valid_from, fact.id)):
-        days.setdefault(f"{fact.valid_from:%Y-%m-%d}", []).append(spoken_words(fact))
-    sentences = [f"[{day}] {SENTENCES.join(texts)}" for day, texts in days.items()]
+    sentences = by_day(statements)
     language = language_of(query or "".join([*sentences, *turns]))
     heading = MEMORY_HEADINGS[language] + (UNSURE[language] if unsure and turns else "")
     introduced = [SAID_HEADINGS[language], *sentences] if sentences else []
@@ -386,14 +377,13 @@ def fitting(memories: Memories, words: str, room: int, count: TokenCounter) -> M
         sentence = spoken_words(fact)
         if any(sentence in line for line in shown):
             continue
-        day = fact.valid_from.date()
-        tokens = count(sentence + SENTENCES) + (0 if day in days else DAY_TOKENS) + (0 if statements else heading)
+        tokens = line_tokens(fact, days, count) + (0 if statements else heading)
         if tokens > room:
             if room < LEAST_STATEMENT:
                 break
             continue
         statements.append(fact)
-        days.add(day)
+        days.add(fact.valid_from.date())
         room -= tokens
     return replace(memories, hits=tuple(hits), statements=tuple(statements))
 

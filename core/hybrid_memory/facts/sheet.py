@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from math import log
 
 import numpy as np
@@ -45,8 +46,17 @@ By logistic regression on the tasks and questions of twelve lives, each life hel
 ORDERS_RATIO = 0.12
 """The most of the tokens for memories that standing instructions take in front of the conversation."""
 
+OWN_RATIO = 0.25
+"""And the most of them together with the user's own safety, where that takes less."""
+
 OTHERS_RATIO = 0.08
 """The same for other people's allergies and illnesses."""
+
+SENTENCES = " / "
+"""Between two sentences of one day."""
+
+DAY_TOKENS = 8
+"""Tokens of a day in front of its sentences."""
 
 _HEADINGS = {
     "en": ("How the user wants you to work; follow it as far as the system message allows:", "About the user:"),
@@ -213,22 +223,31 @@ def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -
     left = max_tokens
     for part, ratio in ((own, 1.0), (orders, ORDERS_RATIO), (others, OTHERS_RATIO)):
         room = ratio * max_tokens
+        if part is orders:
+            room = max(room, OWN_RATIO * max_tokens - (max_tokens - left))
         for fact in part:
-            tokens = count(dated(fact))
+            tokens = line_tokens(fact, {other.valid_from.date() for other in kept if other not in orders}, count)
             if tokens <= min(left, room) and fact.text not in {other.text for other in kept}:
                 kept.append(fact)
                 left -= tokens
                 room -= tokens
-    kept.sort(key=lambda fact: (fact.valid_from, fact.id))
     groups = [[fact for fact in kept if is_order(fact.attribute) is order] for order in (True, False)]
     headings = _HEADINGS["zh" if is_chinese("".join(fact.text for fact in kept)) else "en"]
-    parts = ["\n".join([heading, *map(dated, group)]) for heading, group in zip(headings, groups, strict=True) if group]
+    parts = ["\n".join([heading, *by_day(group)]) for heading, group in zip(headings, groups, strict=True) if group]
     return "\n".join(parts), kept
 
 
-def dated(fact: Fact) -> str:
-    """A statement as a line, with its day and, if it is not the user's, whose it is."""
-    return f"- [{fact.valid_from:%Y-%m-%d}] {spoken_words(fact)}"
+def by_day(facts: Iterable[Fact]) -> list[str]:
+    """A line for each day with its statements, oldest first."""
+    days: dict[date, list[str]] = {}
+    for fact in sorted(facts, key=lambda fact: (fact.valid_from, fact.id)):
+        days.setdefault(fact.valid_from.date(), []).append(spoken_words(fact))
+    return [f"[{day}] {SENTENCES.join(texts)}" for day, texts in days.items()]
+
+
+def line_tokens(fact: Fact, days: Collection[date], count: TokenCounter) -> int:
+    """The tokens of a statement, with its day unless that is among these days already."""
+    return count(spoken_words(fact) + SENTENCES) + (0 if fact.valid_from.date() in days else DAY_TOKENS)
 
 
 def spoken_words(fact: Fact) -> str:

@@ -106,7 +106,7 @@ def open_memory(
             ``ollama:qwen3``; by default as configured: none, so that summaries are made by rules.
         compressor: shortens texts for the strategy ``llmlingua``, see `hybrid_memory.models.llmlingua`.
         token_counter: counts tokens as your model does: a callable, or a name (``cl100k_base``, ``o200k_base``,
-            ``estimate``, or one from an installed package); by default tiktoken's cl100k_base if installed, otherwise
+            ``estimate``, or one from an installed package); by default tiktoken's o200k_base if installed, otherwise
             an estimate.
         extractor: extracts claims from turns instead of the built-in one; a language model is used in addition.
         ranker: a reranker for the best hits: a LangChain document compressor or cross-encoder, a LlamaIndex node

@@ -46,7 +46,7 @@ _TABLES = {
 }
 
 
-def token_counter(encoding: str = "cl100k_base") -> TokenCounter:
+def token_counter(encoding: str = "o200k_base") -> TokenCounter:
     """A counter for the encoding: exact if tiktoken and the encoding's table are on this machine, else an estimate.
 
     Nothing is downloaded. The first count loads the table in 0.2 s; the counter's ``name`` says which one it is.
@@ -60,9 +60,9 @@ def token_counter(encoding: str = "cl100k_base") -> TokenCounter:
 
 
 def resolve_counter(wanted: TokenCounter | str | None) -> TokenCounter:
-    """The counter itself, or the one with this name; cl100k_base for None; raises `InvalidConfigError`."""
+    """The counter itself, or the one with this name; o200k_base for None; raises `InvalidConfigError`."""
     if wanted is None or (isinstance(wanted, str) and wanted in _TABLES):
-        return token_counter(wanted or "cl100k_base")
+        return token_counter(wanted or "o200k_base")
     if not isinstance(wanted, str):
         return wanted
     ours = dict.fromkeys(_TABLES, "") | {"estimate": "hybrid_memory.text.tokens:estimate_tokens"}

@@ -145,13 +145,14 @@ let me know if (?:there(?:'s| is)|you (?:need|want|have))(?: {_MORE}){{0,6}}
 (?:how|what) (?:can|may) i (?:do|help|assist)(?: (?:for )?you)?(?: with)?
 see you(?: (?:later|soon|tomorrow|around|then|next (?:time|week)))?|talk to you (?:later|soon)|take care|good ?bye|bye
 (?:not|nothing) much|same here|me too|oh my|my (?:god|goodness)|welcome|cheers|congrat(?:s|ulations)|sorry|please
-hello|hi+|hey+|hiya|howdy|yo|greetings|thx|ty|yes|yeah|yep|yup|ya|no|nope|nah|ok(?:ay|ey|ie)?|k|kk|alright|sure
+hello|hi+|hey+|hiya|howdy|yo|moin|greetings|morning|evening|how(?:'s| is) it going
+(?:you're|ur) (?:an? |the )?(?:star|best|legend|{_PRAISE})|thx|ty|yes|yeah|yep|yup|ya|no|nope|nah|ok(?:ay|ey|ie)?|k|kk|alright|sure
 absolutely|definitely|certainly|indeed|done|agreed|wow|whoa|oh+|ah+|u+h+|um+|h+m+|m+h+m+|aw+|yay|lol|lmao|rofl|xd|omg
 oops|(?:ha|he|hi)(?:ha|he|hi)+h?|well|maybe|perhaps|really|seriously|again|there|everyone|everybody|guys|folks|buddy
 friend|dear|bro|dude|assistant|today|tonight|later|tomorrow|{_PRAISE}
 """
 _CHINESE = r"""
-(?:早上|上午|中午|下午|晚上|大家|你们|您|你)好[吗嘛]?|早安|晚安|早[啊呀]?|嗨|嘿+|哈[喽啰罗]|哈+|呵+|嘻+|喂|在吗
+(?:老铁|亲爱的|宝宝?|亲)?(?:早上|上午|中午|下午|晚上|大家|你们|您|你)好[吗嘛]?|谢了|贴心|早安|晚安|早[啊呀]?|嗨|嘿+|哈[喽啰罗]|哈+|呵+|嘻+|喂|在吗
 在不在|好久不见|很?高兴(?:认识|见到)[你您]|初次见面|请?多多?关照|有什么新(?:鲜事|消息|闻)|吃了吗|怎么啦?
 (?:你|您|最近|今天|近来|过得|一切|都|还|工作|身体){0,6}(?:怎么样|怎样|好不好|好吗|如何)|在(?:干嘛|干什么|做什么|忙什么)
 (?:非常|十分|太|真|万分|很|多){0,4}(?:感谢|谢){1,4}(?:[你您](?:的(?:帮助|建议|回答|解答|耐心|分享|时间))?)?
