@@ -146,7 +146,8 @@ let me know if (?:there(?:'s| is)|you (?:need|want|have))(?: {_MORE}){{0,6}}
 see you(?: (?:later|soon|tomorrow|around|then|next (?:time|week)))?|talk to you (?:later|soon)|take care|good ?bye|bye
 (?:not|nothing) much|same here|me too|oh my|my (?:god|goodness)|welcome|cheers|congrat(?:s|ulations)|sorry|please
 hello|hi+|hey+|hiya|howdy|yo|moin|greetings|morning|evening|how(?:'s| is) it going
-(?:you're|ur) (?:an? |the )?(?:star|best|legend|{_PRAISE})|thx|ty|yes|yeah|yep|yup|ya|no|nope|nah|ok(?:ay|ey|ie)?|k|kk|alright|sure
+(?:you're|ur) (?:an? |the )?(?:star|best|legend|{_PRAISE})
+thx|ty|yes|yeah|yep|yup|ya|no|nope|nah|ok(?:ay|ey|ie)?|k|kk|alright|sure
 absolutely|definitely|certainly|indeed|done|agreed|wow|whoa|oh+|ah+|u+h+|um+|h+m+|m+h+m+|aw+|yay|lol|lmao|rofl|xd|omg
 oops|(?:ha|he|hi)(?:ha|he|hi)+h?|well|maybe|perhaps|really|seriously|again|there|everyone|everybody|guys|folks|buddy
 friend|dear|bro|dude|assistant|today|tonight|later|tomorrow|{_PRAISE}
