@@ -54,7 +54,8 @@ class Calls:
 
     def _known(self, runtime: Any) -> dict[str, Any]:
         """The fields of `hybrid_memory.tools.tool.Call` known from LangGraph's ``ToolRuntime``, if there is one."""
-        known: dict[str, Any] = {"max_tokens": self._answer_tokens}
+        most = MAX_TOKENS if self.max_tokens is None else answer_tokens(self.max_tokens())  # as a prompt shows in full
+        known: dict[str, Any] = {"max_tokens": most}
         state, call = getattr(runtime, "state", None), getattr(runtime, "tool_call_id", None)
         if not isinstance(state, Mapping) or "messages" not in state:
             return known
@@ -65,13 +66,6 @@ class Calls:
         if names:  # an id alone would not do: some models count their calls anew in each answer
             known |= {"id": call, "source": names[0], "because": tuple(names[1:])}
         return known
-
-    @property
-    def _answer_tokens(self) -> int:
-        """The longest answer that a prompt shows in full."""
-        if self.name is None or self.max_tokens is None:
-            return MAX_TOKENS
-        return answer_tokens(self.max_tokens())
 
 
 @checked

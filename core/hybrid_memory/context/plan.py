@@ -73,7 +73,7 @@ def plan(seen: PromptView, memories: Memories) -> PromptPlan:
         needed = needed or tokens
         if tokens <= seen.budget:
             break
-    reader = seen.reader if attempt.short or attempt.parts.summary or seen.costs.handles else ""
+    reader = seen.costs.reader if attempt.short or attempt.parts.summary or seen.costs.handles else ""
     return PromptPlan(laid, tokens, needed, attempt.parts, attempt.memories, attempt.short, reader)
 
 

@@ -172,11 +172,6 @@ class PromptView:
         }
 
     @property
-    def reader(self) -> str:
-        """The name of the tool that reads what is left out; empty if the model has none."""
-        return self.costs.reader
-
-    @property
     def question_id(self) -> str | None:
         """The id of the question's event, if it is in the log."""
         return None if self.asked is None else self.units[self.asked].events[0].id
@@ -198,7 +193,7 @@ class PromptView:
         space = int(share * self.config.artifact_ratio * self.share)
         return replace(
             self.parts,
-            summary=written(lines, chinese=chinese, handles=bool(self.reader)),
+            summary=written(lines, chinese=chinese, handles=bool(self.costs.reader)),
             artifacts=render(state.ledger, max_tokens=space, count=count) if state.stretches else "",
         )
 

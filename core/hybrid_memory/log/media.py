@@ -153,25 +153,24 @@ def _decoded(data: str) -> bytes | None:
 def base64_kind(data: str) -> tuple[str | None, int]:
     """The media type of base64 text or a data URL (None if unknown), and the number of encoded bytes."""
     url = _DATA_URL.match(data)
-    start = url.end() if url else 0
-    body = data[start : start + 64].strip()
-    length = len(data) - start - sum(map(data.count, "\r\n"))
+    length = len(data) - (url.end() if url else 0) - sum(map(data.count, "\r\n"))
     size = max(length * 3 // 4 - data[-4:].count("="), 0)
+    return (url["kind"] if url and url["kind"] else _magic(_head(data, 64))), size
+
+
+def _head(data: str, chars: int) -> bytes:
+    """The bytes in the first characters of base64 text or a data URL; none if it is neither."""
+    url = _DATA_URL.match(data)
+    text = data[url.end() if url else 0 :][:chars].translate(_URL_SAFE)
     try:
-        head = b64decode(body[: len(body) // 4 * 4])
+        return b64decode(text[: len(text) // 4 * 4])
     except ValueError:
-        return (url["kind"] if url else None), size
-    return (url["kind"] if url and url["kind"] else _magic(head)), size
+        return b""
 
 
 def _pixels(data: str) -> str:
     """Width and height of a PNG, GIF or JPEG, such as ``1024x768``; empty for others."""
-    url = _DATA_URL.match(data)
-    text = data[url.end() if url else 0 :][:HEAD_CHARS].translate(_URL_SAFE)
-    try:
-        head = b64decode(text[: len(text) // 4 * 4])
-    except ValueError:
-        return ""
+    head = _head(data, HEAD_CHARS)
     if _magic(head) == "image/png" and len(head) >= 24:  # noqa: PLR2004 - up to the height
         return "{}x{}".format(*unpack_from(">II", head, 16))
     if _magic(head) == "image/gif" and len(head) >= 10:  # noqa: PLR2004 - likewise

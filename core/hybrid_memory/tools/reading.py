@@ -27,18 +27,7 @@ from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.speakers import speaker
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.tools.tool import (
-    NOTED_WITH,
-    Answer,
-    Call,
-    MemoryTool,
-    home,
-    named,
-    newest,
-    reached,
-    stretch,
-    updates,
-)
+from hybrid_memory.tools.tool import NOTED_WITH, Answer, Call, MemoryTool, home, homes, named, newest, stretch, updates
 from hybrid_memory.validation import CheckedModel, shown
 
 MAX_HITS = 10
@@ -75,7 +64,7 @@ class Recalling(CheckedModel):
 async def recall(call: Call, memory: ScopedMemory, request: Recalling) -> str:
     """The hits that answer the query, best first; updated ones in their newest words."""
     since, until = instant("since", request.since), instant("until", request.until, end=True)
-    memories = await reached(call, memory)
+    memories = await homes(call, memory)
     spaces = [space.scope.space for space in memories[1:]]
     hits: Hits = await call(
         memory.recall,

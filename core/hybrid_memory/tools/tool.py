@@ -221,7 +221,7 @@ def named(place: int) -> str:
     return handle(place, place)
 
 
-async def reached(call: Call, memory: ScopedMemory) -> list[ScopedMemory]:
+async def homes(call: Call, memory: ScopedMemory) -> list[ScopedMemory]:
     """The memory, followed by the call's spaces that its user and agent may read now."""
     if not call.spaces:
         return [memory]
@@ -233,7 +233,7 @@ async def home(call: Call, memory: ScopedMemory, place: int) -> ScopedMemory:
     """The memory or space that contains the turn at this log position; the memory itself if none does."""
     if not call.spaces:
         return memory
-    for each in await reached(call, memory):
+    for each in await homes(call, memory):
         try:
             await call(each.expand, named(place))
         except InvalidInputError:
