@@ -234,6 +234,16 @@ def test_an_agent_of_langchain_looks_again(opened: Opened) -> None:
     assert state["messages"][0].content == picture.content, "the agent's state keeps it"
 
 
+def test_a_model_that_takes_no_image_of_a_tool_reads_what_it_is(opened: Opened) -> None:
+    answers = ["A cat.", "Grey.", call("memory_fetch", handle="#1"), "Yes."]
+    model = ScriptedChat(answers=answers, profile={"image_tool_message": False})
+    agent = create_agent(model, [], middleware=[HybridMemoryMiddleware(opened())], checkpointer=InMemorySaver())
+    for said in (HumanMessage([words("What is this?"), image()]), HumanMessage("Colour?"), HumanMessage("Sure?")):
+        agent.invoke({"messages": [said]}, THREAD)
+    assert "[image/png, 60 kB, 1024x768 — media 1]" in str(model.prompts[3][-1].content)
+    assert coded() not in str(model.prompts[3])
+
+
 def test_a_memory_of_llamaindex_forgets_no_file(opened: Opened, tmp_path: Path) -> None:
     file = tmp_path / "假期.png"
     file.write_bytes(PNG)
