@@ -107,7 +107,7 @@ def test_a_users_medium_is_shown_until_answered_and_for_one_turn_more(alice: Sco
         assert block not in shown
         assert len(shown) < 2_000
     assert 'memory_fetch(\\"#1\\") shows it again' in prompt(alice, "So?")
-    assert alice.history()[0].content[1] == DATA[kind], "the log keeps it"  # type: ignore[index]
+    assert alice.history()[0].content[1] == DATA[kind], "the log keeps it"
 
 
 @pytest.mark.parametrize(("turns", "shown"), [(0, [True, False, False]), (2, [True] * 3), (None, [True] * 3)])
@@ -182,7 +182,8 @@ def test_images_of_the_question_stay_in_any_budget(alice: ScopedMemory, max_toke
 
 def test_edited_and_regenerated_turns_count_as_they_are_shown(alice: ScopedMemory) -> None:
     def follow(*turns: dict[str, Any]) -> str:
-        return prompt(alice, host=Host(among=alice.follow(list(turns))))
+        ids: Any = alice.follow(list(turns))
+        return prompt(alice, host=Host(among=ids))
 
     first = {**say("What is this?", image("a")), "id": "m1"}
     rest = [{**answer(), "id": "m2"}, {**say("And?"), "id": "m3"}, {**answer(), "id": "m4"}, {**say("So?"), "id": "m5"}]
@@ -249,7 +250,7 @@ def test_a_memory_of_llamaindex_forgets_no_file(opened: Opened, tmp_path: Path) 
     file.write_bytes(PNG)
     pdf = DocumentBlock(data=coded().encode(), document_mimetype="application/pdf", title="lease.pdf")
     chat = HybridChatMemory.from_defaults(memory=opened(), user="alice", session="s")
-    (fetch,) = chat.tools()
+    fetch: Any = chat.tools()[0]
     chat.put(ChatMessage(role="user", blocks=[TextBlock(text="These?"), ImageBlock(path=file), pdf]))
     shown = []
     for _ in range(3):

@@ -199,7 +199,7 @@ async def fetch(call: Call, memory: ScopedMemory, request: Fetching) -> str | An
     where = request.where.strip() or None
     medium = _MEDIUM.fullmatch(where or "")
     if medium or (where is None and first == last and not request.pattern):
-        shown = await _shown(call, memory, name, medium and int(medium[1]))
+        shown = await _shown(call, memory, name, int(medium[1]) if medium else None)
         if shown is not None:
             return shown
     if first == last:
