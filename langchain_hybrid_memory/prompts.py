@@ -23,6 +23,11 @@ from langchain_hybrid_memory.tools import OURS, Calls, as_langchain
 READER = "fetch"
 """The function that reads the text behind a handle."""
 
+READERS = (READER, FETCH.name)
+
+_REFUSED = {"image": "image_tool_message", "file": "pdf_tool_message"}
+"""Of the profile of a model: whether it takes these blocks in the answer of a tool."""
+
 
 def budget_for(model: Any, config: CompactionConfig) -> int:
     """The budget of a prompt: as configured, or from the window in the model's profile, or the default."""
@@ -59,7 +64,10 @@ class Prompts:
         head = laid.pop(0).text if laid and laid[0].role is Role.SYSTEM else ""
         own, asked, last = follower.events, convert_to_messages(request.messages), follower.messages[-1]
         passing = next((row for row in range(len(asked), 0, -1) if _same(asked[row - 1], last)), len(asked))
-        shown = (self._shown(message, own.get(message.id or "")) for message in laid)
+        profile = getattr(request.model, "profile", None) or {}
+        refused = {kind for kind, field in _REFUSED.items() if profile.get(field) is False}
+        read = (_without(message, refused) if refused and message.name in READERS else message for message in laid)
+        shown = (self._shown(message, own.get(message.id or "")) for message in read)
         messages: list[Any] = [*follower.summaries, *shown]
         tools = request.tools if reading is None else reading.bound(request.tools, context.reader)
         return request.override(
@@ -82,6 +90,12 @@ class Prompts:
             return self._converted(message)
         calls = [call.arguments for call in message.tool_calls]
         return own if not calls or calls == [call["args"] for call in own.tool_calls] else self._converted(message)
+
+
+def _without(message: Message, kinds: set[str]) -> Message:
+    """The message without these blocks; its text says what they were."""
+    blocks = [block for block in message.content if isinstance(block, str) or block.get("type") not in kinds]
+    return message if isinstance(message.content, str) else message.model_copy(update={"content": blocks})
 
 
 def _same(one: BaseMessage, other: BaseMessage) -> bool:

@@ -31,7 +31,7 @@ class Calls:
     max_tokens: Callable[[], int] | None = None
     prepares: bool = False  # an owner without blocks gets some before the first call
 
-    async def _run(self, run: Runner, /, tool: MemoryTool, runtime: Any, arguments: Mapping[str, Any]) -> str:
+    async def _run(self, run: Runner, /, tool: MemoryTool, runtime: Any, arguments: Mapping[str, Any]) -> Any:
         """The tool's answer in this run; raises `InvalidScopeError`, or `ToolException` if it failed."""
         memory = self._memory(runtime)
         if self.prepares:
@@ -41,7 +41,9 @@ class Calls:
             answer = await run.call(tool.run, memory, arguments, **self._known(runtime))
         if answer.failed:
             raise ToolException(answer.text)
-        return answer.text
+        # Of other blocks LangChain would write the data as text.
+        blocks = [block for block in answer.media if block.get("type") in ("image", "image_url", "file")]
+        return [{"type": "text", "text": answer.text}, *blocks] if blocks else answer.text
 
     run, arun = faces(_run)
 
@@ -52,7 +54,8 @@ class Calls:
 
     def _known(self, runtime: Any) -> dict[str, Any]:
         """The fields of `hybrid_memory.tools.tool.Call` known from LangGraph's ``ToolRuntime``, if there is one."""
-        known: dict[str, Any] = {"max_tokens": self._answer_tokens}
+        most = MAX_TOKENS if self.max_tokens is None else answer_tokens(self.max_tokens())  # as a prompt shows in full
+        known: dict[str, Any] = {"max_tokens": most}
         state, call = getattr(runtime, "state", None), getattr(runtime, "tool_call_id", None)
         if not isinstance(state, Mapping) or "messages" not in state:
             return known
@@ -63,13 +66,6 @@ class Calls:
         if names:  # an id alone would not do: some models count their calls anew in each answer
             known |= {"id": call, "source": names[0], "because": tuple(names[1:])}
         return known
-
-    @property
-    def _answer_tokens(self) -> int:
-        """The longest answer that a prompt shows in full."""
-        if self.name is None or self.max_tokens is None:
-            return MAX_TOKENS
-        return answer_tokens(self.max_tokens())
 
 
 @checked
@@ -127,10 +123,10 @@ def as_langchain(tool: MemoryTool, calls: Calls) -> HybridMemoryTool:
 
     # LangGraph knows the parameter by its name. Its own ToolRuntime as the annotation would do the same, but is not
     # there where only langchain-core is installed.
-    def run(*given: str, runtime: Annotated[Any, InjectedToolArg] = None, **arguments: Any) -> str:
+    def run(*given: str, runtime: Annotated[Any, InjectedToolArg] = None, **arguments: Any) -> Any:
         return calls.run(tool, runtime, arguments if not given else {first: given[0]})
 
-    async def arun(*given: str, runtime: Annotated[Any, InjectedToolArg] = None, **arguments: Any) -> str:
+    async def arun(*given: str, runtime: Annotated[Any, InjectedToolArg] = None, **arguments: Any) -> Any:
         return await calls.arun(tool, runtime, arguments if not given else {first: given[0]})
 
     made = HybridMemoryTool(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from llama_index.core.base.llms.types import TextBlock
 from llama_index.core.tools import FunctionTool, ToolMetadata, ToolOutput
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
@@ -15,6 +16,7 @@ from hybrid_memory.errors import StoreError
 from hybrid_memory.tools import Answer, MemoryTool, tools_named
 from hybrid_memory_paging import PAGING_FUNCTIONS, SEND, answer_tokens, functions_named, prepared
 from llamaindex_hybrid_memory.bound import SessionBound
+from llamaindex_hybrid_memory.messages import from_dict
 from llamaindex_hybrid_memory.paging import shown_to
 from llamaindex_hybrid_memory.tracing import shown_to_handlers
 
@@ -146,7 +148,7 @@ def function_tool(tool: MemoryTool, owner: ToolOwner, described: ToolMetadata | 
     def output(answer: Answer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ToolOutput:
         return ToolOutput(
             tool_name=metadata.get_name(),
-            content=answer.text,
+            blocks=[TextBlock(text=answer.text), *map(from_dict, answer.media)],
             raw_input={"args": args, "kwargs": kwargs},
             raw_output=answer.text,
             is_error=answer.failed,

@@ -106,12 +106,15 @@ class PromptConfig(Settings):
         memories: the text around recalled memories, with ``{memories}`` as the placeholder.
         min_confidence: recalled turns with a lower `Hit.confidence` are left out; 0 leaves out none.
         memory_tokens: the most tokens for the user's own sentences and the recalled turns together; 0 shows neither.
+        media_turns: for how many turns after its own a prompt shows a user's image, sound, video or file; later a line
+            stands for it, with a handle. What a tool or the model made is shown once. None shows all media, always.
     """
 
     place: Literal["turn", "message"] = "turn"
     memories: str = "<memory>\n{memories}\n</memory>"
     min_confidence: float = Field(default=0.0, ge=0, le=1)
     memory_tokens: int = Field(default=880, ge=0)
+    media_turns: int | None = Field(default=1, ge=0)
 
     @field_validator("memories")
     @classmethod

@@ -281,7 +281,8 @@ def _turns(seen: PromptView, plan: PromptPlan) -> Iterator[Piece]:
                 way = f"digested for {plan.reader}" if plan.reader else "shortened"
                 yield Piece("turns", what, tokens, f"{way}: {tokens:,} tokens, {seen.room:,} for all turns", name)
             else:
-                yield Piece("turns", what, tokens, "whole", name)
+                way = "whole, but for media behind handles" if event.position in seen.costs.handles else "whole"
+                yield Piece("turns", what, tokens, way, name)
             if place == 0 and unit.note and message.id in standing and not notes[message.id]:
                 yield Piece("recalled", _few(unit.note), seen.note_tokens(unit), "left out: newer notes", shown=False)
 

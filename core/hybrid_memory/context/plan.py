@@ -73,7 +73,7 @@ def plan(seen: PromptView, memories: Memories) -> PromptPlan:
         needed = needed or tokens
         if tokens <= seen.budget:
             break
-    reader = seen.reader if attempt.short or attempt.parts.summary else ""
+    reader = seen.costs.reader if attempt.short or attempt.parts.summary or seen.costs.handles else ""
     return PromptPlan(laid, tokens, needed, attempt.parts, attempt.memories, attempt.short, reader)
 
 
@@ -103,7 +103,7 @@ def _with_turns(seen: PromptView, relief: Relief, note: str, kept: Memories, sha
             if long is None:
                 message = seen.costs.whole(event)[0]
             else:
-                message = seen.costs.short(event, long.limit, seen.reader, long.question, fresh=False)[0]
+                message = seen.costs.short(event, long.limit, long.question, fresh=False)[0]
             turns.append((message, own if place == 0 and unit.first not in relief.bare else ""))
     parts = seen.parts if share == 1.0 else seen.with_summary(share)
     parts = replace(parts, turns=turns, note=note, question=seen.question if seen.asked is None else None)
@@ -158,7 +158,7 @@ def _pressed(seen: PromptView, whole: _Try, relief: Relief, start: _Start, *, li
             turns.append((message, ""))
             continue
         asked = _ends(event.message.text) if event.id == seen.question_id else _ends(seen.words)
-        turns.append((seen.costs.short(event, limit, seen.reader, asked, fresh=True)[0], ""))
+        turns.append((seen.costs.short(event, limit, asked, fresh=True)[0], ""))
         short[event.id] = tokens
     parts = replace(seen.with_summary(share), turns=_from(turns, start), question=whole.parts.question)
     if parts.question is not None:

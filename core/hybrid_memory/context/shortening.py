@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import fsum
 from typing import Any, TypeAlias
 
 from hybrid_memory.context.layout import Language, as_event, as_record, language_of
 from hybrid_memory.context.offload.digest import PAGE_LINES, digest
+from hybrid_memory.context.queue import Unit
 from hybrid_memory.log.event import Event, handle, principal_of
 from hybrid_memory.log.exchanges import OWN_TOOLS
-from hybrid_memory.log.media import digest_media, is_media
+from hybrid_memory.log.media import digest_media, is_small_image, media_blocks
 from hybrid_memory.log.message import Message, Origin, Role, ToolCall
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.text.marks import escaped
@@ -45,8 +46,17 @@ READ_BEFORE: dict[Language, str] = {
     "zh": "[{name} 的回答先前已读过；如需原文，请再次调用]",
 }
 
-_UNNAMED = re.compile(r"\[[\w/.+-]+(?:, [\d,]+ bytes)?\]")
-"""The line for a medium without name and link."""
+AGAIN: dict[Language, str] = {
+    "en": '{reader}("{handle}"{number}) shows it again',
+    "zh": '用 {reader}("{handle}"{number}) 可再次查看',
+}
+
+SMALL_BYTES = 32_768
+SMALL_IMAGES = 4
+"""The newest images of at most `SMALL_BYTES` stay, this many of them."""
+
+_UNNAMED = re.compile(r"\[[\w/.+-]+(?:, [\d,.]+ (?:bytes|kB|MB))?(?:, \d+x\d+)?\]")
+"""The line for a medium without name, link and caption."""
 
 QUESTION_CHARS = 4000
 """How much of a question is used to search a long text."""
@@ -65,7 +75,7 @@ def shortened(
     wanted: Collection[str] = (),
     fresh: bool = False,
 ) -> Message:
-    """The message with each text in at most ``max_tokens`` and each medium on one line; itself if nothing changes.
+    """The message with each text in at most ``max_tokens``; itself if nothing changes.
 
     With a reader, a long text becomes a digest that names it; without one, or if it is fresh, an excerpt relevant to
     the question. Results of the memory's own tools are only named, otherwise the model would read the digest of a
@@ -78,7 +88,7 @@ def shortened(
         count: counts tokens.
         reader: the name of a tool that the model has; empty for none.
         wanted: terms of the question.
-        fresh: whether it is not answered yet. Media of a user's fresh message stay, as the question is about them.
+        fresh: whether it is not answered yet.
     """
 
     def is_long(text: str) -> bool:
@@ -97,8 +107,7 @@ def shortened(
         return message.model_copy(update={"content": named}) if is_long(message.text) else message
     changes: dict[str, Any] = {}
     content = message.content
-    keeps_media = fresh and message.role is Role.USER
-    content = short(content) if isinstance(content, str) else [_block(block, short, keeps_media) for block in content]
+    content = short(content) if isinstance(content, str) else [_block(block, short) for block in content]
     if content != message.content:
         changes["content"] = content
     calls = [_call(call, max_tokens, count) if is_long(call.written_arguments) else call for call in message.tool_calls]
@@ -107,12 +116,47 @@ def shortened(
     return message.model_copy(update=changes) if changes else message
 
 
-def _block(block: dict[str, Any], short: Callable[[str], str], keeps_media: bool) -> dict[str, Any]:
-    if is_media(block):
-        line = digest_media(block)  # names and links, which are words of others, are put in a mark
-        line = line if _UNNAMED.fullmatch(line) else f"<media>{escaped(line)}</media>"
-        return block if keeps_media else {"type": "text", "text": line}
+def _block(block: dict[str, Any], short: Callable[[str], str]) -> dict[str, Any]:
     return {**block, "text": short(block["text"])} if isinstance(block.get("text"), str) else block
+
+
+def faded(units: Sequence[Unit], turns: int | None, *, asking: bool) -> dict[int, frozenset[int]]:
+    """Which blocks of which messages, by position, a prompt shows as a line: media that the model need not see again.
+
+    A user's are shown until answered, and in this many turns after; those of tools and of the model until it spoke
+    again. Of small images, the newest `SMALL_IMAGES` stay. Links are treated like data, as a provider loads what is
+    behind them for each request. ``asking``: whether the question follows these units.
+    """
+    age, small, spoke, handles = 0, 0, False, dict[int, frozenset[int]]()
+    for unit in reversed(units) if turns is not None else ():
+        if asking and unit.role is Role.ASSISTANT and not unit.messages[0].tool_calls:
+            age, asking = age + 1, False  # it answered what comes before it
+        for event in reversed(unit.events):
+            message, rows = event.message, set[int]()
+            is_old = spoke if message.role in (Role.ASSISTANT, Role.TOOL) else turns is not None and age > turns
+            for row, block in reversed(media_blocks(message.content).items()):
+                is_small = is_small_image(block, SMALL_BYTES)
+                small += is_small
+                if is_old and not (is_small and small <= SMALL_IMAGES):
+                    rows.add(row)
+            if rows:
+                handles[event.position] = frozenset(rows)
+        asking, spoke = asking or unit.opens, spoke or unit.role is Role.ASSISTANT
+    return handles
+
+
+def with_handles(message: Message, rows: Collection[int], handle: str, reader: str) -> Message:
+    """The message with one line for each of these media: what is known of it, and how the reader shows it again."""
+    if not rows:
+        return message
+    media, content = list(media_blocks(message.content)), list[Any](message.content)
+    for row in rows:
+        number = f', "media {media.index(row) + 1}"' if len(media) > 1 else ""
+        line = digest_media(content[row])  # names and links, which are words of others, are put in a mark
+        again = AGAIN[language_of(message.text or line)].format(reader=reader, handle=handle, number=number)
+        is_plain, line = _UNNAMED.fullmatch(line), digest_media(content[row], again if reader else "")
+        content[row] = {"type": "text", "text": line if is_plain else f"<media>{escaped(line)}</media>"}
+    return message.model_copy(update={"content": content})
 
 
 def _call(call: ToolCall, max_tokens: int, count: TokenCounter) -> ToolCall:
@@ -190,38 +234,53 @@ def _ranked(rows: list[str], wanted: Collection[str]) -> list[int]:
 
 @dataclass(frozen=True)
 class Costs:
-    """Counts and caches the tokens of messages; in a shared space, as this author reads them."""
+    """Counts and caches the tokens of messages; in a shared space, as this author reads them.
+
+    ``handles`` are the blocks shown as a line, by position, and ``reader`` is the tool that shows them again.
+    """
 
     count: TokenCounter
     kept: LruCache[tuple[object, ...], Shown]
     author: str = ""
+    handles: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    reader: str = ""
 
     def whole(self, event: Event) -> Shown:
-        """The message in full; a later system message becomes an event."""
-        key = event.scope.owner, event.position, event.id
-        return self._remembered(key, lambda: _spoken(event.message, event, self.author), event)
+        """The message in full, except for media behind handles; a later system message becomes an event."""
+        rows = self.handles.get(event.position, frozenset())
+        key = event.scope.owner, event.position, event.id, rows, self.reader if rows else ""
+        return self._remembered(key, lambda: _spoken(self._handled(event, rows), event, self.author), event)
 
-    def short(self, event: Event, limit: int, reader: str, question: str, *, fresh: bool) -> Shown:
-        """The message with each text in at most ``limit`` tokens; ``fresh`` if it is not answered yet."""
+    def short(self, event: Event, limit: int, question: str, *, fresh: bool) -> Shown:
+        """The message with each text in at most ``limit`` tokens; ``fresh`` if it is not answered yet.
+
+        All its media become lines, unless it is a user's fresh message: the question is about them.
+        """
+        message, rows = event.message, self.handles.get(event.position, frozenset())
+        if not (fresh and message.role is Role.USER):
+            rows = frozenset(media_blocks(message.content))
 
         def made() -> Message:
             return _spoken(
                 shortened(
-                    event.message, handle=handle(event.position, event.position), max_tokens=limit, count=self.count,
-                    reader=reader, wanted=terms(question[:QUESTION_CHARS]), fresh=fresh,
+                    self._handled(event, rows), handle=handle(event.position, event.position), max_tokens=limit,
+                    count=self.count, reader=self.reader, wanted=terms(question[:QUESTION_CHARS]), fresh=fresh,
                 ),
                 event,
                 self.author,
             )  # fmt: skip
 
         # Of a digest the question changes nothing.
-        about = "" if reader and not fresh else question
-        key = event.scope.owner, event.position, event.id, limit, reader, about, fresh
+        about = "" if self.reader and not fresh else question
+        key = event.scope.owner, event.position, event.id, rows, limit, self.reader, about, fresh
         return self._remembered(key, made, event)
 
     def of(self, laid: Sequence[Message]) -> int:
         """The tokens of these messages."""
         return sum(message_tokens(message, self.count) for message in laid)
+
+    def _handled(self, event: Event, rows: Collection[int]) -> Message:
+        return with_handles(event.message, rows, handle(event.position, event.position), self.reader)
 
     def _remembered(self, key: tuple[object, ...], made: Callable[[], Message], event: Event) -> Shown:
         key = (*key, self.author) if event.author else key

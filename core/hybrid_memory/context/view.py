@@ -14,13 +14,13 @@ from hybrid_memory.context.lines import shown
 from hybrid_memory.context.projection import costs_of
 from hybrid_memory.context.queue import Session, Unit, hosted
 from hybrid_memory.context.request import PromptRequest
-from hybrid_memory.context.shortening import Costs, excerpt
+from hybrid_memory.context.shortening import Costs, excerpt, faded
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.fact import Fact
 from hybrid_memory.facts.sheet import Sheet, sheet, standing_text
 from hybrid_memory.log.event import Event
-from hybrid_memory.log.media import is_media
+from hybrid_memory.log.media import media_blocks
 from hybrid_memory.log.message import INSTRUCTING, Message, Origin, Role
 from hybrid_memory.log.views import visible
 from hybrid_memory.runtime.runners import Runner
@@ -172,11 +172,6 @@ class PromptView:
         }
 
     @property
-    def reader(self) -> str:
-        """The name of the tool that reads what is left out; empty if the model has none."""
-        return "" if self.request.reader is None else self.request.reader.name
-
-    @property
     def question_id(self) -> str | None:
         """The id of the question's event, if it is in the log."""
         return None if self.asked is None else self.units[self.asked].events[0].id
@@ -198,7 +193,7 @@ class PromptView:
         space = int(share * self.config.artifact_ratio * self.share)
         return replace(
             self.parts,
-            summary=written(lines, chinese=chinese, handles=bool(self.reader)),
+            summary=written(lines, chinese=chinese, handles=bool(self.costs.reader)),
             artifacts=render(state.ledger, max_tokens=space, count=count) if state.stretches else "",
         )
 
@@ -258,6 +253,9 @@ def view(
     if words and question is None:  # as it will appear once it is remembered: under the user's previous name
         name = next((unit.messages[0].name for unit in reversed(units) if unit.opens), None)
         question = Message(content=words, name=name)
+    reader = "" if request.reader is None else request.reader.name
+    handles = faded(units, request.marks.media_turns, asking=asked is None and query is not None)
+    costs = replace(costs, handles=handles, reader=reader)
 
     instructions, others = [request.instructions], list[Voice]()
     for unit in session.queue.instructions:
@@ -284,7 +282,7 @@ def view(
         profile=request.profile or "",
         marks=request.marks,
         assistant_first=request.host.assistant_first,
-        reader="" if request.reader is None or not lines else request.reader.name,
+        reader=reader if lines else "",
     )
     tools = schema_tokens(request.tools, costs.count) if request.tools else 0
     if request.reader is not None and request.reader.schema:
@@ -413,8 +411,7 @@ class _Walk:
             message, tokens = self._seen.costs.whole(event)
             relief.tokens += tokens
             limit = USERS * self._limit if message.role is Role.USER else self._limit
-            has_media = isinstance(message.content, list) and any(map(is_media, message.content))
-            if tokens > WORTH * limit or has_media:
+            if tokens > WORTH * limit or media_blocks(message.content):
                 relief.fresh.append(Long(event, tokens, limit, self._question))
         self.relieve()
 
@@ -440,6 +437,6 @@ class _Walk:
             return
         while self._ready and relief.tokens > RELIEF * seen.room:
             long = self._ready.popleft()
-            tokens = seen.costs.short(long.event, long.limit, seen.reader, long.question, fresh=False)[1]
+            tokens = seen.costs.short(long.event, long.limit, long.question, fresh=False)[1]
             relief.short[long.event.position] = long
             relief.tokens -= max(long.tokens - tokens, 0)

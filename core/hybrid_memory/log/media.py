@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from struct import unpack_from
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 MAX_NAME_CHARS = 120
+HEAD_CHARS = 65_536
+"""How much of an image's base64 text is decoded for its dimensions."""
 
 _MEDIA = ("image", "audio", "video", "file", "document")
 _NAMES = {"image_url": "image", "input_image": "image", "input_audio": "audio", "input_file": "file", "media": "file"}
+_NAMES["image_generation_call"] = "image"
 _SENSES = ("image", "audio", "video")
 _DATA_URL = re.compile(r"data:(?P<kind>[\w.+-]+/[\w.+-]+)?[^,]{0,200},")
 _URL_SAFE = str.maketrans("-_", "+/", " \t\r\n")
-_DATA_KEYS = ("data", "base64", "image", "audio", "video", "file_data")
+_DATA_KEYS = ("data", "base64", "image", "audio", "video", "file_data", "result")
 _KIND_KEYS = (
     "mime_type",
     "media_type",
@@ -26,7 +30,9 @@ _KIND_KEYS = (
     "mimeType",
     "mimetype",
 )
-_LINK_KEYS = ("url", "file_uri", "file_id", "path")
+_LINK_KEYS = ("url", "file_uri", "file_id", "path", "file_path")
+_UNITS = (("MB", 1, 1_000_000), ("kB", 0, 1_000), ("bytes", 0, 0))
+_CAPTION_KEYS = ("caption", "alt", "transcript", "revised_prompt")
 _MAGIC = (
     *((b"\x89PNG", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"), (b"%PDF", "application/pdf")),
     *((b"PK\x03\x04", "application/zip"), (b"\x1f\x8b", "application/gzip"), (b"ID3", "audio/mpeg")),
@@ -40,19 +46,41 @@ def is_media(block: Mapping[str, Any]) -> bool:
     return _family(block) is not None and any(_first(block, keys) for keys in (_DATA_KEYS, _LINK_KEYS))
 
 
-def digest_media(block: Mapping[str, Any]) -> str:
-    """The content of a media block in one line: ``[image/png, 34,112 bytes]``; without data, the link."""
+def media_blocks(content: str | Sequence[Mapping[str, Any]]) -> dict[int, Mapping[str, Any]]:
+    """The media among the blocks of a message, by their index."""
+    return {} if isinstance(content, str) else {row: block for row, block in enumerate(content) if is_media(block)}
+
+
+def digest_media(block: Mapping[str, Any], hint: str = "") -> str:
+    """What is known of a medium, in one line: ``[image/png cat.png, 1.2 MB, 1024x768: caption — hint]``, or a link."""
     data, link = _carried(block)
     family = _family(block) or "file"
-    kind = _declared(block, family)
+    kind, name, caption = _declared(block, family), _name(block), _first(block, _CAPTION_KEYS)
     if data is not None:
-        found, size = base64_kind(data)
-        what = [kind or found or family, f"{size:,} bytes"]
+        detected, size = base64_kind(data)
+        kind = kind or detected
+        unit, digits, least = next(row for row in _UNITS if size >= row[2])
+        what = [f"{size / (least or 1):,.{digits}f} {unit}", *filter(None, [_pixels(data)])]
     else:
-        what = [kind or family, *([_short(link)] if link else [])]
-    if name := _first(block, ("filename", "title")):
-        what.append(_short(name))
-    return f"[{', '.join(what)}]"
+        what = [_short(link)] if link else []
+    text = ", ".join([" ".join(filter(None, (kind or family, name))), *what])
+    return f"[{text}{f': {_short(caption)}' if caption else ''}{f' — {hint}' if hint else ''}]"
+
+
+def is_small_image(block: Mapping[str, Any], most: int) -> bool:
+    """Whether the block includes an image of at most this many bytes."""
+    data, _ = _carried(block)
+    return _family(block) == "image" and data is not None and 3 * len(data) <= 4 * most
+
+
+def standard_media(block: Mapping[str, Any]) -> dict[str, Any]:
+    """The block in the form that LangChain calls standard; a link as it is."""
+    media = media_of(block)
+    if media is None:
+        return dict(block)
+    kind = media.kind if media.kind in _SENSES else "file"
+    more = {"mime_type": media.type if "/" in media.type else "", "filename": media.name}
+    return {"type": kind, "base64": b64encode(media.data).decode(), **{key: text for key, text in more.items() if text}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +107,7 @@ def media_of(block: Mapping[str, Any]) -> Media | None:
     if family is None or data is None or not content:
         return None
     found = _declared(block, family) or base64_kind(data)[0] or family
-    name = _first(block, ("filename", "title"))
-    return Media(family if family in _SENSES else _sense(found) or family, found, content, _short(name) if name else "")
+    return Media(family if family in _SENSES else _sense(found) or family, found, content, _name(block))
 
 
 def media_in(data: bytes) -> Media:
@@ -126,15 +153,34 @@ def _decoded(data: str) -> bytes | None:
 def base64_kind(data: str) -> tuple[str | None, int]:
     """The media type of base64 text or a data URL (None if unknown), and the number of encoded bytes."""
     url = _DATA_URL.match(data)
-    start = url.end() if url else 0
-    body = data[start : start + 64].strip()
-    length = len(data) - start - sum(map(data.count, "\r\n"))
+    length = len(data) - (url.end() if url else 0) - sum(map(data.count, "\r\n"))
     size = max(length * 3 // 4 - data[-4:].count("="), 0)
+    return (url["kind"] if url and url["kind"] else _magic(_head(data, 64))), size
+
+
+def _head(data: str, chars: int) -> bytes:
+    """The bytes in the first characters of base64 text or a data URL; none if it is neither."""
+    url = _DATA_URL.match(data)
+    text = data[url.end() if url else 0 :][:chars].translate(_URL_SAFE)
     try:
-        head = b64decode(body[: len(body) // 4 * 4])
+        return b64decode(text[: len(text) // 4 * 4])
     except ValueError:
-        return (url["kind"] if url else None), size
-    return (url["kind"] if url and url["kind"] else _magic(head)), size
+        return b""
+
+
+def _pixels(data: str) -> str:
+    """Width and height of a PNG, GIF or JPEG, such as ``1024x768``; empty for others."""
+    head = _head(data, HEAD_CHARS)
+    if _magic(head) == "image/png" and len(head) >= 24:  # noqa: PLR2004 - up to the height
+        return "{}x{}".format(*unpack_from(">II", head, 16))
+    if _magic(head) == "image/gif" and len(head) >= 10:  # noqa: PLR2004 - likewise
+        return "{}x{}".format(*unpack_from("<HH", head, 6))
+    at = 2
+    while _magic(head) == "image/jpeg" and at + 9 <= len(head):
+        if 0xC0 <= head[at + 1] <= 0xC3:  # noqa: PLR2004 - the start of a frame; what comes before it has a length
+            return "{1}x{0}".format(*unpack_from(">HH", head, at + 5))
+        at += 2 + int.from_bytes(head[at + 2 : at + 4])
+    return ""
 
 
 def _magic(head: bytes) -> str | None:
@@ -170,6 +216,10 @@ def _first(block: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
     """The first text under one of these keys, in the block or its parts."""
     values = (part.get(key) for part in _parts(block) for key in keys)
     return next((value for value in values if isinstance(value, str) and value), None)
+
+
+def _name(block: Mapping[str, Any]) -> str:
+    return _short(_first(block, ("filename", "title")) or "")
 
 
 def _short(name: str) -> str:

@@ -29,7 +29,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import View, in_view
+from hybrid_memory.store.view import in_view
 from hybrid_memory.validation import shown
 
 _log = logging.getLogger(__name__)
@@ -102,15 +102,11 @@ async def recall_media(run: Runner, services: Services, request: MediaRequest) -
     # The same failure may have kept both the query and the new media from their vectors.
     note = "; ".join(part for part in (failure, "" if note in failure else note) if part)
     view = replace(await in_view(run, services, request.where.scope, state), index=index)
-    home = Home(view, narrowed(view, _remembered(view, asked.where)), status, state)
-    return await _ranked(run, home, asked, Asked(request.text, vector, plan), note)
-
-
-def _remembered(view: View, where: Where) -> Where:
-    """The records without media of turns that are hidden by age."""
-    longest = view.config.retention.ttl.get(RecordKind.TURN.value)
+    longest = view.config.retention.ttl.get(RecordKind.TURN.value)  # media live as long as their turns
     oldest = None if longest is None else view.clock() - longest
-    return replace(where, since=max(filter(None, (where.since, oldest)), default=None))
+    where = replace(asked.where, since=max(filter(None, (asked.where.since, oldest)), default=None))
+    home = Home(view, narrowed(view, where), status, state)
+    return await _ranked(run, home, asked, Asked(request.text, vector, plan), note)
 
 
 def _of_kind(request: MediaRequest, embedder: MediaEmbedder) -> Media | None:
@@ -143,7 +139,10 @@ async def _query_vector(
         vector = (await run.call(index.known, [key])).get(key)
     if vector is None:
         try:
-            vector = await _embedded(run, embedder, request)
+            if example is None:
+                vector = await run.call(embedder.embed_query, request.text)
+            else:
+                vector = (await run.call(embedder.embed_media, [example.data], example.kind))[0]
         except ModelError as error:
             if example is not None:
                 raise
@@ -158,18 +157,14 @@ async def _query_vector(
     return vector, ""
 
 
-async def _embedded(run: Runner, embedder: MediaEmbedder, request: MediaRequest) -> Floats:
-    if request.example is None:
-        return await run.call(embedder.embed_query, request.text)
-    rows = await run.call(embedder.embed_media, [request.example.data], request.example.kind)
-    vector: Floats = rows[0]
-    return vector
-
-
 async def _ranked(run: Runner, home: Home, request: MediaRequest, asked: Asked, note: str) -> list[Hit]:
     """The hits among what the paths of the plan find; the view is one of the index of media."""
     pool = await gather(run, home, asked)
-    weights = _weights(request, asked)
+    weights = Weights.plain()  # vector and text, 0.7 to 0.3
+    if request.example is not None:
+        weights = replace(weights, vector=1.0, text=0.0)
+    elif asked.vector is None:
+        weights = replace(weights, vector=0.0, text=1.0)
     columns = dict.fromkeys(Signals.__dataclass_fields__, np.zeros(len(pool.places.ids)))
     columns["vector"] = signals.vector_signal(pool.similarity, pool.average)
     columns["text"] = signals.text_signal(pool.bm25)
@@ -188,10 +183,3 @@ async def _ranked(run: Runner, home: Home, request: MediaRequest, asked: Asked, 
         )
         for record in await run.call(home.view.index.get, pool.places.ids[best].tolist())
     ]
-
-
-def _weights(request: MediaRequest, asked: Asked) -> Weights:
-    """Vector and text, 0.7 to 0.3; only the vector for an example, only the text without a vector."""
-    if request.example is not None:
-        return replace(Weights.plain(), vector=1.0, text=0.0)
-    return Weights.plain() if asked.vector is not None else replace(Weights.plain(), vector=0.0, text=1.0)

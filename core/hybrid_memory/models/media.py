@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import io
-import struct
 import wave
-import zlib
+from base64 import b64decode
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
@@ -21,7 +20,6 @@ from hybrid_memory.models.port import MediaEmbedder
 
 Method: TypeAlias = Callable[[list[bytes]], Any]
 
-PROBE_SIDE = 32
 PROBE_RATE = 16_000
 
 _QUERIES = ("embed_image_query", "embed_query", "get_query_embedding")
@@ -114,15 +112,6 @@ def as_media_embedder(model: Any, timeout: timedelta = timedelta(seconds=30)) ->
     return None if not methods or query is None else WrappedMediaEmbedder(model, methods, query, timeout)
 
 
-def _grey_png() -> bytes:
-    header = struct.pack(">IIBBBBB", PROBE_SIDE, PROBE_SIDE, 8, 2, 0, 0, 0)
-    rows = (b"\x00" + bytes(range(0, 96, 3)) * 3) * PROBE_SIDE
-    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data)) for name, data in chunks
-    )
-
-
 def _short_wav() -> bytes:
     stream = io.BytesIO()
     with wave.open(stream, "wb") as sound:
@@ -132,5 +121,10 @@ def _short_wav() -> bytes:
     return stream.getvalue()
 
 
-PROBES = {"image": _grey_png(), "audio": _short_wav()}
+_GREY_PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAIAAAD8GO2jAAAAR0lEQVR4nGNgYGbj5OEXEpWQllNUUdfSNTA2s7Sxd3L18PYLDAmPiqVYftSCUQtG"
+    "LRi1YNSCUQtGLRi1YNSCUQtGLRgqFgAAtKUuH25BDdkAAAAASUVORK5CYII="
+)
+
+PROBES = {"image": b64decode(_GREY_PNG), "audio": _short_wav()}
 """A valid medium of each kind."""

@@ -21,10 +21,10 @@ from hybrid_memory.tools.tool import (
     Call,
     MemoryTool,
     home,
+    homes,
     named,
     newest,
     position,
-    reached,
     updates,
     with_older,
 )
@@ -182,7 +182,7 @@ class Sharing(CheckedModel):
 async def share(call: Call, memory: ScopedMemory, request: Sharing) -> str:
     """Write a note into a space open to the call, unless one there says the same; or list the spaces."""
     if not request.space.strip():
-        names = [str(existing.scope.space) for existing in (await reached(call, memory))[1:]]
+        names = [str(existing.scope.space) for existing in (await homes(call, memory))[1:]]
         return f"Shared spaces: {', '.join(names)}." if names else "No shared space is open here."
     if request.space not in call.spaces:
         existing = f"choose one of {', '.join(call.spaces)}" if call.spaces else "none is"

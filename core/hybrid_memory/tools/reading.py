@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import count
 from typing import Any, TypeVar
 
 from pydantic import Field
@@ -14,6 +16,7 @@ from hybrid_memory.context.offload.payloads import Matches, Page, grep, page
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import handle, principal_of
+from hybrid_memory.log.media import digest_media, media_blocks, standard_media
 from hybrid_memory.log.message import MARKED, Message, Role
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.recall.hit import Hit, Hits
@@ -24,7 +27,7 @@ from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.speakers import speaker
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory.tools.tool import NOTED_WITH, Call, MemoryTool, home, named, newest, reached, stretch, updates
+from hybrid_memory.tools.tool import NOTED_WITH, Answer, Call, MemoryTool, home, homes, named, newest, stretch, updates
 from hybrid_memory.validation import CheckedModel, shown
 
 MAX_HITS = 10
@@ -43,6 +46,8 @@ SPARE = 4
 FRAME_TOKENS = 200
 LEAST_CHARS = 80
 
+_MEDIUM = re.compile(r"media\s*(\d{1,4})")
+
 P = TypeVar("P", Page, Matches)
 
 
@@ -59,7 +64,7 @@ class Recalling(CheckedModel):
 async def recall(call: Call, memory: ScopedMemory, request: Recalling) -> str:
     """The hits that answer the query, best first; updated ones in their newest words."""
     since, until = instant("since", request.since), instant("until", request.until, end=True)
-    memories = await reached(call, memory)
+    memories = await homes(call, memory)
     spaces = [space.scope.space for space in memories[1:]]
     hits: Hits = await call(
         memory.recall,
@@ -165,8 +170,7 @@ async def expand(call: Call, memory: ScopedMemory, request: Expanding) -> str:
     memory = await home(call, memory, first)
     messages: list[Message] = await call(memory.expand, handle(first, last))
     room, lines = _room(call), list[str]()
-    for message in messages:
-        line = _line_with_time(message)
+    for line in _lines(messages):
         room -= estimate_tokens(line) + 1
         if room < 0:
             break
@@ -182,21 +186,28 @@ class Fetching(CheckedModel):
     """What to read."""
 
     handle: str = Field(description="Such as '#12', or '#12-40' for a range of this conversation")
-    where: str = Field(default="", description="Lines '10-60', characters 'c1-2000', or a JSON path; empty: the start")
+    where: str = Field(
+        default="", description="Lines '10-60', characters 'c1-2000', 'media 2', or a JSON path; empty: the start"
+    )
     pattern: str = Field(default="", description="A regular expression: only lines that match")
 
 
-async def fetch(call: Call, memory: ScopedMemory, request: Fetching) -> str:
-    """A page of a long text or of several messages, or the lines that match."""
+async def fetch(call: Call, memory: ScopedMemory, request: Fetching) -> str | Answer:
+    """A page of a long text or of several messages, or the lines that match; images, sounds and files themselves."""
     first, last = stretch(request.handle, most=None)
     name, memory = handle(first, last), await home(call, memory, first)
     where = request.where.strip() or None
+    medium = _MEDIUM.fullmatch(where or "")
+    if medium or (where is None and first == last and not request.pattern):
+        shown = await _shown(call, memory, name, int(medium[1]) if medium else None)
+        if shown is not None:
+            return shown
     if first == last:
         find: Callable[..., Awaitable[Matches]] = partial(call, memory.grep, name)
         read: Callable[..., Awaitable[Page]] = partial(call, memory.fetch, name, where)
     else:
         messages: list[Message] = await call(memory.expand, name)
-        text = "\n".join(map(_line_with_time, messages))
+        text = "\n".join(_lines(messages))
         find = _at_once(partial(grep, text))
         read = _at_once(partial(page, text, where))
     if request.pattern:
@@ -214,9 +225,32 @@ def _at_once(made: Callable[..., P]) -> Callable[..., Awaitable[P]]:
     return later
 
 
-def _line_with_time(message: Message) -> str:
-    who = speaker(message.spoken_by, message.speaker, message.text)
-    return f"[{message.at:%Y-%m-%d %H:%M}] {who}: {within_record(message.text)}"
+async def _shown(call: Call, memory: ScopedMemory, name: str, number: int | None) -> Answer | None:
+    """A message with all its media, or the medium of this number among several messages; None if there is none."""
+    try:
+        messages: list[Message] = await call(memory.expand, name)
+    except InvalidInputError:  # it may be an offloaded text
+        return None
+    media = [block for message in messages for block in media_blocks(message.content).values()]
+    if number is not None and not 0 < number <= len(media):
+        raise InvalidInputError(f"{name} has {len(media)} media: there is no media {number}")
+    if number is not None:
+        media = media[number - 1 : number]
+        text = f"media {number}: {digest_media(media[0])}"
+    else:
+        text = "\n".join(_lines(messages))
+    return Answer(f"{name} {text}", media=tuple(map(standard_media, media))) if media else None
+
+
+def _lines(messages: Sequence[Message]) -> list[str]:
+    """The messages with their times; their media are numbered."""
+    numbers, lines = count(1), list[str]()
+    for message in messages:
+        who = speaker(message.spoken_by, message.speaker, message.text)
+        media = [digest_media(block, f"media {next(numbers)}") for block in media_blocks(message.content).values()]
+        words = "\n".join([*([message.text] if message.text else []), *media])
+        lines.append(f"[{message.at:%Y-%m-%d %H:%M}] {who}: {within_record(words)}")
+    return lines
 
 
 def _room(call: Call) -> int:
@@ -251,7 +285,7 @@ EXPAND = MemoryTool("memory_expand", "The exact words behind a handle of the mem
 FETCH = MemoryTool(
     "memory_fetch",
     "Read the exact words behind a handle of the memory: a long text (#12), or the messages behind a line of a "
-    "summary (#12-40); page by page, or only the lines that match a pattern.",
+    "summary (#12-40); page by page, or only the lines that match a pattern. Also images and files.",
     Fetching,
     fetch,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from hybrid_memory.errors import (
@@ -86,16 +86,20 @@ class Call:
         return await self.by(verb, *args, **kwargs)
 
 
-Flow: TypeAlias = Callable[[Call, ScopedMemory, Any], Coroutine[Any, Any, str]]
-"""What a tool does, written once for blocking and async use."""
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a model; if the call was wrong, ``failed`` is true and the text says why."""
+    """The answer to a model; if the call was wrong, ``failed`` is true and the text says why.
+
+    ``media`` are content blocks with what the text describes, for hosts whose tools can answer with them.
+    """
 
     text: str
     failed: bool = False
+    media: tuple[dict[str, Any], ...] = ()
+
+
+Flow: TypeAlias = Callable[[Call, ScopedMemory, Any], Coroutine[Any, Any, str | Answer]]
+"""What a tool does, written once for blocking and async use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +136,9 @@ class MemoryTool:
 
     async def _answer(self, call: Call, memory: ScopedMemory, arguments: Mapping[str, Any]) -> Answer:
         try:
-            return Answer(bounded(await self.flow(call, memory, self.arguments.of(arguments)), call.max_tokens))
+            made = await self.flow(call, memory, self.arguments.of(arguments))
+            answer = made if isinstance(made, Answer) else Answer(made)
+            return replace(answer, text=bounded(answer.text, call.max_tokens))
         except (InvalidScopeError, InvalidConfigError):
             raise
         except (InvalidInputError, AccessDeniedError) as error:
@@ -215,7 +221,7 @@ def named(place: int) -> str:
     return handle(place, place)
 
 
-async def reached(call: Call, memory: ScopedMemory) -> list[ScopedMemory]:
+async def homes(call: Call, memory: ScopedMemory) -> list[ScopedMemory]:
     """The memory, followed by the call's spaces that its user and agent may read now."""
     if not call.spaces:
         return [memory]
@@ -227,7 +233,7 @@ async def home(call: Call, memory: ScopedMemory, place: int) -> ScopedMemory:
     """The memory or space that contains the turn at this log position; the memory itself if none does."""
     if not call.spaces:
         return memory
-    for each in await reached(call, memory):
+    for each in await homes(call, memory):
         try:
             await call(each.expand, named(place))
         except InvalidInputError:
