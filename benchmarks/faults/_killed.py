@@ -85,7 +85,7 @@ def write(config: MemoryConfig, cycle: int, key: str | None) -> None:
             patiently(memory.archive)
 
 
-def wrong(config: MemoryConfig, acknowledged: list[str], seed: int, key: str | None) -> list[str]:
+def wrong(config: MemoryConfig, acknowledged: list[str], seed: int, key: str | None = None) -> list[str]:
     """What is lost, doubled, not found, back after it was forgotten, or complained of by the doctor."""
     with open_memory(config, key=key) as memory:
         alice = memory.scoped(user="alice")
