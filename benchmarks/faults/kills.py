@@ -1,4 +1,7 @@
-"""Writers and servers that are killed at random moments: nothing acknowledged is lost, doubled or not found."""
+"""Writers and servers that are killed at random moments: nothing acknowledged is lost, doubled or not found.
+
+Writers also write files, share a space, forget turns, and say forgotten ones again; those must not come back.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,12 @@ from hybrid_memory.testing.postgres_server import PostgresServer
 from hybrid_memory.testing.servers import MilvusServer, RedisServer
 
 CHILD = Path(__file__).with_name("_killed.py")
-SHARES = {"sqlite": 0.4, "postgres": 0.25, "redis": 0.2, "milvus": 0.1, "clickhouse": 0.05}
+SHARES = {"sqlite": 0.25, "encrypted": 0.15, "postgres": 0.25, "redis": 0.2, "milvus": 0.1, "clickhouse": 0.05}
 """Of all kills; where some engines are left out, the others take theirs."""
 
-BATCHES = dict.fromkeys(("sqlite", "postgres", "redis"), (0, 0, 1, 2, 3, 5, 8))
+BATCHES = dict.fromkeys(("sqlite", "encrypted", "postgres", "redis"), (0, 0, 1, 2, 5, 9, 16))
 SLOW_BATCHES = (0, 2, 5, 9, 14, 20)
-"""How many batches a writer writes before it is killed; more where it takes long to begin."""
+"""How many writes are acknowledged before a writer is killed; more where it takes long to begin."""
 
 SERVERS = {"postgres": 0.5, "redis": 0.5, "milvus": 0.25}
 """How often the server is killed as well."""
@@ -45,6 +48,7 @@ class Figures:
 
     kills: Counter[str] = field(default_factory=Counter)
     acknowledged: Counter[str] = field(default_factory=Counter)
+    signs: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
 
 
@@ -77,7 +81,7 @@ class Writers:
         return line
 
     def ids(self, batches: int) -> Iterator[str]:
-        """The ids of so many batches, or of all until the fork has ended."""
+        """What so many writes acknowledge, or all until the fork has ended."""
         while batches and (line := self.line()) not in ("dead\n", ""):
             batches -= 1
             yield from line.split() if line.endswith("\n") else []
@@ -121,7 +125,8 @@ def campaign(engine: str, count: int, chance: random.Random, folder: Path, figur
             if cycle % PER_STORE == 0:
                 config, acknowledged = settings_of(engine, folder, cycle // PER_STORE, server), []
             before = len(acknowledged)
-            child.order(do="write", config=config, cycle=cycle)
+            key = "a key" if engine == "encrypted" else None
+            child.order(do="write", config=config, cycle=cycle, key=key)
             pid = int(child.line())
             acknowledged += child.ids(chance.choice(BATCHES.get(engine, SLOW_BATCHES)))
             time.sleep(chance.random() * 0.05)
@@ -134,9 +139,10 @@ def campaign(engine: str, count: int, chance: random.Random, folder: Path, figur
             acknowledged += child.ids(-1)
             figures.kills[engine] += 1
             figures.acknowledged[engine] += len(acknowledged) - before
+            figures.signs.update(f"{engine} {name[0]}" for name in acknowledged[before:])
             named = folder / "acknowledged"
             named.write_text("\n".join(acknowledged), encoding="utf-8")
-            child.order(do="check", config=config, cycle=cycle, acknowledged=str(named))
+            child.order(do="check", config=config, cycle=cycle, key=key, acknowledged=str(named))
             list(child.ids(-1))
             figures.wrong += [f"{engine}, after kill {cycle}: {one}" for one in child.wrong]
             child.wrong.clear()
@@ -152,7 +158,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Kill, look, and say what is wrong."""
     figures, chance = Figures(), random.Random(args.seed)  # noqa: S311 - for tests
-    engines = [engine for engine in args.engines if engine != "clickhouse" or find_spec("chdb")]
+    needs = {"clickhouse": "chdb", "encrypted": "sqlcipher3"}
+    engines = [engine for engine in args.engines if engine not in needs or find_spec(needs[engine])]
     for engine in set(args.engines) - set(engines):
         print(f"{engine}: left out, its package is not installed")
     whole = sum(SHARES[engine] for engine in engines)
@@ -163,7 +170,9 @@ def run(args: argparse.Namespace) -> int:
         servers = figures.kills[f"{engine} server"]
         print(
             f"{engine}: {figures.kills[engine]} writers and {servers} servers killed, "
-            f"{figures.acknowledged[engine]:,} messages acknowledged, {time.monotonic() - began:.0f} s"
+            f"{figures.acknowledged[engine]:,} writes acknowledged, with {figures.signs[f'{engine} /']} files, "
+            f"{figures.signs[f'{engine} @']} in a space, {figures.signs[f'{engine} -']} forgotten, "
+            f"{time.monotonic() - began:.0f} s"
         )
     print(f"seed {args.seed}: {len(figures.wrong)} things wrong", *figures.wrong[:20], sep="\n")
     return int(bool(figures.wrong))

@@ -254,6 +254,42 @@ def test_an_import_does_not_bring_back_what_was_forgotten(command: Any, tmp_path
     assert {turn["content"] for turn in log(store)} == {"My cat is Tom."}
 
 
+def test_a_better_file_corrects_what_an_earlier_one_got_wrong(command: Any, tmp_path: Path) -> None:
+    """Words, order and number of the turns stay; a time that is inferred from the file corrects none."""
+    store, chat = tmp_path / "m.db", tmp_path / "chat.jsonl"
+    texts = ("I live in Rome.", "Rome is sunny.", "Forty degrees.", "My cat is Tom.")
+
+    def imported(*others: dict[str, Any]) -> tuple[int, int, int]:
+        lines = [{"role": "user", "content": text, **other} for text, other in zip(texts, others, strict=True)]
+        chat.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+        told = command.json("import", store, chat, "-u", "alice", *QUICK)
+        return told["known"], told["corrected"], told["forgotten"]
+
+    day = "2024-05-0{}T10:00:00.25+00:00".format
+    poor: list[dict[str, Any]] = [{}, {}, {}, {}]
+    good = [
+        {"timestamp": day(1)},
+        {"role": "assistant"},
+        {"role": "tool", "name": "fetch_page", "timestamp": day(2)},
+        {},
+    ]
+    assert imported(*poor) == (0, 0, 0)
+    assert command("forget", store, "--query", "Tom", "--yes") == 0
+    assert imported(*good) == (0, 3, 1)
+    assert imported(*good) == (3, 0, 1)
+    assert command("import", store, chat, *QUICK) == 0
+    assert "4 turns in 1 session of user='alice', 3 of them known, 1 of them forgotten" in command.out
+    turns = command.json("history", store)
+    assert [(turn["role"], turn["content"]) for turn in turns] == list(
+        zip(("user", "assistant", "tool"), texts, strict=False)
+    )
+    assert [turn["at"][:10] for turn in turns][::2] == ["2024-05-01", "2024-05-02"]
+    assert command("export", store, "--out", tmp_path / "all.jsonl") == 0
+    assert command.json("import", store, tmp_path / "all.jsonl", *QUICK)["known"] == 3
+    assert imported(*good[:3], {"role": "assistant"}) == (3, 0, 1), "forgotten words stay forgotten in any role"
+    assert imported({}, *good[1:]) == (3, 0, 1)
+
+
 def test_facts_are_reviewed_on_a_terminal(command: Any, filled: Path, typed: Any) -> None:
     typed("y\nx\ne\nBodø\nn\n" + "s\n" * 9)
     assert command("facts", filled, "--review") == 0

@@ -41,7 +41,8 @@ class CompactionConfig(Settings):
         keep_rounds: how many rounds stay verbatim if the budget allows; dense rounds keep more of their neighbours.
         keep_least: the fewest rounds to keep when rounds, not tokens, trigger a compaction.
         keep_ratio: the share of the remaining budget that the kept turns may fill.
-        summary_ratio: the share of the budget for the summary.
+        summary_ratio: the share of the budget for the summary; rules, names, numbers, dates and decisions may also take
+            what artifacts leave of theirs.
         artifact_ratio: the share of the budget for artifacts: files, commands, tests, errors, ids.
         recall_ratio: the share of the budget for recalled memories, over all turns in the prompt.
         offload_tokens: when space is short, a message longer than this is shortened; the log keeps all of it.

@@ -178,8 +178,9 @@ async def _summarised(
     ledger = read_ledger([event.message for event in span], state.ledger)
     job = SummaryJob(state.lines, span, room)
     made = await summarise(run, services, way, job, render(ledger, max_tokens=LEDGER_TOKENS, count=count))
-    lines = shown_lines(made.lines, max_tokens=shown, count=count)
-    files = render(ledger, max_tokens=int(settings.artifact_ratio * max_tokens), count=count)
+    space = int(settings.artifact_ratio * max_tokens)
+    files = render(ledger, max_tokens=space, count=count)
+    lines = shown_lines(made.lines, max_tokens=shown, spare=space - count(files), count=count)
     report = replace(audited(span, lines, made.fresh, files), fallbacks=int(made.failed), filled=made.filled)
     return replace(
         state,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any
 
@@ -14,7 +14,8 @@ from hybrid_memory.context.compact import RACES
 from hybrid_memory.context.request import Host
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.message import REPLACES, Message, Role
+from hybrid_memory.log.message import OWN_EXTRA, REPLACES, Message, Role
+from hybrid_memory.log.port import Receipt
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import MAX_NAME_CHARS, Scope
 from hybrid_memory.store.remember import remember, stored
@@ -105,7 +106,7 @@ async def follow(
         named[start:] = said_before(later[::-1], given[start:])
         start = _start(named)
     written = [edit.message for edit in edits.values() if edit.message is not None]
-    restored = [edit.restored for edit in edits.values() if edit.restored]
+    restored = [edit.position for edit in edits.values() if edit.position in services.superseded]
     if host is not None:
         held = {*(host.among or ()), *named}
         gone |= await _left(
@@ -118,6 +119,35 @@ async def follow(
         ids = receipt.ids[len(written) : len(written) + len(given) - start]
         named[start:] = [None if name in receipt.forgotten else name for name in ids]
     return named
+
+
+async def correct(run: Runner, services: Services, scope: Scope, messages: Sequence[Message]) -> Receipt:
+    """Write the messages; what the log has in the same words under the same id gets their role, origin, time and so on.
+
+    A corrected message takes the place of the earlier one, as an edited one does. One without a time keeps that of the
+    earlier one. In a space authors correct their own messages only.
+    """
+    services = await in_view(run, present(services), scope)
+    given = [stored(services, message) for message in messages]
+    there = await _events(run, services, scope, [message.id for message in given if message.id])
+    edits = await _edits(run, services, scope, given, there, corrects=True) if services.trusted else {}
+    written = [edits[row].message if row in edits else message for row, message in enumerate(messages)]
+    gone = {place: name for edit in edits.values() for place, name in edit.gone.items()}
+    restored = [edit.position for edit in edits.values() if edit.position in services.superseded]
+    new = [message for message in written if message is not None]
+    receipt = await remember(run, services, scope, new, superseded=gone, restored=restored, corrects=True)
+    names = iter(receipt.ids)
+    ids = tuple(edits[row].name if message is None else next(names) for row, message in enumerate(written))
+    places = {edit.name: edit.position for edit in edits.values() if edit.position}
+    known = {*receipt.duplicates, *(name for name, place in places.items() if place not in restored)}
+    places |= zip((name for name in receipt.ids if name not in receipt.forgotten), receipt.positions, strict=False)
+    return replace(
+        receipt,
+        ids=ids,
+        positions=tuple(places[name] for name in ids if name in places),
+        duplicates=tuple(name for name in ids if name in known),
+        corrected=tuple(edit.name for edit in edits.values() if edit.name not in known),
+    )
 
 
 def _start(named: Sequence[str | None]) -> int:
@@ -133,24 +163,33 @@ class _Edit:
         name: the id of the event with the new words.
         message: the message with the new words, if the log does not have them.
         gone: what it supersedes.
-        restored: position of the event, if it was superseded itself; otherwise 0.
+        position: of the event with the new words, if the log has it; otherwise 0.
     """
 
     name: str
     message: Message | None = None
     gone: Mapping[int, str] = field(default_factory=dict)
-    restored: int = 0
+    position: int = 0
 
 
 async def _edits(
-    run: Runner, services: View, scope: Scope, given: Sequence[Message], there: Mapping[str, Event]
+    run: Runner,
+    services: View,
+    scope: Scope,
+    given: Sequence[Message],
+    there: Mapping[str, Event],
+    *,
+    corrects: bool = False,
 ) -> dict[int, _Edit]:
-    """The messages whose words differ from those under their id, or were restored; by row."""
+    """The messages whose words differ from those under their id, or were restored; by row.
+
+    With ``corrects`` those whose words are the same, whether anything else differs or not.
+    """
     known = ((row, there.get(now.id or "")) for row, now in enumerate(given))
     rows = {
         row: old
         for row, old in known
-        if old is not None and (_other(old.message, given[row]) or old.position in services.superseded)
+        if old is not None and (corrects or _other(old.message, given[row]) or old.position in services.superseded)
     }
     if not rows:
         return {}
@@ -162,22 +201,31 @@ async def _edits(
     found = {}
     for row, old in rows.items():
         versions = [old, *(kept[name] for name in dict.fromkeys(names[old.position]) if name in kept)]
-        found[row] = _edit(services, given[row], versions)
+        now, current = given[row], [event for event in versions if event.position not in services.superseded]
+        if not corrects:
+            found[row] = _edit(_places(current), now, versions, _other, edited_id(now))
+        elif current and current[0].author == services.author and _same_words(current[0].message, now):
+            now = now if now.at else now.model_copy(update={"at": current[0].at})
+            told = json.dumps(_details(now), sort_keys=True)
+            name = edited_id(now.model_copy(update={"content": told}))
+            found[row] = _edit(_places(current), now, [*current, *versions], _differs, name)
     return found
 
 
-def _edit(services: View, now: Message, versions: Sequence[Event]) -> _Edit:
-    """What to do to make these words current; the first version is the message under its own id."""
-    standing = _places(event for event in versions if event.position not in services.superseded)
-    same = next((event for event in versions if not _other(event.message, now)), None)
+def _edit(
+    current: Mapping[int, str],
+    now: Message,
+    versions: Sequence[Event],
+    differs: Callable[[Message, Message], bool],
+    name: str,
+) -> _Edit:
+    """What makes this message the current one of these versions, under this name if none of them is the same."""
+    same = next((event for event in versions if not differs(event.message, now)), None)
     if same is None:
-        old = versions[0]
-        extra = {**now.extra, REPLACES: old.position, "made_of": [event.id for event in versions]}
-        changes = {"id": edited_id(now), "extra": extra, "at": now.at or old.at}
-        return _Edit(edited_id(now), now.model_copy(update=changes), standing)
-    if same.position not in services.superseded:
-        return _Edit(same.id)
-    return _Edit(same.id, gone=standing, restored=same.position)
+        old = min(versions, key=lambda event: event.position)
+        extra = {**now.extra, REPLACES: old.position, "made_of": list(dict.fromkeys(event.id for event in versions))}
+        return _Edit(name, now.model_copy(update={"id": name, "extra": extra, "at": now.at or old.at}), current)
+    return _Edit(same.id, gone={} if same.position in current else current, position=same.position)
 
 
 async def _left(
@@ -279,6 +327,22 @@ def edited_id(message: Message) -> str:
 
 def _other(before: Message, now: Message) -> bool:
     return (before.content, before.tool_calls) != (now.content, now.tool_calls)
+
+
+def _same_words(before: Message, now: Message) -> bool:
+    """Whether they say the same; calls may have got other ids."""
+    calls = ([(call.name, call.arguments) for call in message.tool_calls] for message in (before, now))
+    return before.content == now.content and next(calls) == next(calls)
+
+
+def _differs(before: Message, now: Message) -> bool:
+    return _details(before) != _details(now)
+
+
+def _details(message: Message) -> dict[str, Any]:
+    """All that a correction may change, and the words."""
+    extra = {key: value for key, value in message.extra.items() if key not in {*OWN_EXTRA, "made_of"}}
+    return {**message.model_dump(mode="json", exclude={"id"}), "extra": extra}
 
 
 def _spoken(message: Message) -> bool:

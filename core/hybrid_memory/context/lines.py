@@ -52,9 +52,6 @@ OPEN = 0.8
 DUPLICATE = 0.75
 """Lines that share this much of their terms are duplicates."""
 
-PRESSING = 0.5
-"""A critical line of at least this importance precedes others."""
-
 SERIES = 3
 """This many lines that differ in one number alone are a series, and take one line."""
 
@@ -118,8 +115,8 @@ CUES: tuple[Cue, ...] = (
         r"|我的(?:妻子|丈夫|老婆|老公|儿子|女儿|妈妈|爸爸|母亲|父亲|姐姐|妹妹|哥哥|弟弟|狗|猫)"),
     Cue("contact", Section.FACTS, 0.9,
         r"\b(?:address|phone(?: number)?|e-?mail|zip code|passport|account number)\b|\w@[\w-]+\."
-        r"|(?<![\w.])\+?\d{3}[- ]?\d{3,4}[- ]?\d{4}(?![\w.])",
-        r"地址|(?<!打)(?<!个)电话|手机|邮箱|邮编|身份证|账号|(?<!\d)1\d{10}(?!\d)"),
+        r"|(?<![\w.])\+?\d{3}[- ]?\d{3,4}[- ]?\d{4}(?![\w.])|\bpassword\b|\b(?:code|pin)\b[^.?!]{0,30}? is [\w-]*\d",
+        r"地址|(?<!打)(?<!个)电话|手机|邮箱|邮编|身份证|账号|密码|(?<!\d)1\d{10}(?!\d)"),
     Cue("preference", Section.FACTS, 0.9,
         r"\bi (?:really |absolutely |also |just )?(?:like|love|enjoy|prefer|hate|dislike|adore|avoid"
         r"|can'?t stand|don'?t (?:like|eat|drink|want))\b|\bmy fav(?:ou?rite)\b|\ballerg(?:y|ic)\b"
@@ -130,8 +127,10 @@ CUES: tuple[Cue, ...] = (
         r"|\bmust (?:not|never|always)\b"
         r"|(?<!you )(?<!it )(?<!that )\bmust\b|\bmustn'?t\b"
         r"|\b(?:you|we|nobody|everybody) (?:should|may) (?:always|never|only)\b"
-        r"|\bnot allowed\b|\bforbidden\b",
-        r"必须|务必|禁止|不得(?!不)|不准|绝不|绝对不|一律|千万(?:别|不)|(?:^|[：，])(?:永远|始终|总是|不要(?!紧)|别(?!忘))"),
+        r"|\b(?:nobody|no one) (?:may|should)\b|\b(?:may|should) only\b"
+        r"|\b(?:we|you) only (?:accept|buy|deploy|order|pay|sell|ship|take|use|work)\b|\bnot allowed\b|\bforbidden\b",
+        r"必须|务必|禁止|不得(?!不)|不准|绝不|绝对不|一律|千万(?:别|不)|(?:^|[：，请])(?:永远|始终|总是|只能|别(?!忘))"
+        r"|(?:^|[：，里中上前后请])(?:都)?不要(?!紧)|只(?:能|准|许)|们只(?:从|用|在|收|买|卖|接)"),
     Cue("appointment", Section.NEXT_STEPS, 0.9,
         r"\b(?:next (?:time|week|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|tomorrow"
         r"|tonight|appointment|deadline|due (?:on|by)|meeting (?:on|at|with)|scheduled"
@@ -169,7 +168,8 @@ _NAMED = lazy(
     r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December) \d{1,2}\b"
     r"|\b\d{1,2}(?:st|nd|rd|th)? (?:of )?"
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
-    r"|\bnamed [A-Z]|\bname(?:'s| is) [A-Z]|\bis called [A-Z]|名叫|叫做|姓名"
+    r"|\bnamed [A-Z]|\bname(?:'s| is) [A-Z]|\bis called [A-Z]|\bis (?:Mr|Mrs|Ms|Dr)\b\.? [A-Z]"
+    r"|名叫|叫做|姓名|(?<![大喊])叫(?![做了车外我你他她它人大])[\u4e00-\u9fff]{2,3}(?=[，。；]|$)|是[\u4e00-\u9fff]{1,2}(?:先生|女士|医生|老师)"
 )  # fmt: skip
 _SPECIFIC = lazy(
     r"\d+(?:[.,:/-]\d+)*\s?(?:%|[a-zA-Z°$€£¥]{1,3}\b|元|块|岁|年|月|日|号|点|分|小时|天|周|公里|米|个|次|人)?"
@@ -321,9 +321,9 @@ def cut_line(text: str) -> str:
 
 
 def selected(lines: Sequence[Line], room: SummaryRoom, besides: Collection[Line] = ()) -> list[Line]:
-    """The lines that a span adds: all critical ones that a prompt can show, and others within the span's share."""
+    """The lines that a span adds: all critical ones that a summary can keep, and others within the span's share."""
     critical = [line for line in lines if is_critical(line.text)]
-    first = chosen(critical, max_tokens=room.shown, count=room.count, besides=besides)
+    first = chosen(critical, max_tokens=room.standing, count=room.count, besides=besides)
     left = room.fresh - sum(cost(line, room.count) for line in first)
     others = [line for line in lines if not is_critical(line.text)]
     kept = {*first, *chosen(others, max_tokens=left, count=room.count, besides=[*besides, *first])}
@@ -358,13 +358,21 @@ def chosen(
     return _spread(_without_series(lines), max_tokens, count, is_new)
 
 
-def shown(lines: Sequence[Line], *, max_tokens: int, count: TokenCounter) -> list[Line]:
-    """The summary lines that fit into a prompt with this budget, as `chosen` selects them, in their order."""
-    return _spread([_within(line, max_tokens, count) for line in lines], max_tokens, count)
+def shown(lines: Sequence[Line], *, max_tokens: int, spare: int, count: TokenCounter) -> list[Line]:
+    """The summary lines that fit into a prompt with this budget, as `chosen` selects them, in their order.
+
+    Critical ones may take the spare tokens too.
+    """
+    return _spread([_within(line, max_tokens, count) for line in lines], max_tokens, count, spare=spare)
 
 
 def _spread(
-    lines: Sequence[Line], room: int, count: TokenCounter, is_new: Callable[[Line], bool] = lambda _: True
+    lines: Sequence[Line],
+    room: int,
+    count: TokenCounter,
+    is_new: Callable[[Line], bool] = lambda _: True,
+    *,
+    spare: int = 0,
 ) -> list[Line]:
     start = min((line.last for line in lines), default=0)
     size = max((line.last for line in lines), default=0) - start + 1
@@ -399,10 +407,11 @@ def _spread(
     )
     rank = {row: number for number, row in enumerate(order)}
     for pressing in (True, False):
+        room += spare if pressing else -spare
         waiting: list[deque[int]] = [deque() for _ in range(STRETCHES)]
         for row in order:
             line = lines[row]
-            if (line.importance >= PRESSING and is_critical(line.text)) is pressing:
+            if is_critical(line.text) is pressing:
                 waiting[places[row]].append(row)
         # Each time the stretch whose best line is worth most for what it has already: the highest averages (D'Hondt).
         while any(waiting):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -11,6 +12,7 @@ import numpy as np
 
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.layout import MEMORY_HEADINGS, SAID_HEADINGS, UNSURE, language_of
+from hybrid_memory.context.lines import SERIES, is_critical
 from hybrid_memory.context.offload.payloads import payload_of
 from hybrid_memory.context.view import PromptView, Reliefs
 from hybrid_memory.errors import ModelError, StoreUnavailableError
@@ -60,6 +62,8 @@ STEPS = ("Thought:", "Action:", "Observation:")
 
 IDLE = 0.6
 """From this probability on a short question is small talk."""
+
+NUMBER = re.compile(r"\d+")
 
 QUESTION_CHARS = 200
 """The same for a question before its answer."""
@@ -369,7 +373,12 @@ async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequenc
             and (words := spoken_words(fact)) not in asked.notes
         ):
             chosen.setdefault(words, fact)
-    return tuple(chosen.values())
+    # Of a series that differs in numbers alone, the nearest stands for all.
+    series: dict[str, list[str]] = {}
+    for words in chosen:
+        series.setdefault(NUMBER.sub("0", words), []).append(words)
+    repeated = {words for row in series.values() if len(row) >= SERIES for words in row[1:] if not is_critical(words)}
+    return tuple(fact for words, fact in chosen.items() if words not in repeated)
 
 
 def fitting(memories: Memories, words: str, room: int, count: TokenCounter) -> Memories:

@@ -47,7 +47,7 @@ _FIGURES = re.compile(
     r"\+\d{1,3}[ -]\d[\d -]{5,12}\d|\b\d{3,4}[ -]\d{3,4}[ -]\d{4}\b|(?<!\d)1\d{10}(?!\d)"  # telephones
     r"|\b\d{4}[-/年]\d{1,2}(?:[-/月]\d{1,2}日?)?|\b\d{1,2}:\d{2}\b|\d{1,2}月\d{1,2}[日号]"  # dates and times
     rf"|\b(?:{_MONTHS}) \d{{1,2}}\b"
-    rf"|[$€£¥]\s?\d[\d,.]*|\d[\d,]*(?:\.\d+)?\s?(?i:{_UNITS})(?![a-zA-Z])"  # numbers with units
+    rf"|[$€£¥]\s?\d[\d,.]*|(?<![第\d])\d[\d,]*(?:\.\d+)?\s?(?i:{_UNITS})(?![a-zA-Z])"  # numbers with units
     r"|\b(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z0-9_-]{5,}\b|\b[a-z]+(?:_[a-z]+)*_\d{3,}\b|\b[A-Z]{1,5}\d{3,5}\b"  # ids
 )
 

@@ -188,13 +188,15 @@ class PromptView:
         if share == 0:
             return replace(self.parts, summary="", artifacts="", profile="")
         count, state = self.costs.count, self.session.state
-        lines = shown(self.lines, max_tokens=int(share * self.config.summary_ratio * self.share), count=count)
-        chinese = language_of("".join(line.text for line in lines)) == "zh"
         space = int(share * self.config.artifact_ratio * self.share)
+        artifacts = render(state.ledger, max_tokens=space, count=count) if state.stretches else ""
+        most, spare = int(share * self.config.summary_ratio * self.share), space - count(artifacts)
+        lines = shown(self.lines, max_tokens=most, spare=spare, count=count)
+        chinese = language_of("".join(line.text for line in lines)) == "zh"
         return replace(
             self.parts,
             summary=written(lines, chinese=chinese, handles=bool(self.costs.reader)),
-            artifacts=render(state.ledger, max_tokens=space, count=count) if state.stretches else "",
+            artifacts=artifacts,
         )
 
 

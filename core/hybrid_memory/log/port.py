@@ -292,7 +292,7 @@ class Receipt:
 
     Attributes:
         ids, positions: of the events, in the order given.
-        duplicates: ids that were already in the log.
+        duplicates: ids that were already in the log; corrected: ids under which corrected messages are there now.
         forgotten: ids of messages that were forgotten, and are not stored again under their ids.
         quarantined: ids that await approval by an admin of the space.
         waiting: ids that are in the outbox because the log is unreachable; they have no position yet.
@@ -319,6 +319,7 @@ class Receipt:
     archived: int = 0
     turns: tuple[str, ...] = ()
     forgotten: tuple[str, ...] = ()
+    corrected: tuple[str, ...] = ()
     note: str = ""
 
     def __repr__(self) -> str:
@@ -326,7 +327,8 @@ class Receipt:
 
     def _effects(self) -> list[str]:
         """The effects of the write, each in a few words."""
-        lists = {name: getattr(self, name) for name in ("duplicates", "forgotten", "quarantined", "waiting")}
+        names = ("duplicates", "corrected", "forgotten", "quarantined", "waiting")
+        lists = {name: getattr(self, name) for name in names}
         counts = {
             **{name: len(ids) for name, ids in lists.items()},
             **{name: getattr(self, name) for name in ("indexed", "embedded", "compacted", "learned", "archived")},

@@ -32,13 +32,22 @@ _LLMLINGUA2_NAMES = {"bert": "bert-base-multilingual-cased", "xlm-roberta": "xlm
 """The library infers from a folder's name how the tokenizer marks words; we check the model itself."""
 
 _WORD = re.compile(r"[^\W\u3040-\u30ff\u3400-\u9fff]")
+_UNITS = re.compile(rf"{_WORD.pattern}+(?:[-'’.@/+]{_WORD.pattern}+)*|\S")
+"""Words; single characters in Chinese and Japanese; marks of punctuation."""
+
+_NAMES = re.compile(r"(?:(?<=[a-z,;] )|(?<=[\u3400-\u9fff]))(?!I\b)[A-Z][A-Za-z'’-]*|\b[A-Za-z]\w*(?= v?\d+\.\d)")
+"""Capitals inside a sentence, and what has a version."""
+
+_IDENTIFIER = re.compile(r"\d|[a-z][A-Z]|\w_\w|[A-Z]{2}")
+_CLOSING = frozenset(",.;:!?)]}")
 
 
 class LlmLinguaCompressor:
     """A `TextCompressor` that removes words which a small language model could have predicted.
 
-    Code, paths, URLs, ids, numbers with their units, dates, JSON keys and quoted strings are kept unchanged. Tokens are
-    the model's own. Callable from any thread; the calls run one after the other.
+    Code, paths, URLs, ids, numbers with their units, dates, JSON keys and quoted strings are kept unchanged, and so are
+    names; other words stay or go as a whole. Tokens are the model's own. Callable from any thread; the calls run one
+    after the other.
 
     Args:
         model: the folder or hub name of a causal language model; for LLMLingua-2, of a token classifier trained for it.
@@ -117,26 +126,31 @@ class LlmLinguaCompressor:
 
 
 def _left_of(core: str, result: str) -> str:
-    """The part of the original that the result keeps: its characters in order, and nothing else."""
-    if _in_order(result, core):
-        return result
-    if not _in_order("".join(result.split()), core):  # bytes of two characters that stay have made a third
-        matches = SequenceMatcher(None, core, result, autojunk=False).get_matching_blocks()
-        return "".join(result[match.b : match.b + match.size] for match in matches)
-    kept, at, blank = "", 0, False  # LLMLingua-2 has put blanks where there were none
-    for character in result:
-        if character.isspace():
-            blank = True
-            continue
-        found = core.index(character, at)
-        kept += f" {character}" if blank and re.search(r"\s", core[at:found]) else character
-        at, blank = found + 1, False
-    return kept
-
-
-def _in_order(characters: str, text: str) -> bool:
-    rest = iter(text)
-    return all(character in rest for character in characters)
+    """The words of the original that the result keeps, in whole: those of which it has half, and every name."""
+    units, left = list(_UNITS.finditer(core)), _UNITS.findall(result)
+    words, names = [unit.group() for unit in units], {found.start() for found in _NAMES.finditer(core)}
+    kept = {row for row, unit in enumerate(units) if unit.start() in names or _IDENTIFIER.search(words[row])}
+    for tag, first, end, other, other_end in SequenceMatcher(None, words, left, autojunk=False).get_opcodes():
+        if tag == "equal":
+            kept.update(range(first, end))
+        elif tag == "replace":  # the model drops pieces of words, which would join what remains
+            there, pieces = "".join(words[first:end]), "".join(left[other:other_end])
+            blocks = SequenceMatcher(None, there, pieces, autojunk=False).get_matching_blocks()
+            places = {place for block in blocks for place in range(block.a, block.a + block.size)}
+            start = 0
+            for row in range(first, end):
+                stop = start + len(words[row])
+                if 2 * len(places.intersection(range(start, stop))) >= stop - start:
+                    kept.add(row)
+                start = stop
+    text, last = "", 0
+    for row in sorted(kept):
+        between = core[last : units[row].start()] if text else ""
+        joins = _WORD.match(text[-1:]) and _WORD.match(words[row])
+        if (any(map(str.isspace, between)) or (between and joins)) and words[row] not in _CLOSING:
+            text += "\n" if "\n" in between else " "
+        text, last = text + words[row], units[row].end()
+    return text
 
 
 def _joinable(result: str, before: str, core: str, after: str) -> str:

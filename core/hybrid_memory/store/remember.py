@@ -54,17 +54,19 @@ async def remember(
     *,
     superseded: Mapping[int, str] | None = None,
     restored: Sequence[int] = (),
+    corrects: bool = False,
 ) -> Receipt:
     """Append the messages to the log, all or none; durable on return.
 
     If the log is unreachable and there is an outbox, they are durable there. In the same write, other messages are
-    superseded (ids by position) and some positions restored, unless the author is not trusted yet. A message that was
-    forgotten is left out if it comes again under its id.
+    superseded (ids by position) and some positions restored, unless the author is not trusted yet; if it ``corrects``
+    them, also in views of an earlier time. A message that was forgotten is left out if it comes again under its id.
     """
     drafts = [draft_of(services, scope, message) for message in messages]
     ids = tuple(draft.id for draft in drafts)
     if (superseded or restored) and services.trusted:
-        drafts.append(_superseded(services, scope, messages, superseded or {}, restored))
+        payload = {**_superseded(messages, superseded or {}, restored), **({"corrects": True} if corrects else {})}
+        drafts.append(services.draft(EventKind.SUPERSEDED, payload, session=scope.session, author=services.author))
     try:
         await drain(run, services)
         buried = await forgotten_ids(run, services, scope.owner, drafts)
@@ -78,18 +80,15 @@ async def remember(
     return receipt if services.trusted else replace(receipt, quarantined=receipt.ids)
 
 
-def _superseded(
-    services: Services, scope: Scope, messages: Sequence[Message], gone: Mapping[int, str], restored: Sequence[int]
-) -> Draft:
-    """The event that marks messages as superseded, and names the replacement of edited ones."""
+def _superseded(messages: Sequence[Message], gone: Mapping[int, str], restored: Sequence[int]) -> dict[str, Any]:
+    """What marks messages as superseded, and names the replacement of edited ones."""
     edited = {message.replaces: message.id for message in messages if message.replaces}
-    payload = {
+    return {
         "positions": list(gone),
         "ids": list(gone.values()),
         "restored": list(restored),
         "by": {str(place): name for place, name in edited.items()},
     }
-    return services.draft(EventKind.SUPERSEDED, payload, session=scope.session, author=services.author)
 
 
 async def _check_visible(run: Runner, services: Services, scope: Scope, drafts: Sequence[Draft]) -> None:
@@ -379,12 +378,17 @@ def tombstones_of(owner: Scope, turns: Iterable[Event]) -> list[str]:
 
 
 async def forgotten_ids(run: Runner, services: Services, owner: Scope, drafts: Sequence[Draft]) -> set[str]:
-    """Ids of those drafts that have the id and the words of a forgotten message."""
+    """Ids of those drafts that have the id and the words of a forgotten message, whatever role spoke them."""
     named = [draft for draft in drafts if draft.fixed_id]
     if not named:
         return set()
     digests = (await services.state(TombstonesProjection).read(run, services, owner)).digests
-    return {draft.id for draft in named if digests and _digest(owner, draft.id, draft.payload) in digests}
+    roles = (None, *Role)  # payloads do not state the default
+    return {
+        draft.id
+        for draft in (named if digests else ())
+        if any(_digest(owner, draft.id, {**draft.payload, "role": role}) in digests for role in roles)
+    }
 
 
 def _digest(owner: Scope, name: str, payload: Mapping[str, Any]) -> str:

@@ -103,7 +103,7 @@ async def in_view(run: Runner, services: Services, scope: Scope, state: LogState
     stretches = hidden([event for event in events if event.kind is EventKind.ROLLBACK], horizon)
     edits = [event for event in events if event.kind is EventKind.SUPERSEDED and visible(event.position, stretches)]
     before = horizon.before
-    done = [event for event in edits if before is None or event.at < before]
+    done = [event for event in edits if before is None or event.at < before or "corrects" in event.payload]
     superseded = replaced(done)
     # An edited message has the time of the one that it replaces.
     later = [name for event in edits if event not in done for name in event.payload["by"].values()]

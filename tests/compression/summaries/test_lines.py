@@ -9,6 +9,7 @@ from hybrid_memory.context.lines import (
     CRITICAL,
     MAX_LINE_CHARS,
     THRESHOLD,
+    SummaryRoom,
     candidates,
     chosen,
     cost,
@@ -17,7 +18,9 @@ from hybrid_memory.context.lines import (
     line_of,
     merged,
     prose,
+    shown,
 )
+from hybrid_memory.context.strategies import Anchored, SummaryJob
 from hybrid_memory.context.summarise import audited, critical_items, measured, remaining, unsaid
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.compression.summaries.conftest import event, line, texts
@@ -250,6 +253,44 @@ def test_what_is_critical_precedes_talk_and_a_series_takes_one_line(rule: str, s
     kept = texts(chosen(candidates(span, "light"), max_tokens=size, count=estimate_tokens))
     assert f"user: {rule}" in kept
     assert sum("river" in text for text in kept) <= 1
+
+
+CRITICAL_LINES = {
+    "en": """Never deploy on Fridays. | All invoices must be checked by two people. | Always answer in short sentences.
+        | Please don't use red in any chart. | Nobody may open the kiln while it is hot.
+        | Please do not schedule anything before ten. | We only buy clay from local suppliers.
+        | Customers under sixteen may only come with a parent. | The plumber's phone number is 0171 2345678.
+        | Our supplier is called Marta Delgado. | The landlord is Mr. Okafor. | The door code of the studio is 4471.
+        | The fair in Leeds starts on 14 March 2027. | We decided to use the blue glaze for the mugs.
+        | We agreed that the workshop costs 85 EUR.""",
+    "zh": """周五禁止上线。|所有发票必须由两个人核对。|请始终用短句回答我。|图表里不要用红色。|窑还热的时候不得打开。
+        |我们只从本地供应商买陶土。|十六岁以下的顾客必须有家长陪同。|十点以前请不要安排任何事情。|水管工的电话是13812345678。
+        |我们的供应商叫王丽华。|房东是周先生。|青岛的展会3月14日开始。|工作室的门锁密码是4471。|我们决定马克杯用蓝色的釉。
+        |我们说好工作坊收费85元。""",
+}
+CHATTER = {
+    "en": "Round {n}: we walked along the river for a long while.|Firing number {n} came out well, and filled a shelf."
+    "|The weather was mild and the tea tasted better than usual.|A few visitors admired the vases in the window.",
+    "zh": "第{n}轮：我们沿着河边散步，看了很久的鸭子。|第{n}次烧制很成功，架子又摆满了碗。|天气很温和，茶也比平时好喝。"
+    "|来了几位客人，欣赏了花瓶。",
+}
+
+
+@pytest.mark.parametrize("shown_tokens", [400, 600, 900])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_rules_and_keys_of_a_long_conversation_precede_its_talk(language: str, shown_tokens: int) -> None:
+    """Eight rules and seven names, numbers, dates and decisions in 185 turns, compacted twelve turns at a time."""
+    wanted = [" ".join(text.split()) for text in CRITICAL_LINES[language].split("|")]
+    talk = CHATTER[language].split("|")
+    said = [wanted[n // 12] if n % 12 == 5 else talk[n % len(talk)].format(n=n) for n in range(185)]
+    room = SummaryRoom(standing=3 * shown_tokens // 2, shown=shown_tokens // 2, fresh=120, count=estimate_tokens)
+    kept: list[Line] = []
+    for start in range(0, len(said), 12):
+        span = [event(n, said[n - 1]) for n in range(start + 1, min(start + 12, len(said)) + 1)]
+        kept = Anchored().extract(SummaryJob(kept, span, room))
+    lines = texts(shown(kept, max_tokens=shown_tokens // 2, spare=shown_tokens // 2, count=estimate_tokens))
+    assert {text for text in wanted if f"user: {text}" not in lines} == set()
+    assert len(lines) - len(wanted) <= len(talk) + 2, "a series takes one line, or two until it goes on"
 
 
 def test_an_item_in_several_lines_of_a_stretch_counts_once_in_the_audit() -> None:

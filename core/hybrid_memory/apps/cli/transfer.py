@@ -42,10 +42,11 @@ OWN = "jsonl"
 
 @dataclass(frozen=True, slots=True)
 class SessionMessages:
-    """Messages of one session, oldest first."""
+    """Messages of one session, oldest first; ``undated`` are ids of those whose time is inferred."""
 
     session: str | None
     messages: list[Message]
+    undated: frozenset[str | None] = frozenset()
 
 
 def read_transcripts(paths: Sequence[Path], form: Any, refusals: list[str] | None = None) -> list[Transcript]:
@@ -92,7 +93,7 @@ def read_sessions(paths: Sequence[Path], form: str, refusals: list[str] | None =
     chats = read_transcripts(others, form, refusals) if others else []
     return [
         *(session for path in own for session in _own(path, refusals)),
-        *(SessionMessages(chat.key or chat.name, list(chat.messages)) for chat in chats),
+        *(SessionMessages(chat.key or chat.name, list(chat.messages), chat.undated) for chat in chats),
     ]
 
 
@@ -111,9 +112,10 @@ def _own(path: Path, refusals: list[str] | None) -> list[SessionMessages]:
 
     numbers: Counter[str | None] = Counter()
     messages = [message for record in records(path, refusals) for message in _own_message(record, numbers)]
+    runs = [(session, [message for _, message in run]) for session, run in groupby(messages, key=itemgetter(0))]
     return [
-        SessionMessages(session, dated([message for _, message in run], file_time(path)))
-        for session, run in groupby(messages, key=itemgetter(0))
+        SessionMessages(session, dated(run, file_time(path)), frozenset(one.id for one in run if one.at is None))
+        for session, run in runs
     ]
 
 
@@ -165,8 +167,8 @@ def import_chats(
     """Import chats from files: each conversation becomes a session, with dates, tool calls and speakers.
 
     A missing store is created. Importing a file again changes nothing, and from a chat that has grown only new messages
-    are written. Without --session, sessions have the names in the files, or are named after the files. What cannot be
-    read is named, and the rest is imported.
+    are written; a better file of the same chat corrects roles, origins, names and times. Without --session, sessions
+    have the names in the files, or are named after the files. What cannot be read is named, and the rest is imported.
 
     Example: hybrid-memory import memory.db conversations.json --user alice
     """
@@ -177,41 +179,48 @@ def import_chats(
     if owner.session is not None:
         if len(chats) > 1:
             raise InvalidInputError(f"--session imports one conversation, these files hold {len(chats)}: leave it out")
-        chats = [SessionMessages(owner.session, chat.messages) for chat in chats]
+        chats = [replace(chat, session=owner.session) for chat in chats]
     with open_store(store, create=True, background=False, embedder=embedder.given) as memory:
         scoped = replace(owner, session=None).of(memory)
-        before, forgotten = remember_all(memory, scoped, chats)
+        written = remember_all(memory, scoped, chats)
         derived = scoped.flush()
     messages, sessions = sum(len(chat.messages) for chat in chats), list(dict.fromkeys(chat.session for chat in chats))
     counts = {"indexed": derived.indexed, "embedded": derived.embedded, "learned": derived.learned}
     if as_json:
-        values = {"messages": messages, "known": before, "forgotten": forgotten, "sessions": sessions}
+        values = {"messages": messages, **written, "sessions": sessions}
         print_json({**values, **counts, "refused": refusals})
     else:
-        known = f", {before:,} of them known" if before else ""
-        known += f", {forgotten:,} of them forgotten before and left out" if forgotten else ""
+        ways = {"known": "known", "corrected": "corrected", "forgotten": "forgotten before and left out"}
+        known = "".join(f", {written[way]:,} of them {told}" for way, told in ways.items() if written[way])
         show(f"{counted(messages, 'turn')} in {counted(len(sessions), 'session')} of {scoped.scope}{known}")
         show(", ".join(f"{name} {count:,}" for name, count in counts.items()), style="dim")
     if refusals:
         raise InvalidInputError("not imported: " + "; ".join(refusals))
 
 
-def remember_all(memory: HybridMemory, scoped: ScopedMemory, chats: Sequence[SessionMessages]) -> tuple[int, int]:
-    """Write everything with a progress bar; returns how many messages existed before, and were forgotten before."""
+def remember_all(memory: HybridMemory, scoped: ScopedMemory, chats: Sequence[SessionMessages]) -> dict[str, int]:
+    """Write everything with a progress bar; returns how many were known, corrected, and forgotten before."""
     from hybrid_memory.display import progress_bar  # noqa: PLC0415 - half a second that help need not take
 
     total = sum(len(chat.messages) for chat in chats)
-    done = known = forgotten = 0
+    done, written = 0, {"known": 0, "corrected": 0, "forgotten": 0}
     with progress_bar("importing", shown=None, unit="message") as advance:
         for chat in chats:
             session = memory.for_scope(replace(scoped.scope, session=chat.session))
             for start in range(0, len(chat.messages), BATCH):
-                receipt = session.remember(chat.messages[start : start + BATCH])
-                known += len(receipt.duplicates)
-                forgotten += len(receipt.forgotten)
+                batch = chat.messages[start : start + BATCH]
+                # An inferred time corrects none.
+                guessed = [message.id for message in batch if message.id in chat.undated and message.id]
+                there = {event.id for event in session.events(which=guessed)} if guessed else set()
+                receipt = session.remember(
+                    [one.model_copy(update={"at": None}) if one.id in there else one for one in batch], correct=True
+                )
+                written["known"] += len(receipt.duplicates)
+                written["corrected"] += len(receipt.corrected)
+                written["forgotten"] += len(receipt.forgotten)
                 done += len(receipt.ids)
                 advance(done, total)
-    return known, forgotten
+    return written
 
 
 DOCUMENTS = (".md", ".markdown", ".txt", ".rst", ".csv", ".tsv", ".log")
@@ -240,6 +249,7 @@ def export(store: StoreName, *, out: Out = STDOUT, folder: Folder = None, owner:
                 count, left_out = _write_files(scoped, folder)
             else:
                 events = scoped.events(kinds=["message"])
+                events.sort(key=lambda event: event.message.replaces or event.position)
         if folder is not None:
             typer.echo(f"{counted(count, 'file')} in {folder}", err=True)
             if left_out:

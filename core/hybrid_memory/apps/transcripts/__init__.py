@@ -114,12 +114,14 @@ def _transcripts(file: Path, name: str, given: Form | Literal["auto"], refusals:
     form, values = _detected(values) if given == "auto" else (given, values)
     if form is None:
         return []
-    said = [(chat.name, dated(paired(chat.messages), chat.at)) for chat in _READERS[form].read(values) if chat.messages]
-    single = len(said) == 1 and not said[0][0]
-    return [
-        Transcript.of(messages, name=name if single else f"{name}#{key or number}", form=form, key=key)
-        for number, (key, messages) in enumerate(said, 1)
+    said = [chat for chat in _READERS[form].read(values) if chat.messages]
+    single = len(said) == 1 and not said[0].name
+    names = [name if single else f"{name}#{chat.name or number}" for number, chat in enumerate(said, 1)]
+    read = [
+        Transcript.of(paired(chat.messages), name=title, form=form, key=chat.name)
+        for title, chat in zip(names, said, strict=True)
     ]
+    return [replace(one, messages=tuple(dated(one.messages, chat.at))) for one, chat in zip(read, said, strict=True)]
 
 
 def _detected(values: Iterator[Record]) -> tuple[Form | None, Iterator[Record]]:
