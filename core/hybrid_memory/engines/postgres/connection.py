@@ -34,6 +34,9 @@ MAX_CONNECTIONS = 16
 REWRITTEN_BYTES = 64_000_000
 """Tables up to this total size are rewritten after an erasure; that takes a second, during which nobody can read."""
 
+KEPT_AFTER = 3
+"""How often a session runs a search before it keeps its plan: to plan one takes longer than to run it."""
+
 ATTEMPTS = 5
 """How often to try a transaction that conflicts with others."""
 
@@ -45,6 +48,7 @@ EVERYBODY = 0
 
 _SCHEMES = ("postgresql", "postgres")
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,40}")
+_PROCESS = "SELECT pg_backend_pid()"
 _MOVE_ON = "SELECT hm.move_on(%s)"
 _BEHIND = "SELECT last_value < (SELECT max(head) FROM hm.owners) FROM hm.positions"
 _OWNER = 'SELECT id FROM hm.owners WHERE tenant = %s AND "user" = %s AND agent = %s AND space = %s'
@@ -96,7 +100,7 @@ class PostgresConnection:
         self._whole = True
         self._timeouts = (engine_timeout, CALL_SECONDS)
         self._settings = _SETTINGS if power_safe else f"{_SETTINGS}, set_config('synchronous_commit', 'off', true)"
-        self._extension = "public"
+        self._extension, self._direct = "public", False
         self._pool = Pool(address.conninfo, address.pool, configure=self._configure, ping=self._ping)
         self._tried("connect to", self._check_schema)
 
@@ -104,9 +108,14 @@ class PostgresConnection:
         """The rows of one statement that sees only this owner's rows; one round trip."""
         return self.queries([(statement, values)], owner=owner)[0]
 
-    def queries(self, statements: Sequence[tuple[str, Sequence[Any]]], *, owner: int = EVERYBODY) -> list[list[Row]]:
-        """The rows of each statement, from one snapshot of the database, in one round trip."""
-        return self.attempt(lambda connection, _: self.together(connection, statements, owner=owner))
+    def queries(
+        self, statements: Sequence[tuple[str, Sequence[Any]]], *, owner: int = EVERYBODY, keep: bool = False
+    ) -> list[list[Row]]:
+        """The rows of each statement, from one snapshot of the database, in one round trip.
+
+        With ``keep``, sessions keep their plans, unless a pooler shares the sessions out.
+        """
+        return self.attempt(lambda connection, _: self.together(connection, statements, owner=owner, keep=keep))
 
     def together(
         self,
@@ -114,11 +123,15 @@ class PostgresConnection:
         statements: Sequence[tuple[str, Sequence[Any]]],
         *,
         owner: int = EVERYBODY,
+        keep: bool = False,
     ) -> list[list[Row]]:
         """The rows of each statement; sent in one pipeline, they are one transaction, in which the settings hold."""
         with connection.pipeline():
-            connection.execute(self._settings, [_seen_owner(owner), self._milliseconds()])
-            cursors = [connection.execute(text.encode(), list(values), binary=True) for text, values in statements]
+            connection.execute(self._settings, self._values(owner))
+            cursors = [
+                connection.execute(text.encode(), list(values), binary=True, prepare=None if keep else False)
+                for text, values in statements
+            ]
         return [cursor.fetchall() for cursor in cursors]
 
     def write(self, work: Callable[[PatientConnection, int], T], *, owner: int = EVERYBODY) -> T:
@@ -130,7 +143,7 @@ class PostgresConnection:
         def whole(connection: PatientConnection, tried: int) -> T:
             with connection.pipeline():
                 connection.execute("BEGIN")
-                connection.execute(self._settings, [_seen_owner(owner), self._milliseconds()])
+                connection.execute(self._settings, self._values(owner))
             result = work(connection, tried)
             connection.commit()  # the pool rolls back if anything raises
             return result
@@ -194,9 +207,9 @@ class PostgresConnection:
         self._closed = True
         self._pool.close()
 
-    def _milliseconds(self) -> int:
-        """The timeout of a statement."""
-        return int(self._seconds() * 1000)
+    def _values(self, owner: int) -> list[str]:
+        """The values of `_SETTINGS`."""
+        return ["*" if owner == EVERYBODY else str(owner), str(int(self._seconds() * 1000))]
 
     def _seconds(self) -> float:
         return self._timeouts[not hurried()]
@@ -267,6 +280,7 @@ class PostgresConnection:
         """Prepare a connection without asking the server: behind a pooler, its sessions are shared with others."""
         connection.patience = CONNECT_SECONDS
         connection.schemas = (self.schema, self._extension)
+        connection.prepare_threshold = KEPT_AFTER if self._direct else None
 
     def _check_schema(self) -> None:
         with self._fresh(CONNECT_SECONDS) as connection:
@@ -283,6 +297,8 @@ class PostgresConnection:
             self._extension = _pgvector_schema(connection) or "public"
             if not self.read_only and connection.execute(_BEHIND).fetchone() == (True,):
                 connection.execute(_MOVE_ON, [0])
+            # A pooler answers with a process of its own, and may run each transaction in another session.
+            self._direct = connection.execute(_PROCESS).fetchone() == (connection.info.backend_pid,)
             self._warn(connection)
 
     def _create(self, connection: PatientConnection) -> int:
@@ -319,14 +335,10 @@ class PostgresConnection:
 
 
 _SETTINGS = (
-    "SELECT set_config('hybrid_memory.owner', %s, true), set_config('statement_timeout', %s::text, true), "
+    "SELECT set_config('hybrid_memory.owner', %s, true), set_config('statement_timeout', %s, true), "
     "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)"
 )
 """Settings of one transaction: whoever gets the session after it sees none of them."""
-
-
-def _seen_owner(owner: int) -> str:
-    return "*" if owner == EVERYBODY else str(owner)
 
 
 def _is_ours(error: Exception) -> bool:

@@ -266,7 +266,7 @@ class PostgresIndex(SemanticIndex):
         settings: list[tuple[str, Sequence[Any]]] = []
         if wide and self._approximate.has(number):
             settings = [(_WIDTH, [str(max(wide)), "relaxed_order"])]
-        rows = self._db.queries([*settings, *((each.text, each.values) for each in asked)], owner=number)
+        rows = self._db.queries([*settings, *((each.text, each.values) for each in asked)], owner=number, keep=True)
         return rows[len(settings) :]
 
 

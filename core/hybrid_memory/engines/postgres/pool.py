@@ -41,7 +41,7 @@ class QualifyingCursor(psycopg.Cursor[tuple[Any, ...]]):
 
 
 CONNECTING: dict[str, Any] = {"autocommit": True, "cursor_factory": QualifyingCursor, "prepare_threshold": None}
-"""Arguments of every connection; a pooler may run each transaction in another session, so no statement is prepared."""
+"""Arguments of every connection; see `PostgresConnection.queries` for what is prepared where no pooler is between."""
 
 
 class PatientConnection(psycopg.Connection[tuple[Any, ...]]):

@@ -141,17 +141,16 @@ SCHEMA = """
             (SELECT greatest(_position, (SELECT max(head) FROM hm.owners)) AS least) p
             WHERE s.last_value < p.least OR NOT s.is_called
     $$;
-    CREATE FUNCTION hm.seen_owner() RETURNS integer STABLE LANGUAGE sql AS $$
-        SELECT CASE coalesce(current_setting('hybrid_memory.owner', true), '')
-            WHEN '' THEN 0 WHEN '*' THEN -1 ELSE current_setting('hybrid_memory.owner')::integer END
-    $$;
 """
 
 POLICY = """
     ALTER TABLE hm.{table} ENABLE ROW LEVEL SECURITY;
     ALTER TABLE hm.{table} FORCE ROW LEVEL SECURITY;
     CREATE POLICY one_owner ON hm.{table}
-        USING (CASE (SELECT hm.seen_owner()) WHEN -1 THEN true ELSE owner = (SELECT hm.seen_owner()) END)
+        USING (CASE WHEN owner = coalesce((
+            SELECT CASE coalesce(current_setting('hybrid_memory.owner', true), '')
+                WHEN '' THEN 0 WHEN '*' THEN NULL ELSE current_setting('hybrid_memory.owner')::integer END
+        ), owner) THEN true ELSE false END)
 """
 """The policy of each table with owners' rows; the setting is read once per query.
 
