@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -36,6 +37,9 @@ REWRITTEN_BYTES = 64_000_000
 
 KEPT_AFTER = 3
 """How often a session runs a search before it keeps its plan: to plan one takes longer than to run it."""
+
+FULL_PAUSES = (0.1, 0.3, 1.0)
+"""Seconds after which to try again if the server has no free connection."""
 
 ATTEMPTS = 5
 """How often to try a transaction that conflicts with others."""
@@ -154,8 +158,19 @@ class PostgresConnection:
         """Run a statement such as VACUUM, which may take minutes and cannot run in a transaction."""
 
         def run(connection: PatientConnection, _: int) -> None:
+            def warn(notice: errors.Diagnostic) -> None:
+                if notice.severity_nonlocalized == "WARNING":
+                    _log.warning(
+                        "Postgres at %s: %s; let the owner of the tables of %s do it, or grant its role",
+                        *(self.address, notice.message_primary, self.schema),
+                    )
+
             connection.patience = None
-            connection.execute(statement.encode())
+            connection.add_notice_handler(warn)
+            try:
+                connection.execute(statement.encode())
+            finally:
+                connection.remove_notice_handler(warn)
 
         self.attempt(run)
 
@@ -235,11 +250,9 @@ class PostgresConnection:
                     self.check_open()
                     if tried or isinstance(error, (errors.QueryCanceled, PoolTimeout, NoAnswerError)):
                         raise
-                except psycopg.Error as error:
-                    if error.sqlstate != POSITIONS_BEHIND or tried + 1 == ATTEMPTS:
-                        raise
-                    with self._pool.connection() as connection:
-                        connection.execute(_MOVE_ON, [0])
+                    if error.sqlstate == POSITIONS_BEHIND:
+                        with self._pool.connection() as connection:
+                            connection.execute(_MOVE_ON, [0])
             raise AssertionError("unreachable")
 
         return self._breaker.call(
@@ -271,7 +284,14 @@ class PostgresConnection:
 
     def _fresh(self, seconds: int) -> PatientConnection:
         """A new connection with this timeout for connecting and for answers."""
-        connection = PatientConnection.connect(self._address.conninfo, connect_timeout=seconds, **CONNECTING)
+        for pause in (*FULL_PAUSES, None):
+            try:
+                connection = PatientConnection.connect(self._address.conninfo, connect_timeout=seconds, **CONNECTING)
+                break
+            except OperationalError as error:
+                if pause is None or not _is_full(error):
+                    raise
+                time.sleep(pause)
         self._configure(connection)
         connection.patience = seconds
         return connection
@@ -345,7 +365,14 @@ def _is_ours(error: Exception) -> bool:
     return isinstance(error, psycopg.Error) and (error.sqlstate or "").startswith("HM")
 
 
+def _is_full(error: Exception) -> bool:
+    """Whether the server has no free connection; failed connections have no error code."""
+    return bool(re.search("too many (clients|connections)|connection slots|no more connections", str(error)))
+
+
 def _help(error: Exception) -> str:
+    if _is_full(error):
+        return "; raise its max_connections, lower ?pool= in the URL, or put a pooler such as PgBouncer in front of it"
     if isinstance(error, PoolTimeout):
         return ": all connections are busy; more may be allowed with ?pool= in the URL"
     if isinstance(error, OperationalError) and error.sqlstate is None:

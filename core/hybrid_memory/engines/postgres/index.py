@@ -24,7 +24,7 @@ from hybrid_memory.engines.postgres.searching import (
     union_of,
 )
 from hybrid_memory.engines.postgres.vectors import Approximate, sum_of, to_array, to_text
-from hybrid_memory.engines.stored import record_in, to_micros
+from hybrid_memory.engines.stored import owner_scope, record_in, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.port import (
     UNUSED,
@@ -46,6 +46,11 @@ from hybrid_memory.scope import Scope
 _STATUS = """
 SELECT coalesce(i.applied, 0), coalesce(i.anchor, ''), e.name, e.dim, coalesce(i.vectors, 0), i.total
 FROM (SELECT 1) one LEFT JOIN hm.indexed i ON i.owner = %s LEFT JOIN hm.embedder e ON true
+"""
+_STATUSES = """
+SELECT o.tenant, o."user", o.agent, o.space, i.applied, i.anchor, (SELECT r.id FROM hm.records r
+    WHERE r.owner = i.owner AND r.pending ORDER BY r.id LIMIT 1)
+FROM hm.indexed i JOIN hm.owners o ON o.id = i.owner
 """
 _TAILS = """
 SELECT s.session, (SELECT r.id FROM hm.records r
@@ -121,6 +126,13 @@ class PostgresIndex(SemanticIndex):
             total=sum_of(total) if sums and vectors else None,
             size=IndexSize(*sizes[0][0]) if sizes else IndexSize(0, 0, 0),
         )
+
+    def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
+        there = {
+            owner_scope(*row[:4]): Status(applied, anchor, pending=[] if pending is None else [pending])
+            for *row, applied, anchor, pending in self._db.query(_STATUSES)
+        }
+        return {owner: there.get(owner.owner, Status()) for owner in owners}
 
     def upsert(
         self,

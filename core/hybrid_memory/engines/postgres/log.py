@@ -119,8 +119,9 @@ class PostgresLog(EventLog):
             found = f"SELECT e.* FROM unnest(%s::text[]) u(wanted), LATERAL ({found} AND id = wanted OFFSET 0) e"
             asked = [list(set(wanted.ids)), *asked]
         rows = self._db.query(
-            f"SELECT {_COLUMNS} FROM ({found}) e ORDER BY position {'DESC' if wanted.newest else 'ASC'} LIMIT %s",
-            [*asked, wanted.limit],
+            f"SELECT {_COLUMNS} FROM ({found}) e ORDER BY position {'DESC' if wanted.newest else 'ASC'}"
+            f"{'' if wanted.limit is None else ' LIMIT %s'}",
+            [*asked, *([] if wanted.limit is None else [wanted.limit])],
             owner=number,
         )
         return [_event(scope.owner, row) for row in (reversed(rows) if wanted.newest else rows)]
@@ -221,6 +222,14 @@ class PostgresLog(EventLog):
         last = {EventKind(kind): (position, last) for *_, kind, position, last in rows if position is not None}
         return LogState(head, mark_of(name, from_micros(at)), last)
 
+    def newest(self, kinds: Sequence[EventKind | None]) -> dict[Scope, dict[EventKind | None, Event]]:
+        last: dict[Scope, dict[EventKind | None, Event]] = {}
+        for kind, rows in zip(kinds, self._db.queries([_newest(kind) for kind in kinds]), strict=True):
+            for row in rows:
+                owner = owner_scope(*row[:4])
+                last.setdefault(owner, {})[kind] = _event(owner, row[4:])
+        return last
+
     def count(self, owner: Scope, *, after: int = 0) -> int:
         number = self._db.owner_id(owner)
         if number is None:
@@ -311,6 +320,16 @@ def _rewrite(connection: Connection[Row], owner: int, rewritten: Mapping[int, di
     ):
         if values:
             cursor.executemany(statement, [(value, owner, position) for position, value in values.items()])
+
+
+def _newest(kind: EventKind | None) -> tuple[str, list[str]]:
+    """A statement for the last event of this kind of each owner, each found by an index."""
+    condition = "" if kind is None else "AND kind = %s"
+    if kind not in {None, EventKind.MESSAGE}:
+        condition += " AND kind <> 'message'"
+    last = f"SELECT {_COLUMNS} FROM hm.events WHERE owner = o.id {condition} ORDER BY position DESC LIMIT 1"
+    statement = f'SELECT o.tenant, o."user", o.agent, o.space, x.* FROM hm.owners o, LATERAL ({last}) x'
+    return statement, [] if kind is None else [kind.value]
 
 
 def _conditions(wanted: Selection) -> tuple[list[str], list[Any]]:

@@ -119,8 +119,9 @@ class Pool:
         except PoolTimeout:
             self._ping()
             raise
-        except OperationalError:
-            self._give_up(pool)  # the other connections were lost with it, perhaps
+        except OperationalError as error:
+            if not (error.sqlstate or "").startswith("HM"):  # raised by our own function
+                self._give_up(pool)  # the other connections were lost with it, perhaps
             raise
 
     def close(self) -> None:

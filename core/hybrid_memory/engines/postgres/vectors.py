@@ -43,8 +43,11 @@ class Approximate:
         """Build the owner's index if there are enough vectors and no index yet; may take minutes."""
         if self._limit is None or self.has(owner):
             return
-        ((count, dim, indexes),) = self._db.query(_COUNTS, [owner])
+        ((count, dim, indexes, may_create),) = self._db.query(_COUNTS, [owner])
         if count <= self._limit or dim > HALF_WIDTH:
+            return
+        if not may_create:
+            _log.warning("owner %s is searched exactly: only the owner of the table may create its vector index", owner)
             return
         if indexes >= MOST_INDEXES:
             _log.info("%s owners have a vector index already: another one is searched exactly", indexes)
@@ -81,7 +84,8 @@ _NAMES = (
 
 _COUNTS = (
     "SELECT coalesce((SELECT vectors FROM hm.indexed WHERE owner = %s), 0), "
-    f"coalesce((SELECT dim FROM hm.embedder), 0), (SELECT count(*) FROM ({_NAMES}) n)"
+    f"coalesce((SELECT dim FROM hm.embedder), 0), (SELECT count(*) FROM ({_NAMES}) n), "
+    "(SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'hm.vectors'::regclass)"
 )
 
 
