@@ -21,7 +21,6 @@ from hybrid_memory.engines.postgres.searching import (
     looked_at,
     places,
     searching,
-    union_of,
 )
 from hybrid_memory.engines.postgres.vectors import Approximate, sum_of, to_array, to_text
 from hybrid_memory.engines.stored import owner_scope, record_in, to_micros
@@ -152,7 +151,8 @@ class PostgresIndex(SemanticIndex):
             connection.execute("INSERT INTO hm.indexed(owner) VALUES (%s) ON CONFLICT DO NOTHING", [number])
             if connection.execute(_MOVED, [upto, anchor, number, after, seen]).fetchone() is None:
                 return False
-            mine = _of_owner(connection, number, gone) if gone else []
+            chosen = "SELECT id FROM hm.records WHERE owner = %s AND id = ANY(%s)"
+            mine = [row[0] for row in connection.execute(chosen, [number, list(gone)])] if gone else []
             _delete(connection, [*mine, *(entry.record.id for entry in entries)])
             with connection.pipeline():
                 _insert(connection, number, entries)
@@ -191,7 +191,8 @@ class PostgresIndex(SemanticIndex):
         if number is None or not searches:
             return super().explore(searches, where, radius=radius, vector=vector, wanted=wanted)
         asked = [self._asked(search, number, self.ranked_records) for search in searches]
-        around = places(union_of(len(asked)), where, number, radius, vector)
+        union = Statement(" UNION ".join(f"SELECT id FROM s{n}" for n in range(len(asked))), [])
+        around = places(union, where, number, radius, vector)
         rows = self._read([exploring(asked, around, wanted, number)], number, searches)[0]
         return explored(rows[0], len(asked))
 
@@ -282,12 +283,6 @@ class PostgresIndex(SemanticIndex):
         return rows[len(settings) :]
 
 
-def _of_owner(connection: Connection[Row], number: int, ids: Collection[int]) -> list[int]:
-    """Those of the records that belong to the owner."""
-    chosen = "SELECT id FROM hm.records WHERE owner = %s AND id = ANY(%s)"
-    return [number for (number,) in connection.execute(chosen, [number, list(ids)]).fetchall()]
-
-
 def _insert(connection: Connection[Row], number: int, entries: Sequence[Entry]) -> None:
     if not entries:
         return
@@ -302,17 +297,13 @@ def _insert(connection: Connection[Row], number: int, entries: Sequence[Entry]) 
     if postings:
         postings.sort()  # in the order of their index
         connection.execute(_POSTINGS, [number, *map(list, zip(*postings, strict=True))])
-        having = sorted((term_number(term), term, n) for term, n in _having(counted).items())
-        connection.execute(_TERM_COUNTS, [number, *map(list, zip(*having, strict=True))])
+        having = Counter(term for _, counts in counted for term in counts)
+        rows = sorted((term_number(term), term, n) for term, n in having.items())
+        connection.execute(_TERM_COUNTS, [number, *map(list, zip(*rows, strict=True))])
     connection.execute(
         "UPDATE hm.indexed SET records = records + %s, words = words + %s WHERE owner = %s",
         [len(counted), sum(counts.total() for _, counts in counted), number],
     )
-
-
-def _having(counted: Sequence[tuple[Entry, Counter[str]]]) -> Counter[str]:
-    """How many of the entries have each term."""
-    return Counter(term for _, counts in counted for term in counts)
 
 
 def _put(

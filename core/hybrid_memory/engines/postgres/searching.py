@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hybrid_memory.arrays import Floats, Ids
+from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.postgres.connection import Row
 from hybrid_memory.engines.postgres.rows import conditions, term_number
 from hybrid_memory.engines.postgres.vectors import to_text
@@ -147,11 +147,6 @@ def exploring(searches: Sequence[Statement], around: Statement, terms: Sequence[
     return Statement(text, [*values, owner, [term_number(term) for term in terms]])
 
 
-def union_of(searches: int) -> Statement:
-    """The ids found by all searches, as `exploring` names them."""
-    return Statement(" UNION ".join(f"SELECT id FROM s{number}" for number in range(searches)), [])
-
-
 def explored(row: Row, searches: int) -> Explored:
     """The result of a statement made by `exploring`."""
     lists = [each or [] for each in row]
@@ -168,8 +163,4 @@ def found_in(rows: Sequence[Row]) -> Matches:
 
 
 def _matches(ids: Sequence[int], scores: Sequence[float]) -> Matches:
-    return Matches(ids=_ids(ids), scores=np.array(scores, dtype=np.float32))
-
-
-def _ids(ids: Sequence[int]) -> Ids:
-    return np.array(ids, dtype=np.int64)
+    return Matches(ids=np.array(ids, dtype=np.int64), scores=np.array(scores, dtype=np.float32))
