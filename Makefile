@@ -44,7 +44,7 @@ FULL_STALE := $(shell test "$$(cat $(FULL_STAMP) 2>/dev/null)" = "$(CURDIR)" && 
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv setup setup-browser setup-oldest setup-full models again demo docs screenshots dist test test-engines test-oldest test-full check lint format types imports bench clean clean-models
+.PHONY: help venv setup setup-browser setup-pooler setup-oldest setup-full models again demo docs screenshots dist test test-engines test-oldest test-full check lint format types imports bench clean clean-models
 
 help:
 	@echo "make demo       a long chat goes in, LangChain and LlamaIndex answer from it    (STORE=file keeps it)"
@@ -59,6 +59,7 @@ help:
 	@echo "make dist       wheels and sdist in dist/, tried in clean environments with each extra alone (20 minutes)"
 	@echo "make bench      how to measure retrieval, compression, learning       (DATA=folder measures them)"
 	@echo "make setup      make the environment in $(VENV); the targets above do it when they need it"
+	@echo "make setup-pooler   PgBouncer from Debian for the tests of Postgres behind it"
 	@echo "make setup-browser  Chromium from Debian for the tests in a browser"
 	@echo "make clean      remove the environments, caches and reports; make clean-models: what was downloaded for test-full"
 
@@ -71,6 +72,13 @@ setup-browser:
 		echo "== installing Chromium"; \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; \
 	}
+
+# PgBouncer from Debian; elsewhere install it by hand, or its tests are skipped.
+setup-pooler:
+	@PATH="$$PATH:/usr/sbin" command -v pgbouncer >/dev/null || { \
+		echo "== installing PgBouncer"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends pgbouncer; \
+	} || echo "== without PgBouncer its tests are skipped"
 
 setup-full: $(FULL_STAMP)
 	@echo "== $(FULL) is up to date"
@@ -134,7 +142,7 @@ test: $(STAMP)
 	@echo "== the tests: pytest -m 'not engines'"
 	@$(BIN)/python -m pytest -q $(SPREAD) -m "not engines" $(ARGS)
 
-test-engines: $(STAMP)
+test-engines: $(STAMP) setup-pooler
 	@echo "== the tests with servers and killed processes: pytest -m engines"
 	@$(BIN)/python -m pytest -q $(SPREAD) -m engines $(ARGS)
 

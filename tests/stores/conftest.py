@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import random
 import string
@@ -12,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from shutil import which
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ import pytest
 from hybrid_memory import EventKind, Record, Scope
 from hybrid_memory.engines.sqlite import Database, SqliteIndex, SqliteLog
 from hybrid_memory.ports import Draft, Entry, Floats
-from hybrid_memory.testing.postgres_server import PostgresServer
+from hybrid_memory.testing.postgres_server import Pooler, PostgresServer
 from hybrid_memory.testing.servers import MilvusServer, RedisServer
 from hybrid_memory.text.tokenize import terms
 from tests.doubles import PATIENCE
@@ -178,6 +180,15 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgr
     """One for all tests that never kill it, each with a schema of its own."""
     with PostgresServer(tmp_path_factory.mktemp("postgres"), options={"fsync": "off"}) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def pooler(postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pooler]:
+    """PgBouncer in transaction mode with two sessions; `make setup-pooler` installs it."""
+    if which("pgbouncer", path=f"{os.defpath}:/usr/sbin:/usr/local/sbin") is None:
+        pytest.skip("no PgBouncer: make setup-pooler")
+    with Pooler(tmp_path_factory.mktemp("pooler"), postgres_server) as pooler:
+        yield pooler
 
 
 @pytest.fixture(scope="session")

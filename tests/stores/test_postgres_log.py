@@ -12,7 +12,6 @@ import pytest
 
 from hybrid_memory import EventKind, Scope
 from hybrid_memory.engines.postgres import PostgresConnection, PostgresLog
-from hybrid_memory.engines.postgres import log as log_module
 from hybrid_memory.errors import IdConflictError, StoreUnavailableError
 from hybrid_memory.ports import Appended
 from hybrid_memory.testing.drafts import ALICE, OWNERS, draft
@@ -79,7 +78,7 @@ def test_a_writer_that_is_slow_to_commit_holds_up_those_of_its_owner_alone(url: 
     with ThreadPoolExecutor() as pool:
 
         def held(connection: psycopg.Connection[tuple[object, ...]], _: int) -> Appended:
-            (mine,) = log_module._appended(connection, ALICE, [draft(1)], None, again=False)
+            (mine,) = slow._appended(connection, ALICE, [draft(1)], None, again=False)
             assert fast.append(BOB, [draft(1)])[0].position > mine.position
             waiting.append(pool.submit(fast.append, ALICE, [draft(2)]))
             while not slow._db.query("SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"):
@@ -125,19 +124,19 @@ def test_positions_are_given_out_once_while_events_are_restored(url: str) -> Non
 @pytest.fixture
 def lose(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
     """Has the server do its next append without the client's hearing of it; the list counts how often."""
-    run = log_module._appended
+    run = PostgresLog._appended
 
     def lose() -> list[int]:
         lost: list[int] = []
 
         def deaf(*given: object, **named: object) -> object:
-            monkeypatch.setattr(log_module, "_appended", run)
+            monkeypatch.setattr(PostgresLog, "_appended", run)
             run(*given, **named)  # type: ignore[arg-type]
-            given[0].commit()  # type: ignore[attr-defined]
+            given[1].commit()  # type: ignore[attr-defined]
             lost.append(1)
             raise psycopg.OperationalError("the answer was lost")
 
-        monkeypatch.setattr(log_module, "_appended", deaf)
+        monkeypatch.setattr(PostgresLog, "_appended", deaf)
         return lost
 
     return lose

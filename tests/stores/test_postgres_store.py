@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, Scope, open_memory
 from hybrid_memory.engines.postgres import PostgresConnection, PostgresLog
 from hybrid_memory.engines.postgres.schema import OWNED, VERSION
 from hybrid_memory.errors import (
@@ -106,7 +106,7 @@ def test_no_session_of_the_pool_keeps_an_owner(memory: HybridMemory) -> None:
     with log._db._pool.connection() as connection:
         setting = "SELECT coalesce(current_setting('hybrid_memory.owner', true), '')"
         assert connection.execute(setting).fetchall() == [("",)]
-        assert connection.execute("SELECT * FROM events").fetchall() == []
+        assert connection.execute("SELECT * FROM hm.events").fetchall() == []
 
 
 def test_owners_are_kept_apart_where_the_role_is_above_row_level_security(
@@ -186,6 +186,72 @@ def test_an_order_of_letters_of_another_language_changes_nothing(postgres_server
         for name in ("Ä", "ä", "z", "Z", "a "):
             memory.scoped(user=name).remember(f"My word is {name}.")
         assert texts(memory.scoped(user="ä").recall("word")) == ["My word is ä."]
+
+
+def test_a_role_that_owns_no_table_is_enough_and_what_it_cannot_clean_is_said(
+    memory: HybridMemory, url: str, schema: str, postgres_server: PostgresServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The DBA's role made schema and tables, and granted the rest."""
+    memory.close()
+    for statement in (
+        f"CREATE ROLE {schema} LOGIN",
+        f"GRANT USAGE ON SCHEMA {schema} TO {schema}",
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {schema}",
+        f"GRANT ALL ON ALL SEQUENCES IN SCHEMA {schema} TO {schema}",
+    ):
+        postgres_server.execute(statement)
+    granted = MemoryConfig.of({"url": url.replace("//memory@", f"//{schema}@"), **QUIET})
+    with open_memory(granted) as same:
+        alice = same.scoped(tenant="acme", user="alice")
+        alice.remember("My secret quagga.", id="quagga")
+        assert "My secret quagga." in texts(alice.recall("quagga"))
+        caplog.clear()
+        alice.forget(query="quagga")
+        assert any("permission denied to vacuum" in message for message in caplog.messages)
+
+
+def test_a_schema_made_by_another_role_is_used(postgres_server: PostgresServer, url: str, schema: str) -> None:
+    postgres_server.execute(f"CREATE ROLE {schema} LOGIN")
+    postgres_server.execute(f"CREATE SCHEMA {schema}")
+    postgres_server.execute(f"GRANT USAGE, CREATE ON SCHEMA {schema} TO {schema}")
+    url = f"{url.replace('//memory@', f'//{schema}@')}&options=-c%20statement_timeout%3D9000"
+    log = PostgresLog(PostgresConnection(url))
+    assert log.append(ALICE, [draft(1)])[0].fresh
+    ((name,),) = log._db.query("SELECT current_setting('application_name')")
+    assert name == "hybrid-memory"
+    log.close()
+
+
+def test_positions_go_on_after_a_switch_over_that_copied_no_sequence(
+    postgres_server: PostgresServer, url: str, schema: str
+) -> None:
+    """Neither in what is open nor in what is opened then, for owners old and new."""
+    log = PostgresLog(PostgresConnection(url))
+    last = log.append(ALICE, [draft(number) for number in range(9)])[-1].position
+    for owner in (ALICE, Scope(user="new")):
+        postgres_server.execute(f"ALTER SEQUENCE {schema}.positions RESTART")
+        last, before = log.append(owner, [draft(10)])[0].position, last
+        assert last > before
+    postgres_server.execute(f"SELECT setval('{schema}.positions', 2)")
+    PostgresConnection(url).close()
+    assert postgres_server.execute(f"SELECT last_value FROM {schema}.positions") == [(last,)]  # noqa: S608
+    log.close()
+
+
+def test_a_server_without_free_connections_is_asked_again_and_told_of(
+    postgres_server: PostgresServer, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybrid_memory.engines.postgres.connection.FULL_PAUSES", (0, 0))
+    asked: list[object] = []
+
+    def refused(*_: object, **__: object) -> None:
+        asked.append(1)
+        raise psycopg.OperationalError("FATAL:  sorry, too many clients already")
+
+    monkeypatch.setattr("hybrid_memory.engines.postgres.connection.PatientConnection.connect", refused)
+    with pytest.raises(StoreUnavailableError, match="too many clients already; raise its max_connections"):
+        PostgresConnection(url)
+    assert len(asked) == 3
 
 
 # --- a second server ---

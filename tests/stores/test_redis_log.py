@@ -41,6 +41,12 @@ def log(url: str) -> Iterator[RedisLog]:
     log.close()
 
 
+def test_a_node_of_a_cluster_is_refused(tmp_path: Path) -> None:
+    node = RedisServer(tmp_path, modules=False, options=("--cluster-enabled", "yes"))
+    with node, pytest.raises(InvalidConfigError, match="node of a cluster"):
+        RedisConnection(node.url)
+
+
 def test_two_clients_append_at_once_and_a_follower_misses_nothing(url: str) -> None:
     clients, threads, batches, size = 2, 8, 12, 3
     logs = [RedisLog(RedisConnection(url)) for _ in range(clients)]

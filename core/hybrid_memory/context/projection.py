@@ -78,7 +78,7 @@ class QueueProjection(Projection):
         """The audit of critical items over all sessions; the newest compaction of each has its session's sum."""
         total = Audit()
         kinds = (EventKind.COMPACTION,)
-        for owner in heads:
+        for owner in await run.call(services.log.newest, kinds):
             first = await run.call(
                 services.log.read, owner, ids=[revision_id("queue", 1)], limit=MAX_SESSIONS, newest=True
             )

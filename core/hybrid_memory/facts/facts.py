@@ -18,7 +18,7 @@ from hybrid_memory.errors import InvalidInputError, ModelError, OutdatedError
 from hybrid_memory.facts.attributes import attribute as attribute_of
 from hybrid_memory.facts.authority import by_the_user, names_of_user, person_of
 from hybrid_memory.facts.fact import SETTLED, Category, Claim, Fact, FactScope, Stance
-from hybrid_memory.facts.learn import learn, learn_before_reading
+from hybrid_memory.facts.learn import Extractors, learn, learn_before_reading
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.resolving import Group, Pair, Standing, Trust, group_of
 from hybrid_memory.facts.values import NOT_SAID, normalised
@@ -30,7 +30,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import trust
 from hybrid_memory.store.erasure import Erasure
-from hybrid_memory.store.projection import Projection, head
+from hybrid_memory.store.projection import Newest, Projection, head
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, in_view, present
 from hybrid_memory.validation import shown
@@ -258,6 +258,7 @@ class FactsProjection(Projection):
     """The facts of each owner and view, their sheets, and the progress of extractors."""
 
     kinds = frozenset({EventKind.CLAIM, EventKind.LEARNED})
+    progress = frozenset({EventKind.MESSAGE, EventKind.LEARNED})
     repeats = frozenset({EventKind.CLAIM})
 
     def __init__(self, profile: type[UserProfile] = UserProfile) -> None:
@@ -287,6 +288,19 @@ class FactsProjection(Projection):
 
         async for events in self.of(run, services, erasure, EventKind.CLAIM):
             erasure.drop(filter(goes, events), "claims")
+
+    async def unfinished(self, run: Runner, services: Services, newest: Newest) -> set[Scope]:
+        """The owners with turns that some extractor has not read."""
+        extractors = services.state(Extractors)
+        reader = extractors.reader if services.config.learning.model else None
+        names = [extractor.name for extractor in (extractors.rules, reader) if extractor is not None]
+
+        def is_behind(last: Mapping[EventKind | None, Event]) -> bool:
+            cursors = last[EventKind.LEARNED].payload["cursors"] if EventKind.LEARNED in last else {}
+            turn = last[EventKind.MESSAGE].position if EventKind.MESSAGE in last else 0
+            return any(cursors.get(name, 0) < turn for name in names)
+
+        return {owner for owner, last in newest.items() if is_behind(last)}
 
     async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
         """Extract claims from new turns, by rules and with a model."""

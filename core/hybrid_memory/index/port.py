@@ -291,6 +291,10 @@ class SemanticIndex(IndexEngine):
         """The log position up to which this owner's records were derived; initially 0."""
         return self.status(owner).applied
 
+    def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
+        """How far the index is for each of these owners: position, anchor, and one record without a vector, if any."""
+        return {owner: self.status(owner, pending=1) for owner in owners}
+
     def embedder(self) -> tuple[str, int] | None:
         """Name and width of the embedder that made the vectors; None before the first vector."""
         return self.status().embedder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -234,6 +235,15 @@ class EventLog(Readable):
         newest = [self.read(owner.owner, kinds=(kind,), limit=1, newest=True) for kind in kinds]
         last = {event.kind: (event.position, event.id) for events in newest for event in events}
         return LogState(head, self.mark(owner, head) if head else "", last)
+
+    def newest(self, kinds: Sequence[EventKind | None]) -> dict[Scope, dict[EventKind | None, Event]]:
+        """The last event of each of these kinds, by owner; that of any kind under None."""
+        last: dict[Scope, dict[EventKind | None, Event]] = defaultdict(dict)
+        for owner in self.heads():
+            for kind in kinds:
+                for event in self.read(owner, kinds=() if kind is None else (kind,), limit=1, newest=True):
+                    last[owner][kind] = event
+        return last
 
     def scrub(self) -> None:
         """Overwrite erased data wherever the engine may still hold it; may take seconds.

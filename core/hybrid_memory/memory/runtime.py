@@ -28,7 +28,6 @@ from hybrid_memory.runtime.scheduler import Scheduler
 from hybrid_memory.runtime.tasks import PATIENT, Task, at_priority
 from hybrid_memory.runtime.tracing import in_background
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.engine import astray
 from hybrid_memory.store.forget import archive
 from hybrid_memory.store.indexing import indexes
 from hybrid_memory.store.migrate import flush
@@ -214,14 +213,12 @@ class Runtime:
                     drive(index.embed(INLINE, services, owner, self._unless_closing))
 
     def _resume(self) -> None:
-        """Index what is in the log and not in the index; a memory of many owners does so one by one."""
+        """Index what is in the log and not in the index."""
         services = self._services
-        for owner, head in services.truth.heads().items():
-            status = services.index.status(owner, pending=1)
-            behind = status.applied < head or astray(services.truth, owner, status)
-            if behind or (services.embedder and status.pending):
-                work = _loosely(self._index, owner)
-                self.scheduler.schedule(Task(work, kind="indexing", priority=BACKGROUND, scope=owner))
+        newest = services.truth.newest([None])
+        for owner in set().union(*(drive(index.unfinished(INLINE, services, newest)) for index in indexes(services))):
+            work = _loosely(self._index, owner)
+            self.scheduler.schedule(Task(work, kind="indexing", priority=BACKGROUND, scope=owner))
 
     def _unless_closing(self, *_: int) -> None:
         """Called after every batch: what is left is taken up after the next opening."""

@@ -18,7 +18,7 @@ from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.caches import Counts, LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
-from hybrid_memory.store.projection import Projection
+from hybrid_memory.store.projection import Newest, Projection
 from hybrid_memory.store.services import Services
 
 ANSWERS_CACHE = 128
@@ -61,6 +61,10 @@ class RecallProjection(Projection):
     def sources(self, item: object) -> Sequence[str] | None:
         """Ids of the events behind a hit."""
         return item.sources if isinstance(item, Hit) else None
+
+    async def unfinished(self, run: Runner, services: Services, newest: Newest) -> set[Scope]:
+        """The owners with counted uses."""
+        return set(self.uses.counted())
 
     async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
         """Write the counted uses to the log."""

@@ -22,7 +22,7 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.engine import anchor_of, anchored, astray
-from hybrid_memory.store.projection import Projection, projections
+from hybrid_memory.store.projection import Newest, Projection, projections
 from hybrid_memory.store.services import Services
 
 Erased: TypeAlias = Mapping[str, Any]
@@ -254,6 +254,18 @@ class IndexProjection(Projection):
             embedded = await self.embed(run, services, owner, progress)
         await run.call(self.port(services).train, owner)
         return Receipt(indexed=indexed, embedded=embedded)
+
+    async def unfinished(self, run: Runner, services: Services, newest: Newest) -> set[Scope]:
+        if not self.exists(services):
+            return set()
+        statuses = await run.call(self.port(services).statuses, list(newest))
+        return {
+            owner
+            for owner, status in statuses.items()
+            if None not in (last := newest[owner])
+            or anchored(status) != (last[None].mark, self.version)
+            or (self.embeds(services) and status.pending)
+        }
 
     @contextmanager
     def filling(self, owner: Scope) -> Iterator[None]:

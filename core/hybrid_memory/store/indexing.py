@@ -271,10 +271,9 @@ class TextIndex(IndexProjection):
 
     async def stats(self, run: Runner, services: Services, heads: Mapping[Scope, int]) -> dict[str, Any]:
         size, unindexed = await run.call(services.index.size), 0
-        for owner, head in heads.items():
-            applied = await run.call(services.index.applied, owner)
-            if applied < head:
-                unindexed += await run.call(services.log.count, owner, after=applied)
+        for owner, status in (await run.call(services.index.statuses, list(heads))).items():
+            if status.applied < heads[owner]:
+                unindexed += await run.call(services.log.count, owner, after=status.applied)
         counts = {"records": size.records, "vectors": size.vectors, "pending": size.pending}
         return {**counts, "unindexed": unindexed}
 

@@ -101,12 +101,22 @@ async def flush(
     """Extract facts, then index what the log has beyond the index, for these owners or for all."""
     await drain(run, present(services))
     total = Receipt()
-    for owner in list(await run.call(services.truth.heads)) if owners is None else owners:
+    for owner in await unfinished(run, services) if owners is None else owners:
         for projection in projections(services):
             done = await projection.derive(run, services, owner, progress)
             sums = {name: getattr(total, name) + getattr(done, name) for name in ("indexed", "embedded", "learned")}
             total = replace(total, **sums)
     return total
+
+
+async def unfinished(run: Runner, services: Services) -> list[Scope]:
+    """The owners with derived work left, found by asking log and indexes once for all of them."""
+    kinds = (None, *{kind for projection in projections(services) for kind in projection.progress})
+    newest = await run.call(services.truth.newest, kinds)
+    left: set[Scope] = set()
+    for projection in projections(services):
+        left |= await projection.unfinished(run, services, newest)
+    return [owner for owner in newest if owner in left]
 
 
 async def rebuild(

@@ -19,6 +19,9 @@ from hybrid_memory.store.erasure import STREAM_BATCH, Erasure, stream
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View
 
+Newest: TypeAlias = Mapping[Scope, Mapping[EventKind | None, Event]]
+"""The last events of every owner by kind; that of any kind under None."""
+
 LOG_KINDS = frozenset(
     {EventKind.MESSAGE, EventKind.PAYLOAD, EventKind.ROLLBACK, EventKind.SUPERSEDED, EventKind.ERASED}
 )
@@ -33,10 +36,12 @@ class Projection:
     Attributes:
         kinds: its kinds of events, which no other projection has.
         repeats: those kinds whose events may repeat words of turns.
+        progress: the kinds whose last events `unfinished` compares.
     """
 
     kinds: ClassVar[frozenset[EventKind]] = frozenset()
     repeats: ClassVar[frozenset[EventKind]] = frozenset()
+    progress: ClassVar[frozenset[EventKind]] = frozenset()
 
     def clear(self, owner: Scope | None = None) -> None:
         """Drop what is cached for this owner, or for all, after something was destroyed or before a rebuild."""
@@ -57,6 +62,10 @@ class Projection:
     async def derive(self, run: Runner, services: Services, owner: Scope, progress: Progress | None) -> Receipt:
         """Do this owner's deferred work; returns what was learned, indexed and embedded."""
         return Receipt()
+
+    async def unfinished(self, run: Runner, services: Services, newest: Newest) -> set[Scope]:
+        """The owners for whom `derive` has work, given the last events of every owner."""
+        return set()
 
     async def findable(self, run: Runner, services: Services, owner: Scope, events: Sequence[Event]) -> Sequence[Event]:
         """The events without those of its own that should no longer be found."""

@@ -150,6 +150,8 @@ class EventLogContract(EventLogRemovalContract):
             assert log.count(owner) == 3  # noqa: PLR2004 - as written above
             assert set(log.heads(one)) == {owner}
         assert set(log.heads()) == set(OWNERS)
+        last = log.newest([None, EventKind.MESSAGE, EventKind.ERASED])
+        assert last == {owner: dict.fromkeys([None, EventKind.MESSAGE], log.read(owner)[-1]) for owner in OWNERS}
 
     def test_names_may_hold_any_characters(self, log: EventLog) -> None:
         for name in NAMES:

@@ -65,6 +65,10 @@ class IndexWritingContract:
         store(index, upto=9)
         assert index.applied(ALICE) == index.applied(replace(ALICE, session="s1")) == 9  # noqa: PLR2004 - as above
         assert index.applied(BOB) == 0
+        for owner, status in index.statuses([ALICE, BOB]).items():
+            alone = index.status(owner, pending=1)
+            assert (status.applied, status.anchor) == (alone.applied, alone.anchor)
+            assert list(status.pending) == list(alone.pending)
         for after in (0, 5, 10):
             assert not index.upsert(ALICE, [], after=after, upto=12, uses={2: Use(1, START)})
         assert index.applied(ALICE) == 9  # noqa: PLR2004 - as above

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from shutil import which
 from typing import Any, Self
 
 from hybrid_memory.errors import MissingDependencyError, StoreUnavailableError
@@ -16,7 +17,7 @@ from hybrid_memory.testing.servers import HOST, Server, package_folder
 
 try:
     from psutil import NoSuchProcess, Process, wait_procs
-    from psycopg import connect
+    from psycopg import OperationalError, connect
 except ImportError as error:
     raise MissingDependencyError(error.name or "psycopg", "postgres-server") from error
 if sys.platform != "win32":
@@ -136,6 +137,48 @@ class PostgresServer(Server):
         except OSError:
             return False
         return len(told) > _STATE and told[0] == str(process.pid) and told[_STATE].strip() == "ready"
+
+
+class Pooler(Server):
+    """PgBouncer in front of a server, in transaction mode: each transaction may run in another session.
+
+    Args:
+        folder: the folder for its files.
+        server: the server behind it.
+        size: how many sessions it has per database and role.
+
+    Raises:
+        StoreUnavailableError: it is not installed.
+    """
+
+    name = "PgBouncer"
+
+    def __init__(self, folder: Path, server: PostgresServer, *, size: int = 2) -> None:
+        super().__init__(folder, None)
+        program = which("pgbouncer", path=f"{os.defpath}:/usr/sbin:/usr/local/sbin")
+        if program is None:
+            raise StoreUnavailableError("PgBouncer is not installed: on Debian, apt-get install pgbouncer")
+        folder.mkdir(parents=True, exist_ok=True)
+        self._where = {"cwd": folder, **_no_root()}
+        (folder / "users").write_text('"memory" ""\n"postgres" ""\n')
+        (folder / "settings.ini").write_text(
+            f"[databases]\n* = host={HOST} port={server.port}\n[pgbouncer]\nlisten_addr = {HOST}\n"
+            f"listen_port = {self.port}\nunix_socket_dir =\nauth_type = trust\nauth_file = users\n"
+            f"pool_mode = transaction\ndefault_pool_size = {size}\nmax_client_conn = 1000\n"
+        )
+        if "user" in self._where:
+            os.chown(folder, self._where["user"], self._where["group"])
+        self._command = [program, "/proc/self/cwd/settings.ini" if "user" in self._where else "settings.ini"]
+
+    @property
+    def url(self) -> str:
+        """The URL of the server's database through the pooler."""
+        return f"postgresql://memory@{HOST}:{self.port}/memory"
+
+    def _answers(self, process: subprocess.Popen[bytes]) -> bool:
+        with suppress(OperationalError), connect(self.url) as connection:
+            return connection.execute("SELECT 1").fetchone() == (1,)
+        return False
 
 
 def _no_root() -> dict[str, Any]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import psycopg
-from pgvector.psycopg import register_vector
-from psycopg import Connection, OperationalError, errors, sql
+from psycopg import Connection, OperationalError, errors
 from psycopg_pool import PoolTimeout
 
-from hybrid_memory.engines.postgres.pool import CONNECT_SECONDS, NoAnswerError, PatientConnection, Pool
+from hybrid_memory.engines.postgres.pool import CONNECT_SECONDS, CONNECTING, NoAnswerError, PatientConnection, Pool
 from hybrid_memory.engines.postgres.schema import APPEND, OWNED, POLICY, SCHEMA, VERSION
 from hybrid_memory.engines.stored import owner_key
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, StoreUnavailableError, StoreVersionError
@@ -35,15 +35,27 @@ MAX_CONNECTIONS = 16
 REWRITTEN_BYTES = 64_000_000
 """Tables up to this total size are rewritten after an erasure; that takes a second, during which nobody can read."""
 
+KEPT_AFTER = 3
+"""How often a session runs a search before it keeps its plan: to plan one takes longer than to run it."""
+
+FULL_PAUSES = (0.1, 0.3, 1.0)
+"""Seconds after which to try again if the server has no free connection."""
+
 ATTEMPTS = 5
 """How often to try a transaction that conflicts with others."""
+
+POSITIONS_BEHIND = "HM002"
+"""The error code raised by `append` where the sequence of positions was not replicated with the events."""
 
 EVERYBODY = 0
 """Instead of an owner's number: the rows of all owners."""
 
 _SCHEMES = ("postgresql", "postgres")
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,40}")
-_OWNER = 'SELECT id FROM owners WHERE tenant = %s AND "user" = %s AND agent = %s AND space = %s'
+_PROCESS = "SELECT pg_backend_pid()"
+_MOVE_ON = "SELECT hm.move_on(%s)"
+_BEHIND = "SELECT last_value < (SELECT max(head) FROM hm.owners) FROM hm.positions"
+_OWNER = 'SELECT id FROM hm.owners WHERE tenant = %s AND "user" = %s AND agent = %s AND space = %s'
 
 Row: TypeAlias = tuple[Any, ...]
 T = TypeVar("T")
@@ -86,12 +98,13 @@ class PostgresConnection:
         self._address = address = _parsed(url, suffix)
         self.schema, self.address = address.schema, address.place
         self.read_only = read_only
-        self._power_safe = power_safe
         self._closed = False
         self._breaker = Breaker()
         self._owners: dict[Scope, int] = {}
         self._whole = True
         self._timeouts = (engine_timeout, CALL_SECONDS)
+        self._settings = _SETTINGS if power_safe else f"{_SETTINGS}, set_config('synchronous_commit', 'off', true)"
+        self._extension, self._direct = "public", False
         self._pool = Pool(address.conninfo, address.pool, configure=self._configure, ping=self._ping)
         self._tried("connect to", self._check_schema)
 
@@ -99,19 +112,31 @@ class PostgresConnection:
         """The rows of one statement that sees only this owner's rows; one round trip."""
         return self.queries([(statement, values)], owner=owner)[0]
 
-    def queries(self, statements: Sequence[tuple[str, Sequence[Any]]], *, owner: int = EVERYBODY) -> list[list[Row]]:
-        """The rows of each statement, from one snapshot of the database, in one round trip."""
+    def queries(
+        self, statements: Sequence[tuple[str, Sequence[Any]]], *, owner: int = EVERYBODY, keep: bool = False
+    ) -> list[list[Row]]:
+        """The rows of each statement, from one snapshot of the database, in one round trip.
 
-        def read(connection: PatientConnection, _: int) -> list[list[Row]]:
-            # Without a BEGIN all that goes in one pipeline is one transaction, in which the settings hold.
-            with connection.pipeline():
-                connection.execute(_SETTINGS, [_seen_owner(owner), self._milliseconds()])
-                cursors = [
-                    connection.execute(_sql(statement), list(values), binary=True) for statement, values in statements
-                ]
-            return [cursor.fetchall() for cursor in cursors]
+        With ``keep``, sessions keep their plans, unless a pooler shares the sessions out.
+        """
+        return self.attempt(lambda connection, _: self.together(connection, statements, owner=owner, keep=keep))
 
-        return self.attempt(read)
+    def together(
+        self,
+        connection: PatientConnection,
+        statements: Sequence[tuple[str, Sequence[Any]]],
+        *,
+        owner: int = EVERYBODY,
+        keep: bool = False,
+    ) -> list[list[Row]]:
+        """The rows of each statement; sent in one pipeline, they are one transaction, in which the settings hold."""
+        with connection.pipeline():
+            connection.execute(self._settings, self._values(owner))
+            cursors = [
+                connection.execute(text.encode(), list(values), binary=True, prepare=None if keep else False)
+                for text, values in statements
+            ]
+        return [cursor.fetchall() for cursor in cursors]
 
     def write(self, work: Callable[[PatientConnection, int], T], *, owner: int = EVERYBODY) -> T:
         """Run the work in one transaction and return its result; an exception rolls back.
@@ -120,9 +145,12 @@ class PostgresConnection:
         """
 
         def whole(connection: PatientConnection, tried: int) -> T:
-            with connection.transaction():
-                connection.execute("SELECT set_config('hybrid_memory.owner', %s, true)", [_seen_owner(owner)])
-                return work(connection, tried)
+            with connection.pipeline():
+                connection.execute("BEGIN")
+                connection.execute(self._settings, self._values(owner))
+            result = work(connection, tried)
+            connection.commit()  # the pool rolls back if anything raises
+            return result
 
         return self.attempt(whole)
 
@@ -130,12 +158,19 @@ class PostgresConnection:
         """Run a statement such as VACUUM, which may take minutes and cannot run in a transaction."""
 
         def run(connection: PatientConnection, _: int) -> None:
+            def warn(notice: errors.Diagnostic) -> None:
+                if notice.severity_nonlocalized == "WARNING":
+                    _log.warning(
+                        "Postgres at %s: %s; let the owner of the tables of %s do it, or grant its role",
+                        *(self.address, notice.message_primary, self.schema),
+                    )
+
             connection.patience = None
-            connection.execute("SET statement_timeout = 0")
+            connection.add_notice_handler(warn)
             try:
-                connection.execute(_sql(statement))
+                connection.execute(statement.encode())
             finally:
-                connection.execute(_TIMEOUT)
+                connection.remove_notice_handler(warn)
 
         self.attempt(run)
 
@@ -144,13 +179,13 @@ class PostgresConnection:
 
         Large tables are not rewritten, as that would lock them for minutes: their space is only marked as free.
         """
-        sizes = "SELECT named, pg_total_relation_size(named::regclass) FROM unnest(%s::text[]) named"
+        sizes = "SELECT named, pg_total_relation_size(('hm.' || named)::regclass) FROM unnest(%s::text[]) named"
         large = [name for name, size in self.query(sizes, [list(OWNED)]) if size > REWRITTEN_BYTES]
         if small := [name for name in OWNED if name not in large]:  # without a table, it is about the whole database
-            self.patiently(f"VACUUM (FULL) {', '.join(small)}")
+            self.patiently(f"VACUUM (FULL) {', '.join(f'hm.{name}' for name in small)}")
         if not large:
             return
-        self.patiently(f"VACUUM {', '.join(large)}")
+        self.patiently(f"VACUUM {', '.join(f'hm.{name}' for name in large)}")
         if self._whole:
             self._whole = False
             _log.warning(
@@ -174,11 +209,9 @@ class PostgresConnection:
         """The number of the scope's owner; assigns one if it is new."""
         known = self.owner_id(scope)
         if known is None:
-            names = 'INSERT INTO owners(tenant, "user", agent, space) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING'
-            self.write(lambda connection, _: connection.execute(names, owner_key(scope)))
-            known = self.owner_id(scope)
-        if known is None:
-            raise StoreUnavailableError(f"{scope.owner} was removed from Postgres at {self.address} in the meantime")
+            new = "SELECT hm.new_owner(%s, %s, %s, %s)"
+            rows = self.write(lambda connection, _: connection.execute(new, owner_key(scope)).fetchall())
+            known = self._owners[scope.owner] = int(rows[0][0])
         return known
 
     def check_open(self) -> None:
@@ -189,9 +222,9 @@ class PostgresConnection:
         self._closed = True
         self._pool.close()
 
-    def _milliseconds(self) -> int:
-        """The timeout of a statement."""
-        return int(self._seconds() * 1000)
+    def _values(self, owner: int) -> list[str]:
+        """The values of `_SETTINGS`."""
+        return ["*" if owner == EVERYBODY else str(owner), str(int(self._seconds() * 1000))]
 
     def _seconds(self) -> float:
         return self._timeouts[not hurried()]
@@ -217,6 +250,9 @@ class PostgresConnection:
                     self.check_open()
                     if tried or isinstance(error, (errors.QueryCanceled, PoolTimeout, NoAnswerError)):
                         raise
+                    if error.sqlstate == POSITIONS_BEHIND:
+                        with self._pool.connection() as connection:
+                            connection.execute(_MOVE_ON, [0])
             raise AssertionError("unreachable")
 
         return self._breaker.call(
@@ -248,22 +284,23 @@ class PostgresConnection:
 
     def _fresh(self, seconds: int) -> PatientConnection:
         """A new connection with this timeout for connecting and for answers."""
-        connection = PatientConnection.connect(self._address.conninfo, autocommit=True, connect_timeout=seconds)
+        for pause in (*FULL_PAUSES, None):
+            try:
+                connection = PatientConnection.connect(self._address.conninfo, connect_timeout=seconds, **CONNECTING)
+                break
+            except OperationalError as error:
+                if pause is None or not _is_full(error):
+                    raise
+                time.sleep(pause)
+        self._configure(connection)
         connection.patience = seconds
         return connection
 
     def _configure(self, connection: PatientConnection) -> None:
+        """Prepare a connection without asking the server: behind a pooler, its sessions are shared with others."""
         connection.patience = CONNECT_SECONDS
-        place = sql.SQL("SET search_path = {}, public").format(sql.Identifier(self.schema))
-        connection.execute(place)
-        register_vector(connection)
-        connection.execute(_TIMEOUT)
-        if not self._power_safe:
-            connection.execute("SET synchronous_commit = off")
-        # Planning takes as long as running, so a plan is kept: one that walks the indexes, however small the tables
-        # were when it was made.
-        for setting in ("plan_cache_mode = force_generic_plan", "enable_seqscan = off", "jit = off"):
-            connection.execute(f"SET {setting}")
+        connection.schemas = (self.schema, self._extension)
+        connection.prepare_threshold = KEPT_AFTER if self._direct else None
 
     def _check_schema(self) -> None:
         with self._fresh(CONNECT_SECONDS) as connection:
@@ -277,23 +314,28 @@ class PostgresConnection:
                 version = self._create(connection)
             if version != VERSION:
                 raise StoreVersionError(f"the store {self.schema!r} on Postgres at {self.address}", version, VERSION)
+            self._extension = _pgvector_schema(connection) or "public"
+            if not self.read_only and connection.execute(_BEHIND).fetchone() == (True,):
+                connection.execute(_MOVE_ON, [0])
+            # A pooler answers with a process of its own, and may run each transaction in another session.
+            self._direct = connection.execute(_PROCESS).fetchone() == (connection.info.backend_pid,)
             self._warn(connection)
 
-    def _create(self, connection: Connection[Row]) -> int:
+    def _create(self, connection: PatientConnection) -> int:
         """Make the tables, unless another process has; returns the version of those that are there."""
-        _need_pgvector(connection)
+        connection.schemas = (self.schema, _need_pgvector(connection))
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [f"hybrid_memory {self.schema}"])
-            connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(self.schema)))
-            connection.execute(sql.SQL("SET LOCAL search_path = {}, public").format(sql.Identifier(self.schema)))
+            if not connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [self.schema]).fetchone():
+                connection.execute(f'CREATE SCHEMA "{self.schema}"'.encode())
             connection.execute(
-                "CREATE TABLE IF NOT EXISTS store(one integer PRIMARY KEY CHECK (one = 1), version integer NOT NULL)"
+                "CREATE TABLE IF NOT EXISTS hm.store(one integer PRIMARY KEY CHECK (one = 1), version integer NOT NULL)"
             )
             if version := _version(connection, self.schema):
                 return version
             for script in (SCHEMA, *(POLICY.format(table=table) for table in OWNED), APPEND):
-                connection.execute(_sql(script))
-            connection.execute("INSERT INTO store VALUES (1, %s)", [VERSION])
+                connection.execute(script.encode())
+            connection.execute("INSERT INTO hm.store VALUES (1, %s)", [VERSION])
             return VERSION
 
     def _warn(self, connection: Connection[Row]) -> None:
@@ -312,26 +354,25 @@ class PostgresConnection:
                 )
 
 
-_SETTINGS = "SELECT set_config('hybrid_memory.owner', %s, true), set_config('statement_timeout', %s::text, true)"
-
-
-_TIMEOUT = f"SET statement_timeout = {CALL_SECONDS * 1000}"
-
-
-def _seen_owner(owner: int) -> str:
-    return "*" if owner == EVERYBODY else str(owner)
-
-
-def _sql(statement: str) -> sql.SQL:
-    """A statement composed of constants of this package; every value is a parameter."""
-    return sql.SQL(statement)
+_SETTINGS = (
+    "SELECT set_config('hybrid_memory.owner', %s, true), set_config('statement_timeout', %s, true), "
+    "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)"
+)
+"""Settings of one transaction: whoever gets the session after it sees none of them."""
 
 
 def _is_ours(error: Exception) -> bool:
     return isinstance(error, psycopg.Error) and (error.sqlstate or "").startswith("HM")
 
 
+def _is_full(error: Exception) -> bool:
+    """Whether the server has no free connection; failed connections have no error code."""
+    return bool(re.search("too many (clients|connections)|connection slots|no more connections", str(error)))
+
+
 def _help(error: Exception) -> str:
+    if _is_full(error):
+        return "; raise its max_connections, lower ?pool= in the URL, or put a pooler such as PgBouncer in front of it"
     if isinstance(error, PoolTimeout):
         return ": all connections are busy; more may be allowed with ?pool= in the URL"
     if isinstance(error, OperationalError) and error.sqlstate is None:
@@ -339,23 +380,30 @@ def _help(error: Exception) -> str:
     return ""
 
 
-def _need_pgvector(connection: Connection[Row]) -> None:
-    if connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone():
-        return
+def _pgvector_schema(connection: Connection[Row]) -> str | None:
+    row = connection.execute("SELECT extnamespace::regnamespace FROM pg_extension WHERE extname = 'vector'").fetchone()
+    return None if row is None else str(row[0])
+
+
+def _need_pgvector(connection: Connection[Row]) -> str:
+    """The schema of the extension, which is created if it is not there."""
     try:
-        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        if (schema := _pgvector_schema(connection)) is None:
+            connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+            schema = _pgvector_schema(connection)
     except psycopg.Error as error:
         raise StoreUnavailableError(
             f"the database has no extension vector, and it cannot be created ({str(error).strip()}): install pgvector "
             "on the server, then let a superuser run CREATE EXTENSION vector in this database"
         ) from error
+    return schema or "public"
 
 
 def _version(connection: Connection[Row], schema: str) -> int:
     """The version of the stored schema; 0 if there is none."""
     if connection.execute("SELECT to_regclass(%s)", [f'"{schema}".store']).fetchall()[0][0] is None:
         return 0
-    row = connection.execute(sql.SQL("SELECT version FROM {}.store").format(sql.Identifier(schema))).fetchone()
+    row = connection.execute("SELECT version FROM hm.store").fetchone()
     return int(row[0]) if row else 0
 
 
@@ -375,13 +423,14 @@ def _parsed(url: str, suffix: str) -> _Address:
     named, _, query = rest.partition("?")
     options = dict(parse_qsl(query, keep_blank_values=True))
     schema, pool = options.pop("schema", "hybrid_memory") + suffix, options.pop("pool", str(MAX_CONNECTIONS))
+    options.setdefault("application_name", "hybrid-memory")
     if not _SCHEMA.fullmatch(schema):
         raise InvalidConfigError(
             f"the schema of a Postgres URL is up to 40 lower-case letters, digits or underscores, got {schema!r}"
         )
     if not pool.isdecimal() or not int(pool):
         raise InvalidConfigError(f"the pool of a Postgres URL is a number of connections, got {pool!r}")
-    conninfo = f"postgresql://{named}{'?' if options else ''}{urlencode(options)}"
+    conninfo = f"postgresql://{named}?{urlencode(options, quote_via=quote)}"
     known: dict[str, Any] | None = None
     if not re.search("(?s)[@/#].*@|#", named):  # libpq takes the rest of such a password for the host
         with suppress(psycopg.Error):  # raised outside: it quotes the URL

@@ -21,10 +21,9 @@ from hybrid_memory.engines.postgres.searching import (
     looked_at,
     places,
     searching,
-    union_of,
 )
-from hybrid_memory.engines.postgres.vectors import Approximate, sum_of, to_array
-from hybrid_memory.engines.stored import record_in, to_micros
+from hybrid_memory.engines.postgres.vectors import Approximate, sum_of, to_array, to_text
+from hybrid_memory.engines.stored import owner_scope, record_in, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.port import (
     UNUSED,
@@ -45,41 +44,48 @@ from hybrid_memory.scope import Scope
 
 _STATUS = """
 SELECT coalesce(i.applied, 0), coalesce(i.anchor, ''), e.name, e.dim, coalesce(i.vectors, 0), i.total
-FROM (SELECT 1) one LEFT JOIN indexed i ON i.owner = %s LEFT JOIN embedder e ON true
+FROM (SELECT 1) one LEFT JOIN hm.indexed i ON i.owner = %s LEFT JOIN hm.embedder e ON true
+"""
+_STATUSES = """
+SELECT o.tenant, o."user", o.agent, o.space, i.applied, i.anchor, (SELECT r.id FROM hm.records r
+    WHERE r.owner = i.owner AND r.pending ORDER BY r.id LIMIT 1)
+FROM hm.indexed i JOIN hm.owners o ON o.id = i.owner
 """
 _TAILS = """
-SELECT s.session, (SELECT r.id FROM records r
+SELECT s.session, (SELECT r.id FROM hm.records r
     WHERE r.owner = %s AND r.session = s.session AND r.kind = 'turn' ORDER BY r.id DESC LIMIT 1)
 FROM unnest(%s::text[]) s(session)
 """
 _SIZE = """
-SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM vectors), (SELECT count(*) FROM records WHERE pending)
+SELECT (SELECT count(*) FROM hm.records), (SELECT count(*) FROM hm.vectors),
+    (SELECT count(*) FROM hm.records WHERE pending)
 """
 _MOVED = """
-UPDATE indexed SET applied = %s, anchor = %s
+UPDATE hm.indexed SET applied = %s, anchor = %s
 WHERE owner = %s AND applied = %s AND anchor = coalesce(%s, anchor) RETURNING 1
 """
 _POSTINGS = """
-INSERT INTO postings(owner, term, record, count, words)
+INSERT INTO hm.postings(owner, term, record, count, words)
 SELECT %s, p.* FROM unnest(%s::bigint[], %s::bigint[], %s::integer[], %s::integer[]) p
 """
 _TERM_COUNTS = """
-INSERT INTO term_counts(owner, term, written, records)
+INSERT INTO hm.term_counts(owner, term, written, records)
 SELECT %s, t.* FROM unnest(%s::bigint[], %s::text[], %s::bigint[]) t
 ON CONFLICT (owner, term) DO UPDATE SET records = term_counts.records + excluded.records
 """
 
 
 _FETCH = f"""
-{FIELDS_OF}, (SELECT v.vector FROM vectors v WHERE v.owner = r.owner AND v.record = r.id)
+{FIELDS_OF}, (SELECT vec.vector_send(v.vector) FROM hm.vectors v WHERE v.owner = r.owner AND v.record = r.id)
 FROM unnest(%s::bigint[]) WITH ORDINALITY u(id, place)
-CROSS JOIN LATERAL (SELECT * FROM records r WHERE r.id = u.id AND r.owner + 0 = %s OFFSET 0) r
-JOIN owners o ON o.id = r.owner ORDER BY u.place
+CROSS JOIN LATERAL (SELECT * FROM hm.records r WHERE r.id = u.id AND r.owner = %s OFFSET 0) r
+JOIN hm.owners o ON o.id = r.owner ORDER BY u.place
 """
 _GET = f"""
 {FIELDS_OF} FROM unnest(%s::bigint[]) u(id)
-CROSS JOIN LATERAL (SELECT * FROM records r WHERE r.id = u.id OFFSET 0) r JOIN owners o ON o.id = r.owner
+CROSS JOIN LATERAL (SELECT * FROM hm.records r WHERE r.id = u.id OFFSET 0) r JOIN hm.owners o ON o.id = r.owner
 """
+_STORED = "SELECT DISTINCT ON (key) key, vec.vector_send(vector) FROM hm.vectors WHERE key = ANY(%s)"
 _WIDTH = "SELECT set_config('hnsw.ef_search', %s, true), set_config('hnsw.iterative_scan', %s, true)"
 
 
@@ -102,7 +108,7 @@ class PostgresIndex(SemanticIndex):
         number = None if owner is None else self._db.owner_id(owner)
         asked: list[tuple[str, Sequence[Any]]] = [(_STATUS, [number])]
         asked.append((_TAILS, [number, [session or "" for session in sessions]]))
-        waiting = "SELECT id FROM records WHERE owner = %s AND pending ORDER BY id LIMIT %s"
+        waiting = "SELECT id FROM hm.records WHERE owner = %s AND pending ORDER BY id LIMIT %s"
         asked.append((waiting, [number, pending]))
         if sums and owner is None:
             asked.append((_SIZE, []))
@@ -120,6 +126,13 @@ class PostgresIndex(SemanticIndex):
             size=IndexSize(*sizes[0][0]) if sizes else IndexSize(0, 0, 0),
         )
 
+    def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
+        there = {
+            owner_scope(*row[:4]): Status(applied, anchor, pending=[] if pending is None else [pending])
+            for *row, applied, anchor, pending in self._db.query(_STATUSES)
+        }
+        return {owner: there.get(owner.owner, Status()) for owner in owners}
+
     def upsert(
         self,
         owner: Scope,
@@ -135,17 +148,18 @@ class PostgresIndex(SemanticIndex):
         number = self._db.owner_id_for_writing(owner)
 
         def moved_on(connection: Connection[Row], _: int) -> bool:
-            connection.execute("INSERT INTO indexed(owner) VALUES (%s) ON CONFLICT DO NOTHING", [number])
+            connection.execute("INSERT INTO hm.indexed(owner) VALUES (%s) ON CONFLICT DO NOTHING", [number])
             if connection.execute(_MOVED, [upto, anchor, number, after, seen]).fetchone() is None:
                 return False
-            mine = _of_owner(connection, number, gone) if gone else []
+            chosen = "SELECT id FROM hm.records WHERE owner = %s AND id = ANY(%s)"
+            mine = [row[0] for row in connection.execute(chosen, [number, list(gone)])] if gone else []
             _delete(connection, [*mine, *(entry.record.id for entry in entries)])
             with connection.pipeline():
                 _insert(connection, number, entries)
                 if uses:
                     connection.cursor().executemany(
-                        "UPDATE records SET uses = uses + %s, last_used = greatest(last_used, %s) "
-                        "WHERE id = %s AND owner + 0 = %s",
+                        "UPDATE hm.records SET uses = uses + %s, last_used = greatest(last_used, %s) "
+                        "WHERE id = %s AND owner = %s",
                         [(use.count, to_micros(use.at), record, number) for record, use in uses.items()],
                     )
             return True
@@ -177,7 +191,8 @@ class PostgresIndex(SemanticIndex):
         if number is None or not searches:
             return super().explore(searches, where, radius=radius, vector=vector, wanted=wanted)
         asked = [self._asked(search, number, self.ranked_records) for search in searches]
-        around = places(union_of(len(asked)), where, number, radius, vector)
+        union = Statement(" UNION ".join(f"SELECT id FROM s{n}" for n in range(len(asked))), [])
+        around = places(union, where, number, radius, vector)
         rows = self._read([exploring(asked, around, wanted, number)], number, searches)[0]
         return explored(rows[0], len(asked))
 
@@ -212,11 +227,11 @@ class PostgresIndex(SemanticIndex):
         numbers = [int(key) for key in keys if not isinstance(key, bytes)]
         found: dict[int | bytes, Floats] = {}
         if hashes:
-            rows = self._db.query("SELECT DISTINCT ON (key) key, vector FROM vectors WHERE key = ANY(%s)", [hashes])
+            rows = self._db.query(_STORED, [hashes])
             found |= {bytes(key): to_array(vector) for key, vector in rows}
         number = None if owner is None else self._db.owner_id(owner)
         if numbers and number is not None:
-            chosen = "SELECT record, vector FROM vectors WHERE owner = %s AND record = ANY(%s)"
+            chosen = "SELECT record, vec.vector_send(vector) FROM hm.vectors WHERE owner = %s AND record = ANY(%s)"
             rows = self._db.query(chosen, [number, numbers], owner=number)
             found |= {record: to_array(vector) for record, vector in rows}
         self._db.check_open()
@@ -226,13 +241,13 @@ class PostgresIndex(SemanticIndex):
         number = self._db.owner_id(owner)
         if number is None:
             return {}
-        select, first = "SELECT written, records FROM term_counts WHERE", near[:1]
+        select, first = "SELECT written, records FROM hm.term_counts WHERE", near[:1]
         asked: list[tuple[str, Sequence[Any]]] = []
         if wanted:
             asked.append((f"{select} owner = %s AND term = ANY(%s)", [number, [term_number(term) for term in wanted]]))
         if near:
             asked.append(
-                (f"{select} owner + 0 = %s AND written >= %s AND written < %s", [number, first, chr(ord(first) + 1)])
+                (f"{select} owner = %s AND written >= %s AND written < %s", [number, first, chr(ord(first) + 1)])
             )
         found = self._db.queries(asked, owner=number) if asked else []
         return {term: count for rows in found for term, count in rows}
@@ -264,14 +279,8 @@ class PostgresIndex(SemanticIndex):
         settings: list[tuple[str, Sequence[Any]]] = []
         if wide and self._approximate.has(number):
             settings = [(_WIDTH, [str(max(wide)), "relaxed_order"])]
-        rows = self._db.queries([*settings, *((each.text, each.values) for each in asked)], owner=number)
+        rows = self._db.queries([*settings, *((each.text, each.values) for each in asked)], owner=number, keep=True)
         return rows[len(settings) :]
-
-
-def _of_owner(connection: Connection[Row], number: int, ids: Collection[int]) -> list[int]:
-    """Those of the records that belong to the owner."""
-    chosen = "SELECT id FROM records WHERE owner + 0 = %s AND id = ANY(%s)"
-    return [number for (number,) in connection.execute(chosen, [number, list(ids)]).fetchall()]
 
 
 def _insert(connection: Connection[Row], number: int, entries: Sequence[Entry]) -> None:
@@ -288,17 +297,13 @@ def _insert(connection: Connection[Row], number: int, entries: Sequence[Entry]) 
     if postings:
         postings.sort()  # in the order of their index
         connection.execute(_POSTINGS, [number, *map(list, zip(*postings, strict=True))])
-        having = sorted((term_number(term), term, n) for term, n in _having(counted).items())
-        connection.execute(_TERM_COUNTS, [number, *map(list, zip(*having, strict=True))])
+        having = Counter(term for _, counts in counted for term in counts)
+        rows = sorted((term_number(term), term, n) for term, n in having.items())
+        connection.execute(_TERM_COUNTS, [number, *map(list, zip(*rows, strict=True))])
     connection.execute(
-        "UPDATE indexed SET records = records + %s, words = words + %s WHERE owner = %s",
+        "UPDATE hm.indexed SET records = records + %s, words = words + %s WHERE owner = %s",
         [len(counted), sum(counts.total() for _, counts in counted), number],
     )
-
-
-def _having(counted: Sequence[tuple[Entry, Counter[str]]]) -> Counter[str]:
-    """How many of the entries have each term."""
-    return Counter(term for _, counts in counted for term in counts)
 
 
 def _put(
@@ -309,26 +314,25 @@ def _put(
     keys: Mapping[int, bytes],
     vectors: Mapping[bytes, Floats],
 ) -> None:
-    connection.execute("INSERT INTO embedder VALUES (1, %s, %s) ON CONFLICT DO NOTHING", embedder)
-    ((name, dim),) = connection.execute("SELECT name, dim FROM embedder").fetchall()
+    connection.execute("INSERT INTO hm.embedder VALUES (1, %s, %s) ON CONFLICT DO NOTHING", embedder)
+    ((name, dim),) = connection.execute("SELECT name, dim FROM hm.embedder").fetchall()
     if (name, dim) != tuple(embedder):
         raise EmbedderMismatchError((name, dim), embedder)
-    chosen = "SELECT owner, id FROM records WHERE id = ANY(%s) AND coalesce(pending) ORDER BY owner, id FOR UPDATE"
+    chosen = "SELECT owner, id FROM hm.records WHERE id = ANY(%s) AND coalesce(pending) ORDER BY owner, id FOR UPDATE"
     waiting = connection.execute(chosen, [list(keys)]).fetchall()
     unknown = {keys[record] for _, record in waiting} - vectors.keys()
-    stored = "SELECT DISTINCT ON (key) key, vector FROM vectors WHERE key = ANY(%s)"
-    rows = connection.execute(stored, [list(unknown)], binary=True).fetchall() if unknown else []
+    rows = connection.execute(_STORED, [list(unknown)], binary=True).fetchall() if unknown else []
     known = {**vectors, **{bytes(key): to_array(vector) for key, vector in rows}}
     given = [(owner, record, keys[record], known[keys[record]]) for owner, record in waiting if keys[record] in known]
     if not given:
         return
     with connection.pipeline():
         connection.cursor().executemany(
-            "INSERT INTO vectors(owner, record, key, vector) VALUES (%s, %s, %s, %s)",
-            [(owner, record, key, np.asarray(vector, dtype=np.float32)) for owner, record, key, vector in given],
+            "INSERT INTO hm.vectors(owner, record, key, vector) VALUES (%s, %s, %s, %s::vec.vector)",
+            [(owner, record, key, to_text(vector)) for owner, record, key, vector in given],
         )
         connection.execute(
-            "UPDATE records SET pending = false WHERE id = ANY(%s)", [[record for _, record, _, _ in given]]
+            "UPDATE hm.records SET pending = false WHERE id = ANY(%s)", [[record for _, record, _, _ in given]]
         )
     for owner in sorted({owner for owner, *_ in given}):
         _add(connection, owner, [vector for whose, _, _, vector in given if whose == owner])
@@ -336,52 +340,53 @@ def _put(
 
 def _add(connection: Connection[Row], owner: int, vectors: Sequence[Floats], sign: int = 1) -> None:
     """Add vectors to the owner's sum, or subtract them."""
-    ((total,),) = connection.execute("SELECT total FROM indexed WHERE owner = %s FOR UPDATE", [owner]).fetchall()
+    ((total,),) = connection.execute("SELECT total FROM hm.indexed WHERE owner = %s FOR UPDATE", [owner]).fetchall()
     added = np.sum(np.stack(vectors), axis=0, dtype=np.float64) * sign
     total = added if not total else sum_of(total) + added
     connection.execute(
-        "UPDATE indexed SET vectors = vectors + %s, total = %s WHERE owner = %s",
+        "UPDATE hm.indexed SET vectors = vectors + %s, total = %s WHERE owner = %s",
         [sign * len(vectors), total.tobytes(), owner],
     )
 
 
 def _delete(connection: Connection[Row], ids: Sequence[int]) -> int:
     """Delete records with their terms and vectors; returns how many there were."""
-    chosen = "SELECT owner, count(*), sum(words) FROM records WHERE id = ANY(%s) GROUP BY owner ORDER BY owner"
+    chosen = "SELECT owner, count(*), sum(words) FROM hm.records WHERE id = ANY(%s) GROUP BY owner ORDER BY owner"
     fewer = connection.execute(chosen, [list(ids)]).fetchall()
     if not fewer:
         return 0
     for owner, count, words in fewer:
         connection.execute(
-            "UPDATE indexed SET records = records - %s, words = words - %s WHERE owner = %s", [count, words, owner]
+            "UPDATE hm.indexed SET records = records - %s, words = words - %s WHERE owner = %s", [count, words, owner]
         )
-    gone = "DELETE FROM vectors WHERE record = ANY(%s) AND owner = %s RETURNING vector"
+    gone = "DELETE FROM hm.vectors WHERE record = ANY(%s) AND owner = %s RETURNING vec.vector_send(vector)"
     for owner, *_ in fewer:
         rows = connection.execute(gone, [list(ids), owner], binary=True).fetchall()
         if rows:
             _add(connection, owner, [to_array(vector) for (vector,) in rows], -1)
     with connection.pipeline():
         connection.execute(
-            "UPDATE term_counts t SET records = t.records - g.n FROM (SELECT r.owner, x.term, count(*) AS n "
-            "FROM records r, unnest(r.terms) x(term) WHERE r.id = ANY(%s) GROUP BY 1, 2) g "
+            "UPDATE hm.term_counts t SET records = t.records - g.n FROM (SELECT r.owner, x.term, count(*) AS n "
+            "FROM hm.records r, unnest(r.terms) x(term) WHERE r.id = ANY(%s) GROUP BY 1, 2) g "
             "WHERE t.owner = g.owner AND t.term = g.term",
             [list(ids)],
         )
         connection.execute(
-            "DELETE FROM term_counts t USING (SELECT DISTINCT r.owner, x.term FROM records r, unnest(r.terms) x(term) "
-            "WHERE r.id = ANY(%s)) g WHERE t.owner = g.owner AND t.term = g.term AND t.records <= 0",
+            "DELETE FROM hm.term_counts t USING (SELECT DISTINCT r.owner, x.term "
+            "FROM hm.records r, unnest(r.terms) x(term) WHERE r.id = ANY(%s)) g "
+            "WHERE t.owner = g.owner AND t.term = g.term AND t.records <= 0",
             [list(ids)],
         )
         connection.execute(
-            "DELETE FROM postings p USING records r, unnest(r.terms) x(term) "
+            "DELETE FROM hm.postings p USING hm.records r, unnest(r.terms) x(term) "
             "WHERE r.id = ANY(%s) AND p.owner = r.owner AND p.term = x.term AND p.record = r.id",
             [list(ids)],
         )
-        connection.execute("DELETE FROM records WHERE id = ANY(%s)", [list(ids)])
+        connection.execute("DELETE FROM hm.records WHERE id = ANY(%s)", [list(ids)])
     return sum(count for _, count, _ in fewer)
 
 
 def _delete_all(connection: Connection[Row], _: int) -> int:
-    ((gone,),) = connection.execute("SELECT count(*) FROM records").fetchall()
-    connection.execute("TRUNCATE records, postings, term_counts, vectors, indexed, embedder")
+    ((gone,),) = connection.execute("SELECT count(*) FROM hm.records").fetchall()
+    connection.execute("TRUNCATE hm.records, hm.postings, hm.term_counts, hm.vectors, hm.indexed, hm.embedder")
     return int(gone)

@@ -10,6 +10,7 @@ import psycopg
 from psycopg import Connection
 
 from hybrid_memory.engines.postgres.connection import PostgresConnection, Row
+from hybrid_memory.engines.postgres.pool import PatientConnection
 from hybrid_memory.engines.stored import digest, from_micros, micros_or_none, owner_key, owner_scope, to_json, to_micros
 from hybrid_memory.errors import IdConflictError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind, mark_of
@@ -17,19 +18,19 @@ from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState,
 from hybrid_memory.scope import Scope
 
 _COLUMNS = "position, id, session, kind, at, payload, sources, author"
-_APPEND = f"SELECT * FROM append({', '.join(['%s'] * 5)}, %s, %s, %s, %s::bigint[], %s, %s, %s, %s::bigint[])"
+_APPEND = f"SELECT * FROM hm.append({', '.join(['%s'] * 5)}, %s, %s, %s, %s::bigint[], %s, %s, %s, %s::bigint[])"
 ERASED_BEYOND = "HM001"
 """The error code raised by `append`; defined by this library."""
 
 _SIZE = """
-SELECT (SELECT count(*) FROM owners),
-    (SELECT count(*) FROM events),
-    (SELECT count(*) FROM dropped),
+SELECT (SELECT count(*) FROM hm.owners),
+    (SELECT count(*) FROM hm.events),
+    (SELECT count(*) FROM hm.dropped),
     (SELECT count(*) FROM (
-        SELECT owner, session FROM events WHERE session <> '' OR kind = 'message'
-        UNION SELECT owner, session FROM dropped WHERE session <> '' OR kind = 'message') s),
-    (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c
-        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r')
+        SELECT owner, session FROM hm.events WHERE session <> '' OR kind = 'message'
+        UNION SELECT owner, session FROM hm.dropped WHERE session <> '' OR kind = 'message') s),
+    (SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c, pg_class e
+        WHERE e.oid = 'hm.events'::regclass AND c.relnamespace = e.relnamespace AND c.relkind = 'r')
 """
 
 
@@ -51,7 +52,58 @@ class PostgresLog(EventLog):
         if not drafts:
             return []
         # One statement, which writes all or nothing: it needs no transaction around it.
-        return self._db.attempt(lambda connection, tried: _appended(connection, owner, drafts, seen, tried > 0))
+        return self._db.attempt(lambda connection, tried: self._appended(connection, owner, drafts, seen, tried > 0))
+
+    def _appended(
+        self,
+        connection: PatientConnection,
+        owner: Scope,
+        drafts: Sequence[Draft],
+        seen: int | None,
+        again: bool,
+    ) -> list[Appended]:
+        """Append the drafts inside this transaction; ``again`` if a lost answer may have hidden an earlier success."""
+        first = _first_places(drafts)
+        alone = [drafts[place] for place in first]
+        columns = [
+            [draft.id for draft in alone],
+            [draft.session or "" for draft in alone],
+            [draft.kind.value for draft in alone],
+            [to_micros(draft.at) for draft in alone],
+            [to_json(draft.payload) for draft in alone],
+            [json.dumps(draft.sources) for draft in alone],
+            [draft.author for draft in alone],
+        ]
+        known: list[int | None] = [None] * len(alone)
+        positions: dict[tuple[str, str], Appended] = {}
+        while True:
+            try:
+                (rows,) = self._db.together(connection, [(_APPEND, [*owner_key(owner), seen, *columns, known])])
+            except psycopg.Error as error:
+                if error.sqlstate != ERASED_BEYOND:
+                    raise
+                last = error.diag.message_primary
+                raise OutdatedError(f"something of {owner} was erased at {last}, beyond {seen}") from None
+            taken = [row for row in rows if row[2] is not None]
+            for place, position, *stands in taken:
+                draft = alone[place - 1]
+                if not (draft.fixed_id or again) or not _same(draft, *stands):
+                    raise _conflict(draft, position)
+                known[place - 1] = position
+            if not taken:
+                break
+        for place, position, *_ in rows:
+            draft = alone[place - 1]
+            positions[draft.session or "", draft.id] = Appended(draft.id, int(position), fresh=True)
+        for draft, position in zip(alone, known, strict=True):
+            if position is not None:
+                positions[draft.session or "", draft.id] = Appended(draft.id, int(position), fresh=again)
+        return [
+            positions[draft.session or "", draft.id]
+            if place in set(first)
+            else Appended(draft.id, positions[draft.session or "", draft.id].position, fresh=False)
+            for place, draft in enumerate(drafts)
+        ]
 
     def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
         wanted, number = Selection(**which), self._db.owner_id(scope)
@@ -59,15 +111,17 @@ class PostgresLog(EventLog):
             return []
         conditions, values = _conditions(wanted)
         if scope.session is not None:
+            # An id is unique almost alone: without statistics, the planner may read the whole session instead.
             conditions.append("session = %s" if wanted.ids is None else "session || '' = %s")
             values.append(scope.session)
-        found, asked = f"SELECT * FROM events WHERE {' AND '.join(['owner = %s', *conditions])}", [number, *values]
+        found, asked = f"SELECT * FROM hm.events WHERE {' AND '.join(['owner = %s', *conditions])}", [number, *values]
         if wanted.ids is not None:  # one by one: a plan for all at once may read all of the owner's events instead
             found = f"SELECT e.* FROM unnest(%s::text[]) u(wanted), LATERAL ({found} AND id = wanted OFFSET 0) e"
             asked = [list(set(wanted.ids)), *asked]
         rows = self._db.query(
-            f"SELECT {_COLUMNS} FROM ({found}) e ORDER BY position {'DESC' if wanted.newest else 'ASC'} LIMIT %s",
-            [*asked, wanted.limit],
+            f"SELECT {_COLUMNS} FROM ({found}) e ORDER BY position {'DESC' if wanted.newest else 'ASC'}"
+            f"{'' if wanted.limit is None else ' LIMIT %s'}",
+            [*asked, *([] if wanted.limit is None else [wanted.limit])],
             owner=number,
         )
         return [_event(scope.owner, row) for row in (reversed(rows) if wanted.newest else rows)]
@@ -83,7 +137,7 @@ class PostgresLog(EventLog):
     ) -> Appended:
         number = self._db.owner_id(owner)
 
-        def erased(connection: Connection[Row], tried: int) -> Appended:
+        def erased(connection: PatientConnection, tried: int) -> Appended:
             if number is not None:
                 last = _locked(connection, number)
                 if tried and (done := _existing(connection, number, note)) is not None:
@@ -92,7 +146,7 @@ class PostgresLog(EventLog):
                     raise OutdatedError(f"events of {owner} were appended up to {last}, beyond {seen}")
                 _rewrite(connection, number, rewritten)
                 _delete(connection, number, positions)
-            return _appended(connection, owner, [note], None, tried > 0)[0]
+            return self._appended(connection, owner, [note], None, tried > 0)[0]
 
         return self._db.write(erased)
 
@@ -105,12 +159,12 @@ class PostgresLog(EventLog):
         def dropped(connection: Connection[Row], _: int) -> None:
             _locked(connection, number)
             rows = connection.execute(
-                "DELETE FROM events WHERE owner = %s AND position = ANY(%s) "
+                "DELETE FROM hm.events WHERE owner = %s AND position = ANY(%s) "
                 "RETURNING owner, session, id, position, kind, payload",
                 chosen,
             ).fetchall()
             connection.cursor().executemany(
-                "INSERT INTO dropped(owner, session, id, position, kind, digest) VALUES (%s, %s, %s, %s, %s, %s)",
+                "INSERT INTO hm.dropped(owner, session, id, position, kind, digest) VALUES (%s, %s, %s, %s, %s, %s)",
                 [(*known, digest(payload)) for *known, payload in rows],
             )
             connection.execute(_HEAD, [number])
@@ -124,13 +178,13 @@ class PostgresLog(EventLog):
             _locked(connection, number)
             columns = zip(*map(_row, events), strict=True)
             connection.execute(
-                "INSERT INTO events(owner, position, id, session, kind, at, payload, sources, author) "
+                "INSERT INTO hm.events(owner, position, id, session, kind, at, payload, sources, author) "
                 "SELECT %s, e.* FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[], "
                 "%s::text[], %s::text[], %s::text[]) e ON CONFLICT DO NOTHING",
                 [number, *(list(column) for column in columns)],
             )
             connection.execute(_HEAD, [number])
-            _move_on(connection, max(event.position for event in events))
+            connection.execute("SELECT hm.move_on(%s)", [max(event.position for event in events)])
 
         if events:
             self._db.write(restored, owner=number)
@@ -144,10 +198,10 @@ class PostgresLog(EventLog):
 
     def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
         if scope is None:
-            rows = self._db.query('SELECT tenant, "user", agent, space, head FROM owners WHERE head > 0 ORDER BY id')
+            rows = self._db.query('SELECT tenant, "user", agent, space, head FROM hm.owners WHERE head > 0 ORDER BY id')
             return {owner_scope(*row[:4]): int(row[4]) for row in rows}
         number = self._db.owner_id(scope)
-        rows = [] if number is None else self._db.query("SELECT head FROM owners WHERE id = %s", [number])
+        rows = [] if number is None else self._db.query("SELECT head FROM hm.owners WHERE id = %s", [number])
         return {scope.owner: int(rows[0][0])} if rows and rows[0][0] else {}
 
     def mark(self, owner: Scope, position: int) -> str:
@@ -155,7 +209,7 @@ class PostgresLog(EventLog):
         if number is None:
             return ""
         rows = self._db.query(
-            "SELECT id, at FROM events WHERE owner = %s AND position = %s", [number, position], owner=number
+            "SELECT id, at FROM hm.events WHERE owner = %s AND position = %s", [number, position], owner=number
         )
         return mark_of(rows[0][0], from_micros(rows[0][1])) if rows else ""
 
@@ -168,11 +222,19 @@ class PostgresLog(EventLog):
         last = {EventKind(kind): (position, last) for *_, kind, position, last in rows if position is not None}
         return LogState(head, mark_of(name, from_micros(at)), last)
 
+    def newest(self, kinds: Sequence[EventKind | None]) -> dict[Scope, dict[EventKind | None, Event]]:
+        last: dict[Scope, dict[EventKind | None, Event]] = {}
+        for kind, rows in zip(kinds, self._db.queries([_newest(kind) for kind in kinds]), strict=True):
+            for row in rows:
+                owner = owner_scope(*row[:4])
+                last.setdefault(owner, {})[kind] = _event(owner, row[4:])
+        return last
+
     def count(self, owner: Scope, *, after: int = 0) -> int:
         number = self._db.owner_id(owner)
         if number is None:
             return 0
-        counting = "SELECT count(*) FROM events WHERE owner = %s AND position > %s"
+        counting = "SELECT count(*) FROM hm.events WHERE owner = %s AND position > %s"
         return int(self._db.query(counting, [number, after], owner=number)[0][0])
 
     def size(self) -> LogSize:
@@ -185,75 +247,24 @@ class PostgresLog(EventLog):
 
 _STATE = """
 SELECT o.head, e.id, e.at, k.kind, l.position, l.id
-FROM owners o
-LEFT JOIN events e ON e.owner = o.id AND e.position = o.head
+FROM hm.owners o
+LEFT JOIN hm.events e ON e.owner = o.id AND e.position = o.head
 LEFT JOIN unnest(%s::text[]) k(kind) ON true
 LEFT JOIN LATERAL (
-    SELECT x.position, x.id FROM events x
+    SELECT x.position, x.id FROM hm.events x
     WHERE x.owner = o.id AND x.kind = k.kind AND x.kind <> 'message' ORDER BY x.position DESC LIMIT 1
 ) l ON true
 WHERE o.id = %s
 """
 _HEAD = (
-    "UPDATE owners o SET head = coalesce((SELECT max(e.position) FROM events e WHERE e.owner = o.id), 0) "
+    "UPDATE hm.owners o SET head = coalesce((SELECT max(e.position) FROM hm.events e WHERE e.owner = o.id), 0) "
     "WHERE o.id = %s"
 )
 
 
-def _appended(
-    connection: Connection[Row], owner: Scope, drafts: Sequence[Draft], seen: int | None, again: bool
-) -> list[Appended]:
-    """Append the drafts inside this transaction; ``again`` if a lost answer may have hidden an earlier success."""
-    first = _first_places(drafts)
-    alone = [drafts[place] for place in first]
-    columns = [
-        [draft.id for draft in alone],
-        [draft.session or "" for draft in alone],
-        [draft.kind.value for draft in alone],
-        [to_micros(draft.at) for draft in alone],
-        [to_json(draft.payload) for draft in alone],
-        [json.dumps(draft.sources) for draft in alone],
-        [draft.author for draft in alone],
-    ]
-    known: list[int | None] = [None] * len(alone)
-    positions: dict[tuple[str, str], Appended] = {}
-    while True:
-        rows = _executed(connection, owner, [seen, *columns, known])
-        taken = [row for row in rows if row[2] is not None]
-        for place, position, *stands in taken:
-            draft = alone[place - 1]
-            if not (draft.fixed_id or again) or not _same(draft, *stands):
-                raise _conflict(draft, position)
-            known[place - 1] = position
-        if not taken:
-            break
-    for place, position, *_ in rows:
-        draft = alone[place - 1]
-        positions[draft.session or "", draft.id] = Appended(draft.id, int(position), fresh=True)
-    for draft, position in zip(alone, known, strict=True):
-        if position is not None:
-            positions[draft.session or "", draft.id] = Appended(draft.id, int(position), fresh=again)
-    return [
-        positions[draft.session or "", draft.id]
-        if place in set(first)
-        else Appended(draft.id, positions[draft.session or "", draft.id].position, fresh=False)
-        for place, draft in enumerate(drafts)
-    ]
-
-
-def _executed(connection: Connection[Row], owner: Scope, values: Sequence[Any]) -> list[Row]:
-    try:
-        return connection.execute(_APPEND, [*owner_key(owner), *values]).fetchall()
-    except psycopg.Error as error:
-        if error.sqlstate != ERASED_BEYOND:
-            raise
-        last, seen = error.diag.message_primary, values[0]
-        raise OutdatedError(f"something of {owner} was erased at {last}, beyond {seen}") from None
-
-
 def _delete(connection: Connection[Row], owner: int, positions: Sequence[int]) -> None:
     for table in ("events", "dropped") if positions else ():
-        connection.execute(f"DELETE FROM {table} WHERE owner = %s AND position = ANY(%s)", [owner, list(positions)])
+        connection.execute(f"DELETE FROM hm.{table} WHERE owner = %s AND position = ANY(%s)", [owner, list(positions)])
 
 
 def _first_places(drafts: Sequence[Draft]) -> list[int]:
@@ -285,7 +296,7 @@ def _same(draft: Draft, kind: str, payload: str | None, stored: bytes | None) ->
 
 def _existing(connection: Connection[Row], owner: int, draft: Draft) -> Appended | None:
     rows = connection.execute(
-        "SELECT position FROM events WHERE owner = %s AND session || '' = %s AND id = %s",
+        "SELECT position FROM hm.events WHERE owner = %s AND session = %s AND id = %s",
         [owner, draft.session or "", draft.id],
     ).fetchall()
     return Appended(draft.id, int(rows[0][0]), fresh=True) if rows else None
@@ -293,32 +304,32 @@ def _existing(connection: Connection[Row], owner: int, draft: Draft) -> Appended
 
 def _locked(connection: Connection[Row], owner: int) -> int:
     """The owner's last position; locks the owner's row against appends until this transaction ends."""
-    rows = connection.execute("SELECT head FROM owners WHERE id = %s FOR NO KEY UPDATE", [owner]).fetchall()
+    rows = connection.execute("SELECT head FROM hm.owners WHERE id = %s FOR NO KEY UPDATE", [owner]).fetchall()
     return int(rows[0][0]) if rows else 0
-
-
-def _move_on(connection: Connection[Row], position: int) -> None:
-    """Make later positions start after this one."""
-    beyond = "SELECT setval('positions', %s) FROM positions WHERE last_value < %s"
-    ((last,),) = connection.execute("SELECT last_value FROM positions").fetchall()
-    if last < position:
-        # Until this transaction ends its lock holds up whoever wants a position: none is given out twice.
-        connection.execute("ALTER SEQUENCE positions NO CYCLE")
-        connection.execute(beyond, [position, position])
 
 
 def _rewrite(connection: Connection[Row], owner: int, rewritten: Mapping[int, dict[str, Any]]) -> None:
     written = {position: to_json(payload) for position, payload in rewritten.items()}
     cursor = connection.cursor()
     for statement, values in (
-        ("UPDATE events SET payload = %s WHERE owner = %s AND position = %s", written),
+        ("UPDATE hm.events SET payload = %s WHERE owner = %s AND position = %s", written),
         (
-            "UPDATE dropped SET digest = %s WHERE owner = %s AND position = %s",
+            "UPDATE hm.dropped SET digest = %s WHERE owner = %s AND position = %s",
             {position: digest(payload) for position, payload in written.items()},
         ),
     ):
         if values:
             cursor.executemany(statement, [(value, owner, position) for position, value in values.items()])
+
+
+def _newest(kind: EventKind | None) -> tuple[str, list[str]]:
+    """A statement for the last event of this kind of each owner, each found by an index."""
+    condition = "" if kind is None else "AND kind = %s"
+    if kind not in {None, EventKind.MESSAGE}:
+        condition += " AND kind <> 'message'"
+    last = f"SELECT {_COLUMNS} FROM hm.events WHERE owner = o.id {condition} ORDER BY position DESC LIMIT 1"
+    statement = f'SELECT o.tenant, o."user", o.agent, o.space, x.* FROM hm.owners o, LATERAL ({last}) x'
+    return statement, [] if kind is None else [kind.value]
 
 
 def _conditions(wanted: Selection) -> tuple[list[str], list[Any]]:

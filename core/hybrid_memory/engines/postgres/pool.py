@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import psycopg
 from psycopg import OperationalError, errors
@@ -25,14 +25,35 @@ class NoAnswerError(OperationalError):
     """The server did not answer in time; it may have done the work or not."""
 
 
+class QualifyingCursor(psycopg.Cursor[tuple[Any, ...]]):
+    """A cursor that writes out the schema of every table and of pgvector, as no session has a search path of ours."""
+
+    def execute(self, query: Any, *args: Any, **kwargs: Any) -> Self:
+        return super().execute(self._qualified(query), *args, **kwargs)
+
+    def executemany(self, query: Any, *args: Any, **kwargs: Any) -> None:
+        super().executemany(self._qualified(query), *args, **kwargs)
+
+    def _qualified(self, query: str | bytes) -> bytes:
+        tables, extension = cast("PatientConnection", self.connection).schemas
+        query = query if isinstance(query, bytes) else query.encode()
+        return query.replace(b"hm.", b'"%s".' % tables.encode()).replace(b"vec.", b"%s." % extension.encode())
+
+
+CONNECTING: dict[str, Any] = {"autocommit": True, "cursor_factory": QualifyingCursor, "prepare_threshold": None}
+"""Arguments of every connection; see `PostgresConnection.queries` for what is prepared where no pooler is between."""
+
+
 class PatientConnection(psycopg.Connection[tuple[Any, ...]]):
     """A connection that closes itself when the server does not answer in time.
 
     Attributes:
         patience: seconds to wait for an answer; None waits forever.
+        schemas: the schemas of the tables and of pgvector, which statements call ``hm.`` and ``vec.``.
     """
 
     patience: float | None = None
+    schemas: tuple[str, str] = ("hybrid_memory", "public")
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
         """Wait for the answer; psycopg calls this for every request."""
@@ -68,7 +89,7 @@ class Pool:
             ConnectionPool[PatientConnection],
             conninfo,
             connection_class=PatientConnection,
-            kwargs={"autocommit": True, "connect_timeout": CONNECT_SECONDS},
+            kwargs={**CONNECTING, "connect_timeout": CONNECT_SECONDS},
             configure=configure,
             min_size=1,
             max_size=most,
@@ -98,8 +119,9 @@ class Pool:
         except PoolTimeout:
             self._ping()
             raise
-        except OperationalError:
-            self._give_up(pool)  # the other connections were lost with it, perhaps
+        except OperationalError as error:
+            if not (error.sqlstate or "").startswith("HM"):  # raised by our own function
+                self._give_up(pool)  # the other connections were lost with it, perhaps
             raise
 
     def close(self) -> None:

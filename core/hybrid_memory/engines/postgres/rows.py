@@ -16,7 +16,7 @@ from hybrid_memory.log.views import joined
 
 FIELDS_OF = f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in RECORD_FIELDS)}"
 _WRITTEN = ("owner", "session", "length", "pairs", "terms", "words", *RECORD_FIELDS)
-INSERT = f"INSERT INTO records({', '.join(_WRITTEN)}) VALUES ({', '.join(f'%({name})s' for name in _WRITTEN)})"
+INSERT = f"INSERT INTO hm.records({', '.join(_WRITTEN)}) VALUES ({', '.join(f'%({name})s' for name in _WRITTEN)})"
 
 
 def to_row(owner: int, entry: Entry, counts: Counter[str]) -> dict[str, Any]:

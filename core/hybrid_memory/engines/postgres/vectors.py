@@ -7,7 +7,6 @@ from time import monotonic
 
 import numpy as np
 import numpy.typing as npt
-from pgvector import Vector
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.postgres.connection import PostgresConnection
@@ -44,15 +43,18 @@ class Approximate:
         """Build the owner's index if there are enough vectors and no index yet; may take minutes."""
         if self._limit is None or self.has(owner):
             return
-        ((count, dim, indexes),) = self._db.query(_COUNTS, [owner])
+        ((count, dim, indexes, may_create),) = self._db.query(_COUNTS, [owner])
         if count <= self._limit or dim > HALF_WIDTH:
+            return
+        if not may_create:
+            _log.warning("owner %s is searched exactly: only the owner of the table may create its vector index", owner)
             return
         if indexes >= MOST_INDEXES:
             _log.info("%s owners have a vector index already: another one is searched exactly", indexes)
             return
         self._db.patiently(
-            f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {_name(owner)} ON vectors "
-            f"USING hnsw ((vector::halfvec({int(dim)})) halfvec_ip_ops) WHERE owner = {int(owner)}"
+            f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {_name(owner)} ON hm.vectors "
+            f"USING hnsw ((vector::vec.halfvec({int(dim)})) vec.halfvec_ip_ops) WHERE owner = {int(owner)}"
         )
         self._known.pop(owner, None)
 
@@ -61,7 +63,7 @@ class Approximate:
         self._known.clear()
         if everything:
             for (name,) in self._db.query(_NAMES):
-                self._db.patiently(f"DROP INDEX IF EXISTS {name}")
+                self._db.patiently(f"DROP INDEX IF EXISTS hm.{name}")
 
     def has(self, owner: int) -> bool:
         """Whether the owner has an index."""
@@ -76,13 +78,14 @@ class Approximate:
 
 _NAMES = (
     "SELECT c.relname FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid WHERE i.indisvalid "
-    "AND c.relnamespace = current_schema()::regnamespace AND c.relname LIKE 'nearest\\_of\\_%%'"
+    "AND i.indrelid = 'hm.vectors'::regclass AND c.relname LIKE 'nearest\\_of\\_%%'"
 )
 
 
 _COUNTS = (
-    "SELECT coalesce((SELECT vectors FROM indexed WHERE owner = %s), 0), "
-    f"coalesce((SELECT dim FROM embedder), 0), (SELECT count(*) FROM ({_NAMES}) n)"
+    "SELECT coalesce((SELECT vectors FROM hm.indexed WHERE owner = %s), 0), "
+    f"coalesce((SELECT dim FROM hm.embedder), 0), (SELECT count(*) FROM ({_NAMES}) n), "
+    "(SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'hm.vectors'::regclass)"
 )
 
 
@@ -95,6 +98,11 @@ def sum_of(stored: bytes) -> npt.NDArray[np.float64]:
     return np.frombuffer(stored, dtype=np.float64)
 
 
-def to_array(stored: Vector) -> Floats:
-    """A vector in the server's format as an array."""
-    return np.asarray(stored.to_numpy(), dtype=np.float32)
+def to_array(stored: bytes) -> Floats:
+    """The vector that the server has sent in its binary form, after two numbers of 16 bits."""
+    return np.frombuffer(stored, dtype=">f4", offset=4).astype(np.float32)
+
+
+def to_text(vector: Floats) -> str:
+    """A vector as the server reads it."""
+    return f"[{','.join(map(repr, vector.tolist()))}]"

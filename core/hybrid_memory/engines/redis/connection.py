@@ -72,7 +72,7 @@ class RedisConnection:
         connects: how many connections were made so far; changes when the server was restarted.
 
     Raises:
-        InvalidConfigError: the URL is malformed.
+        InvalidConfigError: the URL is malformed, or the server is a node of a cluster.
         StoreUnavailableError: the server does not answer, or refuses.
         StoreVersionError: another version of this library wrote the store.
     """
@@ -204,6 +204,11 @@ class RedisConnection:
         return Redis(db=address.database, redis_connect_func=cast("Any", connected), retry=once, **settings)
 
     def _check_layout(self) -> None:
+        if int(self.info("cluster").get("cluster_enabled", 0)):
+            raise InvalidConfigError(
+                f"Redis at {self.address} is a node of a cluster, got one with cluster-enabled yes: an index sees the "
+                "records of its own node only. Use a single server, with replicas if you like, or Postgres or Milvus"
+            )
         key = f"{self.prefix}:layout"
         self.call("SET", key, LAYOUT, "NX")
         layout = int(self.call("GET", key))
