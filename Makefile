@@ -169,7 +169,7 @@ $(OLDEST_HOSTS_STAMP): $(STAMP)
 test-full: test-oldest $(FULL_STAMP)
 	@echo "== what takes long: pytest $(LONG)"
 	@$(BIN)/python -m pytest -q $(SPREAD) $(LONG) $(ARGS)
-	@echo "== what an agent can do with a memory, not worse than expected: benchmarks/lives"
+	@echo "== what is recalled and what an agent can do with it, not worse than expected: benchmarks/lives"
 	@$(BIN)/python benchmarks/lives --only en_bernie zh3_yiming --check
 	@echo "== the tests with real models: pytest tests/full"
 	@$(FULL)/bin/python -m pytest -q $(SPREAD) --dist load --maxschedchunk 1 --timeout 1200 -o faulthandler_timeout=1300 --durations=5 tests/full tests/models/test_by_name.py $(ARGS)

@@ -2,6 +2,7 @@
 
     python benchmarks/lives                                   twelve lives, four minutes
     python benchmarks/lives --only en_bernie zh3_yiming --check
+    python benchmarks/lives --only en_bernie zh3_yiming --model Qwen2.5 --each 5 --json answers.json
 
 The lives in `data` are invented: about 140 turns each over three to six months, in English, Chinese, Spanish, French
 and a mixture, with other people's facts, pasted letters, jokes and plans that move. Each is written through the public
@@ -10,8 +11,11 @@ was sent, and each question to `recall` and `assemble`. A task is possible, and 
 needs stands in the prompt beside it.
 
 Beside it, the same turns by vectors alone: the nearest 5, 10 and 20, and as many as our prompt has tokens. Tokens are
-counted alike for all: 1.3 for a Latin word or a number, 1 for a CJK character. ``--check`` compares with
-`expected.json` and fails where a figure is worse by more than .02.
+counted alike for all: 1.3 for a Latin word or a number, 1 for a CJK character. What `recall` finds of the evidence of
+the questions (hit@1, r@10, r@20, all@10 of `benchmarks/measures.py`) is measured with the plain formula and with
+vectors beside it. ``--check`` compares with `expected.json` and fails where a figure is worse by more than .02. With
+``--model`` a model answers instead: a GGUF file, or the beginning of its name in .models, served by llama.cpp in the
+environment of ``make test-full``.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ import shutil
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +40,11 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableConfig
 from tqdm import tqdm
 
-from hybrid_memory import HybridMemory, open_memory
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # started by its folder, only that is on the path
+
+from benchmarks.lives.answers import ARMS, SYSTEM, Exchange, answer, bare
+from benchmarks.measures import grade
+from hybrid_memory import HybridMemory, Weights, open_memory
 from hybrid_memory.models.embedders import LocalEmbedder
 from langchain_hybrid_memory import HybridMemoryMiddleware
 
@@ -44,6 +52,8 @@ HERE = Path(__file__).resolve().parent
 EXPECTED = HERE / "expected.json"
 WITHIN = 0.02
 NEAREST = (5, 10, 20)
+DEPTH = 20
+RETRIEVAL = ("hit@1", "r@10", "r@20", "all@10")
 LOWER = ("facts_not claimed", "facts_superseded claimed", "tokens of a task", "small talk: lines")
 """Figures that are better when they are lower; tokens and lines are compared by their share of the expected."""
 
@@ -78,7 +88,12 @@ def without(prompt: str, question: str) -> str:
 class Keeper(BaseChatModel):
     """A chat model that answers "OK." and keeps the last prompt."""
 
-    prompt: str = ""
+    messages: list[BaseMessage] = []  # noqa: RUF012 - a field
+
+    @property
+    def prompt(self) -> str:
+        """The prompt as text."""
+        return "\n\n".join(f"{message.type}: {message.text}" for message in self.messages)
 
     @property
     def _llm_type(self) -> str:
@@ -89,7 +104,7 @@ class Keeper(BaseChatModel):
         return self
 
     def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        self.prompt = "\n\n".join(f"{message.type}: {message.text}" for message in messages)
+        self.messages = messages
         return ChatResult(generations=[ChatGeneration(message=AIMessage("OK."))])
 
 
@@ -165,7 +180,7 @@ def measure(life: Mapping[str, Any], embedder: LocalEmbedder, figures: Figures, 
         file = folder / f"task{number}.db"
         shutil.copy(folder / "memory.db", file)
         with open_memory(f"sqlite:///{file}") as again:
-            prompt = _sent(again, life["user"], f"task {number}", task["q"])
+            prompt = _sent(again, life["user"], f"task {number}", task["q"]).prompt
         text = without(prompt, task["q"])
         figures.add("tasks possible", name, has(text, task["need"]))
         figures.add(f"tasks possible, {life['language']}", name, has(text, task["need"]))
@@ -180,14 +195,36 @@ def measure(life: Mapping[str, Any], embedder: LocalEmbedder, figures: Figures, 
     shutil.rmtree(folder)
 
 
-def _sent(memory: HybridMemory, user: str, thread: str, task: str) -> str:
+def _sent(
+    memory: HybridMemory, user: str, thread: str, task: str, system: str = "You are a helpful assistant."
+) -> Keeper:
     model = Keeper()
-    agent = create_agent(
-        model, system_prompt="You are a helpful assistant.", middleware=[HybridMemoryMiddleware(memory)]
-    )
+    agent = create_agent(model, system_prompt=system, middleware=[HybridMemoryMiddleware(memory)])
     config: RunnableConfig = {"configurable": {"user_id": user, "thread_id": thread}}
     agent.invoke({"messages": [HumanMessage(task)]}, config)
-    return model.prompt
+    return model
+
+
+def exchanges(life: Mapping[str, Any], embedder: LocalEmbedder, each: int) -> Iterator[Exchange]:
+    """So many questions and tasks of a life, spread evenly, arm by arm: a server reuses what prompts share."""
+    turns, kinds = life["turns"], {"question": life["questions"], "task": life["acting"]}
+    fitting = {kind: [ask for ask in of if ask["need"]] for kind, of in kinds.items()}
+    asks = [(kind, ask) for kind, of in fitting.items() for ask in of[:: max(1, len(of) // each)][:each]]
+    vectors = Vectors(embedder, turns, embedder.embed_documents([words(turn)[:2000] or "-" for turn in turns]))
+    prompts: dict[str, list[list[BaseMessage]]] = {arm: [] for arm in ARMS}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "memory.db"
+        written(life, file).close()
+        for number, (_, ask) in enumerate(asks):
+            copy = Path(shutil.copy(file, file.with_stem(f"copy{number}")))
+            with open_memory(f"sqlite:///{copy}") as memory:
+                ours = _sent(memory, life["user"], f"asked {number}", ask["q"], SYSTEM).messages
+            nearest = vectors.text(vectors.nearest(ask["q"])[:10])
+            for arm, prompt in zip(ARMS, (ours, bare(ask["q"], nearest), bare(ask["q"])), strict=True):
+                prompts[arm].append(prompt)
+    for arm, of in prompts.items():
+        for (kind, ask), prompt in zip(asks, of, strict=True):
+            yield Exchange(life["name"], kind, ask["q"], ask["need"], arm, prompt)
 
 
 def _facts(life: Mapping[str, Any], memory: HybridMemory, figures: Figures) -> None:
@@ -213,11 +250,16 @@ def _question(  # noqa: PLR0917
         if asked["kind"] == "smalltalk":
             figures.add("small talk: lines", name, len(lines))
         return
-    hits = [{int(source[1:]) for source in hit.sources} for hit in me.recall(question, k=10)]
     order = vectors.nearest(question)
-    figures.add("first hit right", name, bool(hits and hits[0] & evidence))
-    figures.add("first hit right, vectors", name, order[0] in evidence)
-    figures.add("all evidence in 10", name, evidence <= set().union(*hits))
+    ranked = {
+        "": [hit.sources[0] for hit in me.recall(question, k=DEPTH)],
+        ", plain": [hit.sources[0] for hit in me.recall(question, k=DEPTH, weights=Weights.plain())],
+        ", vectors": [f"t{row}" for row in order[:DEPTH]],
+    }
+    for method, names in ranked.items():
+        marks = grade(names, {f"t{row}" for row in evidence})
+        for measure in RETRIEVAL:
+            figures.add(f"{measure}{method}", name, marks[measure])
     figures.add("questions answered", name, has(text, asked["need"]))
     figures.add("tokens of a question", name, tokens(text))
     starts = [life["turns"][row]["text"][:60].split("\n")[0][:40] for row in evidence]
@@ -253,12 +295,18 @@ def main() -> int:
     parser.add_argument("--prompts", type=Path, help="write the prompts of the tasks into this folder")
     parser.add_argument("--json", type=Path, help="write the figures into this file")
     parser.add_argument("--check", action="store_true", help="fail where a figure is worse than expected.json")
+    parser.add_argument("--model", help="a GGUF file, or the beginning of its name in .models, that answers")
+    parser.add_argument("--each", type=int, default=10, help="how many questions and tasks of a life a model answers")
     given = parser.parse_args()
     if given.prompts is not None:
         given.prompts.mkdir(parents=True, exist_ok=True)
     lives = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(given.data.glob("*.json"))]
     lives = [life for life in lives if not given.only or life["name"] in given.only]
     figures, embedder = Figures(), LocalEmbedder()
+    if given.model:
+        asked = (exchange for life in lives for exchange in exchanges(life, embedder, given.each))
+        print(json.dumps(answer(given.model, tqdm(asked, disable=None), has, given.json), indent=1, ensure_ascii=False))
+        return 0
     for life in tqdm(lives, desc="lives", disable=None):
         measure(life, embedder, figures, given.prompts)
     means = figures.means()

@@ -168,6 +168,7 @@ def _case_cell(what: str, value: float) -> str:
 
 DRAWN: dict[str, Callable[[Any], list[str]]] = {
     "acting": _acting,
+    "answers": _acting,
     "engines": _engines,
     "longmemeval_s": _longmemeval,
     "methods": _methods,

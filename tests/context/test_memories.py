@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 
 from hybrid_memory import Hit, Message, Origin, Record, Role, Scope, Signals, ToolCall, Weights
 from hybrid_memory.context.layout import MEMORY_HEADINGS, Language
-from hybrid_memory.context.memories import MEMORY_CHARS, memory_note, window
+from hybrid_memory.context.memories import MEMORY_CHARS, Memories, fitting, memory_note, window
+from hybrid_memory.facts.fact import Category, Fact, FactState
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
@@ -149,3 +151,33 @@ def test_a_note_is_one_bounded_line_a_hit() -> None:
     assert line.endswith("…")
     assert len(line) < MEMORY_CHARS + 50
     assert short.endswith("user: a b")
+
+
+def statement(number: int, text: str) -> Fact:
+    at = NOON + timedelta(days=number)
+    category, state = Category.KNOWLEDGE, FactState.CURRENT
+    return Fact(
+        number, "user", "knows", text, category, state, 0.7, 0.5, at, None, (f"e{number}",), (number,), text=text
+    )
+
+
+def test_what_the_statements_leave_goes_to_further_turns() -> None:
+    turns = [replace(hit(number, " ".join(f"{kind}{word}" for word in range(20))), confidence=0.5)
+             for number, kind in ((1, "a"), (2, "b"))]  # fmt: skip
+    statements = (statement(3, "I painted the fence."),)
+    kept = fitting(Memories(tuple(turns), statements), "the fence?", 150, lambda text: len(text.split()))
+    assert kept.hits == tuple(turns)
+    assert kept.statements == statements
+
+
+def test_the_surest_turn_is_the_last_to_be_left_out() -> None:
+    likely = replace(hit(2, " ".join(["rent"] * 40)), confidence=0.9)
+    memories = Memories((replace(hit(1, " ".join(["fence"] * 40)), confidence=0.1), likely))
+    assert fitting(memories, "the rent?", 70, lambda text: len(text.split())).hits == (likely,)
+
+
+def test_a_turn_of_the_user_whose_statement_is_shown_is_no_further_turn() -> None:
+    turns = (hit(1, " ".join(["rent"] * 40)), hit(3, "I painted the fence. Anyway, what is for dinner today?"))
+    statements = (statement(3, "I painted the fence."),)
+    kept = fitting(Memories(turns, statements), "the fence?", 110, lambda text: len(text.split()))
+    assert kept.hits == turns[:1]

@@ -382,27 +382,25 @@ async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequenc
 
 
 def fitting(memories: Memories, words: str, room: int, count: TokenCounter) -> Memories:
-    """The best turns, then the nearest statements, whose note for this question has so many tokens; nothing twice."""
+    """The surest turns, then the nearest statements, whose note for this question has so many tokens; nothing twice.
+
+    What the statements leave goes to further turns.
+    """
     asked = frozenset(terms(words))
     room -= count(memory_note((), words, bare=True))
-    hits: list[Hit] = []
-    shown: list[str] = []
-    left = TURNS_SHARE * room if memories.statements else room
-    for hit in memories.hits:
-        # Lines counted one by one may come to a token more than the note, never to less.
-        line = memory_line(hit, asked)
-        tokens = count(line) + 1
-        if tokens <= (left if hits else room) and not any(hit.record.text in other for other in shown):
-            hits.append(hit)
-            shown.append(line)
-            left -= tokens
-            room -= tokens
+    hits = sorted(memories.hits, key=lambda hit: -(hit.confidence or 0.0))
+    # Lines counted one by one may come to a token more than the note, never to less.
+    lines = [(line := memory_line(hit, asked), count(line) + 1) for hit in hits]
+    shown = [row for row, (_, tokens) in enumerate(lines) if tokens <= room][:1]
+    share = TURNS_SHARE * room if memories.statements else room
+    shown = _more_turns(hits, lines, shown, share - sum(lines[row][1] for row in shown))
+    room -= sum(lines[row][1] for row in shown)
     statements: list[Fact] = []
     heading = count(SAID_HEADINGS[language_of(words)])
     days: set[date] = set()
     for fact in memories.statements:
         sentence = spoken_words(fact)
-        if any(sentence in line for line in shown):
+        if any(sentence in lines[row][0] for row in shown):
             continue
         tokens = line_tokens(fact, days, count) + (0 if statements else heading)
         if tokens > room:
@@ -412,7 +410,25 @@ def fitting(memories: Memories, words: str, room: int, count: TokenCounter) -> M
         statements.append(fact)
         days.add(fact.valid_from.date())
         room -= tokens
-    return replace(memories, hits=tuple(hits), statements=tuple(statements))
+    said = {source for fact in statements for source in fact.sources}
+    shown = _more_turns(hits, lines, shown, room, said)
+    return replace(memories, hits=tuple(hits[row] for row in shown), statements=tuple(statements))
+
+
+def _more_turns(
+    hits: Sequence[Hit], lines: Sequence[tuple[str, int]], shown: Sequence[int], room: float, said: Collection[str] = ()
+) -> list[int]:
+    """The rows shown, and those of further turns that fit: no repetition, nor a turn of the user's in ``said``."""
+    rows = list(shown)
+    for row, (_, tokens) in enumerate(lines):
+        record = hits[row].record
+        repeats = any(record.text in lines[other][0] for other in rows) or (
+            record.origin in INSTRUCTING and any(source in said for source in record.sources)
+        )
+        if row not in rows and tokens <= room and not repeats:
+            rows.append(row)
+            room -= tokens
+    return rows
 
 
 def is_worth_a_line(hit: Hit) -> bool:
