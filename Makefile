@@ -32,10 +32,10 @@ LONG := tests/long tests/engines/long tests/inspector/long
 # Where processes share the cores, the threads of FAISS only wait for one another.
 test test-engines test-oldest test-full: export OMP_NUM_THREADS := 1
 
-# Of the tests of the adapters, what says nothing of a framework's version: the second store, runs of hundreds of turns,
-# paging, the async twins, and what both adapters do alike. LangChain 1.2.15 merges the schemas of a state in the order of
+# Of the tests of the adapters, what says nothing of a framework's version: long runs, paging, and what both adapters do
+# alike. LangChain 1.2.15 merges the schemas of a state in the order of
 # a set, so that the reducer which test_states gives holds at random there.
-OTHERWISE := sqlite or async or paging or data_loss or event_script or evaluation_methods or test_states
+OTHERWISE := paging or data_loss or event_script or evaluation_methods or test_states
 
 # The stamp holds the folder that it was made in: in a copied tree the environment would still import the original.
 # A missing or broken environment is made again, and so is one of an older pyproject.toml.
@@ -263,6 +263,7 @@ bench:
 	@echo "  $(BIN)/python benchmarks/peers --parts speed            recall, writing, memory and disk by engine; --sizes, --only"
 	@echo "  $(BIN)/python benchmarks/faults crowd                   many users at once in one process; --users, --minutes, --url"
 	@echo "  $(BIN)/python benchmarks/growth.py                      prompts and cost of 500 turns; --budgets, --turns"
+	@echo "  $(BIN)/python benchmarks/mutants.py                     whether the tests notice small faults; --count, --rooms"
 	@echo "  $(BIN)/python benchmarks/million.py                     vectors of one owner up to a million; --sizes, --owners, --each"
 endif
 

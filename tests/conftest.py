@@ -53,7 +53,7 @@ class _Twins:
 
 @pytest.fixture(params=["async"])
 def face(request: pytest.FixtureRequest) -> Iterator[Face]:
-    """The async face, which fails if it ever blocks the loop; in a module marked ``in_pairs`` also the blocking one.
+    """The async face, which fails if it ever blocks the loop; where marked ``in_pairs`` also the blocking one.
 
     Both are made of one coroutine: what a verb does, one of them shows.
     """
@@ -105,15 +105,20 @@ def opened(store: str) -> Iterator[Open]:
         memory.close()
 
 
-@pytest.fixture(params=["sqlite", "memory"])
+@pytest.fixture
 def memory(request: pytest.FixtureRequest, opened: Open) -> HybridMemory:
-    """An empty memory on each store engine."""
-    return opened() if request.param == "sqlite" else opened(url="memory://")
+    """An empty memory: on SQLite where the async face is tested, which must not wait for a disk, else in memory.
+
+    That all engines answer alike, `tests/stores` and `tests/engines` prove.
+    """
+    on_a_loop = {"face", "invoke"} & set(request.fixturenames)
+    engine = getattr(request, "param", "sqlite" if on_a_loop else "memory")
+    return opened() if engine == "sqlite" else opened(url="memory://")
 
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures bring their own parameters
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """In a module marked so, each face runs on one engine."""
+    """Where marked so, each face runs on one engine."""
     mark = metafunc.definition.get_closest_marker("in_pairs")
     given = " ".join(str(other.args[0]) for other in metafunc.definition.iter_markers("parametrize"))
     if mark is not None and set(mark.args) <= set(metafunc.fixturenames) and "face" not in given:

@@ -19,8 +19,6 @@ from hybrid_memory.testing.models import FaultyEmbedder
 from tests.doubles import Clock, Deriving, Line, end_of, line_to, texts
 from tests.faces import Face, Open
 
-pytestmark = pytest.mark.in_pairs("face", "memory")
-
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 
 
@@ -113,11 +111,6 @@ def test_an_answer_lives_five_minutes_of_the_clock(face: Face, opened: Open, ste
     clock.now += timedelta(seconds=step)
     face(alice).recall("cat")
     assert (index.calls["explore"] == before) is again
-
-
-def test_without_a_time_to_live_every_answer_is_found_anew(face: Face, opened: Open) -> None:
-    memory = opened(url="memory://", recall={"cache_ttl": timedelta(0)}, clock=Clock(NOW))
-    assert not answers_kept(line_to(memory, "index"), face(memory.scoped(user="alice")))
 
 
 def test_different_questions_have_different_answers(face: Face, opened: Open) -> None:

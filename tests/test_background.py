@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Sequence
-from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hybrid_memory import EventKind, HybridMemory, LearningConfig, MemoryConfig, open_memory
+from hybrid_memory import EventKind, HybridMemory
 from hybrid_memory.engines.in_memory.log import InMemoryArchive
 from hybrid_memory.errors import MemoryClosedError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.ports import Floats
-from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.tasks import Task, current_priority
-from hybrid_memory.testing.models import FaultyEmbedder, ScriptedModel
+from hybrid_memory.testing.models import FaultyEmbedder
 from tests.doubles import PATIENCE, texts, wait_until
 from tests.faces import Face, Open
 
@@ -94,14 +91,6 @@ def test_a_reopened_store_is_caught_up(opened: Open) -> None:
         assert memory.stats().unindexed == 6
     memory = opened(learning=SOON)
     wait_until(lambda: indexed(memory, 6))
-
-
-def test_without_background_nothing_happens_by_itself(opened: Open) -> None:
-    memory = opened(orchestration={"background": False}, learning={"background": False, **SOON})
-    before = set(threading.enumerate())
-    memory.scoped(user="alice").remember("it rains")
-    assert set(threading.enumerate()) - before == set(), "nobody who could do it"
-    assert memory.stats().unindexed == 1
 
 
 @pytest.mark.parametrize("words", ["Is this turn {}?", "turn {}"], ids=["turns", "turns and statements"])
@@ -189,82 +178,6 @@ def test_a_recall_overtakes_what_is_embedded_in_the_background(opened: Open) -> 
     finally:
         embedder.gate.set()
     wait_until(lambda: indexed(memory, 101))
-
-
-async def test_work_of_ones_own_gives_a_future_that_can_be_awaited(opened: Open) -> None:
-    memory = opened(url="memory://")
-    job = memory.schedule(Task(lambda: threading.current_thread().name, kind="mine", priority=9))
-    assert isinstance(job, Future)
-    assert job.result(timeout=PATIENCE) != threading.current_thread().name
-    assert await memory.schedule(Task(lambda: 41 + 1, kind="mine")) == 42
-    jobs = [memory.schedule(Task(lambda: 1, kind="mine")) for _ in range(20)]
-    assert sum(await asyncio.gather(*jobs)) == 20
-    failing = memory.schedule(Task(lambda: 1 // 0, kind="mine"))
-    with pytest.raises(ZeroDivisionError):
-        failing.result(timeout=PATIENCE)
-    with pytest.raises(ZeroDivisionError):
-        await failing
-    figures = memory.stats().work.kinds["mine"]
-    assert (figures.done, figures.failed) == (22, 1)
-    await memory.aclose()
-    with pytest.raises(MemoryClosedError):
-        memory.schedule(Task(int, kind="mine"))
-
-
-def test_statistics_tell_of_all_that_was_done(face: Face, opened: Open) -> None:
-    memory = opened(learning=SOON)
-    alice = memory.scoped(user="alice", session="s1")
-    alice.remember(["my cat sleeps", "it rains"])
-    wait_until(lambda: caught_up(memory, 2))
-    for _ in range(3):
-        face(alice).recall("cat")
-    face(alice).recall("rain")
-    work = face(memory).stats().work
-    assert work.kinds["recall"].done == 4
-    assert work.kinds["recall"].p50 is not None
-    assert work.kinds["indexing"].done >= 1
-    answers = work.caches["answers"]
-    assert (answers.hits, answers.misses, answers.size) == (2, 2, 2)
-    assert answers.hit_rate == 0.5
-    assert work.caches["embeddings"].misses >= 4
-    assert (work.batches, work.batched) == (4, 6)
-    assert (work.model_calls, work.tokens) == (0, 0)
-    table = work.table()
-    assert all(name in table for name in ("recall", "indexing", "answers", "embeddings", "token counts"))
-    assert "0 model calls" in repr(work)
-
-
-def test_calls_of_the_language_model_are_counted_with_their_tokens(opened: Open) -> None:
-    model = ScriptedModel([{"facts": []}] * 9)
-    config = MemoryConfig(url="memory://", embedder="none", learning=LearningConfig(background=False))
-    with open_memory(config, language_model=model, token_counter=lambda text: len(text.split())) as memory:
-        alice = memory.scoped(user="alice", session="s1")
-        alice.remember("My lungs like it best when the city sleeps.")
-        memory.flush()
-        work = memory.stats().work
-        assert work.model_calls == len(model.prompts) > 0
-        sent = sum(len(message["content"].split()) for prompt in model.prompts for message in prompt)
-        assert len("My lungs like it best when the city sleeps.".split()) < work.tokens <= sent + 2 * len(model.prompts)
-        assert work.kinds["reasoning"].done == work.model_calls
-
-
-def test_uses_are_noted_by_and_by(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.memory.runtime.USES_EVERY", timedelta(seconds=0.05))
-    memory = opened(learning=SOON)
-    alice = memory.scoped(user="alice")
-    alice.remember("my cat sleeps")
-    for _ in range(3):
-        alice.recall("cat")
-    services = memory._runtime.services
-    (said,) = services.truth.read(alice.scope, kinds=(EventKind.MESSAGE,))
-
-    def uses() -> int:
-        memory.flush()
-        (record,) = services.index.get([said.position])
-        return record.uses
-
-    wait_until(lambda: uses() == 3)
-    assert services.state(RecallProjection).uses.counted() == []
 
 
 @pytest.mark.parametrize("by_itself", [False, True])

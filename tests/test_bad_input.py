@@ -18,8 +18,6 @@ from hybrid_memory.errors import (
 from tests.doubles import texts
 from tests.faces import Face, Open
 
-pytestmark = pytest.mark.in_pairs("face", "memory")
-
 NAIVE = datetime(2024, 5, 1)  # noqa: DTZ001 - the mistake under test
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
@@ -133,17 +131,6 @@ def deep(depth: int) -> dict[str, Any]:
     return value
 
 
-class Odd(str):
-    """A text that cannot be compared."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        raise LookupError
-
-    __hash__ = str.__hash__
-
-
 class Unreadable:
     """What raises whatever it is asked."""
 
@@ -178,12 +165,6 @@ def test_what_is_no_argument_is_refused_before_anything_changes(face: Face, memo
         with pytest.raises(InvalidInputError):
             getattr(face(alice), verb)(**arguments)
     assert memory.heads() == before
-
-
-def test_a_hit_is_no_id_of_a_payload(face: Face, alice: ScopedMemory) -> None:
-    face(alice).remember("a cat")
-    with pytest.raises(InvalidInputError, match="result_id must be text"):
-        face(alice).fetch(face(alice).recall("cat")[0])  # type: ignore[arg-type]
 
 
 def test_instants_at_the_ends_of_the_calendar_are_as_good_as_those_before_them(face: Face, alice: ScopedMemory) -> None:
@@ -229,11 +210,6 @@ def test_a_clock_that_fails_is_told_as_such(opened: Open) -> None:
             memory.scoped(user="alice").remember("a cat")
 
 
-def test_a_text_counts_as_what_it_is_whatever_its_class_says(face: Face, alice: ScopedMemory) -> None:
-    face(alice).remember(Odd("a cat"), id=Odd("x"))
-    assert texts(face(alice).recall(Odd("cat"))) == ["a cat"]
-
-
 def test_an_interrupt_passes_through(alice: ScopedMemory) -> None:
     class Interrupted(list[str]):
         def __iter__(self) -> Any:
@@ -244,7 +220,7 @@ def test_an_interrupt_passes_through(alice: ScopedMemory) -> None:
 
 
 @pytest.mark.parametrize(
-    ("surface", "count"), [("verbs", 300), ("opening", 30), ("mcp", 60), ("cli", 10), ("adapters", 100)]
+    ("surface", "count"), [("verbs", 100), ("opening", 10), ("mcp", 20), ("cli", 4), ("adapters", 40)]
 )
 def test_nonsense_gets_only_errors_of_the_library(surface: str, count: int) -> None:
     done, _ = campaign(count, seed=7, faces=[surface], per_store=count // 2)

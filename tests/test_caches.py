@@ -2,9 +2,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-
-from hybrid_memory.display import progress_bar
 from hybrid_memory.runtime.caches import LruCache
 
 
@@ -36,11 +33,3 @@ def test_threads_never_see_more_than_it_holds() -> None:
     with ThreadPoolExecutor(max_workers=4) as pool:
         assert all(pool.map(work, range(4)))
     assert sum(cache.get(number) is not None for number in range(50)) == 8
-
-
-@pytest.mark.parametrize(("shown", "visible"), [(True, True), (False, False), (None, False)])
-def test_a_bar_is_shown_when_wanted(capsys: pytest.CaptureFixture[str], shown: bool | None, visible: bool) -> None:
-    with progress_bar("working", shown=shown) as advance:
-        advance(1, 10)
-        advance(10, 10)
-    assert ("working" in capsys.readouterr().err) is visible

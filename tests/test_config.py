@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import InstanceOf
 
 from hybrid_memory import (
     ArchiveConfig,
@@ -28,7 +27,6 @@ from hybrid_memory import (
 from hybrid_memory.config import yaml
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.urls import shown_url
-from hybrid_memory.validation import Settings
 
 FILE: Final = """\
 url: redis://localhost:6379/0
@@ -67,17 +65,8 @@ def refused(text: str) -> list[str]:
     return [line.removeprefix("memory.yaml ") for line in str(caught.value).split("\n")]
 
 
-def indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.splitlines())
-
-
 def test_a_file_says_what_it_seems_to_say() -> None:
     assert loaded(FILE) == SETTINGS
-
-
-@pytest.mark.parametrize("text", ["", "# 空", "recall:\nurl: sqlite:///memory.db", "retention: {ttl: {}}"])
-def test_what_a_file_leaves_out_is_as_it_is_without_a_file(text: str) -> None:
-    assert loaded(text) == MemoryConfig()
 
 
 @pytest.mark.parametrize(
@@ -91,27 +80,6 @@ def test_what_a_file_leaves_out_is_as_it_is_without_a_file(text: str) -> None:
 def test_a_duration_is_seconds_text_or_iso(written: str, length: timedelta) -> None:
     assert loaded(f"learning: {{delay: {written}}}").learning.delay == length
     assert LearningConfig(delay=written if " " in written else length).delay == length  # type: ignore[arg-type]
-
-
-def test_values_and_comments_may_be_chinese() -> None:
-    config = loaded("""\
-# 三层记忆
-embedder: 通义-v4
-cleaning: off  # 不清理
-outbox: 待发箱.db
-url: "sqlite:///记忆.db"
-recall:
-  synonyms: [[电脑, 计算机, computer], ["飞机", '航班']]  # 同义词
-""")
-    assert (config.embedder, config.cleaning, config.outbox) == ("通义-v4", "off", "待发箱.db")
-    assert config.url == "sqlite:///记忆.db"
-    assert config.recall.synonyms == (("电脑", "计算机", "computer"), ("飞机", "航班"))
-    assert "outbox: 待发箱.db" in config.to_yaml()
-
-
-def test_an_alias_stands_for_what_it_names() -> None:
-    config = loaded("learning: {delay: &quiet PT9S}\nretention: {ttl: {turn: *quiet}}")
-    assert config.retention.ttl == {"turn": timedelta(seconds=9)}
 
 
 ONE_MISTAKE: Final = {
@@ -182,11 +150,6 @@ def test_a_mistake_is_reported_with_its_place_and_what_is_allowed(text: str, mes
     assert refused(text) == [message]
 
 
-def test_a_file_that_is_no_utf_8_is_refused_with_the_line() -> None:
-    with pytest.raises(InvalidConfigError, match=r"^memory\.yaml line 2, column 1: not text in UTF-8$"):
-        yaml.loaded(MemoryConfig, "url: x\noutbox: 记忆".encode("gb18030"), "memory.yaml")
-
-
 def test_all_mistakes_of_a_file_are_reported_at_once_in_their_order() -> None:
     reported = refused("""\
 # 我的设置
@@ -208,14 +171,6 @@ url: 3
         ["line 9, column 3", " index.algorithm"],
         ["line 11, column 1", " url"],
     ]
-
-
-def test_a_wrong_file_opens_nothing(tmp_path: Path) -> None:
-    file = tmp_path / "memory.yaml"
-    file.write_text(f"url: 'sqlite:///{tmp_path / 'memory.db'}'\npower_safe: 3", encoding="utf-8")
-    with pytest.raises(InvalidConfigError, match=re.escape(f"{file} line 2, column 1: ")):
-        open_memory(file)
-    assert list(tmp_path.iterdir()) == [file]
 
 
 positive = st.timedeltas(min_value=timedelta(microseconds=1))
@@ -285,44 +240,6 @@ def test_what_is_written_is_read_as_the_same_settings(config: MemoryConfig) -> N
     assert loaded(config.to_yaml()) == config
 
 
-def test_breaks_of_lines_and_blanks_in_a_text_are_kept() -> None:
-    config = MemoryConfig(outbox="a\x85b\u2028c\n\n d\u3000 ", embedder="记\x85", url="sqlite:///no: # yes\t")
-    assert loaded(config.to_yaml()) == config
-
-
-def test_an_object_is_not_written() -> None:
-    class Own(Settings):
-        strategy: InstanceOf[object]
-
-    with pytest.raises(InvalidConfigError, match="give its name"):
-        yaml.dumped(Own(strategy=object()))
-
-
-def test_the_default_is_written_with_every_setting() -> None:
-    written = MemoryConfig().to_yaml()
-    assert written == loaded(written).to_yaml()
-    names = {line.strip().split(":")[0] for line in written.splitlines()}
-    assert MemoryConfig.model_fields.keys() | CompactionConfig.model_fields.keys() <= names
-
-
-lines_between = st.lists(st.sampled_from(["", "# 注释", "   # note: {"]), max_size=4)
-
-
-@settings(max_examples=20)
-@given(
-    gaps=st.lists(lines_between, min_size=11, max_size=11),
-    wrong=st.sampled_from([(3, "archive"), (9, "recall.cache_ttl"), (10, "orchestration")]),
-)
-def test_comments_do_not_move_the_line_of_a_mistake(gaps: list[list[str]], wrong: tuple[int, str]) -> None:
-    row, setting = wrong
-    lines = FILE.splitlines()
-    lines[row] = lines[row].split(":")[0] + ": ???"
-    spread = [part for gap, line in zip(gaps, lines, strict=True) for part in (*gap, line)]
-    (reported,) = refused("\n".join(spread))
-    assert reported.startswith(f"line {spread.index(lines[row]) + 1}, column ")
-    assert f": {setting}: " in reported
-
-
 junk = st.sampled_from(
     ["", "{", "[", "- a", "'", '"', "!x", "&a", "*a", "0x_", "1e999", "-.inf", "?", "%", "~", "<<: 1"]
 )
@@ -368,16 +285,6 @@ def test_a_memory_opens_from_a_yaml_path(tmp_path: Path, as_path: bool) -> None:
 def test_a_wrong_setting_is_named(settings: dict[str, Any], told: str) -> None:
     with pytest.raises(InvalidConfigError, match=told):
         MemoryConfig(**settings)
-
-
-def test_a_wrong_setting_is_named_without_the_config_class_too() -> None:
-    with pytest.raises(InvalidConfigError, match="candidates"):
-        RecallConfig(candidates=0)
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidConfigError, match=r"absent\.yaml"):
-        open_memory(tmp_path / "absent.yaml")
 
 
 def test_yaml_cannot_make_python_objects(tmp_path: Path) -> None:

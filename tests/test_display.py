@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 
@@ -17,13 +13,10 @@ from hybrid_memory import (
     CompactionConfig,
     HybridMemory,
     MemoryConfig,
-    Migration,
-    Receipt,
     ScopedMemory,
     display,
     open_memory,
 )
-from hybrid_memory.recall.hit import parts
 
 CRAFTED = (
     "<script>alert(1)</script> **bold** \u202etxt.exe \u200b [red](javascript:alert(1)) <img src=x onerror=alert(1)>"
@@ -132,46 +125,6 @@ def test_a_context_has_its_sections_and_its_plan_with_a_reason_for_every_part(tr
         assert f"{piece.tokens:,}" in rows
 
 
-def test_the_parts_of_a_bar_add_up_to_the_score(trip: ScopedMemory) -> None:
-    for hit in trip.recall("What did we decide on Porto?"):
-        made = parts(hit)
-        own = hit.score if hit.own is None else hit.own
-        assert sum(part.share for part in made) == pytest.approx(own, abs=1e-6)
-        shares = [part.share for part in made if part.label != "current"]
-        assert shares == sorted(shares, reverse=True)
-
-
-def test_short_reprs_tell_what_was_done(trip: ScopedMemory) -> None:
-    assert repr(Receipt()) == "<Receipt nothing was done>"
-    assert repr(Receipt(ids=("a", "b"), positions=(3, 4), indexed=2)) == "<Receipt 2 events, at #3-4, 2 indexed>"
-    assert repr(Receipt(erased={"turns": 2, "claims": 0}, dry_run=True)) == "<Receipt of a dry run 2 erased turns>"
-    assert repr(Migration(1, 2, 3, 0, "0123456789")) == (
-        "<Migration of 1 owner, 2 events; 3 records, 0 vectors made; checksum 01234567>"
-    )
-    (entry,) = trip.profile().sources["work"]
-    assert repr(entry) == f"<ProfileEntry 'works at Acme' (current, {entry.confidence:.2f}, from 2026-05-01, 1 turn)>"
-
-
-def test_stats_tell_how_far_the_index_is_behind_and_that_a_memory_is_closed(memory: HybridMemory) -> None:
-    assert "7 to be indexed" in repr(replace(memory.stats(), unindexed=7))
-    closed = open_memory("memory://")
-    alice = closed.scoped(user="alice")
-    closed.close()
-    assert "closed" in Page(alice._repr_html_()).text
-
-
-def test_facts_show_when_they_held_and_the_turns_that_say_so(trip: ScopedMemory) -> None:
-    facts = trip.facts(attribute="employer", history=True)
-    page = Page(facts._repr_html_())
-    assert "2 facts" in page.text
-    for fact in facts:
-        assert f"{fact.value}{fact.state}{fact.valid_from:%Y-%m-%d}" in page.text
-        assert f"#{fact.positions[0]}" in page.text
-    profile = Page(trip.profile()._repr_html_()).text
-    assert "Acme" in profile
-    assert "Timber (superseded" in profile
-
-
 @given(st.text())
 def test_any_text_is_shown_whole_without_what_nobody_sees(words: str) -> None:
     page = Page(display.text(words))
@@ -180,60 +133,3 @@ def test_any_text_is_shown_whole_without_what_nobody_sees(words: str) -> None:
     for char in set(words):
         assert char in seen or f"⟨U+{ord(char):04X}⟩" in seen
     assert not {"\u202e", "\u200b", "\x1b", "\x00"} & set(seen)
-
-
-def test_a_hit_that_stands_before_a_better_one_says_why() -> None:
-    with open_memory(MemoryConfig(url="memory://", embedder="hashing")) as memory:
-        bo = memory.scoped(user="bo")
-        for month, place in enumerate(("the mill by the river", "the old barn on the hill"), 1):
-            bo.remember(f"The key of the cellar hangs at {place}.", at=MAY.replace(month=month))
-            bo.remember(f"Nothing else happened in month {month}, as far as I know.", at=MAY.replace(month=month))
-        found = {
-            query: bo.recall(query, k=4)
-            for query in ("Where does the key of the cellar hang now?", "the key of the cellar at the mill")
-        }
-    for hits in found.values():
-        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-        for hit in hits:
-            assert ("above higher scores" in hit.why()) == (hit.own is not None and hit.own < hit.score)
-    now, mill = found.values()
-    assert "the old barn" in now[0].record.text
-    assert any("above higher scores" in hit.why() for hit in now)
-    assert "the mill" in mill[0].record.text
-    assert not any("above higher scores" in hit.why() for hit in mill)
-
-
-KILLED = """
-import os, signal
-from tqdm import tqdm
-from hybrid_memory.display import progress_bar
-
-lock = tqdm.get_lock()
-reading, writing = os.pipe()
-child = os.fork()
-if not child:
-    lock.acquire()
-    os.write(writing, b".")
-    signal.pause()
-os.read(reading, 1)
-os.kill(child, signal.SIGKILL)
-os.waitpid(child, 0)
-for shown in (None, False, True):
-    with progress_bar("indexing", shown=shown) as advance:
-        advance(1, 2)
-print("done")
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
-def test_a_bar_does_not_wait_for_a_process_that_was_killed() -> None:
-    """As a worker of a server may be, which has the lock of tqdm in common with all the others."""
-    ended = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
-    assert ended.stdout == "done\n", ended.stderr
-
-
-def test_a_count_names_what_it_counts() -> None:
-    plural = ["summaries rewritten", "turns", "changes of files", "notes of what was recalled", "quarantined"]
-    singular = ["summary rewritten", "turn", "change of files", "note of what was recalled", "quarantined"]
-    assert [display.amount(1, name) for name in plural] == [f"1 {name}" for name in singular]
-    assert [display.amount(2000, name) for name in plural] == [f"2,000 {name}" for name in plural]

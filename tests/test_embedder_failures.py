@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,29 +48,6 @@ def test_vectors_made_before_a_failure_are_kept(face: Face, opened: Open) -> Non
     assert 0 < stats.vectors < 100
     assert stats.vectors + stats.pending == 100
     assert face(memory).flush().embedded == stats.pending
-
-
-def test_the_same_text_is_embedded_once_for_all_users(face: Face, opened: Open) -> None:
-    embedder = FaultyEmbedder(HashingEmbedder())
-    memory = opened(embedder=embedder)
-    for user in ("alice", "bob", "carol"):
-        face(memory.scoped(user=user)).remember("How are you?")
-        face(memory).flush()
-    assert embedder.calls.count("embed_documents") == 1
-    assert face(memory).stats().vectors == 3
-
-
-def test_an_embedder_that_does_not_answer_changes_nothing(face: Face, opened: Open) -> None:
-    memory = opened()
-    alice = memory.scoped(user="alice")
-    face(alice).remember(["my cat sleeps", "it rains"])
-    face(memory).flush()
-    embedder = FaultyEmbedder(HashingEmbedder(dim=32))
-    with embedder.failing(OFFLINE), pytest.raises(ModelError, match="offline"):
-        face(memory).rebuild(embedder=embedder)
-    stats = face(memory).stats()
-    assert (stats.vectors, stats.pending, stats.embedder) == (2, 0, "hashing-256")
-    assert face(alice).recall("cat")[0].signals.vector == 1
 
 
 def test_a_rebuild_that_fails_half_way_is_finished_by_flush(face: Face, opened: Open) -> None:
@@ -159,20 +135,3 @@ def test_nonsense_from_an_embedder_never_reaches_the_store(face: Face, opened: O
     with pytest.raises(ModelError):
         face(memory).flush()
     assert face(memory).stats().vectors == 0
-
-
-def test_a_slow_callable_never_blocks_the_loop(face: Face, opened: Open) -> None:
-    inner = HashingEmbedder()
-
-    def slow(texts: list[str]) -> list[list[float]]:
-        time.sleep(0.001)
-        rows: list[list[float]] = inner.embed_documents(texts).tolist()
-        return rows
-
-    memory = opened(embedder=slow)
-    alice = memory.scoped(user="alice")
-    face(alice).remember(["my cat sleeps", "it rains"])
-    (hit,) = face(alice).recall("the cat", k=1)
-    assert hit.note == ""
-    assert hit.record.text == "my cat sleeps"
-    face(memory).rebuild()

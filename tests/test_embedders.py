@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 
 from hybrid_memory import MemoryConfig, open_memory
-from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder, WrappedEmbedder, as_embedder
 from hybrid_memory.ports import Embedder
 from hybrid_memory.testing.offered import EmbedderContract
@@ -48,16 +46,6 @@ class TestLocalEmbedder(EmbedderContract):
         rows = embedder.embed_documents(["My sister lives in Berlin.", "我的猫喜欢睡觉。", "The invoice is overdue."])
         questions = ["Which city is her home?", "What does the pet like to do?", "账单付了吗？"]
         assert [int((rows @ embedder.embed_query(question)).argmax()) for question in questions] == [0, 1, 2]
-
-    def test_the_script_coordinate_changes_no_order_among_turns_of_one_language(self, embedder: Embedder) -> None:
-        for texts in (
-            ["My sister lives in Berlin.", "The invoice is overdue.", "We adopted a grey cat."],
-            ["我姐姐住在柏林。", "发票已经过期了。", "我们领养了一只灰猫。"],
-        ):
-            rows = embedder.embed_documents(texts)
-            for question in ("Which animal lives with them?", "她住在哪个城市？"):
-                query = embedder.embed_query(question)
-                assert np.argsort(rows @ query).tolist() == np.argsort(rows[:, :-1] @ query[:-1]).tolist()
 
     def test_a_question_finds_a_turn_in_the_other_language_among_many_in_its_own(self) -> None:
         others = [
@@ -124,21 +112,3 @@ def test_embedders_of_the_frameworks_are_wrapped_by_their_methods(model: Any) ->
     assert embedder.dim == 2
     np.testing.assert_allclose(embedder.embed_documents(["a", "b"]), [[0.6, 0.8]] * 2)
     np.testing.assert_allclose(embedder.embed_query("a"), [0, 1])
-
-
-def test_names_and_widths() -> None:
-    def my_model(texts: Sequence[str]) -> list[list[float]]:
-        return [[1.0] for _ in texts]
-
-    assert "my_model" in as_embedder(my_model).name
-    assert WrappedEmbedder(my_model, name="v2").name == "v2"
-    for ours in (HashingEmbedder(), WrappedEmbedder(LangChainLike())):
-        assert as_embedder(ours) is ours
-    widths = iter([2, 3])
-    embedder = WrappedEmbedder(lambda texts: [[1.0] * next(widths)] * len(texts), name="unsteady")
-    assert embedder.dim == 2
-    with pytest.raises(ModelError, match=r"\(1, 3\)"):
-        embedder.embed_documents(["a"])
-    for dim in (0, -1):
-        with pytest.raises(InvalidInputError, match=str(dim)):
-            HashingEmbedder(dim=dim)

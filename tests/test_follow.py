@@ -27,8 +27,6 @@ from hybrid_memory.errors import IdConflictError, InvalidInputError
 from tests.doubles import texts, wait_until
 from tests.faces import Face, Open
 
-pytestmark = pytest.mark.in_pairs("face", "memory")
-
 
 def user(text: str, name: str | None = None) -> Message:
     return Message(content=text, id=name)
@@ -360,19 +358,6 @@ def said(rounds: int) -> list[Message]:
     ]
 
 
-def test_nobody_waits_for_a_model(chat: ScopedMemory, model: Model, face: Face) -> None:
-    chat.remember(said(12))
-    before = face(chat).assemble("And the rose?", wait=False)
-    assert not before.compacted
-    assert model.asked == 0
-    assert before.pressure > SETTINGS.pressure
-    face(chat).flush()
-    assert model.asked > 0
-    after = face(chat).assemble("And the rose?", wait=False)
-    assert after.tokens < before.tokens
-    assert "garden in spring" in after.sections["summary"]
-
-
 def test_what_no_longer_fits_is_compacted_without_a_model(chat: ScopedMemory, model: Model, face: Face) -> None:
     chat.remember(said(40))
     prompt = face(chat).assemble("And the rose?", wait=False)
@@ -380,26 +365,6 @@ def test_what_no_longer_fits_is_compacted_without_a_model(chat: ScopedMemory, mo
     assert prompt.tokens <= SETTINGS.max_tokens
     assert model.asked == 0
     assert chat.summary().lines
-
-
-def test_in_the_midst_of_a_round_nothing_is_folded(chat: ScopedMemory, face: Face) -> None:
-    chat.remember([*said(12), user("And the rose?")])
-    face(chat).assemble(wait=False)
-    face(chat).flush()
-    assert not chat.summary().lines
-    chat.remember(assistant("It wants sun."))
-    face(chat).flush()
-    assert chat.summary().lines
-
-
-def test_a_conversation_that_began_anew_meanwhile_is_left_alone(chat: ScopedMemory, face: Face) -> None:
-    chat.remember(said(12))
-    assert face(chat).assemble("And the rose?", wait=False).pressure > SETTINGS.pressure
-    chat.reset()
-    face(chat).flush()
-    assert not chat.summary().lines
-    chat.remember(user("A new beginning."))
-    face(chat).flush()
 
 
 @pytest.mark.background

@@ -11,7 +11,6 @@ import pytest
 
 from hybrid_memory import Event, EventKind, HybridMemory, Record, ScopedMemory, Weights
 from hybrid_memory.errors import StoreUnavailableError
-from hybrid_memory.runtime.caches import Counts
 from tests.doubles import Clock, Line, events_of, line_to, texts
 from tests.faces import Face, Open
 
@@ -114,15 +113,6 @@ def test_a_log_that_fails_loses_no_count(face: Face, opened: Open, caplog: pytes
     assert uses(opened().scoped(user="alice"), "my cat sleeps") == 5
 
 
-def test_counting_can_be_turned_off(face: Face, opened: Open) -> None:
-    memory = opened(url="memory://", recall={"count_uses": False})
-    alice = memory.scoped(user="alice")
-    alice.remember("my cat sleeps")
-    recall_all(face(alice), "cat", 3)
-    face(memory).flush()
-    assert (uses(alice, "my cat sleeps"), notes(alice)) == (0, [])
-
-
 def test_everybody_has_counts_of_their_own(face: Face, memory: HybridMemory) -> None:
     alice, bob, coach = memory.scoped(user="alice"), memory.scoped(user="bob"), memory.scoped(user="alice", agent="c")
     for person in (alice, bob, coach):
@@ -134,17 +124,6 @@ def test_everybody_has_counts_of_their_own(face: Face, memory: HybridMemory) -> 
     assert notes(bob) == []
 
 
-def test_what_a_space_showed_does_not_count_for_the_space(face: Face, memory: HybridMemory) -> None:
-    alice = memory.scoped(user="alice")
-    alice.remember("my cat sleeps")
-    team = alice.create_space("team")
-    team.remember("the cat of the team")
-    assert len(face(alice).recall("cat", spaces=["team"])) == 2
-    face(memory).flush()
-    assert uses(alice, "my cat sleeps") == 1
-    assert notes(team) == []
-
-
 def test_a_look_into_the_past_is_no_use(face: Face, memory: HybridMemory) -> None:
     alice = memory.scoped(user="alice")
     place = alice.remember("my cat sleeps").positions[0]
@@ -152,18 +131,6 @@ def test_a_look_into_the_past_is_no_use(face: Face, memory: HybridMemory) -> Non
         assert face(alice.at(moment)).recall("cat")
     face(memory).flush()
     assert (uses(alice, "my cat sleeps"), notes(alice)) == (0, [])
-
-
-def test_a_prompt_counts_what_it_shows(face: Face, opened: Open) -> None:
-    memory = opened(url="memory://")
-    alice = memory.scoped(user="alice", session="s1")
-    alice.remember("my cat is called Momo")
-    chat = memory.scoped(user="alice", session="s2")
-    context = face(chat).assemble("what is my cat called?", max_tokens=2000)
-    shown = texts(context.hits)
-    assert "my cat is called Momo" in shown
-    face(memory).flush()
-    assert uses(alice, "my cat is called Momo") == 1
 
 
 def test_threads_lose_no_use(opened: Open) -> None:
@@ -199,22 +166,6 @@ def test_heat_puts_first_what_is_in_use(face: Face, opened: Open) -> None:
     assert first.score == pytest.approx(0.3 * first.signals.use + 0.7 * first.signals.recency)
 
 
-def test_heat_fades_with_the_clock(face: Face, opened: Open) -> None:
-    clock = Clock(NOW)
-    memory = opened(url="memory://", clock=clock, recall={"half_life": timedelta(days=10)})
-    alice = memory.scoped(user="alice")
-    alice.remember("my cat sleeps", at=NOW)
-    recall_all(face(alice), "cat", 1)
-    face(memory).flush()
-    scores = []
-    for days in (0, 10, 20):
-        clock.now = NOW + days * DAY
-        (hit,) = face(alice).recall("cat", weights=Weights.heat())
-        scores.append(hit.score)
-    full = 0.3 * 0.5 + 0.7
-    assert scores == [pytest.approx(full * share) for share in (1, 0.5, 0.25)]
-
-
 def test_what_is_used_is_forgotten_later(face: Face, opened: Open) -> None:
     clock = Clock(NOW)
     memory = opened(clock=clock, retention={"half_life": timedelta(days=10), "least": 0.4})
@@ -229,20 +180,3 @@ def test_what_is_used_is_forgotten_later(face: Face, opened: Open) -> None:
     assert found == ["my cat sleeps"]
     face(alice).forget(expired=True)
     assert texts(alice.history()) == ["my cat sleeps"]
-
-
-def test_counts_gather_until_they_are_taken() -> None:
-    counts: Counts[str] = Counts()
-    counts.add("a", [1, 2, 1, 2])
-    counts.add("b", [])
-    assert counts.take("a") == {1: 2, 2: 2}
-    assert counts.take("a") == {}
-    assert "a" not in counts.counted()
-
-    def work(number: int) -> int:
-        counts.add("a", [number % 3] * 2)
-        return sum(counts.take("a").values()) if number % 7 == 0 else 0
-
-    with ThreadPoolExecutor(max_workers=8) as pool:
-        taken = sum(pool.map(work, range(2000)))
-    assert taken + sum(counts.take("a").values()) == 4000, "none is lost or taken twice"

@@ -20,8 +20,6 @@ from hybrid_memory.recall.signals import time_signal, time_weight, weighted_mean
 from tests.doubles import texts
 from tests.faces import Face, Open
 
-pytestmark = pytest.mark.in_pairs("face", "memory")
-
 DAY = timedelta(days=1)
 
 
@@ -69,18 +67,6 @@ def test_what_was_said_soon_after_stands_before_what_was_said_long_before(opened
     hits = alice.recall("What did we paint last week?")
     assert set(texts(hits[:2])) == {"we painted", "painted it red"}
     assert [hit.record.text for hit in hits[2:]] == ["painted it green", "painted it blue"]
-
-
-def test_a_time_from_which_nothing_is_stays_a_signal(face: Face, diarist: ScopedMemory) -> None:
-    hits = face(diarist).recall("When did I make soup in 2019?")
-    assert timing_of(hits) is Timing.VAGUE
-    assert hits[0].record.text == "I made a soup for dinner"
-    assert hits[0].weights.temporal == Weights().temporal
-
-
-def test_a_time_that_is_not_wanted_counts_nothing(face: Face, diarist: ScopedMemory) -> None:
-    hits = face(diarist).recall("What soup did I make for dinner yesterday?", weights=Weights(temporal=0))
-    assert hits[0].record.text == "I made a soup for dinner"
 
 
 @pytest.mark.parametrize(

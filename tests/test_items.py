@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import EventKind, HybridMemory, MemoryConfig, RecallConfig, RetentionConfig, open_memory
+from hybrid_memory import EventKind, HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.documents.items import (
     FindItems,
     GetItem,
@@ -79,34 +77,6 @@ def test_what_is_read_stood_before_the_batch(memory: HybridMemory, face: Face) -
     assert memory.stats().events == 1
 
 
-def test_an_update_keeps_when_it_was_created(timed: ItemMemory, clock: Clock) -> None:
-    one(timed, put("a", "old"))
-    clock.now += timedelta(hours=1)
-    one(timed, put("a", "new"))
-    item = one(timed, GetItem(HOME, "a"))
-    assert (item.created_at, item.updated_at) == (NOON, clock.now)
-    one(timed, PutItem(HOME, "a", None))
-    one(timed, put("a", "newer", ttl=timedelta(minutes=1)))
-    assert one(timed, GetItem(HOME, "a")).created_at == clock.now
-    clock.now += timedelta(minutes=2)
-    one(timed, put("a", "newest"))
-    item = one(timed, GetItem(HOME, "a"))
-    assert (item.value["text"], item.created_at) == ("newest", clock.now), "what expired begins anew"
-
-
-def test_values_are_copies(memory: HybridMemory) -> None:
-    items = memory.items("app")
-    value = {"tags": ["a"]}
-    one(items, PutItem(HOME, "a", value))
-    value["tags"].append("b")
-    for operation in (GetItem(HOME, "a"), FindItems()):
-        found = one(items, operation)
-        item = found[0] if isinstance(found, list) else found
-        assert item.value == {"tags": ["a"]}
-        item.value["tags"].append("c")
-    assert one(items, GetItem(HOME, "a")).value == {"tags": ["a"]}
-
-
 def test_an_earlier_value_is_never_found_whoever_asks(opened: Open, face: Face) -> None:
     memory, other = opened(), opened()
     items = memory.items("app")
@@ -129,65 +99,6 @@ def test_an_earlier_value_is_never_found_whoever_asks(opened: Open, face: Face) 
         assert zebras(again) == expected
 
 
-def test_the_best_text_of_an_item_ranks_it_once(memory: HybridMemory, face: Face) -> None:
-    items = memory.items("app")
-    items.batch([put("a", "apples", "bananas", "cherries"), put("b", "bananas bananas"), put("c", "figs")])
-    found = one(face(items), FindItems(query="cherries"))
-    assert sorted(item.key for item in found) == ["a", "b", "c"]
-    assert found[0].key == "a"
-    assert all(before.score >= after.score for before, after in pairwise(found))
-    assert 0 <= found[-1].score < found[0].score <= 1
-
-
-def test_words_alone_find_what_contains_them(opened: Open, face: Face) -> None:
-    items = opened(embedder="none").items("app")
-    items.batch([put("a", "Alice likes 乌龙茶"), put("b", "Bob likes coffee")])
-    assert words(one(face(items), FindItems(query="乌龙茶"))) == ["Alice likes 乌龙茶"]
-    assert one(face(items), FindItems(query="tractor")) == []
-
-
-def test_pages_of_a_search_make_up_the_whole(opened: Open) -> None:
-    items = opened(url="memory://").items("app")
-    chance = random.Random(7)  # noqa: S311 - the same texts every time
-    texts = [" ".join(chance.choices("red green blue long short old new".split(), k=9)) for _ in range(200)]
-    items.batch(
-        [PutItem(("n", str(number % 3)), str(number), {"n": number}, (text,)) for number, text in enumerate(texts)]
-        + [PutItem(("n", "unindexed"), str(number), {"n": number}) for number in range(200, 206)]
-    )
-
-    def odd(value: dict[str, Any]) -> bool:
-        return bool(value["n"] % 2)
-
-    for query in ("", "red blue"):
-        whole = one(items, FindItems(("n",), query=query, where=odd, limit=250))
-        assert sorted(item.value["n"] for item in whole) == list(range(1, 206, 2))
-        pages = [
-            one(items, FindItems(("n",), query=query, where=odd, limit=9, offset=start)) for start in range(0, 110, 9)
-        ]
-        assert [item.key for page in pages for item in page] == [item.key for item in whole]
-    assert [item.score is None for item in whole] == [False] * 100 + [True] * 3
-
-
-@pytest.mark.parametrize("wanted", [{17, 1199}, set(range(600, 1200))], ids=["rare", "worst"])
-def test_what_is_wanted_is_found_below_hundreds_that_are_not(opened: Open, wanted: set[int]) -> None:
-    items = opened(url="memory://").items("app")
-    texts = ["the same words" if n < 600 else "nothing like that" for n in range(1200)]
-    items.batch([PutItem(("n",), str(n), {"n": n}, (text,)) for n, text in enumerate(texts)])
-    found = one(items, FindItems(("n",), query="the same words", where=lambda value: value["n"] in wanted, limit=8))
-    assert len(found) == min(8, len(wanted))
-    assert {item.value["n"] for item in found} <= wanted
-
-
-def test_prefixes_match_label_by_label(memory: HybridMemory, face: Face) -> None:
-    items = memory.items("app")
-    places = [("u", "al"), ("u", "alice"), ("u", "al", "x"), ("U", "al"), ('["u"', "al"), ("u.al",)]
-    items.batch([PutItem(place, "k", {"text": str(place)}, ("same",)) for place in places])
-    for query in ("", "same"):
-        found = ask(face(items), FindItems(("u", "al"), query=query), FindItems((), query=query))
-        assert {item.namespace for item in found[0]} == {("u", "al"), ("u", "al", "x")}
-        assert {item.namespace for item in found[1]} == set(places)
-
-
 def test_what_expired_is_hidden_at_once_and_destroyed_later(timed: ItemMemory, clock: Clock, store: str) -> None:
     timed.batch([put("a", "kangaroo", ttl=timedelta(minutes=10)), put("b", "for ever")])
     one(timed, FindItems(query="kangaroo", refresh=False))
@@ -197,33 +108,6 @@ def test_what_expired_is_hidden_at_once_and_destroyed_later(timed: ItemMemory, c
     assert b"kangaroo" in files(store)
     one(timed, put("c", "another"))
     assert b"kangaroo" not in files(store)
-
-
-def test_reading_lets_a_time_to_live_begin_anew(timed: ItemMemory, clock: Clock, face: Face) -> None:
-    ttl = timedelta(minutes=10)
-    timed.batch([put("got", "x", ttl=ttl), put("found", "y", ttl=ttl), put("left", "z", ttl=ttl)])
-    clock.now += timedelta(minutes=6)
-    found = FindItems(where=lambda value: value["text"] == "y")
-    face(timed).batch([GetItem(HOME, "got"), found, GetItem(HOME, "left", refresh=False)])
-    clock.now += timedelta(minutes=6)
-    assert sorted(item.key for item in one(timed, FindItems(refresh=False))) == ["found", "got"]
-    assert face(timed).sweep() == 1
-    clock.now += timedelta(minutes=4)
-    assert (face(timed).sweep(), face(timed).sweep()) == (2, 0)
-    assert one(timed, FindItems()) == []
-
-
-def test_reading_again_and_again_does_not_fill_the_log(opened: Open, clock: Clock) -> None:
-    memory = opened(clock=clock)
-    items = memory.items("app")
-    one(items, put("a", "x", ttl=timedelta(minutes=100)))
-    for _ in range(200):
-        clock.now += timedelta(seconds=1)
-        one(items, GetItem(HOME, "a"))
-    assert memory.stats().events < 8
-    clock.now += timedelta(minutes=200)
-    items.sweep()
-    assert memory.stats().events == 1
 
 
 def test_a_deletion_destroys_all_values_to_the_last_byte(opened: Open, clock: Clock, store: str, face: Face) -> None:
@@ -266,26 +150,6 @@ def test_an_interrupted_deletion_is_finished_later(opened: Open, store: str, mon
     with opened() as again:
         one(again.items("app"), put("b", "another"))
         assert b"armadillo" not in files(store)
-
-
-def test_values_that_are_replaced_often_do_not_pile_up(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = opened(url="memory://")
-    items = memory.items("app")
-    one(items, put("b", "counts in apples"))
-    for number in range(250):
-        one(items, put("a", f"counts {number}"))
-        if number % 50 == 0:
-            assert words(one(items, FindItems(query="counts")))[0] == f"counts {number}"
-    assert memory.stats().events < 110
-    assert memory.stats().records <= 103
-
-
-def test_what_hides_old_turns_hides_no_item(opened: Open, clock: Clock) -> None:
-    forgetful = RetentionConfig(half_life=timedelta(hours=1), ttl={"turn": timedelta(hours=1)})
-    items = opened(clock=clock, retention=forgetful, recall=RecallConfig(diversity=1.0, candidates=1)).items("app")
-    items.batch([put("a", "one apple"), put("b", "two apples and an apple"), put("c", "three pears")])
-    clock.now += timedelta(days=400)
-    assert len(one(items, FindItems(query="apple"))) == 3
 
 
 def test_items_are_nobodys_turns(memory: HybridMemory) -> None:

@@ -16,7 +16,6 @@ from hybrid_memory import (
     HybridMemory,
     MemoryConfig,
     ScopedMemory,
-    UserProfile,
     open_memory,
 )
 from hybrid_memory.errors import InvalidInputError, ModelError
@@ -140,17 +139,6 @@ def test_a_failing_model_costs_no_fact_and_is_asked_again(opened: Opened, face: 
     assert model.calls > calls, "asked again, and indexing goes on without it"
 
 
-def test_a_model_that_comes_later_reads_everything(opened: Opened, store: str) -> None:
-    with opened(store) as memory:
-        alice = memory.scoped(user="alice", session="s")
-        alice.remember("Every day the city sleeps when I run at dawn.")
-        alice.learn()
-        before = alice.facts()
-    alice = opened(store, ScriptedModel([{"facts": [HABIT]}])).scoped(user="alice", session="s")
-    assert alice.learn().learned == 1
-    assert len(alice.facts()) == len(before) + 1
-
-
 def test_why_tells_the_whole_chain(face: Face, alice: ScopedMemory) -> None:
     alice.remember("I live in Paris.", at=START)
     alice.remember("I moved to Berlin.", at=START + timedelta(days=9))
@@ -167,32 +155,6 @@ def test_why_tells_the_whole_chain(face: Face, alice: ScopedMemory) -> None:
     for bad in [3, "no such thing", None]:
         with pytest.raises(InvalidInputError):
             face(alice).why(bad)  # type: ignore[arg-type]
-
-
-def test_why_explains_a_profile_field_and_a_summary_line(alice: ScopedMemory) -> None:
-    alice.remember("I live in Ghent. Remember that room 12 has 7 chairs.", at=START)
-    alice.remember("Noted.", role="assistant", at=START)
-    alice.remember("And now?", at=START)
-    alice.compact(keep=1)
-    field = alice.why("home")
-    assert "Ghent" in field.about
-    assert field.turns[0][0] == "#1"
-    line = next(iter(alice.summary()))
-    assert "#1" in [name for name, _ in alice.why(line).turns]
-
-
-class Nurse(UserProfile):
-    city: str | None = None
-    allergies: list[str] = []  # noqa: RUF012 - pydantic copies it
-
-
-def test_a_profile_of_ones_own_is_filled(face: Face) -> None:
-    with open_memory(MemoryConfig(url="memory://", embedder="none"), profile=Nurse) as memory:
-        alice = memory.scoped(user="alice", session="s")
-        alice.remember("I live in Paris. I'm allergic to peanuts.")
-        mine = face(alice).profile(Nurse)
-        assert (mine.city, mine.allergies) == ("Paris", ["“I'm allergic to peanuts.”"])
-        assert isinstance(face(alice).profile(UserProfile), UserProfile)
 
 
 def test_the_prompt_shows_what_was_learned_before_the_session(memory: HybridMemory) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,15 +16,13 @@ from hybrid_memory import Event, HybridMemory, MemoryConfig, Record, Scope, Scop
 from hybrid_memory.documents.items import GetItem, PutItem
 from hybrid_memory.engines.in_memory.log import InMemoryArchive
 from hybrid_memory.errors import (
-    AccessDeniedError,
     InvalidInputError,
-    MemoryClosedError,
     ModelError,
     StoreError,
     StoreUnavailableError,
 )
 from hybrid_memory.log.views import ArchivedLog
-from hybrid_memory.models.embedders import HashingEmbedder, LocalEmbedder
+from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.models import FaultyEmbedder
 from tests.doubles import Line, end_of, line_to, texts
 from tests.faces import Child, Face, Open
@@ -160,24 +157,6 @@ def test_the_copy_shows_what_the_original_shows(face: Face, make: Make, source: 
     assert (done.indexed, done.embedded) == (theirs.records, theirs.vectors)
 
 
-def test_life_goes_on_in_the_copy(face: Face, make: Make) -> None:
-    original, copy = make("sqlite"), make("memory")
-    fill(original)
-    face(original).migrate(copy)
-    alice = copy.scoped(user="alice", session="s1")
-    before = end_of(alice)
-    receipt = face(alice).remember("I live in Rome now.")
-    assert receipt.positions[0] > before
-    assert "I live in Rome now." in texts(face(alice).recall("Rome"))
-    face(alice).forget(query="Rome")
-    assert "I live in Rome now." not in texts(alice.history())
-    face(alice).rollback(before)
-    duplicate = original.scoped(user="bob").history()[0]
-    assert face(copy.scoped(user="bob")).remember(duplicate).duplicates == (duplicate.id,)
-    with pytest.raises(AccessDeniedError):
-        face(copy.scoped(user="eve")).recall("cat", spaces=["团队 {1}"])
-
-
 def test_turns_that_wait_for_their_vectors_get_them_in_the_copy(face: Face, make: Make) -> None:
     embedder = FaultyEmbedder(HashingEmbedder())
     original, copy = make("memory"), make("sqlite", embedder=embedder)
@@ -190,18 +169,6 @@ def test_turns_that_wait_for_their_vectors_get_them_in_the_copy(face: Face, make
     assert face(original).migrate(copy).embedded == 1
     assert embedder.calls == ["embed_documents"]
     assert copy.stats().vectors == 71
-
-
-def test_short_turns_that_are_known_only_with_the_one_before_are_taken_over(make: Make) -> None:
-    embedder = HashingEmbedder(dim=385)
-    embedder.name = LocalEmbedder.name  # whose vectors tell which short turns say nothing
-    original, copy = make("memory", embedder=embedder), make("sqlite", embedder=embedder)
-    original.scoped(user="alice").remember(
-        ["Where do you live, and since when?", {"role": "assistant", "content": "Porto, since May."}]
-    )
-    original.flush()
-    assert original.migrate(copy).embedded == 2
-    assert texts(copy.scoped(user="alice").recall("Porto", k=1)) == ["Porto, since May."]
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS[:2])
@@ -218,14 +185,6 @@ def test_another_embedder_makes_vectors_of_its_own(face: Face, make: Make, sourc
     hit = face(copy.scoped(user="alice")).recall("cat", k=1)[0]
     assert (hit.record.text, hit.signals.vector) == ("my cat sleeps", 1)
     assert original.stats().embedder == "hashing-256"
-
-
-def test_a_copy_without_an_embedder_has_words_alone(make: Make) -> None:
-    original, copy = make("sqlite"), make("memory", embedder="none")
-    original.scoped(user="alice").remember("my cat sleeps")
-    done = original.migrate(copy)
-    assert (done.indexed, done.embedded) == (1, 0)
-    assert copy.scoped(user="alice").recall("cat")[0].signals.text == 1
 
 
 def test_an_embedder_that_fails_loses_no_event(face: Face, make: Make) -> None:
@@ -336,16 +295,6 @@ def test_what_waits_in_the_outbox_is_copied_too(make: Make, tmp_path: Path) -> N
     assert texts(copy.scoped(user="alice").history()) == ["said while it was down"]
 
 
-def test_a_closed_memory_is_copied_from_and_to_no_more(face: Face, make: Make) -> None:
-    original, copy = make("memory"), make("memory")
-    copy.close()
-    with pytest.raises(MemoryClosedError):
-        face(original).migrate(copy)
-    original.close()
-    with pytest.raises(MemoryClosedError):
-        face(original).migrate(make("memory"))
-
-
 def test_what_is_written_meanwhile_is_copied_now_or_next_time(make: Make) -> None:
     original, copy = make("sqlite", embedder="none"), make("memory", embedder="none")
     alice = original.scoped(user="alice")
@@ -377,43 +326,6 @@ def test_a_copy_of_what_was_forgotten_since_is_refused(face: Face, make: Make) -
         face(original).migrate(copy)
 
 
-def test_each_event_is_read_once_and_once_again_where_it_is_compared(make: Make) -> None:
-    original, copy = make("memory", embedder="none"), make("memory", embedder="none")
-    for user in range(20):
-        original.scoped(user=str(user)).remember([f"turn {number}" for number in range(10)])
-    read = Counter[str]()
-
-    def counting(memory: HybridMemory, name: str) -> None:
-        log = memory._runtime.services.log
-        inner = log.read
-
-        def counted(*given: Any, **which: Any) -> list[Event]:
-            events = inner(*given, **which)
-            read[name] += len(events)
-            return events
-
-        log.read = counted  # type: ignore[method-assign]
-
-    counting(original, "original")
-    counting(copy, "copy")
-    original.migrate(copy)
-    assert read["original"] == 200
-    assert read["copy"] <= 2 * 200 + 2 * 20, "to be compared, and to be indexed; and the last of each owner"
-    read.clear()
-    original.migrate(copy)
-    assert read["original"] == 200
-    assert read["copy"] <= 200 + 2 * 20
-
-
-def test_vectors_are_taken_over_in_large_batches(make: Make) -> None:
-    original, copy = make("memory"), make("memory")
-    original.scoped(user="alice").remember([f"turn {number}" for number in range(1_000)])
-    original.flush()
-    index = line_to(copy, "index")
-    assert original.migrate(copy, progress=False).embedded == 1_000
-    assert index.calls["put_vectors"] == 2
-
-
 def test_archived_messages_are_copied_where_the_archive_is_named(face: Face, make: Make, tmp_path: Path) -> None:
     file, archive = f"sqlite:///{tmp_path / 'hot.db'}", InMemoryArchive()
     with open_memory(MemoryConfig(url=file, embedder="none")) as memory:
@@ -427,18 +339,6 @@ def test_archived_messages_are_copied_where_the_archive_is_named(face: Face, mak
         assert face(memory).migrate(copy).events == 3
         assert texts(copy.scoped(user="alice").history()) == ["long ago", "then", "now"]
         memory._runtime.services.log = log
-
-
-def test_a_sparse_donor_gives_what_it_has(make: Make) -> None:
-    embedder = FaultyEmbedder(HashingEmbedder())
-    original, copy = make("memory"), make("memory", embedder=embedder)
-    original.scoped(user="alice").remember([f"turn {number}" for number in range(1_200)])
-    original.flush()
-    index = original._runtime.services.index
-    known = index.known
-    index.known = lambda keys: {key: row for key, row in known(keys).items() if key[0] % 10 == 0}  # type: ignore[method-assign]
-    assert original.migrate(copy, progress=False).embedded == 1_200
-    assert 1_000 / 32 < len(embedder.calls) < 1_150 / 32
 
 
 def test_a_copy_that_is_killed_anywhere_goes_on(child: Child, tmp_path: Path) -> None:

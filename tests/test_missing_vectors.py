@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from hybrid_memory import HybridMemory
-from tests.doubles import line_to, texts, wait_until
+from tests.doubles import texts, wait_until
 from tests.faces import Face, Open
 from tests.test_background import Embedder
 
@@ -50,20 +50,6 @@ def test_the_first_recall_after_a_large_import_answers_at_once(
     assert embedder.texts == len(TURNS)
 
 
-@pytest.mark.background
-def test_a_prompt_has_the_missing_vectors_made_too(
-    face: Face, opened: Open, imported: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hybrid_memory.store.following.AT_ONCE", 50)
-    memory = opened(embedder=Embedder())
-    assert TURNS[77] in str(face(memory.scoped(user=imported, session="new")).assemble("cat77").as_dicts())
-    wait_until(lambda: not memory.stats().pending)
-
-
-def test_few_are_made_before_the_answer(face: Face, opened: Open, imported: str) -> None:
-    assert _found(face, opened(), imported) == (TURNS[77], 1, "")
-
-
 def test_without_a_background_recall_makes_them_for_as_long_as_it_waits_for_a_model(
     face: Face, opened: Open, imported: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,12 +79,3 @@ def test_what_has_no_vector_yet_is_found_by_its_words(
     face(memory).flush()
     face(alice).remember([*TURNS[70:], *(f"{text}, again" for text in TURNS[70:])])
     assert set(texts(face(alice).recall("where is cat77?", k=2))) == {TURNS[77], f"{TURNS[77]}, again"}
-
-
-def test_recall_asks_once_what_is_missing(memory: HybridMemory) -> None:
-    alice = memory.scoped(user="alice")
-    alice.remember("my cat sleeps")
-    alice.recall("cat")
-    line = line_to(memory, "index")
-    alice.recall("a cat")
-    assert line.calls["status"] == 1, "how far it is, what is missing, the centroid"

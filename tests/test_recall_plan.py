@@ -10,14 +10,11 @@ from typing import Any
 import pytest
 
 from hybrid_memory import Hit, HybridMemory, Intent, ScopedMemory, Weights
-from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.recall.gather import QUESTION_CHARS
 from hybrid_memory.recall.plan import EXACT, TEMPORAL
 from tests.doubles import texts
 from tests.faces import Face, Open
-
-pytestmark = pytest.mark.in_pairs("face", "memory")
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 """A Wednesday."""
@@ -67,13 +64,6 @@ def test_the_words_tell_the_intent_unless_the_caller_does(face: Face, alice: Sco
         assert f"; read as a question {told}{f' ({cue!r})' if cue else ''}; compared: " in hit.why()
 
 
-@pytest.mark.parametrize("intent", ["guess", "", None, 3, "FACT"])
-def test_an_intent_that_there_is_not_is_refused(face: Face, opened: Open, intent: Any) -> None:
-    alice = opened(url="memory://").scoped(user="alice")
-    with pytest.raises(InvalidInputError, match="auto, fact, reasoning, contextual"):
-        face(alice).recall("cat", intent=intent)
-
-
 @pytest.mark.parametrize(
     ("query", "turn", "other"),
     [
@@ -96,13 +86,6 @@ def test_quotes_lift_their_turn(face: Face, memory: HybridMemory, query: str, tu
         assert "word for word" in first.why()
 
 
-def test_a_turn_with_some_of_what_is_named_has_a_share(face: Face, alice: ScopedMemory) -> None:
-    alice.remember(["ticket E-17 is open", "E-17 and E-18 are closed", "nothing of the ticket kind"])
-    shares = {hit.record.text: hit.signals.exact for hit in face(alice).recall("ticket E-17 or E-18")}
-    assert shares["ticket E-17 is open"] == 0.5
-    assert shares["E-17 and E-18 are closed"] == 1
-
-
 def test_what_is_named_is_found_behind_hundreds_that_share_its_words(opened: Open) -> None:
     """More turns match the query than the paths by words and by meaning bring in."""
     alice = opened(recall={"candidates": 5}).scoped(user="alice")
@@ -119,13 +102,6 @@ def test_a_slip_of_the_fingers_is_found_and_told(face: Face, alice: ScopedMemory
     assert hit.signals.text == 1
     assert plan_of(hit).corrected == {"marahton": "marathon"}
     assert "'marahton' read as 'marathon'" in hit.why()
-
-
-def test_a_word_that_is_used_here_is_no_slip(face: Face, alice: ScopedMemory) -> None:
-    alice.remember(["Berlyn is my dentist", "I moved to Berlin"])
-    hits = face(alice).recall("Berlyn")
-    assert hits[0].record.text == "Berlyn is my dentist"
-    assert all(plan_of(hit).corrected == {} for hit in hits)
 
 
 def test_slips_are_read_by_the_words_of_whose_memory_it_is(face: Face, memory: HybridMemory) -> None:
@@ -238,20 +214,6 @@ def test_weights_of_the_configuration_count_unless_the_caller_has_others(opened:
     alice.remember("my cat sleeps")
     assert alice.recall("cat")[0].weights.text == 0.5
     assert alice.recall("cat", weights=Weights.plain())[0].weights.text == 0.3
-
-
-def test_quotes_of_nothing_that_was_said_change_no_order(face: Face, alice: ScopedMemory) -> None:
-    alice.remember(["my cat sleeps", "the cat of my aunt", "it rains"])
-    assert texts(face(alice).recall('my cat "zzzz"')) == texts(face(alice).recall("my cat zzzz"))
-
-
-def test_plain_keywords_count_with_the_weights_of_the_first_design(face: Face, opened: Open) -> None:
-    memory = opened(embedder=lambda texts: [[1.0, 0.5]] * len(texts), recall={"weights": Weights.routed()})
-    alice = memory.scoped(user="alice")
-    face(alice).remember(["the boat is at Porvoo", "it rains on the harbour", "the ferry leaves at nine"])
-    hit = face(alice).recall("which harbour?", k=1)[0]
-    assert hit.record.text == "it rains on the harbour"
-    assert (hit.signals.text, hit.weights.text, hit.weights.exact) == (1, 0.15, 0)
 
 
 @pytest.mark.parametrize("filler", ["The fence was painted green in April. ", "四月里篱笆漆成了绿色。"])

@@ -81,25 +81,11 @@ def test_whatever_is_asked_a_recall_asks_at_most_eight_times(alice: ScopedMemory
     assert len(calls.of(lambda: alice.recall(query))) <= 8
 
 
-def test_variety_asks_little_more(face: Face, tmp_path: Path, calls: Calls) -> None:
-    recall = {"diversity": 0.3}
-    config = MemoryConfig.model_validate({"url": f"sqlite:///{tmp_path}/m.db", "embedder": "hashing", "recall": recall})
-    with open_memory(config) as memory:
-        assert len(calls.of(lambda: face(memory.scoped(user="alice")).recall("green lamp"))) <= 8
-
-
 def test_what_was_just_said_is_indexed_on_the_way(alice: ScopedMemory, calls: Calls) -> None:
     assert calls.of(lambda: alice.remember("I sold the blue lamp")) == ["append"]
     asked = calls.of(lambda: alice.recall("who sold the lamp?"))
     assert len(asked) <= 14, asked
     assert len(calls.of(lambda: alice.recall("what was sold?"))) <= 5
-
-
-def test_each_memory_that_is_searched_is_asked_as_often(alice: ScopedMemory, calls: Calls) -> None:
-    team = alice.create_space("team")
-    team.remember("the lamps of the team are white")
-    alice.recall("white lamps", spaces=["team"])
-    assert len(calls.of(lambda: alice.recall("white lamp", spaces=["team"]))) <= 10
 
 
 def test_a_view_of_the_past_is_asked_little_more(alice: ScopedMemory, calls: Calls) -> None:

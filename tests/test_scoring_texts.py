@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import HybridMemory, MemoryConfig, RecallConfig, Weights, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, Weights, open_memory
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.testing.models import FaultyEmbedder
@@ -99,25 +99,6 @@ def test_given_vectors_are_used_and_only_the_missing_ones_are_made(face: Face, o
         assert face(memory).score("sister", ["one", "two"], vectors=[away, None])[0].note
 
 
-def test_what_was_embedded_once_is_not_embedded_again(face: Face, opened: Open) -> None:
-    embedder = FaultyEmbedder(HashingEmbedder())
-    memory = opened(embedder=embedder)
-    first = face(memory).score("sister", ENGLISH)
-    again = face(memory).score("sister", [*ENGLISH, ENGLISH[0], "  "])
-    assert embedder.calls == ["embed_query", "embed_documents"]
-    assert [one.row for one in first][:2] == [row for row in [one.row for one in again] if row < 6][:2]
-    blank = next(one for one in again if one.row == 7)
-    assert (blank.score, blank.signals.vector, blank.signals.text) == (0, 0, 0)
-
-
-def test_without_an_embedder_words_decide_and_the_note_says_so(face: Face, opened: Open) -> None:
-    words = bm25("Where does my sister live?", ENGLISH)
-    found = face(opened(embedder="none")).score("Where does my sister live?", ENGLISH, k=3)
-    assert [one.score for one in found] == pytest.approx(sorted((w / max(words) for w in words), reverse=True)[:3])
-    assert found[0].weights.vector == 0
-    assert all("no embedder" in one.why() for one in found)
-
-
 @pytest.mark.parametrize("method", ["embed_query", "embed_documents"])
 def test_a_failing_embedder_leaves_the_words(face: Face, opened: Open, method: str) -> None:
     embedder = FaultyEmbedder(HashingEmbedder())
@@ -128,14 +109,6 @@ def test_a_failing_embedder_leaves_the_words(face: Face, opened: Open, method: s
     assert [(one.row, one.score, one.signals) for one in found] == [(one.row, one.score, one.signals) for one in alone]
     assert "model host is offline" in found[0].note
     assert face(memory).score("Where does my sister live?", ENGLISH)[0].note == ""
-
-
-def test_with_no_weight_on_vectors_no_model_is_asked(face: Face, opened: Open) -> None:
-    embedder = FaultyEmbedder(HashingEmbedder())
-    found = face(opened(embedder=embedder)).score("sister", ENGLISH, weights=Weights(vector=0, text=1))
-    assert embedder.calls == []
-    assert found[0].note == ""
-    assert found[0].score == 1
 
 
 def test_age_counts_where_it_has_a_weight(face: Face, opened: Open) -> None:
@@ -149,15 +122,6 @@ def test_age_counts_where_it_has_a_weight(face: Face, opened: Open) -> None:
     assert found[0].why() == "0.750 = 0.5*1.00 text + 0.5*0.50 recency"
     assert face(memory).score("When is the meeting?", texts, at=at)[0].weights.recency == 0
     assert face(memory).score("When is the meeting?", texts, weights=weights)[0].weights.recency == 0
-
-
-def test_diversity_lets_repetitions_fall_back(face: Face, opened: Open) -> None:
-    texts = ["My sister lives in Lisbon.", "My sister lives in Lisbon!", "The cat is red."]
-    query = "Has my sister a cat in Lisbon, where she lives?"
-    assert [one.row for one in face(opened()).score(query, texts)] == [0, 1, 2]
-    assert [one.row for one in face(opened()).score(query, texts, diversity=0.5)] == [0, 2, 1]
-    configured = opened(url="memory://", recall=RecallConfig(diversity=0.5))
-    assert [one.row for one in face(configured).score(query, texts, k=2)] == [0, 2]
 
 
 @pytest.mark.parametrize(

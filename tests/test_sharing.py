@@ -15,7 +15,6 @@ from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 from hybrid_memory.facts.fact import Claim
 from hybrid_memory.facts.learn import Extractors
-from hybrid_memory.log.event import author_of, principal_of
 from hybrid_memory.memory.faces import BlockHandle
 from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.runtime.runners import INLINE, drive
@@ -254,23 +253,6 @@ def test_a_grant_that_makes_no_sense_is_refused(face: Face, team: SpaceMemory) -
             getattr(past, verb)(**named)
 
 
-def test_a_space_is_made_once(face: Face, memory: HybridMemory) -> None:
-    alice, bob, nobody = memory.scoped(user="alice"), memory.scoped(user="bob"), memory.scoped(tenant="north")
-    for name in ("", None, 7, "\x00", "x" * 513):
-        with pytest.raises(InvalidInputError, match=r"name (of a space|must be text)"):
-            face(alice).create_space(name)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="neither a user nor an agent"):
-        face(nobody).create_space("team")
-    assert face(memory).stats().owners == 0
-    made = face(alice).create_space("团队")
-    for other in (alice, bob):
-        with pytest.raises(InvalidInputError, match="the space '团队' already exists"):
-            face(other).create_space("团队")
-    assert [grant.user for grant in made.grants()] == ["alice"]
-    assert face(memory.scoped(tenant="north", user="bob")).create_space("团队").grants()[0].user == "bob"
-    assert [face(person).spaces() for person in (alice, bob, nobody)] == [["团队"], [], []]
-
-
 def test_a_space_that_is_not_there_leaves_no_trace(face: Face, memory: HybridMemory) -> None:
     for verb in ("remember", "recall"):
         with pytest.raises(AccessDeniedError):
@@ -354,15 +336,6 @@ def test_in_a_space_everybody_speaks_of_themselves(face: Face, memory: HybridMem
     assert homes == {"alice": ("Berlin", True), "bob": ("Paris", True)}
 
 
-def test_an_author_is_read_back_from_its_text() -> None:
-    for principal in (
-        Scope(user="bob"), Scope(agent="planner"), Scope(user="bob' agent='planner"), Scope(user='a"b', agent="it's"),
-        Scope(user="user='x' \\' \n\t", agent="小助手 \\"),
-    ):  # fmt: skip
-        assert principal_of(author_of(principal)) == principal
-    assert author_of(Scope(tenant="north", user="bob")) == "user='bob'"
-
-
 def test_one_ranking_over_own_memory_and_spaces(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     alice = memory.scoped(user="alice")
     face(alice).remember(["My dentist is in Cologne.", "I keep the launch notes in the drawer."])
@@ -390,25 +363,6 @@ def test_diversity_compares_within_each_owner(face: Face, opened: Open) -> None:
     hits = face(alice).recall("cat", spaces="all", k=6)
     assert len(hits) == 6
     assert {hit.record.scope.space for hit in hits[:3]} == {None, "team"}
-
-
-def test_spaces_are_given_by_name_and_a_session_has_none(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    alice = memory.scoped(user="alice", session="s1")
-    for spaces in ["team", 7, [7], [""], None]:
-        with pytest.raises(InvalidInputError):
-            face(alice).recall("launch", spaces=spaces)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="leave out spaces"):
-        face(alice).recall("launch", within="session", spaces=["team"])
-
-
-def test_a_space_can_hold_several_conversations(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    alice = memory.scoped(user="alice")
-    plans, notes = alice.space("team", session="plans"), alice.space("team", session="notes")
-    face(plans).remember("First the plan.")
-    face(notes).remember("Then the note.")
-    assert texts(face(plans).history()) == ["First the plan."]
-    assert len(face(team).history()) == 5
-    assert len(face(plans).recall("plan note", within="session")) == 1
 
 
 def test_the_past_of_spaces_is_recalled_with_ones_own(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
@@ -533,31 +487,6 @@ def test_an_id_given_twice_waits_once_and_takes_no_other(face: Face, team: Space
     face(stranger).remember("The same words.", id="m2")
     assert face(team).approve("quarantined:m2").duplicates == ("m2",)
     assert texts(face(team).history())[3:] == ["A member takes this id.", "The same words."]
-
-
-def test_one_id_in_two_sessions(face: Face, memory: HybridMemory, team: SpaceMemory, stranger: SpaceMemory) -> None:
-    for session in ("s1", "s2"):
-        crawler = memory.scoped(agent="crawler").space("team", session=session)
-        face(crawler).remember(f"Said in {session}.", id="m1")
-    with pytest.raises(InvalidInputError, match="several messages"):
-        face(team).approve("quarantined:m1")
-    face(memory.scoped(user="alice").space("team", session="s2")).approve("quarantined:m1")
-    assert [event.scope.session for event in face(team).quarantined()] == ["s1"]
-    assert face(team).history()[-1].text == "Said in s2."
-    face(team).reject("quarantined:m1")
-    assert face(team).quarantined() == []
-    assert face(team).history()[-1].text == "Said in s2."
-
-
-def test_trust_that_is_given_later_counts_from_then_on(face: Face, team: SpaceMemory, stranger: SpaceMemory) -> None:
-    face(stranger).remember("Said too early.", id="x" * 500)
-    with pytest.raises(InvalidInputError, match="500 characters"):
-        face(stranger).remember("Too long to wait.", id="x" * 501)
-    face(team).grant(agent="crawler", right="write", trust=0.5)
-    assert face(stranger).remember("Said in time.").quarantined == ()
-    assert texts(face(team).history())[3:] == ["Said in time."]
-    assert [event.message.text for event in face(team).quarantined()] == ["Said too early."]
-    assert face(team).approve(face(team).quarantined()).ids == ("x" * 500,)
 
 
 def test_the_more_trusted_word_stands_and_follows_the_grants(face: Face, opened: Open) -> None:

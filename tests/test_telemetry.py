@@ -44,14 +44,6 @@ def test_the_figures_are_read_when_they_are_collected(memory: HybridMemory) -> N
     assert collected(reader)["hybrid_memory.tasks"]["recall", "done"] == 4
 
 
-def test_a_closed_memory_keeps_its_last_figures(memory: HybridMemory) -> None:
-    reader = InMemoryMetricReader()
-    observe(memory, meter_provider=MeterProvider([reader]))
-    memory.scoped(user="alice").recall("nothing")
-    memory.close()
-    assert collected(reader)["hybrid_memory.tasks"]["recall", "done"] == 1
-
-
 def test_without_the_package_its_extra_is_named(memory: HybridMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "opentelemetry", None)
     with pytest.raises(MissingDependencyError, match=r"hybrid-agent-memory\[telemetry\]"):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.errors import IdConflictError, InvalidInputError
 from hybrid_memory.text.tokens import estimate_tokens
-from tests.doubles import Clock, events_of, texts
+from tests.doubles import events_of, texts
 from tests.faces import Face
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
@@ -207,31 +207,3 @@ def test_a_view_of_the_past_has_the_words_from_before_an_edit(face: Face) -> Non
             assert state(alice.at(place)) == then
             text = face(alice.at(place)).assemble("Where do I live?").text
             assert [name for name in ("Paris", "Oslo", "Rome") if name in text] == [then[0][0].split()[-1].strip(".")]
-
-
-def test_an_instant_before_an_edit_has_the_message_once() -> None:
-    """The new words have the time of the old ones, at which they had not been said."""
-    clock = Clock(START + timedelta(days=1))
-    with open_memory(MemoryConfig(url="memory://", embedder="none"), clock=clock) as memory:
-        alice = memory.scoped(user="u", session="s1")
-        alice.follow(told("Paris"))
-        clock.now += timedelta(days=2)
-        alice.follow(told("Oslo"))
-        for view, home in (
-            (alice.at(START + timedelta(days=2)), "Paris"),
-            (alice.at(clock.now), "Oslo"),
-            (alice, "Oslo"),
-        ):
-            assert texts(view.history()) == [f"I live in {home}.", "Nice.", "I like tea."]
-            assert texts(view.assemble("And?").messages)[:-1] == texts(view.history())
-
-
-def test_a_rollback_takes_an_edit_back(face: Face, alice: ScopedMemory) -> None:
-    face(alice).follow(told("Paris"))
-    before = positions(alice)[-1]
-    face(alice).follow(told("Oslo"))
-    edited, place = state(alice), positions(alice)[-1]
-    face(alice).rollback(before)
-    assert texts(face(alice).conversation()) == ["I live in Paris.", "Nice.", "I like tea."]
-    face(alice).rollback(place)
-    assert state(alice) == edited

@@ -11,18 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
-from hybrid_memory.errors import InvalidInputError, InvalidScopeError, MemoryClosedError, StoreUnavailableError
+from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.text.tokens import estimate_tokens, schema_tokens
-from hybrid_memory.tools import MAX_TOKENS, MEMORY_TOOLS, Answer, tools_named
+from hybrid_memory.tools import MAX_TOKENS, MEMORY_TOOLS, Answer
 from tests.doubles import line_to, texts
 from tests.faces import Face
 
-pytestmark = pytest.mark.in_pairs("face", "memory")
-
 TOOLS = {tool.name.removeprefix("memory_"): tool for tool in MEMORY_TOOLS}
 MARCH = datetime(2026, 3, 5, 12, tzinfo=UTC)
-MAY = datetime(2026, 5, 3, 23, 30, tzinfo=UTC)
 ENGLISH = "The harbour was grey, and nobody had told the captain about the storm. "
 CHINESE = "港口一片灰色，没有人告诉船长暴风雨要来。"
 
@@ -73,26 +70,6 @@ def test_what_is_remembered_already_is_not_written_again(alice: ScopedMemory, us
     assert texts(alice.conversation()) == ["Please remember that I like tea."], "a note is no turn of it"
 
 
-def test_an_update_says_what_it_did_not_touch(alice: ScopedMemory, use: Use) -> None:
-    alice.remember("I live in Berlin and I am vegetarian.")
-    alice.remember("I live in Lisbon.")
-    told = use(alice, "update", handle="#1", text="I live in Lisbon.")
-    assert told.text.endswith(" Still known from there: user · note: I live in Berlin and I am vegetarian.")
-    assert {str(fact) for fact in alice.facts()} == {
-        "user · home: Lisbon", "user · note: I live in Berlin and I am vegetarian."
-    }  # fmt: skip
-    assert "already" not in use(alice, "remember", text="I live in Berlin and I am vegetarian.").text
-
-
-def test_lines_name_date_speaker_and_handle(alice: ScopedMemory, use: Use) -> None:
-    alice.remember("The tide table hangs in the hall.", at=MARCH)
-    alice.remember(Message(role="assistant", name="Bo", content="The tide is at nine."), at=MAY)  # type: ignore[arg-type]
-    assert sorted(use(alice, "recall", query="tide").text.splitlines()) == [
-        "#1 [2026-03-05] user: The tide table hangs in the hall.",
-        "#2 [2026-05-03] Bo: The tide is at nine.",
-    ]
-
-
 def test_what_the_tools_said_themselves_is_not_recalled(alice: ScopedMemory, use: Use) -> None:
     alice.remember("The tide table hangs in the hall.")
     for number in range(3):
@@ -103,17 +80,6 @@ def test_what_the_tools_said_themselves_is_not_recalled(alice: ScopedMemory, use
     assert handles(use(alice, "recall", query="tide table", k=10)) == ["#1"]
     alice.remember("memory_recall {is a name}")
     assert handles(use(alice, "recall", query="memory_recall name")) == ["#8", "#1"]
-
-
-def test_dates_narrow_recall_and_the_last_day_counts(alice: ScopedMemory, use: Use) -> None:
-    alice.remember("tide one", at=MARCH)
-    alice.remember("tide two", at=MAY)
-    assert handles(use(alice, "recall", query="tide", since="2026-04-01")) == ["#2"]
-    assert handles(use(alice, "recall", query="tide", until="2026-03-05")) == ["#1"]
-    assert handles(use(alice, "recall", query="tide", until="2026-05-03")) in (["#1", "#2"], ["#2", "#1"])
-    assert handles(use(alice, "recall", query="tide", until="2026-05-03T23:00:00+00:00")) == ["#1"]
-    assert handles(use(alice, "recall", query="tide", until="9999-12-30")) != []
-    assert use(alice, "recall", query="tide", since="2027-01-01").text == "Nothing is remembered about that."
 
 
 WRONG: list[tuple[str, dict[str, Any], str]] = [
@@ -190,16 +156,6 @@ def test_an_update_replaces_the_old_words(alice: ScopedMemory, use: Use, old: st
 
 def _owner(memory: ScopedMemory) -> ScopedMemory:
     return type(memory)(memory._runtime, memory.scope.owner)
-
-
-def test_an_update_of_an_update_leads_to_the_last(alice: ScopedMemory, use: Use) -> None:
-    use(alice, "remember", text="The budget is 100.", category="money")
-    use(alice, "update", handle="#1", text="The budget is 200.")
-    use(alice, "update", handle="#1", text="The budget is 300.")
-    answer = use(alice, "recall", query="What is the budget?")
-    assert [amount for amount in ("100", "200", "300") if amount in answer.text] == ["300"]
-    (hit,) = [hit for hit in alice.recall("budget", kinds=["turn"]) if "300" in hit.record.text]
-    assert hit.record.metadata["category"] == "money"
 
 
 def test_forgetting_takes_the_code_that_comes_with_the_words(alice: ScopedMemory, use: Use) -> None:
@@ -293,24 +249,6 @@ def test_answers_are_bounded_whatever_was_said(alice: ScopedMemory, use: Use, wo
         assert estimate_tokens(use(alice, tool, **arguments).text) <= MAX_TOKENS
 
 
-def test_of_a_long_turn_the_part_that_was_asked_for_is_shown(alice: ScopedMemory, use: Use) -> None:
-    alice.remember(ENGLISH * 30 + "The password of the router is tulip. " + ENGLISH * 30)
-    answer = use(alice, "recall", query="password of the router")
-    assert "The password of the router is tulip." in answer.text
-    assert answer.text.endswith("(more: expand it)")
-    assert estimate_tokens(answer.text) < 200
-
-
-def test_what_the_operator_must_see_is_raised(memory: HybridMemory, use: Use) -> None:
-    alice = memory.scoped(user="alice")
-    memory.close()
-    for tool, arguments in (("recall", {"query": "a"}), ("remember", {"text": "a"}), ("expand", {"handle": "#1"})):
-        with pytest.raises(MemoryClosedError):
-            use(alice, tool, **arguments)
-    with pytest.raises(InvalidScopeError):
-        memory.scoped()
-
-
 def test_a_store_fails(memory: HybridMemory, alice: ScopedMemory, use: Use, caplog: pytest.LogCaptureFixture) -> None:
     log = line_to(memory, "log")
     log.hits = lambda name, _: name == "append"
@@ -381,17 +319,6 @@ def test_the_schemas_cost_few_tokens_and_explain_each_argument() -> None:
     for tool in MEMORY_TOOLS:
         assert tool.name.startswith("memory_")
         assert all(field.description for field in tool.arguments.model_fields.values())
-
-
-def test_tools_are_chosen_by_name() -> None:
-    assert [tool.name for tool in tools_named(None)] == [tool.name for tool in MEMORY_TOOLS]
-    assert [tool.name for tool in tools_named(["memory_recall", "memory_remember"])] == [
-        "memory_remember",
-        "memory_recall",
-    ]
-    assert [tool.name for tool in tools_named("memory_recall")] == ["memory_recall"]
-    with pytest.raises(InvalidInputError, match=r"unknown memory tool 'recall'.*memory_recall"):
-        tools_named(["recall"])
 
 
 def test_the_question_that_was_just_asked_is_no_answer(memory: HybridMemory, use: Use) -> None:

@@ -132,25 +132,6 @@ def test_nothing_private_is_in_a_span_unless_asked(memory: HybridMemory, margare
     assert [word for word in PRIVATE if word in seen] == []
 
 
-@pytest.mark.parametrize("by", ["observe", "settings"])
-def test_content_is_shown_to_who_asks(by: str, opened: Open, face: Face) -> None:
-    memory = opened(url="memory://", trace_content=by == "settings")
-    watched = Watched(memory, **({"content": True} if by == "observe" else {}))
-    whole_life(face(memory.scoped(user="margarete", session="therapy")))
-    seen = " ".join(span.to_json() for span in watched.spans).lower()
-    assert [word for word in PRIVATE if word not in seen] == []
-    found = watched.one("search_memory")
-    assert (found["user.id"], found["gen_ai.conversation.id"]) == ("margarete", "therapy")
-
-
-def test_who_observes_may_show_less_than_the_settings(opened: Open) -> None:
-    memory = opened(url="memory://", trace_content=True)
-    watched = Watched(memory, content=False)
-    whole_life(memory.scoped(user="margarete", session="therapy"))
-    seen = " ".join(span.to_json() for span in watched.spans).lower()
-    assert [word for word in PRIVATE if word in seen] == []
-
-
 def test_an_error_is_recorded_without_its_words(memory: HybridMemory, margarete: ScopedMemory, face: Face) -> None:
     watched = Watched(memory)
     line_to(memory, "log").error = StoreUnavailableError("the log of margarete is away")
@@ -162,14 +143,6 @@ def test_an_error_is_recorded_without_its_words(memory: HybridMemory, margarete:
     assert span.attributes["error.type"] == "StoreUnavailableError"
     assert span.status.description is None
     assert not span.events
-
-
-def test_a_recall_from_the_log_alone_says_so(memory: HybridMemory, margarete: ScopedMemory, face: Face) -> None:
-    watched = Watched(memory)
-    margarete.remember("I live in Porto.")
-    line_to(memory, "index").error = StoreUnavailableError("away")
-    assert face(margarete).recall("Porto")
-    assert watched.one("search_memory")["hybrid_memory.tier"] == "episodic"
 
 
 async def test_recalls_at_once_are_each_beneath_their_own_caller(memory: HybridMemory, margarete: ScopedMemory) -> None:
@@ -204,23 +177,6 @@ def test_work_in_the_background_begins_a_trace_of_its_own(opened: Open, face: Fa
     assert write.parent is not None
 
 
-def test_two_memories_are_traced_apart(opened: Open) -> None:
-    one, other = opened(url="memory://"), opened(url="memory://")
-    watched = Watched(one)
-    other.scoped(user="margarete").remember("I live in Porto.")
-    assert watched.spans == []
-    one.scoped(user="margarete").remember("I live in Porto.")
-    assert [span.name for span in watched.spans] == ["create_memory"]
-
-
-def test_a_view_of_the_past_is_traced_too(memory: HybridMemory, margarete: ScopedMemory, face: Face) -> None:
-    margarete.remember("I live in Porto.")
-    past = margarete.at(1)
-    watched = Watched(memory)
-    face(past).recall("Porto")
-    assert watched.tree()[0] == "search_memory"
-
-
 def calls(memory: ScopedMemory) -> Counter[str]:
     """How often each function of the tracing is called in a write, a recall, a prompt and a digest."""
     counted: Counter[str] = Counter()
@@ -252,10 +208,3 @@ def test_off_each_operation_asks_once_and_nothing_else_is_called() -> None:
     assert set(off) == {"begun"}
     assert off["begun"] >= len(watched.spans)
     assert {"recorded", "_open", "_given"} <= set(on)
-
-
-def test_closing_and_failing_leave_no_span_open(memory: HybridMemory, margarete: ScopedMemory) -> None:
-    Watched(memory)
-    whole_life(margarete)
-    assert tracing._current.get() is None
-    assert tracing._listening.get() == ()

@@ -12,14 +12,12 @@ import pytest
 from hybrid_memory import (
     Hit,
     HybridMemory,
-    MemoryConfig,
     Message,
     RecallConfig,
     Role,
     ScopedMemory,
     ToolCall,
     Weights,
-    open_memory,
 )
 from hybrid_memory.errors import InvalidInputError, MemoryClosedError
 from hybrid_memory.models.embedders import HashingEmbedder
@@ -89,14 +87,6 @@ def test_history_takes_the_newest_and_a_span(face: Face, alice: ScopedMemory) ->
     ]  # fmt: skip
     for options, expected in asked:
         assert texts(face(alice).history(**options)) == expected, options
-
-
-def test_plain_options_go_to_every_message_and_its_own_win(face: Face, alice: ScopedMemory) -> None:
-    own = {"role": "user", "content": "own", "at": NOON, "metadata": {"topic": "own"}}
-    face(alice).remember(["plain", own], role="assistant", at=NOON - timedelta(1), metadata={"topic": "all", "n": 1})
-    plain, kept = face(alice).history()
-    assert (plain.role, plain.at, plain.metadata) == ("assistant", NOON - timedelta(1), {"topic": "all", "n": 1})
-    assert (kept.role, kept.at, kept.metadata) == ("user", NOON, {"topic": "own", "n": 1})
 
 
 def test_the_clock_says_when_and_what_is_recent(face: Face, opened: Open) -> None:
@@ -197,14 +187,6 @@ def test_stats_count_owners_sessions_and_bytes(face: Face, memory: HybridMemory)
     assert (stats.size_bytes > 0) is stats.url.startswith("sqlite")
 
 
-def test_a_repeated_query_is_embedded_once(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
-    face(alice).remember("hello")
-    assert face(memory).stats().work.caches["embeddings"].hits == 0
-    assert ids_of(face(alice).recall("hello")) == ids_of(face(alice).recall("hello", k=9))
-    embeddings = face(memory).stats().work.caches["embeddings"]
-    assert (embeddings.hits, embeddings.misses) == (1, 2), "the turn, the query, and the query again"
-
-
 def test_rebuild_derives_the_same_again(face: Face, memory: HybridMemory, alice: ScopedMemory) -> None:
     face(alice).remember([f"cat number {number}" for number in range(40)])
     before = face(alice).recall("cat 7", k=40)
@@ -243,18 +225,6 @@ def test_after_close_every_verb_says_so(face: Face, memory: HybridMemory, alice:
         with pytest.raises(MemoryClosedError, match="open_memory"):
             verb(face(memory), face(alice))
     assert "closed" in repr(memory)
-
-
-async def test_a_block_closes_the_memory_at_its_end() -> None:
-    config = MemoryConfig(url="memory://", embedder="hashing")
-    with open_memory(config) as memory:
-        memory.scoped(user="alice").remember("hello")
-    with pytest.raises(MemoryClosedError):
-        memory.stats()
-    async with open_memory(config) as another:
-        await another.scoped(user="alice").aremember("hello")
-    with pytest.raises(MemoryClosedError):
-        await another.astats()
 
 
 def test_entries_are_read_by_id_or_position_though_they_are_hidden(face: Face, alice: ScopedMemory) -> None:

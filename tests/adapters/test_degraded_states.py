@@ -254,9 +254,3 @@ def failures(store: Store, state: str) -> dict[str, str]:
 @pytest.mark.parametrize("state", STATES)
 def test_whatever_is_missing_every_way_to_read_answers(store: Store, state: str) -> None:
     assert failures(store, state) == {}
-
-
-@pytest.mark.parametrize("store", ["local"], indirect=True)
-@pytest.mark.parametrize("state", ["no_vectors", "some_vectors", "failing"])
-def test_so_it_is_with_the_local_embedder(store: Store, state: str) -> None:
-    assert failures(store, state) == {}

@@ -311,8 +311,8 @@ def run(host: str, memory: HybridMemory, model: Any, turns: Sequence[str], *, fe
 
 CASES = [
     *((host, "async") for host in HOSTS),
-    *((host, "blocking") for host in (*LANGCHAIN, "context")),
-    *((host, "inside a loop") for host in ("simple", "condense")),
+    *((host, "blocking") for host in ("agent", "context")),
+    *((host, "inside a loop") for host in ("simple",)),
 ]
 
 

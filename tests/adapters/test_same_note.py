@@ -13,7 +13,6 @@ from llama_index.core.base.llms.types import ChatMessage
 from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, open_memory
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.layout import MEMORY_HEADINGS
-from hybrid_memory_hosts.google_adk import HybridMemoryService
 from hybrid_memory_hosts.recalled import recalled
 from langchain_hybrid_memory import HybridChatMemory as ChainMemory
 from llamaindex_hybrid_memory import HybridChatMemory as EngineMemory
@@ -97,22 +96,3 @@ def test_one_setting_shows_nothing_anywhere(surface: str) -> None:
     with open_memory(config) as memory:
         memory.scoped(user="en", session="old").remember([ORDERS["en"], NEAR["en"]])
         assert "Sion" not in shown(memory, surface, "en", ASKED["en"])
-
-
-@pytest.mark.parametrize("surface", SURFACES)
-def test_headings_are_in_the_language_of_the_question(lives: HybridMemory, surface: str) -> None:
-    text = shown(lives, surface, "zh", "In which town is the bookshop of my aunt?")
-    assert NEAR["zh"] in text
-    assert MEMORY_HEADINGS["en"] in text
-    assert MEMORY_HEADINGS["zh"] not in text
-
-
-async def test_a_search_of_adk_finds_statements_too(lives: HybridMemory) -> None:
-    service = HybridMemoryService(lives)
-    owner = lives.scoped(user="u", agent="app", session="s")
-    await owner.aremember([SAFETY["en"], NEAR["en"]])
-    answer = await service.search_memory(app_name="app", user_id="u", query=ASKED["en"])
-    texts = [part.text for entry in answer.memories for part in entry.content.parts or ()]
-    assert texts[0] == SAFETY["en"]
-    assert NEAR["en"] in texts
-    assert len(texts) == len(set(texts))

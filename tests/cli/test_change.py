@@ -9,7 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -56,30 +55,6 @@ def test_importing_twice_changes_nothing_and_a_chat_that_grew_brings_what_is_new
     chat.write_text("\n".join(lines), encoding="utf-8")
     assert command.json("import", store, chat, *QUICK)["known"] == 3
     assert [turn["content"] for turn in log(store)] == [f"turn {number}" for number in range(4)]
-
-
-def test_a_chatgpt_export_brings_a_session_for_each_conversation(command: Any, tmp_path: Path) -> None:
-    def conversation(number: int) -> dict[str, Any]:
-        said = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": [f"word{number}"]}}
-        message = {"id": "a", "create_time": 1_772_000_000, **said}
-        nodes: dict[str, Any] = {"a": {"message": message, "parent": None, "children": []}}
-        return {"title": "Trip", "conversation_id": f"{number}234567890", "mapping": nodes, "current_node": "a"}
-
-    file, store = tmp_path / "conversations.json", tmp_path / "m.db"
-    file.write_text(json.dumps([conversation(1), conversation(2)]), encoding="utf-8")
-    told = command.json("import", store, file, "-u", "alice", *QUICK)
-    assert told["sessions"] == ["Trip (12345678)", "Trip (22345678)"]
-    assert command.json("import", store, file, *QUICK)["known"] == 2
-
-
-def test_a_session_can_be_named_for_one_conversation_only(command: Any, tmp_path: Path) -> None:
-    one = tmp_path / "one.json"
-    one.write_text('[{"role": "user", "content": "a"}]', encoding="utf-8")
-    assert command.json("import", tmp_path / "m.db", one, "-u", "alice", "-s", "mine", *QUICK)["sessions"] == ["mine"]
-    two = tmp_path / "two.jsonl"
-    two.write_text('[{"role": "user", "content": "b"}]\n[{"role": "user", "content": "c"}]', encoding="utf-8")
-    assert command("import", tmp_path / "m.db", two, "-s", "mine", *QUICK) == 2
-    assert "these files hold 2" in command.err
 
 
 def test_a_file_that_is_no_chat_makes_no_store(command: Any, tmp_path: Path) -> None:
@@ -136,14 +111,6 @@ def test_what_is_exported_is_imported_the_same(command: Any, turns: list[dict[st
         assert (Path(folder) / "again.jsonl").read_bytes() == (Path(folder) / "all.jsonl").read_bytes()
 
 
-def test_an_export_of_a_session_goes_to_stdout(command: Any, filled: Path, tmp_path: Path) -> None:
-    assert command("export", filled, "-s", "spring") == 0
-    assert [json.loads(line)["id"] for line in command.out.splitlines()] == ["m1", "m2", "m3", "m4"]
-    (tmp_path / "spring.jsonl").write_text(command.out, encoding="utf-8")
-    assert command("import", tmp_path / "other.db", tmp_path / "spring.jsonl", "-u", "bob", *QUICK) == 0
-    assert log(tmp_path / "other.db", "bob") == [turn for turn in log(filled) if turn["session"] == "spring"]
-
-
 def test_an_export_that_cannot_be_written_leaves_the_old_file(command: Any, filled: Path, tmp_path: Path) -> None:
     out = tmp_path / "folder"
     out.mkdir()
@@ -159,14 +126,6 @@ def test_forget_shows_what_would_go_and_a_dry_run_leaves_it(command: Any, filled
     assert "to be forgotten: 1 turn," in command.out
     assert command.json("forget", filled, "--ids", "1", "--dry-run")["dry_run"]
     assert log(filled) == before
-
-
-def test_a_dry_run_of_forget_lists_every_turn(command: Any, filled: Path) -> None:
-    with open_store(str(filled), background=False) as memory:
-        memory.scoped(user="carol", agent="coder").remember([f"note {number}" for number in range(12)])
-    assert command("forget", filled, "--everything", "-u", "carol", "--dry-run") == 0
-    assert all(f"user: note {number}\n" in command.out for number in range(12))
-    assert len(command.json("forget", filled, "--everything", "-u", "carol", "--dry-run")["turns"]) == 12
 
 
 def test_forget_does_nothing_where_nobody_can_agree(command: Any, filled: Path, typed: Callable[..., None]) -> None:
@@ -210,36 +169,6 @@ def test_forget_everything_is_all_of_one_user_with_every_agent(command: Any, fil
     assert command("forget", filled, "--everything", "-u", "nobody", "--yes") == 0
     assert "nothing to forget" in command.out
     assert left() == {"of bob"}
-
-
-@pytest.mark.parametrize("which", [(), ("--ids", "1", "--expired"), ("--query", "a", "--everything")])
-def test_forget_wants_exactly_one_choice(command: Any, filled: Path, which: tuple[str, ...]) -> None:
-    assert command("forget", filled, "--yes", *which) == 2
-    assert "exactly one" in command.err
-    assert len(log(filled)) == 5
-
-
-def test_forgetting_what_is_not_there_is_told(command: Any, filled: Path) -> None:
-    assert command("forget", filled, "--query", "no such words", "--yes") == 0
-    assert "nothing to forget" in command.out
-    assert command("forget", filled, "--ids", "99", "--yes") == 2
-    assert "'#99'" in command.err
-
-
-def test_an_import_takes_what_it_can_and_names_the_rest(command: Any, tmp_path: Path) -> None:
-    own = {"session": "s1", "id": "a", "role": "user", "content": "Our word is zirconquokka."}
-    file = tmp_path / "all.jsonl"
-    file.write_text(f'{json.dumps(own)}\n{{"session": 7}}\n{{"session": "s1", "role": "us', encoding="utf-8")
-    other = tmp_path / "other.json"
-    other.write_bytes(json.dumps([{"role": "user", "content": "hi"}]).encode("utf-16"))
-    assert command("import", tmp_path / "m.db", file, other, "-u", "alice", *QUICK) == 2
-    assert "1 turn in 1 session" in command.out
-    assert all(
-        part in " ".join(command.err.split()) for part in ("line 2: not a message", "line 3: broken", "not UTF-8")
-    )
-    with open_memory(MemoryConfig(url=f"sqlite:///{tmp_path / 'm.db'}", embedder="none")) as memory:
-        (event,) = memory.scoped(user="alice").events(kinds=["message"])
-    assert event.at.timestamp() == pytest.approx(file.stat().st_mtime, abs=1e-3)
 
 
 def test_an_import_does_not_bring_back_what_was_forgotten(command: Any, tmp_path: Path) -> None:

@@ -3,9 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -130,26 +128,6 @@ def test_json_is_the_report_and_nothing_else(command: Any, chat: Path, tmp_path:
     assert json.loads(command.out)["methods"]
 
 
-@pytest.mark.usefixtures("pageless")
-def test_recall_can_do_with_words_alone(command: Any, chat: Path, tmp_path: Path) -> None:
-    options = ("--max-tokens", "400", "--embedder", "none", "-m", "anchored", "--out", tmp_path / "out")
-    assert command("eval", chat, *options) == 0
-    report = loaded(tmp_path)
-    assert report.setting.embedder == "none"
-    assert report.methods[0].survival > 0
-
-
-@pytest.mark.usefixtures("pageless")
-def test_files_of_one_name_are_told_apart_by_their_folders(command: Any, chat: Path, tmp_path: Path) -> None:
-    for folder in ("north", "south"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "boats.json").write_bytes(chat.read_bytes())
-    files = (tmp_path / "north", tmp_path / "south" / "boats.json")
-    assert command("eval", *files, *SHORT, "-m", "sliding-window", "--json", "--out", tmp_path / "out") == 0
-    names = [one["name"] for one in json.loads(command.out)["transcripts"]]
-    assert names == [(tmp_path / folder / "boats.json").as_posix() for folder in ("north", "south")]
-
-
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -169,14 +147,6 @@ def test_bad_input_is_told_on_one_line(command: Any, chat: Path, tmp_path: Path,
     assert told in line
     assert command.out == ""
     assert not (tmp_path / "out").exists()
-
-
-def test_a_file_that_is_no_chat_is_told_without_what_a_terminal_acts_on(command: Any, tmp_path: Path) -> None:
-    assert command("eval", tmp_path / "\x1b[31m.json") == 2
-    assert command.err.endswith("?[31m.json: no such file or folder\n")
-    (tmp_path / "broken.json").write_text('{"messages": [', encoding="utf-8")
-    assert command("eval", tmp_path / "broken.json") == 2
-    assert len(command.err.splitlines()) == 1
 
 
 @pytest.mark.usefixtures("pageless")
@@ -222,96 +192,6 @@ def test_the_same_command_goes_on_where_it_stopped(
     monkeypatch.setattr(Evaluation, "run", interrupted)
     assert command("eval", chat, *options) == 130
     assert command.err.splitlines()[-1] == f"interrupted: run the same command to go on from {tmp_path / 'out'}"
-
-
-@pytest.mark.usefixtures("pageless")
-def test_what_fails_is_reported_and_tried_again(command: Any, chat: Path, tmp_path: Path, model: Model) -> None:
-    options = (*SHORT, "-m", "sliding-window", "--model", "openai:x", "--yes", "--out", tmp_path / "out")
-    model.fails = True
-    assert command("eval", chat, *options) == 1
-    assert "failed: no answer to " in command.err
-    assert "money left" in command.err
-    assert "\x1b" not in command.err
-    failed = loaded(tmp_path)
-    assert len(failed.failures) == len(failed.probes)
-    model.fails = False
-    assert command("eval", chat, *options) == 0
-    assert not loaded(tmp_path).failures
-
-
-@pytest.mark.usefixtures("pageless")
-def test_without_the_extra_there_is_no_page_and_it_is_said_how_to_get_it(
-    command: Any, chat: Path, tmp_path: Path
-) -> None:
-    assert command("eval", chat, *SHORT, "-m", "sliding-window", "--out", tmp_path / "out") == 0
-    assert "no report.html: jinja2 is not installed: pip install 'hybrid-agent-memory[report]'" in command.err
-    assert (tmp_path / "out" / "report.json").exists()
-    assert not (tmp_path / "out" / "report.html").exists()
-
-
-def test_a_model_without_langchain_is_told_with_its_extra(
-    command: Any, chat: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
-    assert command("eval", chat, *QUICK, "--model", "openai:x", "--out", tmp_path / "out") == 2
-    assert command.err == "hybrid-memory: langchain is not installed: pip install 'hybrid-agent-memory[langchain]'\n"
-
-
-class Endpoint(BaseHTTPRequestHandler):
-    """As much of OpenAI's API as a chat takes."""
-
-    asked: list[dict[str, Any]]
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.asked.append(body)
-        wanted = body.get("response_format", {}).get("json_schema", {}).get("schema")
-        content = TOLD if wanted is None else json.dumps(filled(wanted))
-        message = {"role": "assistant", "content": content}
-        answer = {
-            "id": "x", "object": "chat.completion", "created": 0, "model": body["model"],
-            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-        }  # fmt: skip
-        told = json.dumps(answer).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(told)))
-        self.end_headers()
-        self.wfile.write(told)
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
-@pytest.fixture
-def endpoint() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    asked: list[dict[str, Any]] = []
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Kept", (Endpoint,), {"asked": asked}))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/v1", asked
-    server.shutdown()
-    server.server_close()
-    thread.join()
-
-
-@pytest.mark.usefixtures("pageless")
-def test_a_model_behind_an_endpoint_answers_and_another_judges(
-    command: Any, chat: Path, tmp_path: Path, endpoint: tuple[str, list[dict[str, Any]]]
-) -> None:
-    pytest.importorskip("langchain_openai")
-    url, asked = endpoint
-    options = ("--model", "small:7b", "--base-url", url, "--judge", "large", "--judge-base-url", url, "--repeats", "1")
-    assert command("eval", chat, *QUICK, *options, "--yes", "--out", tmp_path / "out") == 0, command.err
-    assert {one["model"] for one in asked} == {"small:7b", "large"}
-    report = loaded(tmp_path)
-    assert report.setting.model.endswith("small:7b")
-    assert report.setting.judge.endswith("large")
-    assert report.methods[0].told == 1
-    assert report.methods[0].scores
-    assert report.methods[0].scores.overall
-    assert report.methods[0].scores.overall.mean == 4
 
 
 def test_the_command_starts_without_a_framework_or_numbers() -> None:

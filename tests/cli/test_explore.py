@@ -21,12 +21,6 @@ def test_the_help_of_every_verb_shows_an_example(command: Any, verb: str) -> Non
     assert f"Example: hybrid-memory {verb}" in " ".join(command.out.split())
 
 
-def test_the_help_groups_the_verbs(command: Any) -> None:
-    assert command("--help") == 0
-    places = [command.out.index(f"─ {panel} ─") for panel in ("Start", "Look", "Maintain", "Serve", "Measure")]
-    assert places == sorted(places)
-
-
 def test_packages_register_verbs_and_one_that_cannot_be_imported_is_named(
     command: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -54,25 +48,6 @@ def test_search_shows_handle_date_speaker_text_and_what_makes_the_score(command:
     assert hit["score"] == pytest.approx(parts / sum(weights.values()))
     assert command("search", filled, "salinity boats", "-k", "1", "--why") == 0
     assert hit["why"].split(";")[0] in " ".join(command.out.split())
-
-
-def test_search_says_that_nothing_certain_was_found(command: Any, filled: Path) -> None:
-    question = "What is the capital of Mongolia?"
-    assert command.json("search", filled, question)
-    assert command.json("search", filled, question, "--min-confidence", "0.9") == []
-    assert command("search", filled, question, "--min-confidence", "0.9") == 0
-    assert "nothing certain of" in command.out
-    assert command("search", filled, question, "--min-confidence", "1.1") == 2
-
-
-def test_search_keeps_to_a_session_and_to_a_time(command: Any, filled: Path) -> None:
-    said = command.json("search", filled, "where does she live", "--session", "autumn")
-    assert {hit["session"] for hit in said} == {"autumn"}
-    early = command.json("search", filled, "where does she live", "--until", "2026-03-02")
-    assert {hit["sources"][0] for hit in early} == {"m1"}
-    assert command.json("search", filled, "where does she live", "--since", "2027-01-01") == []
-    assert command("search", filled, "x", "--since", "yesterday") == 2
-    assert "is not a date" in command.err
 
 
 def test_search_shows_no_more_than_its_owner_has(command: Any, filled: Path) -> None:
@@ -112,13 +87,6 @@ def test_why_leads_from_a_field_and_from_a_turn_to_the_words(command: Any, fille
     assert [turn["id"] for turn in command.json("why", filled, "m1")["turns"]] == ["m1"]
     assert command("why", filled, "nothing") == 2
     assert command.err.count("\n") == 1
-
-
-def test_why_with_a_query_tells_the_place_of_a_turn(command: Any, filled: Path) -> None:
-    assert command("why", filled, "2", "--query", "salinity boats") == 0
-    assert "#2 does come back" in command.out
-    assert command("why", filled, "4", "--query", "salinity boats", "-k", "1") == 0
-    assert "#4 does not come back" in command.out
 
 
 def test_the_profile_tells_what_stands_and_with_history_what_did(command: Any, filled: Path) -> None:
@@ -171,17 +139,3 @@ def test_the_demo_searches_explains_and_summarises_offline(command: Any, tmp_pat
     known = command.json("profile", path)["fields"]
     assert known["home"] == "Porto"
     assert "peanuts" in str(known["needs"])
-
-
-def test_the_demo_keeps_out_of_other_memories(command: Any, filled: Path) -> None:
-    assert command("demo", filled) == 2
-    assert "holds another memory" in command.err
-    assert [owner["user"] for owner in command.json("stats", filled)["by_owner"]] == ["alice"]
-
-
-@pytest.mark.parametrize("verb", [("search", "--since"), ("history", "--until"), ("forget", "--before")])
-def test_a_wrong_date_is_refused_in_plain_words(command: Any, filled: Path, verb: tuple[str, str]) -> None:
-    name, option = verb
-    assert command(name, filled, *(["word"] if name == "search" else []), option, "yesterday") == 2
-    assert "'yesterday' is not a date: write it" in " ".join(command.err.replace("│", "").split())
-    assert "Value error" not in command.err

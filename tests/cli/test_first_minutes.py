@@ -62,35 +62,12 @@ def test_an_id_of_several_turns_is_refused_with_their_handles(command: Any, chat
     assert "#3" in command.out
 
 
-def test_a_turn_that_is_not_there_is_an_error(command: Any, chats: Path) -> None:
-    assert command("why", chats, "99") == 2
-    assert "has no turn '#99'" in command.err
-
-
 @pytest.mark.parametrize("verb", [("search", "red"), ("history",), ("export",)])
 def test_an_unknown_session_is_an_error_that_lists_those_there_are(
     command: Any, chats: Path, verb: tuple[str, ...]
 ) -> None:
     assert command(verb[0], chats, *verb[1:], "--session", "pink") == 2
     assert "has no session 'pink'; there are: blue; green; red" in command.err
-
-
-def test_sessions_are_listed_newest_first(command: Any, filled: Path) -> None:
-    assert command.json("history", filled, "--sessions") == [
-        {"session": "autumn", "turns": 1, "first": "2026-03-05 10:00", "last": "2026-03-05 10:00"},
-        {"session": "spring", "turns": 4, "first": "2026-03-01 10:00", "last": "2026-03-04 10:00"},
-    ]
-    assert command("history", filled, "--sessions") == 0
-    assert "spring       4  2026-03-01 10:00  2026-03-04 10:00" in command.out
-
-
-def test_facts_are_listed_with_their_turns(command: Any, filled: Path) -> None:
-    assert command("facts", filled, "--about", "user") == 0
-    assert "I work as a marine biologist. (from #1)" in command.out
-    assert "Bergen" not in command.out
-    assert "Bergen" in {fact["value"] for fact in command.json("facts", filled, "--history")}
-    assert command("facts", filled, "--about", "nobody") == 0
-    assert "nothing is known about nobody" in command.out
 
 
 def test_a_turn_is_remembered_and_found(command: Any, typed: Any, tmp_path: Path) -> None:
@@ -106,14 +83,3 @@ def test_a_turn_is_remembered_and_found(command: Any, typed: Any, tmp_path: Path
     ]
     assert turns[0]["at"].startswith("2026-05-01")
     assert command("remember", store, " ") == 2
-
-
-def test_at_a_terminal_vectors_are_made_under_a_bar(
-    command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store, settings = tmp_path / "memory.db", tmp_path / "memory.yaml"
-    settings.write_text(f"url: sqlite:///{store}\nembedder: hashing\n")
-    assert command("remember", store, "about cats", "-u", "alice") == 0
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert command("search", settings, "cats") == 0
-    assert "indexing" in command.err

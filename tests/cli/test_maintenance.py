@@ -47,13 +47,6 @@ def test_a_healthy_store_is_called_so_and_everything_was_looked_at(command: Any,
     assert command.out.splitlines()[-1] == "all is well"
 
 
-def test_what_is_not_indexed_yet_is_a_note(command: Any, filled: Path) -> None:
-    with open_store(str(filled), background=False) as memory:
-        memory.scoped(user="alice").remember("brand new")
-    assert command("check", filled) == 0
-    assert "1 events are not indexed yet: the next search does it" in " ".join(command.out.split())
-
-
 DAMAGES = {
     "a turn without a record": ("DELETE FROM records WHERE id = 2", "turns of user='alice' have no record: #2"),
     "a record without an event": ("DELETE FROM events WHERE position = 2", "1 records have no event"),
@@ -97,12 +90,6 @@ def test_the_check_changes_nothing(command: Any, filled: Path) -> None:
     before = filled.read_bytes()
     assert command("check", filled) == 0
     assert filled.read_bytes() == before
-
-
-def test_engines_without_a_file_are_examined_by_what_their_ports_tell(command: Any) -> None:
-    assert command("check", "memory://") == 0
-    assert "schema" not in command.out
-    assert "0 events" in command.out
 
 
 def test_migrate_copies_everything_and_can_go_on(command: Any, filled: Path, tmp_path: Path) -> None:

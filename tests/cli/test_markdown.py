@@ -59,13 +59,3 @@ def test_nothing_is_written_through_a_link(command: Any, store: Path, tmp_path: 
     assert command("export", store, "--markdown", folder) == 0, command.err
     assert tree(outside) == {}
     assert "not exported: " in command.err
-
-
-def test_a_file_with_another_name_elsewhere_is_replaced(command: Any, store: Path, tmp_path: Path) -> None:
-    folder, outside = tmp_path / "out", tmp_path / "outside.md"
-    outside.write_text("mine\n")
-    folder.mkdir()
-    (folder / "AGENTS.md").hardlink_to(outside)
-    assert command("export", store, "--markdown", folder) == 0, command.err
-    assert outside.read_text() == "mine\n"
-    assert tree(folder)["AGENTS.md"] == FREE["AGENTS.md"]

@@ -68,26 +68,6 @@ def test_the_key_of_an_encrypted_store_comes_from_the_environment(
         open_store(str(path))
 
 
-@pytest.mark.parametrize("verb", ["history", "check", "stats"])
-def test_an_empty_key_in_the_environment_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Any, verb: str
-) -> None:
-    (tmp_path / "plain.db").touch()
-    monkeypatch.setenv(KEY, "")
-    assert command(verb, tmp_path / "plain.db") == 2
-    assert f"{KEY} is empty" in command.err
-    assert (tmp_path / "plain.db").stat().st_size == 0
-
-
-def test_the_owner_need_not_be_named_where_there_is_one(filled: Path) -> None:
-    with open_store(str(filled), read_only=True) as memory:
-        assert Owner().of(memory).scope.user == "alice"
-        assert Owner(session="spring").of(memory).scope.session == "spring"
-        assert Owner(user="bob").of(memory).scope.user == "bob"
-        with pytest.raises(InvalidInputError, match=r"nothing of user='bob'; there are: user='alice'"):
-            Owner(user="bob").of(memory, known=True)
-
-
 def test_of_several_owners_one_must_be_named_and_the_error_lists_them(tmp_path: Path) -> None:
     with open_store(str(tmp_path / "m.db"), create=True, embedder="none", background=False) as memory:
         with pytest.raises(InvalidInputError, match=r"is empty: name its owner with --user"):
@@ -102,10 +82,3 @@ def test_of_several_owners_one_must_be_named_and_the_error_lists_them(tmp_path: 
         assert Owner(user="bob").of(memory, known=True).scope.tenant == "shop"
         with pytest.raises(InvalidInputError, match="give --user, --agent or --tenant"):
             Owner(agent="coder").of(memory, known=True)
-
-
-def test_spaces_are_nobodys_own_memory(tmp_path: Path) -> None:
-    with open_store(str(tmp_path / "m.db"), create=True, embedder="none", background=False) as memory:
-        memory.scoped(user="alice").create_space("team").remember("for all")
-        memory.scoped(user="alice").remember("for me")
-        assert str(Owner().of(memory).scope) == "user='alice'"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,12 +40,6 @@ async def test_a_future_can_be_awaited_more_than_once_and_gives_the_error_itself
     assert raised.value is error
 
 
-async def test_hundreds_are_awaited_side_by_side(make: Make) -> None:
-    scheduler = make()
-    jobs = [scheduler.schedule(Task(partial(int, number), "recall", 8)) for number in range(300)]
-    assert await asyncio.gather(*jobs) == list(range(300))
-
-
 async def test_cancelling_the_awaiting_task_cancels_what_has_not_begun(make: Make, hold: Holding) -> None:
     scheduler, done = make(workers=1), list[int]()
     held = await asyncio.to_thread(hold, scheduler)
@@ -65,13 +58,3 @@ async def test_cancelling_the_awaiting_task_cancels_what_has_not_begun(make: Mak
     held.release()
     await scheduler.schedule(Task(int, "recall"))
     assert done == []
-
-
-async def test_what_has_begun_goes_on_though_nobody_awaits_it_any_more(make: Make, hold: Holding) -> None:
-    scheduler = make(workers=1)
-    held = await asyncio.to_thread(hold, scheduler)
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(held.jobs[0], timeout=0.01)
-    held.release()
-    assert await scheduler.schedule(Task(lambda: "next", "recall")) == "next"
-    assert not held.jobs[0].cancelled()

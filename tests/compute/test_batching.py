@@ -6,7 +6,6 @@ import hashlib
 import random
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.errors import ModelError
 from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.ports import Embedder, Floats
@@ -136,17 +135,6 @@ def rows(side: str, *texts: str) -> Floats:
     return np.array([vector(side, text) for text in texts])
 
 
-def test_a_call_that_comes_alone_is_passed_on_at_once_on_its_own_thread() -> None:
-    inner = Recorder()
-    batching = BatchingEmbedder(inner, window=10)
-    np.testing.assert_array_equal(batching.embed_query("a"), vector("query", "a"))
-    np.testing.assert_array_equal(batching.embed_documents(["a", "b", "a"]), rows("document", "a", "b", "a"))
-    assert inner.calls == [("query", ["a"]), ("document", ["a", "b"])]
-    assert set(inner.threads) == {threading.get_ident()}
-    assert (batching.name, batching.dim) == ("recorder", 16)
-    assert batching.embed_documents([]).shape == (0, 16)
-
-
 def test_sixty_four_threads_with_one_query_each_are_embedded_in_four_calls() -> None:
     statistics = Statistics()
     crowd = Crowd(busy=2, statistics=statistics)
@@ -156,15 +144,6 @@ def test_sixty_four_threads_with_one_query_each_are_embedded_in_four_calls() -> 
         np.testing.assert_array_equal(future.result(), vector("query", text))
     stats = statistics.snapshot()
     assert (stats.batches, stats.batched) == (4, 64)
-
-
-def test_an_embedder_without_many_queries_at_once_gets_them_one_by_one() -> None:
-    crowd = Crowd(recorder=Recorder)
-    asked = [crowd.ask(f"query {n}", query=True) for n in range(10)]
-    documents = [crowd.ask(f"document {n}") for n in range(10)]
-    assert Counter(len(texts) for _, texts in crowd.release()) == {1: 10, 10: 1}
-    np.testing.assert_array_equal(asked[3].result(), vector("query", "query 3"))
-    np.testing.assert_array_equal(documents[3].result(), rows("document", "document 3"))
 
 
 @pytest.mark.parametrize("concurrency", [1, 2])
@@ -189,42 +168,6 @@ def test_a_query_overtakes_a_background_call_of_ten_thousand_texts(concurrency: 
     assert len(inner.calls) == 314
     assert max(inner.sizes) == 32
     np.testing.assert_array_equal(query[0].result(), vector("query", "urgent"))
-
-
-def test_background_calls_of_one_priority_take_turns() -> None:
-    short: list[Future[Floats]] = []
-
-    def during(number: int, texts: Sequence[str]) -> None:
-        if number == 1:
-            short.append(pool.submit(batching.embed_documents, ["short"]))
-            wait_until(lambda: len(batching._wanted) == 5)
-
-    inner = Recorder(during)
-    batching = BatchingEmbedder(inner, batch_size=4)
-    with ThreadPoolExecutor(1) as pool:
-        batching.embed_documents([str(number) for number in range(40)])
-    # The short call did not wait for the long one, and the rest of its batch was not wasted.
-    assert [texts[0] for _, texts in inner.calls[:2]] == ["0", "short"]
-
-
-def test_texts_are_taken_by_priority_and_nobody_waits_for_those_of_the_background() -> None:
-    crowd = Crowd(busy=1, concurrency=1, batch_size=4)
-    for text, priority in [("low", 2), ("b", 5), ("x", 8), ("c", 5), ("y", 10), ("d", 6), ("e", 5)]:
-        crowd.ask(text, priority=priority)
-    assert [texts for _, texts in crowd.release()] == [["y", "x"], ["d", "b", "c", "e"], ["low"]]
-
-
-def test_a_slot_is_kept_for_those_who_wait_for_an_answer() -> None:
-    crowd = Crowd(busy=0, concurrency=3)
-    crowd.go.clear()
-    crowd._busy = 3
-    background = [crowd.ask(f"background {number}", priority=7) for number in range(5)]
-    assert len(crowd.inner.calls) == 2
-    crowd.ask("urgent", priority=8)
-    assert crowd.inner.calls[2] == ("document", ["urgent"])
-    assert [sorted(texts) for _, texts in crowd.release()] == [["background 2", "background 3", "background 4"]]
-    assert all(future.done() for future in background)
-    assert crowd.inner.most == 3
 
 
 def test_a_text_asked_for_by_many_is_embedded_once() -> None:
@@ -255,36 +198,6 @@ def test_a_bad_text_fails_nobody_but_its_caller(error: type[Exception]) -> None:
     with pytest.raises(error, match=r"cannot embed \['bad'\]"):
         bad.result()
     assert len(calls) == 1 + 5 + 1  # once together, once each, and what they share
-
-
-def test_the_same_bad_text_of_many_callers_is_tried_once() -> None:
-    crowd = Crowd(busy=1, concurrency=1)
-    crowd.bad = {"bad"}
-    asked = [crowd.ask("bad") for _ in range(10)]
-    assert crowd.release() == [("document", ["bad"])]
-    assert all(isinstance(future.exception(), ModelError) for future in asked)
-
-
-def test_a_single_caller_gets_its_error_without_another_try_and_the_next_call_works() -> None:
-    inner = Recorder()
-    batching = BatchingEmbedder(inner, batch_size=2)
-
-    def fail(number: int, texts: Sequence[str]) -> None:
-        if "c" in texts:
-            raise ModelError("told")
-
-    inner._during = fail
-    with pytest.raises(ModelError, match="told"):
-        batching.embed_documents(list("abcdef"))
-    assert inner.sizes == [2, 2]  # and what comes after the failure is left
-    np.testing.assert_array_equal(batching.embed_documents(["a"]), rows("document", "a"))
-
-
-def test_a_missing_row_is_an_error() -> None:
-    inner = Recorder()
-    inner.embed_documents = lambda texts: np.zeros((1, 16), dtype=np.float32)  # type: ignore[method-assign]
-    with pytest.raises(ModelError, match="returned 1 vectors for 2 texts"):
-        BatchingEmbedder(inner).embed_documents(["a", "b"])
 
 
 def test_an_interrupted_leader_leaves_the_others_their_vectors() -> None:
@@ -327,36 +240,6 @@ def test_an_interrupted_caller_that_waits_takes_its_texts_with_it(monkeypatch: p
     np.testing.assert_array_equal(shared.result(), rows("document", "shared"))
 
 
-def test_in_the_background_a_short_batch_waits_for_more_while_others_run() -> None:
-    crowd = Crowd(busy=0, concurrency=3, batch_size=3, window=3600)
-    crowd._busy = 1
-    crowd.ask("running", priority=5)  # held up in the embedder
-    second = crowd.gates[2] = threading.Event()
-    crowd.ask("second", priority=5)
-    short = [crowd.ask("a", priority=5)]
-    second.set()  # now one slot is free, and "a" still waits
-    wait_until(lambda: len(crowd.batching._running) == 1)
-    short.append(crowd.ask("b", priority=5))
-    crowd.ask("urgent", priority=8).result(60)
-    assert [texts for _, texts in crowd.inner.calls][2:] == [["urgent"]]
-    short.append(crowd.ask("c", priority=5))  # which makes it full
-    for future in short:
-        future.result(60)
-    assert [texts for _, texts in crowd.release()][1:] == [["urgent"], ["a", "b", "c"]]
-
-
-def test_after_the_window_a_short_batch_goes_all_the_same() -> None:
-    crowd = Crowd(busy=0, concurrency=3, window=0.001)
-    crowd._busy = 1
-    crowd.ask("running", priority=5)
-    held = crowd.gates[2] = threading.Event()
-    crowd.ask("second", priority=5)
-    short = [crowd.ask(text, priority=5) for text in "ab"]
-    held.set()
-    assert [future.result(60).shape for future in short] == [(1, 16)] * 2  # though the first call still runs
-    assert [texts for _, texts in crowd.release()][1:] == [["a", "b"]]
-
-
 def test_vectors_are_cached_by_name_side_and_text() -> None:
     inner = Recorder()
     cache: LruCache[bytes, Floats] = LruCache(100)
@@ -372,39 +255,6 @@ def test_vectors_are_cached_by_name_side_and_text() -> None:
     BatchingEmbedder(other, cache=cache).embed_query("a")
     assert other.calls == [("query", ["a"])]
     assert (cache.hits, cache.misses) == (4, 5)
-
-
-def test_what_a_caller_does_to_its_vector_changes_no_others() -> None:
-    batching = BatchingEmbedder(Recorder(), cache=LruCache(100))
-    batching.embed_query("a")[:] = 7
-    batching.embed_documents(["a"])[:] = 7
-    np.testing.assert_array_equal(batching.embed_query("a"), vector("query", "a"))
-    np.testing.assert_array_equal(batching.embed_documents(["a"]), rows("document", "a"))
-
-
-def test_lone_surrogates_are_cached_too() -> None:
-    class Constant(Recorder):
-        def _embed(self, side: str, texts: Sequence[str]) -> Floats:
-            self.calls.append((side, list(texts)))
-            return np.ones((len(texts), self.dim), dtype=np.float32)
-
-    batching = BatchingEmbedder(inner := Constant(), cache=LruCache(100))
-    assert batching.embed_query("\ud800").tolist() == batching.embed_query("\ud800").tolist()
-    assert len(inner.calls) == 1
-
-
-@pytest.mark.parametrize(
-    ("settings", "says"),
-    [
-        ({"batch_size": 0}, "batch_size must be a whole number of at least 1, got 0"),
-        ({"concurrency": 0}, "concurrency must be"),
-        ({"window": -1}, "window must be 0 seconds or more, got -1"),
-        ({"window": float("inf")}, "got inf"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], says: str) -> None:
-    with pytest.raises(InvalidInputError, match=says):
-        BatchingEmbedder(Recorder(), **settings)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -120,34 +120,3 @@ def test_cancelling_and_blocked_kinds_follow_the_rule_too(steps: list[tuple[str,
         assert queue.take(lambda *_: True) is model.take(set(KINDS))
     assert queue.take(lambda *_: True) is None
     assert not queue._heaps
-
-
-def test_a_scope_that_comes_late_takes_turns_with_one_that_has_much() -> None:
-    queue = PriorityQueue()
-    for user in ["busy"] * 50:
-        queue.put(Job(Task(nothing, "learning", scope=Scope(user=user)), 0, never))
-    for _ in range(10):
-        queue.take(lambda *_: True)
-    queue.put(Job(Task(nothing, "learning", scope=Scope(user="late")), 0, never))
-    taken = [queue.take(lambda *_: True) for _ in range(3)]
-    assert [job.task.scope.user for job in taken if job and job.task.scope] == ["busy", "late", "busy"]
-
-
-def test_scopes_that_are_gone_are_swept_out() -> None:
-    queue = PriorityQueue()
-    for number in range(3_000):
-        queue.put(Job(Task(nothing, "learning", scope=Scope(user=f"user {number}")), 0, never))
-        assert queue.take(lambda *_: True) is not None
-    assert len(queue._rounds) < 200
-    assert not len(queue)
-
-
-def test_cancelled_tasks_behind_one_that_cannot_begin_are_swept_out() -> None:
-    queue = PriorityQueue()
-    for number in range(3_000):
-        job: Job[Any] = Job(Task(nothing, "learning"), 0, never)
-        queue.put(job)
-        if number:
-            queue.remove(job)
-    assert len(queue) == 1
-    assert sum(map(len, queue._heaps.values())) < 200

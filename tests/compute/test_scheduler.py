@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import threading
 from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from datetime import timedelta
@@ -14,14 +13,11 @@ import pytest
 from hybrid_memory import Scope
 from hybrid_memory.errors import DeadlineExceededError, InvalidInputError, MemoryClosedError
 from hybrid_memory.runtime.scheduler import Scheduler
-from hybrid_memory.runtime.tasks import Task, at_priority, current_priority
+from hybrid_memory.runtime.tasks import Task
 from tests.doubles import wait_until
 
 if TYPE_CHECKING:
     from tests.compute.conftest import Clock, Holding, Make
-
-CALLER: contextvars.ContextVar[str] = contextvars.ContextVar("caller", default="nobody")
-HOUR = timedelta(hours=1)
 
 
 def kinds(scheduler: Scheduler, kind: str = "recall") -> Any:
@@ -48,40 +44,6 @@ def test_a_task_that_makes_no_sense_is_refused_with_value_and_range(fields: dict
         Task(**{"work": int, "kind": "recall", **fields})
 
 
-@pytest.mark.parametrize(
-    ("settings", "says"),
-    [
-        ({"workers": 0}, "workers must be a whole number of at least 1, got 0"),
-        ({"concurrency": 0}, "concurrency"),
-    ],
-)
-def test_limits_that_make_no_sense_are_refused(settings: dict[str, Any], says: str) -> None:
-    with pytest.raises(InvalidInputError, match=says):
-        Scheduler(**settings)
-
-
-def test_the_future_holds_the_result_or_the_error_itself(make: Make) -> None:
-    scheduler = make()
-    assert scheduler.schedule(Task(lambda: 42, "recall")).result(60) == 42
-    error = ValueError("told")
-
-    def fail() -> None:
-        raise error
-
-    assert scheduler.schedule(Task(fail, "recall")).exception(60) is error
-    assert (kinds(scheduler).done, kinds(scheduler).failed) == (1, 1)
-
-
-def test_not_even_an_exit_ends_a_worker(make: Make) -> None:
-    scheduler = make(workers=1)
-
-    def leave() -> None:
-        raise SystemExit(3)
-
-    assert isinstance(scheduler.schedule(Task(leave, "recall")).exception(60), SystemExit)
-    assert scheduler.schedule(Task(lambda: 1, "recall")).result(60) == 1
-
-
 def test_threads_start_with_the_first_task_and_only_as_many_as_are_needed(make: Make) -> None:
     before = set(threading.enumerate())
     scheduler = make(workers=8)
@@ -92,20 +54,6 @@ def test_threads_start_with_the_first_task_and_only_as_many_as_are_needed(make: 
     started = set(threading.enumerate()) - before
     assert len(started) == 1
     assert all(thread.daemon for thread in started)
-
-
-def test_an_idle_worker_keeps_neither_the_result_nor_the_work(make: Make) -> None:
-    import weakref  # noqa: PLC0415
-
-    class Heavy:
-        pass
-
-    scheduler = make(workers=1)
-    job = scheduler.schedule(Task(Heavy, "recall"))
-    result = weakref.ref(job.result(60))
-    wait_until(lambda: len(scheduler._idle) == 1)
-    job = scheduler.schedule(Task(int, "recall"))  # type: ignore[arg-type]
-    wait_until(lambda: result() is None)
 
 
 def test_no_kind_exceeds_its_limit_and_others_go_on(make: Make) -> None:
@@ -140,52 +88,6 @@ def test_work_of_a_model_has_threads_of_its_own_up_to_the_limit(make: Make, hold
     assert one_more.result(60) == 0
 
 
-def test_other_work_has_no_more_threads_than_workers(make: Make, hold: Holding) -> None:
-    scheduler = make(workers=2, concurrency=20)
-    held = hold(scheduler, 2, kind="recall", priority=9)
-    waiting = scheduler.schedule(Task(int, "indexing", 9))
-    assert scheduler.schedule(Task(lambda: "through", "reasoning", 3)).result(60) == "through"
-    assert not waiting.done()
-    held.release()
-    assert waiting.result(60) == 0
-
-
-def test_background_work_never_holds_all_workers(make: Make, hold: Holding) -> None:
-    scheduler = make(workers=3)
-    hold(scheduler, 2, priority=7)
-    background = scheduler.schedule(Task(int, "recall", 7))
-    assert scheduler.schedule(Task(lambda: "at once", "recall", 8)).result(60) == "at once"
-    assert not background.done()
-
-
-def test_an_idle_worker_takes_what_a_freed_limit_allows(make: Make, hold: Holding) -> None:
-    scheduler = make(workers=3, concurrency=1)
-    first = hold(scheduler, kind="learning", priority=7)
-    second = hold(scheduler, kind="indexing", priority=7)
-    learning = scheduler.schedule(Task(partial(second.released.wait, 20), "learning", 9))
-    background = scheduler.schedule(Task(lambda: "done", "recall", 3))
-    first.release()  # frees the limit of learning and that of background work: for one worker each
-    assert background.result(60) == "done"
-    wait_until(learning.running)
-
-
-def test_context_variables_of_the_caller_go_along(make: Make) -> None:
-    scheduler = make()
-    CALLER.set("alice")
-    job = scheduler.schedule(Task(lambda: (CALLER.get(), CALLER.set("changed")), "recall"))
-    assert job.result(60)[0] == "alice"
-    assert CALLER.get() == "alice"
-
-
-def test_a_task_runs_at_its_own_priority(make: Make) -> None:
-    with at_priority(2):
-        assert current_priority(5) == 2
-        assert make().schedule(Task(lambda: current_priority(5), "recall", 9)).result(60) == 9
-    assert current_priority(5) == 5
-    with pytest.raises(InvalidInputError, match="from 1 to 10, got 12"), at_priority(12):
-        pass
-
-
 def test_a_queued_task_can_be_cancelled_and_a_running_one_cannot(make: Make, hold: Holding) -> None:
     scheduler, done = make(workers=1), list[int]()
     held = hold(scheduler)
@@ -214,29 +116,6 @@ def test_a_task_that_did_not_begin_in_time_fails_without_a_worker(make: Make, ho
     assert (kinds(scheduler).missed, kinds(scheduler).failed, kinds(scheduler).queued) == (1, 1, 0)
 
 
-def test_a_worker_does_not_begin_what_is_late(make: Make, hold: Holding, clock: Clock) -> None:
-    scheduler = make(workers=1, clock=clock)  # its timer sleeps for ten seconds
-    held = hold(scheduler)
-    job = scheduler.schedule(Task(int, "recall", deadline=timedelta(seconds=10)))
-    clock.now += 10
-    held.release()
-    with pytest.raises(TimeoutError):
-        job.result(60)
-    assert kinds(scheduler).missed == 1
-
-
-def test_what_ends_after_its_deadline_is_delivered_and_counted(make: Make, clock: Clock) -> None:
-    scheduler = make(clock=clock)
-
-    def work() -> str:
-        clock.advance(60)
-        return "late"
-
-    assert scheduler.schedule(Task(work, "recall", deadline=timedelta(seconds=30))).result(60) == "late"
-    stats = kinds(scheduler)
-    assert (stats.missed, stats.done, stats.failed, stats.latency) == (1, 1, 0, 60)
-
-
 def test_closing_waits_for_what_runs_and_cancels_what_is_queued(make: Make, hold: Holding) -> None:
     scheduler = make(workers=1)
     held = hold(scheduler)
@@ -253,11 +132,6 @@ def test_closing_waits_for_what_runs_and_cancels_what_is_queued(make: Make, hold
     with pytest.raises(MemoryClosedError):
         scheduler.schedule(Task(int, "recall"))
     scheduler.close()
-
-
-def test_a_task_may_close_the_scheduler_that_runs_it(make: Make) -> None:
-    scheduler = make()
-    scheduler.schedule(Task(scheduler.close, "recall")).result(60)
 
 
 def test_nothing_is_lost_or_done_twice_under_threads_that_schedule_and_cancel(make: Make) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import CompactionConfig, Message, Role, ScopedMemory, ToolCall
+from hybrid_memory import CompactionConfig, Message, Role, ScopedMemory
 from tests.conversation.conftest import SessionWith, assistant
 from tests.faces import Face
 
@@ -144,16 +144,3 @@ def test_the_memgpt_preset_warns_at_70_percent_and_compacts_half(face: Face, ses
     assert not context.under_pressure
     summary = face(alice).summary()
     assert (summary.strategy, len(summary.lines)) == ("recursive", 1)
-
-
-def test_a_turn_that_stays_in_the_prompt_is_not_summarised_alone(face: Face, session_with: SessionWith) -> None:
-    alice = session_with(max_tokens=1_000)
-    call = ToolCall(id="1", name="read_file", arguments={"path": "stock.txt"})
-    face(alice).remember("Read stock.txt. What does locker 318 cost?")
-    face(alice).remember(Message(role=Role.ASSISTANT, content="", tool_calls=[call]))
-    rows = "\n".join(f"Locker {number} costs {number % 90} EUR." for number in range(500))
-    face(alice).remember(Message(role=Role.TOOL, content=rows, tool_call_id="1"))
-    context = face(alice).assemble(k=0)
-    assert not context.compacted
-    assert "summary" not in context.sections
-    assert context.tokens <= 1_000

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from hybrid_memory import MemoryConfig, Message, Weights, open_memory
 from hybrid_memory.context.condense import fragments, joined
 from hybrid_memory.errors import InvalidInputError, ModelError
-from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.testing.models import FaultyEmbedder
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.conversation.conftest import OpenWith
@@ -27,9 +25,6 @@ CHINESE = [
     "这家酒店建于1911年。酒店有四十个房间和一个大花园。我妹妹订了12号房间。早餐七点开始。",
     "火车每小时一班。路上大约两个小时，可以看到湖。车上可以买票。",
 ]
-CODE = (
-    "Run this:\n\n```python\nif x. y:\n    print('a. b')\n```\n\nIt prints. See https://example.org/a?b=1. Then stop."
-)
 SENTENCES = [
     *(piece for text in (*ENGLISH, *CHINESE) for piece in sentences(text)),
     "```\ncode. more code.\n```",
@@ -80,51 +75,10 @@ def test_sentences_with_the_answer_stay(face: Face, opened: Open, texts: list[st
         assert order == sorted(order)
 
 
-def test_what_fits_stays_as_it_is(face: Face, opened: Open) -> None:
-    texts = ["  A line.\n\n", "", "第二行。", " "]
-    short = face(opened()).condense(texts, max_tokens=50)
-    assert short.texts == tuple(texts)
-    assert (short.how, short.before) == ("", short.after)
-
-
-def test_a_budget_too_small_for_any_sentence_leaves_nothing(face: Face, opened: Open) -> None:
-    short = face(opened()).condense(ENGLISH, max_tokens=1)
-    assert short.texts == ("", "")
-    assert short.after == (0, 0)
-
-
-def test_without_a_query_what_matters_by_itself_stays(face: Face, opened: Open) -> None:
-    texts = ["Well, hello there. Nice weather today. My name is Nora and I am allergic to peanuts. See you."]
-    (left,) = face(opened()).condense(texts, max_tokens=13).texts
-    assert left == "My name is Nora and I am allergic to peanuts."
-
-
 def test_what_was_said_once_is_not_said_again(face: Face, opened: Open) -> None:
     texts = ["My sister lives in Lisbon.", "My sister lives in Lisbon.", "My sister has a cat and a red sofa."]
     short = face(opened()).condense(texts, query="What about my sister?", max_tokens=16)
     assert sorted(short.texts) == ["", "My sister has a cat and a red sofa.", "My sister lives in Lisbon."]
-
-
-@pytest.mark.parametrize("text", ["word after word " * 3_000, "我们今天去河边散步看到很多鸟" * 2_000])
-def test_a_text_without_ends_of_sentences_is_condensed_in_parts(face: Face, opened: Open, text: str) -> None:
-    (short,) = face(opened()).condense([text], max_tokens=600).texts
-    assert 50 < estimate_tokens(short) <= 600
-
-
-def test_code_and_addresses_stay_whole_or_go(face: Face, opened: Open) -> None:
-    assert [piece.text for piece in fragments(0, CODE)] == [
-        "Run this:",
-        "```python\nif x. y:\n    print('a. b')\n```",
-        "It prints.",
-        "See https://example.org/a?b=1.",
-        "Then stop.",
-    ]
-    short = face(opened()).condense([CODE], query="print code x y", max_tokens=estimate_tokens(CODE) - 8)
-    assert "```python\nif x. y:\n    print('a. b')\n```" in short.texts[0]
-    quoted = "We met at noon. He said 'It is late. Go home' and left. Nobody laughed."
-    assert [piece.text for piece in fragments(0, quoted)][1] == "He said 'It is late. Go home' and left."
-    address = "见https://example.org/路径。下一句？第三句。"
-    assert joined(address, fragments(0, address)) == address
 
 
 def test_lines_stay_lines_and_chinese_gets_no_blanks(face: Face, opened: Open) -> None:
@@ -133,22 +87,6 @@ def test_lines_stay_lines_and_chinese_gets_no_blanks(face: Face, opened: Open) -
     assert left == "- red car\n- red house"
     (left,) = face(opened()).condense(["猫在睡觉。今天下雨了，明天也会下雨。猫很老。"], query="猫", max_tokens=18).texts
     assert left == "猫在睡觉。猫很老。"
-
-
-def test_sentences_are_embedded_only_for_a_weight_on_vectors(face: Face, opened: Open) -> None:
-    embedder = FaultyEmbedder(HashingEmbedder())
-    memory = opened(embedder=embedder)
-    query = "Which room did my sister book?"
-    words = face(memory).condense(ENGLISH, query=query, max_tokens=30)
-    assert embedder.calls == []
-    both = face(memory).condense(ENGLISH, query=query, max_tokens=30, weights=Weights.plain())
-    assert embedder.calls == ["embed_query", "embed_documents"]
-    assert "My sister booked room 12 for us." in both.texts[0]
-    with embedder.failing(ConnectionError("offline")):
-        failed = face(memory).condense(CHINESE, query=query, max_tokens=30, weights=Weights.plain())
-    assert "offline" in failed.note
-    assert failed.texts == face(memory).condense(CHINESE, query=query, max_tokens=30).texts
-    assert (words.note, both.note) == ("", "")
 
 
 def test_a_compressor_shortens_each_text_to_its_share(face: Face, open_with: OpenWith) -> None:
@@ -162,22 +100,12 @@ def test_a_compressor_shortens_each_text_to_its_share(face: Face, open_with: Ope
     assert (short.texts[2], short.how, short.note) == ("", "llmlingua", "")
 
 
-def test_a_compressor_that_misses_the_budget_is_held_to_it(face: Face, open_with: OpenWith) -> None:
-    short = face(open_with(compressor=Shortener(loose=True))).condense(ENGLISH, max_tokens=45, how="llmlingua")
-    assert 0 < short.tokens_after <= 45
-
-
 def test_a_failing_compressor_leaves_whole_sentences_and_says_so(face: Face, open_with: OpenWith) -> None:
     short = face(open_with(compressor=Shortener(fails=True))).condense(ENGLISH, max_tokens=45, how="llmlingua")
     assert short.how == "extractive"
     assert "out of memory" in short.note
     assert 0 < short.tokens_after <= 45
     assert all(sentence in ENGLISH[0] for sentence in said(short.texts[0]))
-
-
-def test_without_a_compressor_llmlingua_is_refused_before_anything(face: Face, opened: Open) -> None:
-    with pytest.raises(InvalidInputError, match="compressor="):
-        face(opened()).condense(["short"], max_tokens=100, how="llmlingua")
 
 
 @pytest.mark.parametrize(

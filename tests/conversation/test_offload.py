@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-
 import pytest
 
-from hybrid_memory import Message, Role
+from hybrid_memory import Role
 from hybrid_memory.text.tokens import estimate_tokens
 from tests.conversation.conftest import SessionWith, assistant, exchange
 from tests.faces import Face
@@ -52,20 +50,6 @@ def test_what_is_not_answered_yet_is_seen_whole_as_long_as_it_fits(face: Face, s
     assert context.messages[-1].text == text.replace("row", "line")
     assert context.messages[2].text != text
     assert context.tokens <= 3000
-
-
-def test_a_picture_stays_while_it_fits(face: Face, session_with: SessionWith) -> None:
-    alice = session_with(max_tokens=4000)
-    data = base64.b64encode(b"\x89PNG" + bytes(range(256)) * 40).decode()
-    picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
-    face(alice).remember(Message(content=[{"type": "text", "text": "What is on this picture?"}, picture]))
-    assert str(face(alice).assemble().as_dicts()).count(data) == 1
-    face(alice).remember([assistant("A red door."), Message(content="And behind it?")])
-    assert str(face(alice).assemble().as_dicts()).count(data) == 1
-    later = face(alice).assemble(max_tokens=500)
-    assert data not in str(later.as_dicts())
-    assert later.text.count("[image/png, ") == 1
-    assert face(alice).history()[0].content[1] == picture
 
 
 def test_the_scratchpad_is_no_part_of_the_conversation(face: Face, session_with: SessionWith) -> None:

@@ -194,22 +194,6 @@ def test_what_people_say_is_shown_as_they_said_it(face: Face, session_with: Sess
     assert shown == [text for one in said for text in (one, one.replace("um", "uh"))]
 
 
-def test_the_preface_is_what_stands_before_the_question(face: Face, open_with: OpenWith) -> None:
-    """For hosts that add the question themselves."""
-    memory = open_with(embedder="hashing")
-    face(memory.scoped(user="a", session="old")).remember(GARDEN[:2])
-    alice = memory.scoped(user="a", session="s")
-    question = "Who planted the roses?"
-    for _ in range(2):
-        context = face(alice).assemble(question)
-        assert context.preface.startswith("<memory>\n")
-        assert context.preface.endswith("\n</memory>")
-        assert context.messages[-1].text == f"{context.preface}\n\n{question}"
-    assert face(alice).assemble("Hm", k=0).preface == ""
-    face(alice).remember(question)
-    assert face(alice).assemble().messages[-1].text == context.messages[-1].text
-
-
 def test_nothing_of_the_work_that_a_session_does_for_another_is_recalled(face: Face, open_with: OpenWith) -> None:
     memory = open_with(embedder="hashing")
     names = ("parent", "parent/one", "parenthesis", "old")
@@ -239,16 +223,6 @@ def test_what_stands_in_the_recent_turns_is_not_recalled_again(face: Face, open_
     assert all(GARDEN[2] != hit.record.text for hit in context.hits)
 
 
-def test_without_a_word_of_the_user_there_is_nothing_to_answer(face: Face, session_with: SessionWith) -> None:
-    alice = session_with()
-    with pytest.raises(InvalidInputError, match="there is no question"):
-        face(alice).assemble()
-    face(alice).remember([assistant("Welcome."), Message(role=Role.SYSTEM, content="Be kind.")])
-    with pytest.raises(InvalidInputError, match="there is no question"):
-        face(alice).assemble()
-    assert laid_out(face(alice).assemble("Hello"))[-1][1].endswith("Hello")
-
-
 @pytest.mark.parametrize("names", [("a", "a"), ("a", "b")])
 def test_what_no_model_has_seen_is_kept(face: Face, session_with: SessionWith, names: tuple[str, ...]) -> None:
     alice = session_with(rounds=6, keep_rounds=3, keep_least=2)
@@ -262,35 +236,3 @@ def test_what_no_model_has_seen_is_kept(face: Face, session_with: SessionWith, n
     assert said == ["Who am I?"]
     seen = [message.tool_call_id for message in shown if message.role is Role.TOOL]
     assert sorted(map(str, seen)) == list(names)
-
-
-def test_a_long_round_is_counted_once_when_it_is_folded_step_by_step(face: Face, session_with: SessionWith) -> None:
-    alice = session_with(max_tokens=300)
-    face(alice).remember("Do the task.")
-    folded = 0
-    for number in range(6):
-        face(alice).remember(exchange(f"c{number}", "word " * 60))
-        folded += face(alice).compact(keep=1).compacted
-    face(alice).remember(["And now?", assistant("Wait."), "And now?"])
-    folded += face(alice).compact(keep=1).compacted
-    assert folded == len(face(alice).expand(face(alice).summary())) == 15
-
-
-def test_a_reset_of_one_session_is_none_of_the_whole_owner(face: Face, open_with: OpenWith) -> None:
-    memory = open_with()
-    alice, other = memory.scoped(user="a", session="s"), memory.scoped(user="a", session="t")
-    face(other).remember("In the kitchen?")
-    face(alice).remember("In the hall?")
-    face(alice).reset()
-    whole = memory.scoped(user="a")
-    assert [message.text for message in face(whole).conversation()] == ["In the kitchen?", "In the hall?"]
-
-
-def test_an_id_of_the_callers_own_wins_over_a_position(face: Face, open_with: OpenWith) -> None:
-    memory = open_with()
-    alice, other = memory.scoped(user="a", session="s"), memory.scoped(user="a", session="t")
-    face(other).remember("elsewhere", id="m1")
-    face(alice).remember([Message(content="first", id="3"), Message(content="second", id="m1")])
-    assert [message.text for message in face(alice).expand("3")] == ["first"]
-    assert [message.text for message in face(alice).expand("#3")] == ["second"]
-    assert face(alice).fetch("m1").text == "second"

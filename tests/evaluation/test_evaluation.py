@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -59,24 +58,6 @@ def test_a_window_forgets_what_a_summary_keeps(report: Report) -> None:
     assert whole.prompts == window.prompts == 31
 
 
-def test_age_counts_the_messages_after_the_newest_source(report: Report) -> None:
-    ages = {outcome.probe: outcome.age for outcome in report.outcomes}
-    assert ages == {"locker": 61, "database": 58, "last": 0}
-
-
-def test_a_saved_report_is_the_report_as_json(report: Report, tmp_path: Path) -> None:
-    report.save(tmp_path / "report.json")
-    assert json.loads((tmp_path / "report.json").read_text()) == json.loads(json.dumps(report.as_dict()))
-
-
-def test_the_transcript_is_described(report: Report) -> None:
-    (chat,) = report.transcripts
-    assert chat["messages"] == 62
-    assert chat["probes"] == {"recall": 2, "decision": 1}
-    assert 0 < chat["truncated"] < 62
-    assert repr(report).startswith("<Report 3 methods, 3 probes of 1 chats; most survives with anchored-alone (1.00)")
-
-
 def test_the_same_run_gives_the_same_figures(options: Options, report: Report) -> None:
     again = Evaluation(**options).run()
     assert again.outcomes == report.outcomes
@@ -88,13 +69,6 @@ def test_a_method_that_fails_is_reported_and_the_others_go_on(options: Options) 
     assert made.failures == ("broken on chat: RuntimeError: out of order",)
     with pytest.raises(InvalidInputError, match="out of order"):
         Evaluation(**{**options, "methods": [Broken()]}).run()
-
-
-def test_probes_are_made_from_the_conversation_itself(chat: Transcript) -> None:
-    made = Evaluation([chat], ["none"], max_tokens=400).run()
-    assert {probe["by"] for probe in made.probes} <= {"ledger", "decisions", "next steps", "statements"}
-    assert any("PostgreSQL" in probe["gold"] for probe in made.probes)
-    assert made.methods[0].survival == 1
 
 
 @pytest.mark.parametrize(
@@ -209,20 +183,3 @@ def test_missing_answers_are_reported_and_asked_for_again(options: Options, scri
     whole = Evaluation(**options, model=again.model, folder=tmp_path).run()
     assert again.answers == 2
     assert whole.failures == ()
-
-
-def test_probes_may_be_written_by_the_model(options: Options, scripted: Any, tmp_path: Path) -> None:
-    script = Answers(scripted)
-    given = {**options, "probes": None, "methods": ["none"], "folder": tmp_path, "written": 2}
-    evaluation = Evaluation(**given, model=script.model)
-    there = {probe.id for probe in evaluation.probes["chat"]}
-    assert there >= {probe.id for probe in Evaluation(**{**given, "written": 0}).probes["chat"]}
-
-
-def test_what_fits_the_budget_is_left_out_and_told(options: Options, chat: Transcript) -> None:
-    short = Transcript(name="short", messages=chat.messages[:4])
-    evaluation = Evaluation(**{**options, "transcripts": [short, chat], "methods": ["none"]})
-    assert [reason.partition(",")[0] for reason in evaluation.left_out] == ["short fits into 400 tokens"]
-    made = evaluation.run()
-    assert [described["name"] for described in made.transcripts] == ["chat"]
-    assert made.setting["left_out"] == list(evaluation.left_out)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import pairwise
 
 import pytest
 from hypothesis import example, given, settings
@@ -12,10 +11,8 @@ from hypothesis import strategies as st
 
 from hybrid_memory.models.language import as_language_model
 from hybrid_memory_evaluation.judging import MAX_ANSWER, MAX_EVIDENCE, MAX_PROBE, Judge
-from hybrid_memory_evaluation.judging.rubric import criteria
 from hybrid_memory_evaluation.judging.scores import order
 from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind
-from tests.doubles import assert_linear
 
 METHODS = (
     "anchored regenerate compact recursive window llmlingua none SummarizationMiddleware ConversationBufferMemory "
@@ -114,15 +111,6 @@ def test_an_answer_arrives_as_a_string_and_changes_nothing_else(attack: str) -> 
         json.dumps(prompt).encode()
 
 
-@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
-def test_the_gold_and_the_evidence_arrive_as_strings_too(attack: str) -> None:
-    recorder = Recorder()
-    recorder.judge().grade(Probe("p", ProbeKind.RECALL, attack, attack, ("key",), ()), attack, "Redis")
-    flat = " ".join(attack.split())
-    (data,) = map(data_of, recorder.prompts)
-    assert data == {"question": attack, "gold_answer": attack, "evidence": flat, "answer": "Redis"}
-
-
 @given(st.text(max_size=300), st.text(max_size=300).map("Redis {}".format))
 @example("<|im_end|>", "[INST]")
 @settings(max_examples=60)
@@ -159,34 +147,3 @@ def test_a_long_text_is_cut_with_a_mark_that_says_how_much_is_missing(kind: str)
         assert data[field] == text[:half] + mark + text[-half:]
     assert len(data["evidence"]) <= MAX_EVIDENCE
     assert "…" in data["evidence"] or "left out" in data["evidence"]
-
-
-@pytest.mark.parametrize("kind", ["one word", "Chinese", "braces"])
-def test_long_texts_are_cut_in_time_that_grows_with_them_only(kind: str) -> None:
-    def grade(text: str) -> None:
-        Recorder().judge().grade(Probe("p", ProbeKind.RECALL, text, text, ("Porto",), ()), text, text)
-
-    assert_linear(grade, lambda size: long_text(kind)[:size], 200_000)
-
-
-def test_of_long_evidence_the_judge_sees_what_the_gold_answer_is_about() -> None:
-    talk = [f"We talked about the garden for the {number}th time." for number in range(2000)]
-    talk[777] = "Then Henrik chose the walnut varnish."
-    probe = Probe("p", ProbeKind.DECISION, "What did Henrik choose?", "the walnut varnish", ("walnut",), ())
-    recorder = Recorder()
-    recorder.judge().grade(probe, "\n".join(talk), "walnut")
-    evidence = data_of(recorder.prompts[0])["evidence"]
-    assert "Then Henrik chose the walnut varnish." in evidence
-    assert len(evidence) <= MAX_EVIDENCE
-
-
-def test_the_instructions_are_the_same_for_all_probes_of_a_kind() -> None:
-    recorder = Recorder()
-    judge = recorder.judge()
-    for row in range(4):
-        judge.grade(
-            Probe(f"p{row}", ProbeKind.ARTIFACT, f"Which {row}?", "none", ("a",), ()), f"{row}", f"It is {row}."
-        )
-    assert all(one[0] == other[0] for one, other in pairwise(recorder.prompts))
-    named = recorder.prompts[0][0]["content"]
-    assert [criterion.name in named for criterion in criteria(ProbeKind.ARTIFACT)] == [True] * 10

@@ -40,12 +40,6 @@ def test_reuse_is_the_common_beginning_of_neighbours() -> None:
     assert said["invalid"] == 0
 
 
-def test_a_single_prompt_has_nothing_to_share() -> None:
-    prompts = Prompts(10, words)
-    prompts.add(prompt("one"), 0.1)
-    assert prompts.as_dict()["reuse"] is None
-
-
 @pytest.mark.parametrize(
     ("messages", "fault"),
     [

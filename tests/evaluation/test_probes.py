@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -78,21 +77,6 @@ CHINESE = chat(
 )
 
 
-CUSTOMER = '{"name": {"first": "Mara", "last": "Lindqvist"}, "email": "mara.l@example.org", "points": 4}'
-ORDER = '{"order_id": "W7719", "carrier": "PostNord AB", "customer_id": "KD48213"}'
-SERVICE = chat(
-    user("Hi! I need to change the address of my last order."),
-    assistant("Could you give me your customer number?"),
-    user("Sure, it's KD48213."),
-    step("", "get_customer", CUSTOMER, customer_id="KD48213"),
-    step("", "get_order", ORDER, order_id="W7719"),
-    assistant("I found your order. Where shall it go?"),
-    user("To Kungsgatan 14 in Uppsala, please."),
-    assistant("Done."),
-    user("Thank you!"),
-)
-
-
 def test_a_coding_run_is_asked_about_its_files_errors_tests_and_decisions() -> None:
     assert told(probes_of(CODING, 13)) == [
         ("artifact", "Which files that existed before were modified?", ("src/fetch.py",)),
@@ -117,83 +101,8 @@ def test_a_chinese_chat_is_asked_in_chinese_about_what_still_holds() -> None:
     ]
 
 
-def test_a_service_dialogue_is_asked_about_records() -> None:
-    assert told(probes_of(SERVICE, 8)) == [
-        ("recall", "What is the email in the record with the customer id KD48213?", ("mara.l@example.org",)),
-        ("recall", "What is the name last in the record with the customer id KD48213?", ("Lindqvist",)),
-        ("recall", "What is the carrier in the record with the order id W7719?", ("PostNord AB",)),
-        ("recall", "What is the customer id in the record with the order id W7719?", ("KD48213",)),
-        ("continuation", "What did the user ask for at the beginning?", ("change the address of my last",)),
-    ]
-
-
-def test_probes_name_what_they_were_made_from_and_are_numbered_by_kind() -> None:
-    probes = probes_of(CODING, 13)
-    assert {probe.id: (probe.sources, probe.by) for probe in probes} == {
-        "artifact-1": (("m1", "m7"), "ledger"),
-        "artifact-2": (("m3", "m13"), "ledger"),
-        "artifact-3": (("m10",), "ledger"),
-        "recall-1": (("m6",), "ledger"),
-        "decision-1": (("m11",), "decisions"),
-        "continuation-1": (("m0",), "next steps"),
-        "continuation-2": (("m10",), "ledger"),
-    }
-
-
 def answers(transcript: Transcript, truncated: int, question: str) -> list[str]:
     return [probe.gold for probe in probes_of(transcript, truncated) if question in probe.question]
-
-
-def test_a_file_that_is_removed_later_was_not_created() -> None:
-    made = step("I'll write the notes.", "bash", "", command="touch notes.txt plan.txt")
-    kept = chat(user("Write down what we do, please."), made, user("Go on."))
-    gone = chat(*kept_messages(kept), step("Now I clean up.", "bash", "", command="rm notes.txt"), user("Fine."))
-    assert answers(kept, 3, "created") == ["notes.txt, plan.txt"]
-    assert answers(gone, 3, "created") == ["plan.txt"]
-    assert answers(gone, 3, "deleted") == ["notes.txt"]
-
-
-def kept_messages(transcript: Transcript) -> list[dict[str, Any]]:
-    return [message.model_dump(exclude_none=True) for message in transcript.messages]
-
-
-def test_a_renamed_file_is_asked_for_by_both_names() -> None:
-    run = chat(
-        user("Give the module a better name, please."),
-        step("", "bash", "x = 1", command="cat src/old_name.py"),
-        step("", "bash", "", command="mv src/old_name.py src/new_name.py"),
-        user("Good."),
-    )
-    probe = next(probe for probe in probes_of(run, 5) if "renamed" in probe.question)
-    assert probe.gold == "src/old_name.py -> src/new_name.py"
-    assert set(probe.keys) == {"src/old_name.py", "src/new_name.py"}
-
-
-def test_an_edit_that_was_refused_changed_nothing() -> None:
-    refused = "Error: no replacement was performed, the text was not found."
-    run = chat(
-        user("Please fix the settings."),
-        step("I'll double the pause between two attempts.", "edit_file", refused, path="conf/pause.ini", text="2"),
-        user("Good."),
-    )
-    assert [probe for probe in probes_of(run, 3) if probe.kind is ProbeKind.ARTIFACT] == []
-
-
-def test_the_last_test_run_is_that_of_the_whole_conversation() -> None:
-    run = chat(
-        user("Please repair the build."),
-        step("", "bash", "=== 2 failed, 5 passed in 1.02s ===", command="pytest -q"),
-        step("", "bash", "=== 7 passed in 1.02s ===", command="pytest -q"),
-        user("Good."),
-    )
-    assert answers(run, 3, "last test run") == []
-    assert answers(run, 5, "last test run") == ["7 passed"]
-
-
-def test_words_of_an_error_that_a_command_only_shows_are_no_error() -> None:
-    shown = "ValueError: raised when the name is wrong"
-    run = chat(user("Please read the manual."), step("", "bash", shown, command="cat manual.txt"), user("Good."))
-    assert answers(run, 3, "error") == []
 
 
 def test_a_decision_that_was_replaced_later_is_left_out() -> None:
@@ -201,28 +110,6 @@ def test_a_decision_that_was_replaced_later_is_left_out() -> None:
     assert answers(chat(*before, user("Fine."), assistant("Good.")), 2, "session cache") != []
     replaced = chat(*before, user("We decided to use Valkey for the session cache after all."), assistant("Good."))
     assert answers(replaced, 2, "session cache") == []
-
-
-@pytest.mark.parametrize(
-    ("said", "question", "keys"),
-    [
-        (
-            "Let's go with the blue tiles for the bathroom because they hide stains.",
-            "What was decided for “the bathroom”, and why?",
-            ("blue tiles", "hide stains"),
-        ),
-        (
-            "我们决定用腾讯会议代替线下见面，因为大家都很忙。",
-            "决定用什么代替“线下见面”？为什么？",
-            ("腾讯会议", "大家都很忙"),
-        ),
-        ("数据库就用PostgreSQL作为主库。", "对于“主库”决定了什么？", ("PostgreSQL",)),
-    ],
-)
-def test_a_decision_is_asked_for_by_its_topic_and_its_reason(said: str, question: str, keys: tuple[str, ...]) -> None:
-    talk = chat(user(said), assistant("OK."), user("OK."), assistant("OK."))
-    decided = [(probe.question, probe.keys) for probe in probes_of(talk, 2) if probe.kind is ProbeKind.DECISION]
-    assert decided == [(question, keys)]
 
 
 @pytest.mark.parametrize(
@@ -238,61 +125,6 @@ def test_a_decision_is_asked_for_by_its_topic_and_its_reason(said: str, question
 def test_what_only_sounds_like_a_decision_is_none(said: str) -> None:
     talk = chat(user(said), assistant("OK."), user("OK."), assistant("OK."))
     assert [probe for probe in probes_of(talk, 2) if probe.kind is ProbeKind.DECISION] == []
-
-
-def test_there_is_nothing_to_ask_where_all_is_in_sight() -> None:
-    assert probes_of(CODING, 0) == []
-
-
-def test_many_statements_are_spread_over_the_conversation() -> None:
-    several = [
-        user(f"{name} weighed {row * 7 + 11} kg when we met {name}'s {kin} at the {place}.")
-        for row, (name, kin, place) in enumerate(
-            zip(
-                "Ada Ben Cai Dot Eli Fay Gus Hal Ivy Jo Kim Lou Max Ned Oda Pia Quin Ray Sam Tom".split(),
-                "aunt uncle niece cousin sister brother mother father son daughter".split() * 2,
-                "harbour market castle bakery station theatre library museum airport hospital "
-                "stadium bridge forest lake beach school church garden tower mill".split(),
-                strict=True,
-            )
-        )
-    ]
-    spread = [probe for probe in probes_of(chat(*several, user("Bye.")), 20) if probe.by == "statements"]
-    rows = [int(probe.sources[0][1:]) for probe in spread]
-    assert len(spread) == MAX_PER_KIND
-    assert rows == sorted(rows)
-    assert max(later - earlier for earlier, later in pairwise(rows)) <= 3
-    assert rows[0] <= 1
-    assert rows[-1] >= 18
-
-
-def test_a_run_that_is_spoken_in_chinese_is_asked_about_in_chinese() -> None:
-    run = chat(
-        user("请给下载器加上重试功能，超时以后再试三次。"),
-        step("先看看代码。", "bash", "def fetch(url): ...", command="cat src/fetch.py"),
-        step("我来修改等待服务器的那个函数。", "edit_file", "ok", path="src/fetch.py", text="b"),
-        step("", "bash", CRASH, command="python demo.py"),
-        step("", "bash", FAILED, command="pytest -q tests/test_fetch.py"),
-        user("好的。"),
-    )
-    assert told(probes_of(run, 9)) == [
-        ("artifact", "修改了哪些原有的文件？", ("src/fetch.py",)),
-        ("artifact", "最后一次运行测试的结果是什么？", ("1 failed", "6 passed")),
-        ("recall", "最先出现的错误是什么？", ("TimeoutError", "read timed out after 30 seconds")),
-        ("continuation", "用户一开始想要什么？", ("给下载器加上重试功能",)),
-        ("continuation", "最后一次运行测试时哪些测试失败了？", ("tests/test_fetch.py::test_backoff",)),
-    ]
-
-
-def test_what_was_announced_and_never_taken_up_is_still_to_do() -> None:
-    before = [user("Fine so far."), assistant("I still have to rotate the signing certificates.")]
-    assert answers(chat(*before, user("Fine."), assistant("Good.")), 2, "left to be done") == [
-        "I still have to rotate the signing certificates."
-    ]
-    after = [user("And?"), assistant("The signing certificates are rotated.")]
-    assert answers(chat(*before, *after), 2, "left to be done") == []
-    advice = [user("Fine so far."), assistant("You still have to rotate the signing certificates.")]
-    assert answers(chat(*advice, user("Fine."), assistant("Good.")), 2, "left to be done") == []
 
 
 PATHS = st.sampled_from(

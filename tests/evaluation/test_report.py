@@ -3,30 +3,21 @@ from __future__ import annotations
 import json
 import random
 import re
-import shutil
-import subprocess
-import sys
-from collections import Counter
-from html import escape, unescape
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from hybrid_memory.errors import MissingDependencyError
 from hybrid_memory_evaluation import Figures, Judging, Outcome, Probe, ProbeKind, Report
 from hybrid_memory_evaluation.judging.rubric import criteria
 from hybrid_memory_evaluation.judging.scores import Grade, scored
 from hybrid_memory_evaluation.report import figures
 from hybrid_memory_evaluation.reporting import html, table
-from hybrid_memory_evaluation.reporting.columns import COSTS, KEPT, Column, best, keeping, measured
-from hybrid_memory_evaluation.reporting.page import visible
+from hybrid_memory_evaluation.reporting.columns import COSTS, KEPT, Column, measured
 
 CRAFTED = (
     "<script>document.title = 'taken over'</script><img src=//evil.test/x onerror=alert(1)> \"&amp;\" {{ 7 * 7 }} "
@@ -34,7 +25,6 @@ CRAFTED = (
 )
 CHATS = ("refactoring", "航班改签", CRAFTED)
 METHODS = ("anchored", "compact", "window-alone", "none")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 
 
 def made(*, judged: bool = False, methods: tuple[str, ...] = METHODS, say: str = "It was a TypeError.") -> Report:
@@ -195,64 +185,6 @@ def test_crafted_words_of_users_and_models_stand_as_text(judged_page: str) -> No
     assert not set(judged_page) & set("\u202e\u202c\x1b\x00")
 
 
-def test_ids_are_unique_and_every_link_within_the_page_arrives(judged_page: str) -> None:
-    elements = Page(judged_page).elements
-    ids = Counter(one["id"] for _, one in elements if "id" in one)
-    assert max(ids.values()) == 1
-    targets = {one[name][1:] for _, one in elements for name in ("href", "xlink:href") if one.get(name, "")[:1] == "#"}
-    clipped = set(re.findall(r"url\(#([^)]*)\)", judged_page))
-    assert targets | clipped <= set(ids)
-    assert {one["aria-labelledby"] for _, one in elements if "aria-labelledby" in one} <= set(ids)
-
-
-def test_tables_have_heads_and_names(judged_page: str) -> None:
-    elements = Page(judged_page).elements
-    assert all(one.get("scope") in {"col", "row"} for tag, one in elements if tag == "th")
-    assert all(one["aria-label"] for _, one in elements if one.get("role") == "region")
-
-
-def test_without_a_judge_nothing_is_said_of_one(plain_page: str) -> None:
-    text = Page(plain_page).text
-    assert not re.search(r"\bjudge|\bscore", text, re.IGNORECASE)
-    assert "no model was used" in text
-    assert "Survival by kind of question" in text
-
-
-def test_a_long_list_of_questions_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory_evaluation.reporting.page.PROBES", 10)
-    found = Page(html(made(methods=("anchored",))))
-    assert "The first 10 of 24" in found.text
-    assert sum(one.get("class") == "probe" for _, one in found.elements) == 10
-
-
-def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingDependencyError, match=r"jinja2 is not installed.*\[report\]"):
-        html(made())
-
-
-@given(st.text())
-def test_visible_text_is_the_text_with_hidden_characters_as_numbers(text: str) -> None:
-    shown = str(visible(text))
-    assert not re.search(r"<(?!span class=\"control\">|/span>)", shown)
-    back = re.sub(r'<span class="control">U\+([0-9A-F]+)</span>', lambda found: chr(int(found[1], 16)), shown)
-    assert unescape(back) == text
-    assert not set(shown) & {"\u202e", "\u2066", "\x1b", "\x00", "\ud800"}
-
-
-def test_the_best_is_among_those_that_keep_the_budget_and_ties_share_it() -> None:
-    report = made()
-    survival, invalid = KEPT[0], next(column for column in COSTS if column.name == "invalid")
-    assert report.methods[-1].survival == 1
-    assert [one.method for one in keeping(report)] == list(METHODS[:-1])
-    assert best(survival, report) == {"anchored"}
-    assert best(invalid, report) == set()
-    same = made(methods=("a", "none"))
-    assert best(survival, same) == set()
-    context = next(column for column in COSTS if column.name == "context")
-    assert best(context, report) == {"anchored"}
-
-
 def lines_of(report: Report, width: int = 100, *, terminal: bool = False) -> list[str]:
     out = StringIO()
     Console(file=out, width=width, force_terminal=terminal, color_system="standard" if terminal else None).print(
@@ -272,37 +204,3 @@ def test_the_table_fits_a_terminal_and_is_plain_text_elsewhere(judged: bool) -> 
     assert not any("…" in heading for heading in shown[0].split())
     assert all("…" not in cell for line in shown[1:] for cell in line.split()[-8:])
     assert "\x1b[" in "".join(lines_of(made(), terminal=True))
-
-
-def test_the_table_marks_the_best_of_each_column() -> None:
-    head, *rows = (line.split() for line in lines_of(made()))
-    assert head[:5] == ["method", "kept%", "reach%", "done%", "ratio"]
-    marked = {row[0]: [name for name, cell in zip(head, row, strict=True) if cell.endswith("*")] for row in rows}
-    assert marked["anchored"] == ["kept%", "reach%", "done%", "task"]
-    assert marked["none"] == []
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium, or Google Chrome")
-def test_a_browser_shows_it_on_a_phone_without_scrolling_sideways(judged_page: str, tmp_path: Path) -> None:
-    wrapper = f"""<!DOCTYPE html><iframe id="phone" style="width: 360px; height: 800px; border: 0"
-        srcdoc="{escape(judged_page)}"></iframe><pre id="told"></pre><script>
-        addEventListener("load", () => {{
-            const page = document.getElementById("phone").contentDocument;
-            page.querySelectorAll("details").forEach(one => one.open = true);
-            document.getElementById("told").textContent = JSON.stringify({{
-                width: page.documentElement.clientWidth, needed: page.documentElement.scrollWidth,
-                title: page.title,
-            }});
-        }});</script>"""
-    (tmp_path / "phone.html").write_text(wrapper, encoding="utf-8")
-    command = [
-        str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
-        "--dump-dom", (tmp_path / "phone.html").as_uri(),
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)  # noqa: S603
-    found = re.search(r'<pre id="told">(.*?)</pre>', done.stdout)
-    assert found, done.stderr
-    told = json.loads(unescape(found[1]))
-    assert told["title"] == "4 methods on 3 conversations"
-    assert 300 < told["width"] <= 360
-    assert told["needed"] == told["width"]

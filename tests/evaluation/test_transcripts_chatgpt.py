@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory.apps.transcripts import import_transcripts, read_transcript
-from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.apps.transcripts import read_transcript
 from hybrid_memory.log.exchanges import exchanges
 
 BEGAN = 1_772_000_000.0
@@ -123,20 +122,6 @@ def test_what_was_hidden_is_left_out(tmp_path: Path) -> None:
     assert [name for name, *_ in gist(written(tmp_path, [chat(*nodes, current="f")]))] == ["a", "f"]
 
 
-def test_parts_that_are_no_text_stay_as_blocks_and_what_was_spoken_is_text(tmp_path: Path) -> None:
-    image = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-1", "width": 3, "height": 4}
-    spoken = {"content_type": "audio_transcription", "text": "Ciao!", "direction": "in"}
-    content = {"content_type": "multimodal_text", "parts": [image, "What is this?", spoken, None, ""]}
-    path = written(tmp_path, [chat(node("a", None, said("a", "user", content)), current="a")])
-    ((message,),) = (transcript.messages for transcript in read_transcript(path))
-    assert message.text == "What is this?\nCiao!"
-    assert isinstance(message.content, list)
-    assert message.content[0] == {
-        "type": "image_asset_pointer",
-        **{key: value for key, value in image.items() if key != "content_type"},
-    }
-
-
 def test_what_a_tool_was_asked_is_a_call_and_its_answer_the_result(tmp_path: Path) -> None:
     code = {"content_type": "code", "language": "python", "text": "print(6 * 7)"}
     output = {"content_type": "execution_output", "text": "42"}
@@ -151,35 +136,3 @@ def test_what_a_tool_was_asked_is_a_call_and_its_answer_the_result(tmp_path: Pat
     assert (asked.tool_calls[0].name, asked.tool_calls[0].arguments) == ("python", "print(6 * 7)")
     assert (answered.content, answered.tool_call_id) == ("42", asked.tool_calls[0].id)
     assert all(exchange.complete for exchange in exchanges(transcript.messages))
-
-
-def test_conversations_of_one_title_are_told_apart_by_their_ids(tmp_path: Path, rome: dict[str, Any]) -> None:
-    other = {**rome, "conversation_id": "9e9e9e9e-0000", "title": "Trip to\x00 Rome\u202e"}
-    empty = {**rome, "mapping": {}}
-    found = read_transcript(written(tmp_path, [rome, empty, other]))
-    assert [transcript.key for transcript in found] == ["Trip to Rome (6f3a2b1c)", "Trip to Rome (9e9e9e9e)"]
-
-
-def test_a_folder_of_an_export_reads_only_the_conversations(tmp_path: Path, rome: dict[str, Any]) -> None:
-    written(tmp_path, [rome])
-    written(tmp_path, {"user": "mia"}, "user.json")
-    (transcript,) = read_transcript(tmp_path, form="chatgpt")
-    assert len(transcript.messages) == 2
-
-
-def test_what_is_no_conversation_is_refused_with_its_place(tmp_path: Path, rome: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInputError, match=r"conversation 2: not a ChatGPT conversation: 'no'"):
-        read_transcript(written(tmp_path, [rome, "no"]))
-
-
-def test_an_import_leaves_out_a_conversation_without_messages_and_invents_no_time(
-    tmp_path: Path, rome: dict[str, Any]
-) -> None:
-    for name in ("q2", "a2"):
-        rome["mapping"][name]["message"]["create_time"] = None
-    rome["create_time"] = 1772000000
-    undated = {**rome, "create_time": None, "title": "Undated"}
-    refusals: list[str] = []
-    chats = import_transcripts(written(tmp_path, [{"title": "Lost"}, rome, undated]), refusals)
-    assert [{message.at.timestamp() for message in chat.messages if message.at} for chat in chats] == [{1772000000}] * 2
-    assert ["conversation 1: not a ChatGPT conversation" in refusal for refusal in refusals] == [True]

@@ -6,12 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from hybrid_memory.apps.transcripts import import_transcripts, read_transcript
 from hybrid_memory_evaluation import Transcript
-
-ROOT = "00000000-0000-4000-8000-000000000000"
 
 
 def said(uuid: str, text: str, sender: str = "human", **fields: Any) -> dict[str, Any]:
@@ -43,43 +39,6 @@ def test_an_export_is_read_with_names_ids_and_times(tmp_path: Path) -> None:
     assert gist(rome) == [("user", "Two days in Rome?"), ("assistant", "See the Forum.")]
     assert [message.id for message in rome.messages] == ["m1", "m2"]
     assert str(rome.messages[0].at) == "2026-03-02 09:01:00.123456+00:00"
-
-
-@pytest.mark.parametrize("leaf", [None, "gone", ["m4"], "m4"])
-def test_the_branch_that_was_shown_last_is_read(tmp_path: Path, leaf: Any) -> None:
-    turns = [
-        said("m1", "Rome?", parent_message_uuid=ROOT),
-        said("m2", "Two days?", parent_message_uuid="m1"),
-        said("m3", "Three days?", parent_message_uuid="m1"),
-        said("m4", "Add Ostia.", "assistant", parent_message_uuid="m3"),
-    ]
-    (rome,) = read(tmp_path, chat(*turns, current_leaf_message_uuid=leaf))
-    assert [message.id for message in rome.messages] == ["m1", "m3", "m4"]
-
-
-def test_tools_thinking_and_attachments(tmp_path: Path) -> None:
-    content = [
-        {"type": "thinking", "thinking": "Hm."},
-        {"type": "text", "text": "I look."},
-        {"type": "tool_use", "id": "t1", "name": "web_search", "input": {"query": "Rome"}},
-        {
-            "type": "tool_result",
-            "tool_use_id": "t1",
-            "name": "web_search",
-            "content": [{"type": "text", "text": "Sun."}],
-        },
-        {"type": "text", "text": "It is sunny."},
-    ]
-    plan = {"file_name": "plan.txt", "extracted_content": "Day one: Forum."}
-    turns = [said("m1", "", content=[], attachments=[plan]), said("m2", "x", "assistant", content=content)]
-    (rome,) = read(tmp_path, chat(*turns))
-    assert gist(rome) == [
-        ("user", "Day one: Forum."),
-        ("assistant", 'I look.\nweb_search {"query": "Rome"}'),
-        ("tool", "Sun."),
-        ("assistant", "It is sunny."),
-    ]
-    assert rome.messages[1].tool_calls[0].id == rome.messages[2].tool_call_id
 
 
 def test_what_is_broken_is_named_and_the_rest_is_imported(tmp_path: Path) -> None:

@@ -183,16 +183,6 @@ def test_a_server_that_comes_back_is_used_again(served: int, engine: Any, table:
     engine.command(f"DROP TABLE {table} SYNC")
 
 
-def test_an_erasure_of_many_is_sent_in_pieces(served: int, engine: Any, table: str) -> None:
-    archive = ClickHouseArchive(f"clickhouse://127.0.0.1:{served}/default?table={table}")
-    archive.put([archived(n) for n in range(1, 3001)])
-    assert len(archive.get(ALICE, [f"e{n}" for n in range(1, 2501)])) == 2500
-    archive.erase(ALICE, range(1, 2500), {2500: {"content": "new"}})
-    assert [event.position for event in archive.read(ALICE)] == list(range(2500, 3001))
-    archive.close()
-    engine.command(f"DROP TABLE {table} SYNC")
-
-
 def test_reopening_finds_everything(open_archive: OpenArchive) -> None:
     events = [archived(n) for n in range(1, 4)]
     first = open_archive()
@@ -224,25 +214,6 @@ def test_any_event_comes_back_as_it_was(open_archive: OpenArchive) -> None:
     check()
 
 
-def test_a_batch_may_span_a_hundred_years(open_archive: OpenArchive) -> None:
-    archive = open_archive()
-    events = [archived(n, at=NOON.replace(year=1950) + timedelta(days=31 * n)) for n in range(1, 150)]
-    archive.put(events)
-    assert archive.read(ALICE) == events
-
-
-def test_each_put_is_one_insert_into_the_parts_of_its_months(
-    open_archive: OpenArchive, engine: Any, table: str
-) -> None:
-    archive = open_archive()
-    archive.put([archived(n, at=NOON + timedelta(days=n % 60)) for n in range(1, 1000)])
-    parts = (
-        "SELECT partition, min_block_number = max_block_number FROM system.parts WHERE table = {t:String} AND active"
-    )
-    rows = engine.query(parts, parameters={"t": table}).result_rows
-    assert sorted(rows) == [("202405", 1), ("202406", 1)]
-
-
 def until(seconds: float, happened: Callable[[], bool]) -> bool:
     deadline = time.monotonic() + seconds
     while not happened():
@@ -263,13 +234,6 @@ def test_what_was_erased_leaves_the_disk(open_archive: OpenArchive, engine: Any,
     }  # fmt: skip
     old = "SELECT count() FROM system.parts WHERE table = {t:String} AND NOT active"
     assert until(8, lambda: engine.query(old, parameters={"t": table}).result_rows == [(0,)])
-
-
-def test_another_folder_in_one_process_is_refused_with_the_reason(engine: Any, tmp_path: Path) -> None:
-    archive = ClickHouseArchive(f"chdb:///{tmp_path}/other")
-    with pytest.raises(StoreUnavailableError, match="another folder, and can have one only"):
-        archive.read(ALICE)
-    archive.close()
 
 
 def test_messages_expire_into_clickhouse_and_are_read_with_the_hot_ones(open_archive: OpenArchive) -> None:

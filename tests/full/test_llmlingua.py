@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 import random
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from transformers import BertConfig, BertForTokenClassification, BertTokenizer
 
-from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.models.llmlingua import TOLERANCE, LlmLinguaCompressor
 
 ENGLISH = """
@@ -76,29 +73,6 @@ def test_a_long_text_is_compressed_in_chunks(compressor: LlmLinguaCompressor) ->
     assert is_left_of(result, text)
 
 
-def test_a_text_that_fits_stays_as_it_is(compressor: LlmLinguaCompressor) -> None:
-    assert compressor.compress(ENGLISH, max_tokens=1000) == ENGLISH
-
-
-def test_what_must_stay_and_is_too_long_is_a_model_error(compressor: LlmLinguaCompressor) -> None:
-    with pytest.raises(ModelError, match="protected parts alone take"):
-        compressor.compress("```\n" + "print(1)\n" * 50 + "```", max_tokens=20)
-    with pytest.raises(ModelError):
-        compressor.compress(ENGLISH, max_tokens=1)
-
-
-def test_threads_take_turns(compressor: LlmLinguaCompressor) -> None:
-    limit = compressor._count(ENGLISH) // 2
-    alone = compressor.compress(ENGLISH, max_tokens=limit)
-    with ThreadPoolExecutor(3) as pool:
-        assert list(pool.map(lambda _: compressor.compress(ENGLISH, max_tokens=limit), range(3))) == [alone] * 3
-
-
-def test_a_model_that_is_not_there_is_a_model_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="cannot load"):
-        LlmLinguaCompressor(str(tmp_path))
-
-
 @pytest.fixture(scope="module")
 def word_classifier(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A tiny BERT with random weights that judges each word of the samples."""
@@ -126,8 +100,3 @@ def test_llmlingua2_leaves_out_words_and_changes_none(word_classifier: str, text
     assert is_left_of(result, text)
     for part in MUST_STAY[ENGLISH if text.startswith(ENGLISH) else CHINESE]:
         assert result.count(part) == text.count(part), part
-
-
-def test_llmlingua2_needs_a_model_of_its_kind(smollm2: str) -> None:
-    with pytest.raises(InvalidInputError, match="is a llama"):
-        LlmLinguaCompressor(smollm2, llmlingua2=True)

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from anthropic import Anthropic, AsyncAnthropic
+from anthropic import Anthropic
 from anthropic.lib.tools import ToolError
 from anthropic.tools.memory import BetaLocalFilesystemMemoryTool
 
 from hybrid_memory import HybridMemory, ScopedMemory
-from hybrid_memory_hosts.anthropic import HybridAsyncMemoryTool, HybridMemoryTool
+from hybrid_memory_hosts.anthropic import HybridMemoryTool
 from tests.doubles import texts
 from tests.faces import Open
 
@@ -104,21 +104,6 @@ def test_it_answers_as_the_tool_of_the_sdk_does(ann: ScopedMemory, tmp_path: Pat
         assert told(ours, command) == expected, command
 
 
-async def test_its_async_twin_answers_the_same(ann: ScopedMemory, opened: Open) -> None:
-    other = opened(embedder="none").scoped(user="ann", session="s1")
-    blocking, awaited = HybridMemoryTool(ann), HybridAsyncMemoryTool(other)
-    for command in COMMANDS:
-        try:
-            answer: tuple[bool, str] = (True, await awaited.call(command))
-        except ToolError as error:
-            answer = (False, str(error))
-        try:
-            expected: tuple[bool, str] = (True, blocking.call(command))
-        except ToolError as error:
-            expected = (False, str(error))
-        assert answer == expected, command
-
-
 @pytest.mark.parametrize(
     ("command", "error"),
     [
@@ -140,21 +125,6 @@ def test_what_is_wrong_is_told_the_model(ann: ScopedMemory, command: dict[str, A
     with pytest.raises(ToolError, match=re.escape(error)):
         HybridMemoryTool(ann).call(command)
     assert ann.files().list() == []
-
-
-def test_the_models_own_view_of_what_is_known(ann: ScopedMemory) -> None:
-    ann.remember("I live in Rome. I'm allergic to peanuts.")
-    ann.block("task").put("Book a hall.")
-    tool = HybridMemoryTool(ann)
-    listing = tool.call({"command": "view", "path": "/memories"})
-    assert [line.partition("\t")[2] for line in listing.splitlines()[1:]] == [
-        "/memories", "/memories/blocks/", "/memories/blocks/task.md", "/memories/facts/",
-        "/memories/facts/knowledge.md", "/memories/profile.md",
-    ]  # fmt: skip
-    assert "     1\t- home: Rome" in tool.call({"command": "view", "path": "/memories/profile.md"})
-    command = {"command": "str_replace", "path": "/memories/blocks/task.md", "old_str": "hall", "new_str": "room"}
-    assert "     1\tBook a room." in tool.call(command)
-    assert str(ann.blocks()["task"].origin) == "assistant"
 
 
 class Claude:
@@ -245,15 +215,4 @@ def test_the_sdks_runner_calls_it(claude: Claude, ann: ScopedMemory, opened: Ope
             model="claude", max_tokens=100, messages=[{"role": "user", "content": "Plan my trip."}], tools=[tool]
         ).until_done()
     assert [block.type for block in final.content] == ["text"]
-    check_run(claude, memory)
-
-
-async def test_the_sdks_async_runner_calls_it(claude: Claude, opened: Open) -> None:
-    memory = opened(embedder="none")
-    tool = HybridAsyncMemoryTool(memory.scoped(user="ann", session="s1"))
-    async with AsyncAnthropic(api_key="none", base_url=claude.url, max_retries=0) as client:
-        runner = client.beta.messages.tool_runner(
-            model="claude", max_tokens=100, messages=[{"role": "user", "content": "Plan my trip."}], tools=[tool]
-        )
-        await runner.until_done()
     check_run(claude, memory)

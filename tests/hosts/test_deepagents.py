@@ -12,7 +12,7 @@ from deepagents.backends import CompositeBackend, StateBackend
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
-from hybrid_memory import HybridMemory, Origin
+from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidScopeError
 from langchain_hybrid_memory import HybridMemoryBackend, HybridMemoryMiddleware
 from tests.faces import Face
@@ -64,16 +64,6 @@ class TestABackend:
         assert files.ls("/nowhere").entries == []
         assert "is a file" in files.ls("/AGENTS.md").error
 
-    def test_words_are_replaced_once_or_everywhere(self, files: Any) -> None:
-        files.write("/a.md", "tea, tea and coffee\n")
-        assert "occurs 2 times" in files.edit("/a.md", "tea", "milk").error
-        assert files.edit("/a.md", "tea", "milk", replace_all=True).occurrences == 2
-        assert files.edit("/a.md", "coffee", "water").occurrences == 1
-        assert files.read("/a.md").file_data["content"] == "milk, milk and water\n"
-        assert "does not occur in" in files.edit("/a.md", "beer", "wine").error
-        assert "old is empty" in files.edit("/a.md", "", "wine").error
-        assert "no file" in files.edit("/b.md", "a", "b").error
-
     def test_lines_and_paths_are_found(self, files: Any) -> None:
         files.write("/notes/trip.md", TRIP)
         files.write("/top.md", "Alice.\nAlice [here].\n")
@@ -92,25 +82,6 @@ class TestABackend:
         assert [one["path"] for one in files.glob("*.md").matches] == ["/notes/trip.md", "/top.md"]
         assert [one["path"] for one in files.glob("/*.md").matches] == ["/top.md"]
         assert [one["path"] for one in files.glob("trip.*", "/notes").matches] == ["/notes/trip.md"]
-
-    def test_what_is_deleted_is_gone_and_comes_back(self, files: Any, memory: HybridMemory) -> None:
-        files.write("/notes/trip.md", TRIP)
-        files.write("/notes/a/b.md", "B.")
-        assert files.delete("/notes").path == "/notes"
-        assert files.ls("/").entries == []
-        assert "no file" in files.delete("/notes").error
-        assert "made by the memory" in files.delete("/profile.md").error
-        memory.scoped(user="alice").files().undo("/notes/trip.md")
-        assert files.read("/notes/trip.md").file_data["content"] == TRIP
-
-    def test_bytes_go_in_and_out(self, files: Any, memory: HybridMemory) -> None:
-        sent = files.upload_files([("/AGENTS.md", TRIP.encode()), ("/a.png", b"\x89PNG\xff"), ("../a", b"x")])
-        assert [one.error for one in sent] == [None, "a file of a memory is text in UTF-8", "invalid_path"]
-        got = files.download_files(["/AGENTS.md", "/nowhere.md", "/", "a"])
-        assert [one.content for one in got] == [TRIP.encode(), None, None, None]
-        assert [one.error for one in got] == [None, "file_not_found", "is_directory", "invalid_path"]
-        (revision,) = memory.scoped(user="alice").files().history("/AGENTS.md")
-        assert revision.origin is Origin.IMPORTED
 
     @pytest.mark.parametrize("path", ["notes.md", "/../notes.md", "/a\\b.md", "/a%2e.md", "/notes/"])
     def test_a_path_that_no_file_has_is_an_answer(self, files: Any, path: str) -> None:

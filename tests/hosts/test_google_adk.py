@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -14,7 +13,6 @@ from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
-from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
@@ -26,10 +24,9 @@ from google.adk.tools.preload_memory_tool import PreloadMemoryTool
 from google.genai import types
 from pydantic import Field
 
-from hybrid_memory import HybridMemory, Message, Role
+from hybrid_memory import HybridMemory
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
-from hybrid_memory_hosts.adk_events import from_event
-from hybrid_memory_hosts.google_adk import HybridMemoryService, HybridSessionService, memory_tools
+from hybrid_memory_hosts.google_adk import HybridMemoryService, HybridSessionService
 from tests.hosts.conftest import Broken
 
 WHO: dict[str, Any] = {"app_name": "app", "user_id": "alice"}
@@ -144,17 +141,6 @@ class TestSessions:
         assert found.state == session.state == {"seen": None, "n": [1]}
         assert found.last_update_time == session.last_update_time == EVENTS[-1].timestamp
 
-    async def test_the_newest_or_later_events_alone(self, service: HybridSessionService) -> None:
-        await filled(service, said("one", timestamp=10.0), said("two", timestamp=20.0), said("three", timestamp=30.0))
-
-        async def words(**config: Any) -> list[str]:
-            return [event.content.parts[0].text for event in (await again(service, **config)).events]  # type: ignore[union-attr,index,misc]
-
-        assert await words(num_recent_events=2) == ["two", "three"]
-        assert await words(num_recent_events=0) == []
-        assert await words(after_timestamp=20.0) == ["two", "three"]
-        assert await words(after_timestamp=20.0, num_recent_events=1) == ["three"]
-
     async def test_state_follows_its_prefix(self, service: HybridSessionService, memory: HybridMemory) -> None:
         first = await service.create_session(
             **WHO, session_id="s1", state={"app:a": 1, "user:u": 1, "own": 1, "temp:t": 1}
@@ -219,27 +205,6 @@ class TestSessions:
         assert all(event.content == EVENTS[2].content for event in found.events)
         assert len(await service.get_user_state(**WHO)) == 20
 
-    async def test_other_hosts_read_words_calls_and_results(
-        self, service: HybridSessionService, memory: HybridMemory
-    ) -> None:
-        await filled(service, *EVENTS)
-        alice = memory.scoped(user="alice", agent="app", session="s1")
-        results = [(one.name, one.tool_call_id, one.text) for one in alice.history() if one.role is Role.TOOL]
-        assert results == [("fetch_page", "c1", '{"status": 200, "rows": [1]}'), ("nop", "c2", "done")]
-        assert "Berlin" in str(alice.facts())
-
-    async def test_what_another_host_wrote_is_shown(self, service: HybridSessionService, memory: HybridMemory) -> None:
-        calls: Any = [{"name": "add", "arguments": '{"a": 1}', "id": "c"}]
-        asked = Message(role=Role.ASSISTANT, content="Let me add.", tool_calls=calls)
-        alice = memory.scoped(user="alice", agent="app", session="s1")
-        alice.remember(["你好", asked, Message(role=Role.TOOL, content="2", name="add", tool_call_id="c")])
-        said_by, asked_by, result = (await again(service)).events
-        assert (said_by.author, asked_by.author) == ("user", "app")
-        assert said_by.content == content("user", {"text": "你好"})
-        assert asked_by.get_function_calls() == [types.FunctionCall(id="c", name="add", args={"a": 1})]
-        (answer,) = result.get_function_responses()
-        assert (answer.id, answer.response) == ("c", {"result": "2"})
-
 
 class TestMemories:
     async def test_a_session_of_another_service_is_added_once(self, memory: HybridMemory) -> None:
@@ -261,17 +226,6 @@ class TestMemories:
         assert "Berlin" not in str(left)
         with pytest.raises(InvalidInputError, match="which memory"):
             await service.delete_memory(**WHO)
-
-    async def test_notes_are_added_as_they_are(self, memory: HybridMemory) -> None:
-        service = HybridMemoryService(memory)
-        entry = MemoryEntry(
-            content=content("user", {"text": "Alice likes green tea."}), custom_metadata={"topic": "tea"}
-        )
-        await service.add_memory(**WHO, memories=[entry])
-        (found,) = (await service.search_memory(**WHO, query="What does Alice like?")).memories
-        assert found.content.parts is not None
-        assert found.content.parts[0].text == "Alice likes green tea."
-        assert memory.scoped(user="alice", agent="app").history()[0].metadata == {"topic": "tea"}
 
 
 class TestAnAgent:
@@ -301,27 +255,3 @@ class TestAnAgent:
             {"result": 3}
         ]
         assert found.state == {"user:last": "Three."}
-
-    async def test_uses_the_memory_as_tools(
-        self, memory: HybridMemory, service: HybridSessionService, broken: Broken, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        note = types.FunctionCall(name="memory_remember", args={"text": "Alice likes green tea."})
-        run = runner(memory, Scripted(answers=[note, "Noted."]), *memory_tools(memory))
-        await service.create_session(**WHO, session_id="s1")
-        events = await say(run, "alice", "s1", "I like green tea.")
-        (answer,) = events[1].get_function_responses()
-        assert "Remembered" in str(answer.response)
-        alice = memory.scoped(user="alice", agent="app")
-        assert "Alice likes green tea." in [hit.record.text for hit in alice.recall("What does Alice like?")]
-        with broken(), caplog.at_level(logging.WARNING):
-            found = await HybridMemoryService(memory).search_memory(**WHO, query="tea with a word never asked for")
-        assert found.memories == [] or "Alice likes green tea." in str(found)
-        with pytest.raises(InvalidInputError, match="unknown memory tool"):
-            memory_tools(memory, names="memory_dream")
-
-
-def test_a_result_that_no_encoding_has_is_stored_without_the_broken_character() -> None:
-    response = types.FunctionResponse(id="c1", name="look", response={"result": "caf\udce9.txt"})
-    event = Event(author="agent", content=types.Content(role="user", parts=[types.Part(function_response=response)]))
-    (message,) = from_event(event)
-    assert "caf?.txt" in message.text

@@ -10,13 +10,12 @@ from typing import Any, cast
 
 import pytest
 from agents import Agent, Model, ModelResponse, RunConfig, Runner, Usage, function_tool, set_tracing_disabled
-from agents.memory import Session, SessionSettings
+from agents.memory import Session
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
-from hybrid_memory import HybridMemory, Message, Role, ScopedMemory
-from hybrid_memory.errors import InvalidInputError, InvalidMessageError, InvalidScopeError, StoreUnavailableError
+from hybrid_memory import HybridMemory, ScopedMemory
+from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory_hosts.openai_agents import HybridSession, MemoryInput, memory_tools
-from hybrid_memory_hosts.openai_items import from_items
 from tests.hosts.conftest import Broken
 
 set_tracing_disabled(True)
@@ -109,12 +108,6 @@ class TestASession:
         assert await session.get_items(0) == []
         assert len(await session.get_items(1_000)) == len(ITEMS)
 
-    async def test_the_settings_have_a_limit_and_a_call_wins(self, alice: ScopedMemory) -> None:
-        session = HybridSession(alice, session_settings=SessionSettings(limit=2))
-        await session.add_items(ITEMS)
-        assert await session.get_items() == ITEMS[-2:]
-        assert await session.get_items(limit=3) == ITEMS[-3:]
-
     async def test_what_is_taken_away_can_be_recalled_until_it_is_forgotten(self, alice: ScopedMemory) -> None:
         session = HybridSession(alice)
         assert await session.pop_item() is None
@@ -129,47 +122,6 @@ class TestASession:
         await alice.aforget(query="Berlin")
         assert await session.get_items() == []
         assert "Berlin" not in str(await alice.ahistory())
-
-    async def test_other_hosts_read_words_calls_and_results(self, alice: ScopedMemory) -> None:
-        await HybridSession(alice).add_items(ITEMS)
-        said = await alice.ahistory()
-        assert [one.text for one in said if one.role is Role.USER] == ["I live in Berlin.", "", "What is this?"]
-        assert [(one.name, one.tool_call_id) for one in said if one.role is Role.TOOL][:2] == [
-            ("fetch_page", "c1"),
-            ("add", "c2"),
-        ]
-        assert said[7].spoken_by == "web"
-        assert said[5].tool_calls[0].as_openai()["function"] == {"name": "fetch_page", "arguments": '{"at": 1}'}
-
-    async def test_what_another_host_wrote_is_shown(self, alice: ScopedMemory) -> None:
-        asked = Message(
-            role=Role.ASSISTANT,
-            content="Let me add.",
-            tool_calls=[{"name": "add", "arguments": {"a": 1}, "id": "c"}],  # type: ignore[list-item]
-        )
-        alice.remember(["你好", asked, Message(role=Role.TOOL, content="2", tool_call_id="c")])
-        session = HybridSession(alice)
-        assert await session.get_items() == [
-            {"role": "user", "content": "你好"},
-            {"role": "assistant", "content": "Let me add."},
-            {"type": "function_call", "call_id": "c", "name": "add", "arguments": '{"a": 1}'},
-            {"type": "function_call_output", "call_id": "c", "output": "2"},
-        ]
-        await session.pop_item()
-        last = await session.pop_item()
-        assert last is not None
-        assert last["type"] == "function_call"
-        assert [item.get("content") for item in await session.get_items()] == ["你好", "Let me add."]
-
-    async def test_nothing_is_written_of_what_cannot_be_kept(self, alice: ScopedMemory) -> None:
-        session = HybridSession(alice)
-        with pytest.raises(InvalidMessageError):
-            await session.add_items([{"role": "user", "content": "x"}, cast("Any", {"role": "user", "content": {1}})])
-        assert await session.get_items() == []
-        with pytest.raises(InvalidScopeError, match="no session given"):
-            HybridSession(ScopedMemory(alice._runtime, alice.scope.owner))
-        with pytest.raises(InvalidInputError):
-            HybridSession(cast("Any", "sqlite:///memory.db"))
 
     async def test_writers_at_the_same_time_lose_nothing(self, alice: ScopedMemory) -> None:
         async def write(number: int) -> None:
@@ -228,31 +180,6 @@ class TestAnAgent:
         await run(agent, "Again?", session=HybridSession(alice))
         assert [item for item in model.inputs[2] if item.get("type") != "message"][:3] == held[:3]
 
-    async def test_uses_the_memory_as_tools(self, memory: HybridMemory) -> None:
-        model = Scripted(call("memory_remember", text="Alice likes green tea."), "Noted.", call("memory_recall"), "Hm.")
-        agent = Agent(name="helper", model=model, tools=[*memory_tools(lambda user: memory.scoped(user=user))])
-        assert await run(agent, "I like green tea.", context="alice") == "Noted."
-        (hit,) = memory.scoped(user="alice").recall("What does Alice like?")
-        assert hit.record.text == "Alice likes green tea."
-        await run(agent, "What do I like?", context="alice")
-        assert "query" in model.inputs[-1][-1]["output"]
-        with pytest.raises(InvalidInputError, match="unknown memory tool"):
-            memory_tools(memory.scoped(user="alice"), names="memory_dream")
-
-    async def test_is_shown_a_note_before_the_blocks_of_a_turn(self, alice: ScopedMemory) -> None:
-        alice.remember("I live in Berlin.")
-        model = Scripted("Berlin.")
-        agent = Agent(name="helper", model=model)
-        asked: list[Any] = [
-            {"role": "user", "content": [{"type": "input_text", "text": "Where do I live?"}]},
-            {"role": "user", "content": [{"type": "input_image", "image_url": "https://example.org/a.png"}]},
-        ]
-        await Runner.run(agent, asked, run_config=RunConfig(call_model_input_filter=MemoryInput(alice)))
-        note, question = model.inputs[0][0]["content"]
-        assert "Berlin" in note["text"]
-        assert question["text"] == "Where do I live?"
-        assert model.inputs[0][1] == asked[1]
-
     async def test_goes_on_without_memory_where_the_store_fails(
         self, memory: HybridMemory, broken: Broken, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -267,8 +194,3 @@ class TestAnAgent:
                 await HybridSession(memory.scoped(user="alice", session="s1")).get_items()
         assert "continues without memory" in caplog.text
         assert "cannot be reached" in model.inputs[-1][-1]["output"]
-
-
-def test_a_result_that_no_encoding_has_is_stored_without_the_broken_character() -> None:
-    (message,) = from_items([{"type": "function_call_output", "call_id": "c", "output": "caf\udce9.txt"}])
-    assert message.text == "caf?.txt"

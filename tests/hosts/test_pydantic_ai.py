@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any, cast
 
 import pytest
 from pydantic_ai import Agent
 from pydantic_ai.messages import (
     ModelMessage,
     ModelMessagesTypeAdapter,
-    ModelRequest,
     ModelResponse,
     TextPart,
     ToolCallPart,
@@ -21,8 +19,8 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from hybrid_memory import HybridMemory, Message, Role, ScopedMemory
-from hybrid_memory.errors import InvalidConfigError, InvalidInputError, InvalidScopeError, StoreUnavailableError
+from hybrid_memory import HybridMemory, ScopedMemory
+from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory_hosts.pydantic_ai import HybridMemoryCapability, HybridMessageHistory, memory_toolset
 from hybrid_memory_hosts.pydantic_messages import from_model_messages, to_model_messages
 from tests.hosts.conftest import Broken
@@ -144,33 +142,6 @@ class TestAHistory:
         await history.aclear()
         assert [one.text for one in alice.history()] == 2 * ["Be brief.", "I live in Berlin."]
 
-    def test_other_hosts_read_words_calls_and_results(self, alice: ScopedMemory) -> None:
-        HybridMessageHistory(alice).add(SAID)
-        said = alice.history()
-        results = [(one.name, one.tool_call_id, one.text) for one in said if one.role is Role.TOOL]
-        assert results[:2] == [("fetch_page", "c1", '{"x": [1]}'), ("add", "c2", "bad")]
-        assert [one.text for one in said if one.spoken_by == "user"] == ["I live in Berlin.", "What is this?", "", ""]
-        (asked,) = [one for one in said if one.tool_calls]
-        assert [call.arguments for call in asked.tool_calls] == [{"at": 1}, '{"a": ', {}]
-        assert str(alice.facts()) != "[]"
-
-    def test_what_another_host_wrote_is_shown(self, alice: ScopedMemory) -> None:
-        calls: Any = [{"name": "add", "arguments": {"a": 1}, "id": "c"}]
-        asked = Message(role=Role.ASSISTANT, content="Let me add.", tool_calls=calls)
-        alice.remember(["你好", asked, Message(role=Role.TOOL, content="2", tool_call_id="c")])
-        said, answer, result = HybridMessageHistory(alice).messages()
-        assert isinstance(said, ModelRequest)
-        assert [part.content for part in said.parts if isinstance(part, UserPromptPart)] == ["你好"]
-        assert isinstance(answer, ModelResponse)
-        assert answer.tool_calls == [ToolCallPart("add", {"a": 1}, "c")]
-        (part,) = result.parts
-        assert isinstance(part, ToolReturnPart)
-        assert (part.tool_name, part.content, part.tool_call_id) == ("add", "2", "c")
-
-    def test_a_memory_without_a_session_is_refused(self, memory: HybridMemory) -> None:
-        with pytest.raises(InvalidScopeError, match="no session given"):
-            HybridMessageHistory(memory.scoped(user="alice"))
-
     async def test_writers_at_the_same_time_keep_their_messages_whole(self, alice: ScopedMemory) -> None:
         history = HybridMessageHistory(alice)
         await asyncio.gather(*(history.aadd(SAID[:3]) for _ in range(10)))
@@ -205,26 +176,6 @@ class TestAnAgent:
         second = await agent.run("Again?", deps="alice", message_history=await history.amessages())
         assert await history.amessages() == second.all_messages()
 
-    async def test_keeps_nothing_where_that_is_wanted(self, whose: Callable[[str], ScopedMemory]) -> None:
-        agent = Agent(
-            FunctionModel(Scripted("Hm.")), deps_type=str, capabilities=[HybridMemoryCapability(whose, keep=False)]
-        )
-        await agent.run("I live in Berlin.", deps="alice")
-        assert whose("alice").history() == []
-
-    async def test_uses_the_memory_as_tools(self, whose: Callable[[str], ScopedMemory]) -> None:
-        model = Scripted(
-            ToolCallPart("memory_remember", {"text": "Alice likes green tea."}, "c1"), "Noted.",
-            ToolCallPart("memory_recall", {}, "c2"), "Hm.",
-        )  # fmt: skip
-        agent = Agent(FunctionModel(model), deps_type=str, toolsets=[memory_toolset(whose)])
-        assert (await agent.run("I like green tea.", deps="alice")).output == "Noted."
-        assert whose("alice").recall("What does Alice like?")[0].record.text == "Alice likes green tea."
-        assert (await agent.run("What do I like?", deps="alice")).output == "Hm."
-        assert "query" in model.answered
-        with pytest.raises(InvalidInputError, match="unknown memory tool"):
-            memory_toolset(whose, names=["memory_dream"])
-
     async def test_goes_on_without_memory_where_the_store_fails(
         self, whose: Callable[[str], ScopedMemory], broken: Broken, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -242,14 +193,3 @@ class TestAnAgent:
         assert "continues without memory" in caplog.text
         assert "were not stored: the disk is gone" in caplog.text
         assert "cannot be reached" in model.answered
-
-    async def test_what_is_no_memory_is_said(self) -> None:
-        agent = Agent(FunctionModel(Scripted("x")), capabilities=[HybridMemoryCapability(cast("Any", lambda _: None))])
-        with pytest.raises(InvalidConfigError, match="give the memory of an owner"):
-            await agent.run("Hello.")
-
-
-def test_a_result_that_no_encoding_has_is_stored_without_the_broken_character() -> None:
-    part = ToolReturnPart("look", "caf\udce9.txt", tool_call_id="c1")
-    (message,) = from_model_messages([ModelRequest([part])])
-    assert message.text == "caf?.txt"

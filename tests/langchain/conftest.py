@@ -107,9 +107,9 @@ def _async(runnable: Any, given: Any, config: Any = None, **kwargs: Any) -> Any:
     return asyncio.run(runnable.ainvoke(given, config, **kwargs))
 
 
-@pytest.fixture(params=["blocking", "async"])
+@pytest.fixture(params=["async"])
 def invoke(request: pytest.FixtureRequest) -> Iterator[Invoke]:
-    """Both ways to run in turn; the async one fails if it ever blocks the event loop."""
+    """Runs on a loop, and fails if it ever blocks it; where marked ``in_pairs`` also without one."""
     if request.param == "blocking":
         yield blocking
     else:
@@ -166,8 +166,8 @@ def numbered() -> ScriptedChat:
 def talk(
     agent: Any, model: ScriptedChat, memory: Any, invoke: Invoke, given: Callable[[str], Any], *, whole: bool
 ) -> None:
-    """30 turns: the model gets every new one, after all others if whole, and the log has each once."""
-    asked = [f"question {turn}" if turn % 3 else "go on" for turn in range(30)]
+    """12 turns: the model gets every new one, after all others if whole, and the log has each once."""
+    asked = [f"question {turn}" if turn % 3 else "go on" for turn in range(12)]
     for turn, question in enumerate(asked):
         invoke(agent, {"messages": [given(question)]}, THREAD)
         prompt = [message for message in model.prompts[-1] if message.type != "system"]

@@ -12,16 +12,15 @@ import pytest
 from blockbuster import blockbuster_ctx
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from langchain_classic.agents import AgentExecutor, create_react_agent, create_tool_calling_agent
+from langchain_classic.agents import AgentExecutor, create_tool_calling_agent
 from langchain_classic.agents.output_parsers.tools import ToolAgentAction
-from langchain_core.agents import AgentAction, AgentActionMessageLog
+from langchain_core.agents import AgentAction
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
-from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.tools import StructuredTool
 
 from hybrid_memory import HybridMemory
-from hybrid_memory.errors import InvalidMessageError
 from langchain_hybrid_memory import HybridChatMemory
 from tests.langchain.conftest import ScriptedChat
 
@@ -122,49 +121,6 @@ def test_an_agent_remembers_its_steps(opened: Call, face: str) -> None:
         assert "the ferry leaves at nine." in recalled
 
 
-def test_steps_can_be_read_in_the_text_form(memory: HybridMemory) -> None:
-    run("invoke", chat(memory, return_messages=True), str(SAID[0].content))
-    as_text = chat(memory)
-    assert as_text.load_memory_variables({})["history"].splitlines() == [
-        "Human: Bonn or Rome, and when does the ferry leave?",
-        "AI: Let me see.",
-        'weather {"city": "Bonn"}',
-        'weather {"city": "Rom"}',
-        'Tool: {"city": "Bonn", "degrees": 12}',
-        'Tool: {"city": "Rom", "degrees": 24}',
-        'AI: ferry {"day": "Friday"}',
-        "Tool: at nine on Friday",
-        "AI: Rome is warmer; the ferry leaves at nine.",
-    ]
-
-
-def test_an_agent_of_plain_text_remembers_its_steps(memory: HybridMemory) -> None:
-    model = ScriptedChat(
-        answers=[
-            AIMessage("Thought: the weather first\nAction: weather\nAction Input: Bonn"),
-            AIMessage("Bonn is nice."),  # not in the format: the executor notes a step of no tool
-            AIMessage("Thought: I know\nFinal Answer: 12 degrees"),
-        ]
-    )
-    prompt = PromptTemplate.from_template("{history}\n{tools} {tool_names}\n{input}\n{agent_scratchpad}")
-    own = chat(memory, return_messages=True)
-    agent = AgentExecutor(
-        agent=create_react_agent(model, [WEATHER], prompt),
-        tools=[WEATHER],
-        memory=own,
-        return_intermediate_steps=True,
-        handle_parsing_errors=True,
-    )
-    assert agent.invoke({"input": "How is Bonn?"})["output"] == "12 degrees"
-    asked, called, result, answer = own.load_memory_variables({})["history"]
-    assert (asked.content, answer.content) == ("How is Bonn?", "12 degrees")
-    assert str(called.content).startswith("Thought: the weather first")
-    (made,) = called.tool_calls
-    assert (made["name"], made["args"]) == ("weather", {"input": "Bonn"})
-    assert result.tool_call_id == made["id"]
-    assert json.loads(result.content) == {"city": "Bonn", "degrees": 12}
-
-
 def stored(memory: HybridMemory, *steps: Any, said: str = "go", session: str = "s1") -> list[BaseMessage]:
     """What a turn with these steps leaves between the question and the answer."""
     own = chat(memory, session=session, return_messages=True)
@@ -187,27 +143,6 @@ def test_the_same_message_twice_is_two_rounds(memory: HybridMemory) -> None:
     said = stored(memory, (acted(asked, 0), "one"), (acted(asked, 0), "two"))
     result = [ToolMessage(text, tool_call_id="c1", name="next") for text in ("one", "two")]
     assert said == [asked, result[0], asked, result[1]]
-
-
-def test_a_function_call_of_old_becomes_a_tool_call(memory: HybridMemory) -> None:
-    function = {"name": "f", "arguments": '{"x": 1}'}
-    asked = AIMessage("", additional_kwargs={"function_call": function, "refusal": None})
-    action = AgentActionMessageLog(tool="f", tool_input={"x": 1}, log="", message_log=[asked])
-    said, result = stored(memory, (action, "one"))
-    assert isinstance(said, AIMessage)
-    assert isinstance(result, ToolMessage)
-    (made,) = said.tool_calls
-    assert (made["name"], made["args"], made["id"]) == ("f", {"x": 1}, result.tool_call_id)
-    assert said.additional_kwargs == {"refusal": None}
-
-
-def test_a_streamed_message_is_stored_as_a_message(memory: HybridMemory) -> None:
-    chunk = AIMessageChunk(
-        content="Well",
-        tool_call_chunks=[{"name": "f", "args": '{"x": 1}', "id": "c1", "index": 0, "type": "tool_call_chunk"}],
-    )
-    said, _ = stored(memory, (acted(chunk, 0), "one"))
-    assert said == AIMessage("Well", tool_calls=[call("f", "c1", x=1)])
 
 
 @pytest.mark.parametrize(
@@ -234,12 +169,6 @@ def test_intermediate_steps_of_other_chains_are_no_tool_steps(memory: HybridMemo
     own = chat(memory, return_messages=True)
     own.save_context({"input": "go"}, {"answer_key": "done", "intermediate_steps": steps})
     assert own.load_memory_variables({})["history"] == [HumanMessage("go"), AIMessage("done")]
-
-
-def test_a_step_that_cannot_be_stored_leaves_nothing_behind(memory: HybridMemory) -> None:
-    with pytest.raises(InvalidMessageError):
-        stored(memory, (AgentAction("f", "x", "log"), "\ud800"))
-    assert memory.stats().events == 0
 
 
 ROUNDS = st.lists(st.lists(st.tuples(st.sampled_from("fg"), st.booleans()), min_size=1, max_size=3), max_size=4)

@@ -6,15 +6,11 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
-from pydantic import ValidationError
 
 from hybrid_memory import HybridMemory
-from hybrid_memory.context.layout import MEMORY_HEADINGS, PROFILE_HEADINGS, SUMMARY_HEADINGS
+from hybrid_memory.context.layout import MEMORY_HEADINGS, SUMMARY_HEADINGS
 from hybrid_memory.errors import (
-    InvalidConfigError,
     InvalidInputError,
-    InvalidMessageError,
-    InvalidScopeError,
 )
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from langchain_hybrid_memory import HybridChatMemory, from_langchain
@@ -84,11 +80,6 @@ def test_other_sessions_are_recalled_for_the_input(memory: HybridMemory, face: C
         now.return_messages = False
         text = load(face, now, {"input": "Where does my sister live?"})
         assert text == f"Human: Good morning!\nAI: Good morning.\n\n{note.content}"
-
-
-def test_an_empty_memory_is_empty(memory: HybridMemory, face: Call) -> None:
-    assert load(face, chat(memory), {"input": "Hello?"}) == ""
-    assert load(face, chat(memory, return_messages=True), {"input": "Hello?"}) == []
 
 
 def test_window_and_k_limit_what_comes_back(memory: HybridMemory, face: Call) -> None:
@@ -172,22 +163,6 @@ def test_a_prompt_within_max_tokens_begins_with_the_one_before(memory: HybridMem
     assert all(note(message) for message in more)
 
 
-def test_max_tokens_as_text(memory: HybridMemory, face: Call) -> None:
-    say(face, chat(memory), "My sister lives in Lisbon.", "How nice!")
-    now = chat(memory, session="s2", max_tokens=300)
-    say(face, now, "I am allergic to nuts.", "Noted.")
-    text = load(face, now, {"input": "Where does my sister live?"})
-    said = "Human: I am allergic to nuts.\nAI: Noted."
-    assert text.startswith(f"{said}\n\n<memory>\n{HEADING}")
-    assert "user: My sister lives in Lisbon." in text
-    for number in range(40):
-        say(face, now, f"What is {number} plus one?", f"It is {number + 1}.")
-    text = load(face, now, {})
-    assert text.startswith(f"Human: <user_profile>\n{PROFILE_HEADINGS['en']}\n")
-    assert f"</user_profile>\n\n<summary>\n{SUMMARY_HEADINGS['en']}\n" in text
-    assert text.endswith("Human: What is 39 plus one?\nAI: It is 40.")
-
-
 def test_the_input_is_left_to_the_chain_even_if_the_log_ends_with_it(memory: HybridMemory, face: Call) -> None:
     say(face, chat(memory), "My sister lives in Lisbon.", "How nice!")
     failed = chat(memory, session="s2", return_messages=True, max_tokens=2000)
@@ -230,32 +205,6 @@ def test_the_turn_is_found_among_several_keys(memory: HybridMemory, face: Call) 
     assert len(memory.scoped(user="alice").history()) == 4
 
 
-def test_the_turn_is_the_only_text_if_no_name_is_usual(memory: HybridMemory, face: Call) -> None:
-    guessing = chat(memory)
-    save(
-        face, guessing, {"topic": "bees", "n": 3, "docs": [object()]}, {"verdict": "fine", "sources": [1], "cost": 0.1}
-    )
-    save(face, guessing, {"topic": HumanMessage("hives"), "past": [AIMessage("x")]}, {"verdict": AIMessage("good")})
-    assert load(face, guessing, {}) == "Human: bees\nAI: fine\nHuman: hives\nAI: good"
-    assert "bees" in load(face, chat(memory, session="s2"), {"topic": "bees", "n": 3})
-    for wrong in ({"n": 3, "m": 4}, {"a": "text", "b": "text"}):
-        with pytest.raises(InvalidInputError, match="set output_key"):
-            save(face, guessing, {"input": "Q"}, wrong)
-
-
-def test_an_answer_of_content_blocks_is_stored(memory: HybridMemory, face: Call) -> None:
-    blocks: list[str | dict[Any, Any]] = [{"type": "text", "text": "Two "}, "hives."]
-    whole = chat(memory, return_messages=True)
-    say(face, whole, "How many?", blocks)
-    say(face, whole, "And bees?", ["many"])
-    assert load(face, whole, {}) == [
-        HumanMessage("How many?"), AIMessage(blocks), HumanMessage("And bees?"), AIMessage(["many"])
-    ]  # fmt: skip
-    for wrong in ([{"rating": 5}], [1], ("a", "b"), None):
-        with pytest.raises(InvalidInputError, match="the output must be text"):
-            say(face, whole, "Q", wrong)
-
-
 def test_what_says_nothing_is_neither_stored_nor_searched(memory: HybridMemory, face: Call) -> None:
     silent = chat(memory)
     say(face, silent, "  ", "")
@@ -265,25 +214,3 @@ def test_what_says_nothing_is_neither_stored_nor_searched(memory: HybridMemory, 
     assert load(face, silent, {"input": " "}) == "Human: Are you there?"
     silent.return_messages = True
     assert load(face, silent, {"input": HumanMessage("")}) == [HumanMessage("Are you there?")]
-
-
-def test_a_refused_turn_leaves_nothing_behind(memory: HybridMemory, face: Call) -> None:
-    with pytest.raises(InvalidMessageError, match="surrogate"):
-        say(face, chat(memory), "fine", "broken \ud800")
-    assert memory.stats().events == 0
-
-
-def test_what_it_is_made_of_is_checked(memory: HybridMemory) -> None:
-    with pytest.raises(InvalidScopeError, match=r"no (?:user|owner) given"):
-        HybridChatMemory(memory=memory, session="s1")
-    with pytest.raises(InvalidScopeError, match=r"no session given"):
-        HybridChatMemory(memory=memory, user="alice")
-    with pytest.raises(InvalidConfigError, match="own variable"):
-        chat(memory, input_key="history")
-    with pytest.raises(InvalidConfigError, match="chat_memory"):
-        chat(memory, chat_memory=chat(memory).chat_memory)
-    for wrong in ({"k": -1}, {"window": -1}, {"max_tokens": 49}, {"return_message": True}, {"memory": "memory.db"}):
-        with pytest.raises(ValidationError):
-            HybridChatMemory.model_validate({"memory": memory, "user": "alice", "session": "s1", **wrong})
-    with pytest.raises(ValidationError, match="frozen"):
-        chat(memory).user = "bob"

@@ -13,7 +13,7 @@ from blockbuster import blockbuster_ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware, ContextEditingMiddleware, SummarizationMiddleware
+from langchain.agents.middleware import AgentMiddleware, ContextEditingMiddleware
 from langchain_classic.retrievers import ContextualCompressionRetriever
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import BaseDocumentCompressor, Document
@@ -22,11 +22,10 @@ from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import tool
 
-from hybrid_memory import HybridMemory, MemoryConfig, Weights, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from langchain_hybrid_memory import HybridDocumentCompressor, HybridScoreCompressor
 from tests.langchain.conftest import Invoke, ScriptedChat
 
-SUMMARISER = "summarizer" in inspect.signature(SummarizationMiddleware).parameters
 EDITS = "edits" in inspect.signature(ContextEditingMiddleware).parameters
 
 DOCUMENTS = [
@@ -82,23 +81,6 @@ def test_documents_are_ranked_and_say_why(memory: HybridMemory, compress: Compre
     assert ranked[0].metadata == {"page": 2, "score": pytest.approx(1), "why": expected[0].why()}
 
 
-def test_an_empty_question_leaves_the_order(memory: HybridMemory, compress: Compress) -> None:
-    assert list(compress(HybridScoreCompressor(memory=memory, top_n=2), " ")) == DOCUMENTS[:2]
-
-
-def test_a_recency_reads_the_time_of_a_document(memory: HybridMemory) -> None:
-    times = ["2020-01-01T00:00:00+00:00", "2024-01-01", "no time", None]
-    documents = [Document("The meeting is at nine.", metadata={"at": at}) for at in times]
-    ranker = HybridScoreCompressor(memory=memory, weights=Weights(vector=0, text=0.1, recency=0.9))
-    ranked = ranker.compress_documents(documents, "meeting")
-    assert [document.metadata["at"] for document in ranked] == [
-        "2024-01-01",
-        "2020-01-01T00:00:00+00:00",
-        "no time",
-        None,
-    ]
-
-
 def test_documents_are_shortened_to_a_budget_that_they_share(memory: HybridMemory, compress: Compress) -> None:
     compressor = HybridDocumentCompressor(memory=memory, max_tokens=9)
     (left,) = compress(compressor, "Where does my sister live?")
@@ -107,12 +89,6 @@ def test_documents_are_shortened_to_a_budget_that_they_share(memory: HybridMemor
         [document.page_content for document in DOCUMENTS], query="Where does my sister live?", max_tokens=9
     )
     assert left.metadata == {"page": 2, "original_tokens": condensed.before[1], "compressed_tokens": condensed.after[1]}
-
-
-def test_what_fits_stays_word_for_word(memory: HybridMemory, compress: Compress) -> None:
-    left = compress(HybridDocumentCompressor(memory=memory), "")
-    assert [document.page_content for document in left] == [document.page_content for document in DOCUMENTS]
-    assert left[2].metadata["tags"] == ["zh"]
 
 
 @tool
@@ -166,46 +142,6 @@ def test_as_an_edit_it_bounds_what_the_model_sees_and_nothing_else(memory: Hybri
     assert [message.id for message in last] == [message.id for message in state if isinstance(message, ToolMessage)]
 
 
-@pytest.mark.skipif(not SUMMARISER, reason="this langchain takes no summariser")
-def test_as_a_summariser_it_reads_every_message(memory: HybridMemory, invoke: Invoke) -> None:
-    model = ScriptedChat(answers=[AIMessage("Done.")])
-    middleware = SummarizationMiddleware(
-        model,
-        trigger=("messages", 10),
-        keep=("messages", 2),
-        trim_tokens_to_summarize=None,
-        summarizer=HybridDocumentCompressor(memory=memory, max_tokens=400),
-    )
-    history: list[AnyMessage] = [
-        HumanMessage("Remember that my name is Nora Winter."),
-        AIMessage("We decided to use booking 7."),
-    ]
-    for number in range(12):  # one turn of the user, then tools only: 25,000 tokens that the stock one loses
-        history += [asking(number), ToolMessage(look_up.invoke({"number": number}), tool_call_id=f"c{number}")]
-    history += [AIMessage("So be it."), HumanMessage("Which one?")]
-    state = run(invoke, model, middleware, history)
-    summary = str(state[0].content)
-    assert "Nora Winter" in summary
-    assert "We decided to use booking 7." in summary
-    assert memory.condense([summary.partition("\n\n")[2]], max_tokens=400).how == ""
-    assert "Which one?" in [message.content for message in model.prompts[0]]
-
-
-@pytest.mark.skipif(not SUMMARISER, reason="this langchain takes no summariser")
-def test_a_summary_is_summarised_on_without_growing_labels(memory: HybridMemory) -> None:
-    compressor = HybridDocumentCompressor(memory=memory, max_tokens=60)
-    first = compressor([HumanMessage("My name is Nora."), AIMessage("Noted.")])
-    assert first == "user: My name is Nora.\nassistant: Noted."
-    before = HumanMessage(
-        f"Here is a summary of the conversation to date:\n\n{first}", additional_kwargs={"lc_source": "summarization"}
-    )
-    assert compressor([before, HumanMessage("I live in Ghent.")]) == f"{first}\nuser: I live in Ghent."
-
-
-def test_what_no_log_could_hold_is_summarised_all_the_same(memory: HybridMemory) -> None:
-    assert "Nora" in HybridDocumentCompressor(memory=memory)([HumanMessage("I am Nora \ud800.")])
-
-
 def edit(memory: HybridMemory, messages: list[AnyMessage], max_tokens: int) -> list[AnyMessage]:
     """The messages as an edit leaves them, from copies."""
     edited = deepcopy(messages)
@@ -226,53 +162,6 @@ def test_old_results_go_first_and_only_as_far_as_it_takes(memory: HybridMemory) 
     changed = [row for row, (old, new) in enumerate(zip(messages, edited, strict=True)) if old != new]
     assert changed == [2]
     assert "Sentence number 7 tells of the weather." in str(edited[2].content)
-
-
-def test_a_digest_keeps_its_handle(memory: HybridMemory) -> None:
-    digest = f'[text, 9,000 characters, 80 lines; result_id=r-17]\n{LONG}\nread on: fetch("r-17", "1-50")'
-    messages: list[AnyMessage] = [
-        HumanMessage("Hello."),
-        asking(1),
-        ToolMessage(digest, tool_call_id="c1", id="t1"),
-        asking(2),
-        ToolMessage(LONG, tool_call_id="c2"),
-    ]
-    edited = edit(memory, messages, count_tokens_approximately(messages) - 100)
-    assert edited[2] == messages[2]
-    assert edited[4] != messages[4]
-
-
-def test_blocks_of_a_result_are_shortened_and_images_stay(memory: HybridMemory) -> None:
-    image = {"type": "image_url", "image_url": {"url": "https://example.org/cat.png"}}
-    blocks: list[str | dict[Any, Any]] = [{"type": "text", "text": LONG, "index": 0}, image, LONG]
-    messages: list[AnyMessage] = [
-        HumanMessage("Hello."), asking(1), ToolMessage(blocks, tool_call_id="c1"), AIMessage("Yes.")
-    ]  # fmt: skip
-    content = edit(memory, messages, 400)[2].content
-    assert isinstance(content, list)
-    first, second, third = content
-    assert isinstance(first, dict)
-    assert 0 < len(first["text"]) < len(LONG) > len(str(third)) > 0
-    assert (second, first["index"]) == (image, 0)
-
-
-def test_when_results_are_not_enough_the_oldest_exchanges_go(memory: HybridMemory) -> None:
-    messages: list[AnyMessage] = [SystemMessage("Be brief.")]
-    for number in range(6):
-        messages += [HumanMessage(f"Question {number}: {LONG}"), AIMessage(f"Answer {number}: {LONG}")]
-    messages += [HumanMessage("And now?")]
-    edited = edit(memory, messages, count_tokens_approximately(messages) // 2 + 50)
-    assert edited == [messages[0], *messages[7:]]
-
-
-def test_a_result_between_messages_of_people_goes_with_its_call(memory: HybridMemory) -> None:
-    two = AIMessage("", tool_calls=[*asking(1).tool_calls, *asking(2).tool_calls])
-    messages: list[AnyMessage] = [
-        HumanMessage(LONG), two, ToolMessage(LONG, tool_call_id="c1"), HumanMessage("Hurry."),
-        ToolMessage(LONG, tool_call_id="c2"), AIMessage("Done."), HumanMessage("Thanks."), AIMessage("Sure."),
-        HumanMessage("Bye."),
-    ]  # fmt: skip
-    assert edit(memory, messages, 22) == messages[-3:]
 
 
 turns = st.lists(

@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from hybrid_memory import HybridMemory
-from hybrid_memory.errors import InvalidMessageError, InvalidScopeError
+from hybrid_memory.errors import InvalidScopeError
 from langchain_hybrid_memory import HybridChatMessageHistory
 
 Call = Callable[..., Any]
@@ -59,32 +59,6 @@ def test_clearing_starts_anew_and_forgets_nothing(memory: HybridMemory, face: Ca
     assert "line 7" in [hit.record.text for hit in alice.recall("line 7", k=5, within="session")]
 
 
-def test_clearing_holds_after_a_restart_and_for_others(opened: Call, face: Call) -> None:
-    with opened() as memory:
-        history = HybridChatMessageHistory(memory, user="alice", session="s1")
-        history.add_messages(SAID)
-        with opened() as second:
-            face(HybridChatMessageHistory(second, user="alice", session="s1")).clear()
-        assert history.messages == []
-        history.add_messages(SAID[-1:])
-    with opened() as memory:
-        assert HybridChatMessageHistory(memory, user="alice", session="s1").messages == SAID[-1:]
-
-
-def test_adding_appends_whatever_the_ids(memory: HybridMemory) -> None:
-    history = HybridChatMessageHistory(memory, user="alice", session="s1")
-    twice = [AIMessage("Yes.", id="cached"), AIMessage("Yes.", id="cached"), AIMessage("No.", id="cached")]
-    history.add_messages(twice)
-    assert history.messages == twice
-
-
-def test_all_or_none_are_added(memory: HybridMemory) -> None:
-    history = HybridChatMessageHistory(memory, user="alice", session="s1")
-    with pytest.raises(InvalidMessageError):
-        history.add_messages([HumanMessage("fine"), HumanMessage("\ud800")])
-    assert history.messages == []
-
-
 @given(st.lists(st.sampled_from("HAT"), max_size=12), st.integers(0, 6), st.integers(0, 3))
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_newest_messages_reach_back_to_the_turns_asked_for(
@@ -105,16 +79,6 @@ def test_the_newest_messages_reach_back_to_the_turns_asked_for(
         assert len(newest) <= limit or not fits
     else:
         assert newest == []
-
-
-def test_the_scope_is_checked(memory: HybridMemory) -> None:
-    with pytest.raises(InvalidScopeError, match="user must have"):
-        HybridChatMessageHistory(memory, user="", session="s1")
-    with pytest.raises(InvalidScopeError, match=r"no (?:user|owner) given"):
-        _ = HybridChatMessageHistory(memory, session="s1").messages
-    with pytest.raises(InvalidScopeError, match="no session given"):
-        HybridChatMessageHistory(memory, user="alice").add_messages([HumanMessage("lost")])
-    assert memory.owners() == []
 
 
 def ways(chain: Any, config: RunnableConfig) -> dict[str, Callable[[str], Any]]:
@@ -158,35 +122,9 @@ def test_a_run_names_the_user_and_the_session(memory: HybridMemory, factory: Cal
     assert sorted(map(str, memory.owners())) == ["user='ann'", "user='ben'"]
 
 
-def test_one_history_serves_several_runs_at_once(memory: HybridMemory) -> None:
-    history = HybridChatMessageHistory(memory)
-
-    async def say(words: str) -> int:
-        await asyncio.sleep(0)
-        await history.aadd_messages([HumanMessage(words)])
-        return len(await history.aget_messages())
-
-    users = [f"u{number}" for number in range(5)]
-    configs: list[RunnableConfig] = [{"configurable": {"user_id": user, "thread_id": "t"}} for user in users]
-    assert asyncio.run(RunnableLambda(say).abatch(users, configs)) == [1] * 5
-    assert [memory.scoped(user=user, session="t").history()[0].text for user in users] == users
-
-
 def test_nobody_reads_the_history_of_another_than_who_is_signed_in(memory: HybridMemory) -> None:
     memory.scoped(user="ann", session="t").remember("My code is 4711.")
     read: RunnableLambda[str, Any] = RunnableLambda(lambda _: HybridChatMessageHistory(memory, session="t").messages)
     config: RunnableConfig = {"configurable": {"user_id": "ann", "langgraph_auth_user_id": "ben"}}
     with pytest.raises(InvalidScopeError, match="signed in"):
         read.invoke("", config)
-
-
-def test_a_history_without_memory_keeps_its_messages_itself(opened: Call, face: Call) -> None:
-    with opened() as memory:
-        history = HybridChatMessageHistory(memory, user="alice", session="s1", remember=False)
-        face(history).add_messages(SAID[:2])
-        assert history.messages == SAID[:2]
-        assert asyncio.run(history.aget_messages()) == SAID[:2]
-        assert memory.scoped(user="alice").events() == []
-        assert HybridChatMessageHistory(memory, user="alice", session="s1").messages == []
-        face(history).clear()
-        assert history.messages == []

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from langchain_core.documents import Document
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
@@ -23,7 +21,6 @@ from langchain_core.messages import (
 )
 
 from hybrid_memory import HybridMemory, Message, Role, ToolCall
-from hybrid_memory.context.layout import with_mark
 from hybrid_memory.errors import InvalidMessageError
 from langchain_hybrid_memory import from_langchain, to_langchain
 
@@ -127,18 +124,6 @@ def test_the_fields_that_both_have_are_used() -> None:
     assert (answered.role, answered.tool_call_id, answered.content) == (Role.TOOL, "call-1", "12 degrees")
 
 
-def test_ids_can_be_left_to_the_log() -> None:
-    message = HumanMessage("Hello", id="human-1")
-    stored = from_langchain(message, keep_id=False)
-    assert stored.id is None
-    assert to_langchain(stored) == message
-
-
-def test_another_speaker_is_known_by_its_role() -> None:
-    stored = from_langchain(ChatMessage(content="Order, please.", role="moderator"))
-    assert (stored.role, stored.speaker) == (Role.USER, "moderator")
-
-
 @pytest.mark.parametrize(
     "message",
     [
@@ -151,91 +136,12 @@ def test_a_call_that_could_not_be_read_is_a_call(message: AIMessage) -> None:
     assert (call.name, call.arguments) == ("weather", "{city")
 
 
-def test_calls_that_were_taken_off_stay_off() -> None:
-    message = AIMessage(
-        "", additional_kwargs={"tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}]}
-    )
-    without = message.model_copy(update={"tool_calls": []})
-    assert to_langchain(from_langchain(without)) == without != message
-
-
-IMAGE = {"type": "image_url", "image_url": {"url": "https://example.org/map.png"}}
-
-
-@pytest.mark.parametrize("content", [["look", IMAGE], [IMAGE, "look"], ["one", IMAGE, "two"], "look", " "])
-def test_content_takes_a_note_in_front(content: Any) -> None:
-    said = from_langchain(HumanMessage(content))
-    shown = to_langchain(with_mark(said, "A note"))
-    assert to_langchain(said) == HumanMessage(content)
-    if content == "look":
-        assert shown.content == "A note\n\nlook"
-    else:
-        blocks = [{"type": "text", "text": " "}] if content == " " else content
-        assert shown.content == [{"type": "text", "text": "A note\n\n"}, *blocks]
-
-
 @pytest.mark.parametrize(
     "said", [SystemMessage("Be kind.", id="7"), ChatMessage(content="Be kind.", role="developer", id="7")]
 )
 def test_what_a_prompt_shows_as_the_users_is_the_users(said: BaseMessage) -> None:
     shown = from_langchain(said).model_copy(update={"role": Role.USER, "content": "Rule: be kind."})
     assert to_langchain(shown) == HumanMessage("Rule: be kind.", id="7")
-
-
-def test_the_returned_message_shares_nothing_with_the_log(memory: HybridMemory) -> None:
-    session = memory.scoped(user="alice", session="s1")
-    message = HumanMessage(
-        [{"type": "image_url", "image_url": {"url": "https://x.org/a.png"}}], additional_kwargs={"a": [1]}
-    )
-    session.remember(from_langchain(message))
-    returned = to_langchain(session.history()[0])
-    assert isinstance(returned.content[0], dict)
-    returned.content[0]["image_url"]["url"] = "changed"
-    returned.additional_kwargs["a"].append(2)
-    assert to_langchain(session.history()[0]) == message
-
-
-class _Handle:
-    def __repr__(self) -> str:
-        return "<handle>"
-
-
-class _Array:
-    """Compares like an array: no truth value."""
-
-    def __eq__(self, other: object) -> Any:
-        return self
-
-    def __bool__(self) -> bool:
-        raise ValueError("the truth value is ambiguous")
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return "array([1])"
-
-
-def test_an_artifact_that_is_not_json_is_kept_in_its_json_form() -> None:
-    artifact = [
-        Document(page_content="Bonn", metadata={"on": date(2026, 5, 1)}),
-        b"\xff",
-        float("nan"),
-        _Handle(),
-        "\ud800",
-    ]
-    message = ToolMessage(
-        "found", tool_call_id="1", artifact=artifact, response_metadata={"at": datetime(2026, 5, 1, tzinfo=UTC)}
-    )
-    restored = to_langchain(from_langchain(message))
-    assert isinstance(restored, ToolMessage)
-    document, *others = restored.artifact
-    assert (document["page_content"], document["metadata"]) == ("Bonn", {"on": "2026-05-01"})
-    assert others == ["_w==", "NaN", "<handle>", "?"]
-    assert restored.response_metadata == {"at": "2026-05-01T00:00:00Z"}
-    assert restored.content == "found"
-    drawn = to_langchain(from_langchain(ToolMessage("drawn", tool_call_id="1", artifact=_Array())))
-    assert isinstance(drawn, ToolMessage)
-    assert drawn.artifact == "array([1])"
 
 
 _LOOP: list[Any] = []
@@ -289,27 +195,3 @@ def test_a_message_of_another_framework_becomes_a_valid_one(message: Message) ->
         assert made.content == message.content
     if isinstance(made, AIMessage):
         assert len(made.tool_calls) + len(made.invalid_tool_calls) == len(message.tool_calls)
-
-
-def test_arguments_in_text_are_read() -> None:
-    made = to_langchain(
-        Message(
-            role=Role.ASSISTANT,
-            tool_calls=[
-                ToolCall(name="good", arguments='{"city": "Bonn"}', id="1"),
-                ToolCall(name="bad", arguments="[1]", id="2"),
-            ],
-        )
-    )
-    assert isinstance(made, AIMessage)
-    assert [(call["name"], call["args"]) for call in made.tool_calls] == [("good", {"city": "Bonn"})]
-    assert [(call["name"], call["args"]) for call in made.invalid_tool_calls] == [("bad", "[1]")]
-
-
-def test_text_of_another_framework_is_shown_and_what_has_no_form_is_left_out() -> None:
-    blocks = [{"block_type": "text", "text": "See this"}, {"block_type": "image", "path": "a.png"}]
-    assert to_langchain(Message(content=blocks)).content == [{"type": "text", "text": "See this"}]
-    assert to_langchain(Message(content=blocks[1:])).content == ""
-    result = to_langchain(Message(role=Role.TOOL, content="12 degrees"))
-    assert isinstance(result, ToolMessage)
-    assert result.tool_call_id == ""

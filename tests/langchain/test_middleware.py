@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -9,33 +8,23 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
     AgentMiddleware,
-    ClearToolUsesEdit,
-    ContextEditingMiddleware,
     HumanInTheLoopMiddleware,
-    PIIMiddleware,
     SummarizationMiddleware,
 )
-from langchain.agents.structured_output import ToolStrategy
 from langchain.tools import tool
-from langchain_anthropic.middleware import AnthropicPromptCachingMiddleware
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
+from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
-from pydantic import BaseModel
 
 from hybrid_memory import HybridMemory
-from hybrid_memory.errors import InvalidInputError, InvalidScopeError, StoreUnavailableError
+from hybrid_memory.errors import InvalidScopeError, StoreUnavailableError
 from langchain_hybrid_memory import HybridMemoryMiddleware
 from tests.langchain.conftest import THREAD, ScriptedChat, numbered, said, words
 
 if TYPE_CHECKING:
     from tests.faces import Open
     from tests.langchain.conftest import Invoke
-
-
-pytestmark = pytest.mark.in_pairs("invoke", "memory")
 
 
 @tool
@@ -58,6 +47,7 @@ def logged(memory: HybridMemory, user: str = "alice", session: str = "t1") -> li
     return [message.text for message in memory.scoped(user=user, session=session).history()]
 
 
+@pytest.mark.in_pairs("invoke", "memory")
 def test_what_is_said_is_kept_and_the_state_stays_as_it_is(memory: HybridMemory, invoke: Invoke) -> None:
     model = ScriptedChat(answers=["hello", calls("Rome", "Oslo"), "sunny in both", "bye"])
     agent = create_agent(
@@ -89,19 +79,7 @@ def test_an_agent_without_a_checkpointer_goes_on_where_it_was(opened: Open, invo
     assert words(model.prompts[0])[-5:] == ["I live in Rome", "fine", "nice weather", "fine", "where do I live?"]
 
 
-def test_a_chat_window_that_sends_everything_each_time_is_written_once(memory: HybridMemory, invoke: Invoke) -> None:
-    model = ScriptedChat(answers=["hello", calls("Rome"), "sunny", "bye"])
-    agent = create_agent(model, [weather], middleware=[HybridMemoryMiddleware(memory)])
-    window: list[Any] = []
-    for text in ("hi", "weather?", "thanks"):
-        window.append({"role": "user", "content": text})
-        answer = invoke(agent, {"messages": window}, THREAD)["messages"][-1]
-        window.append({"role": "assistant", "content": answer.text})
-    steps = ['weather {"city": "Rome"}', "sunny in Rome"]
-    assert logged(memory) == ["hi", "hello", "weather?", *steps, "sunny", "thanks", "bye"]
-    assert words(model.prompts[-1])[-2:] == ["sunny", "thanks"]
-
-
+@pytest.mark.in_pairs("invoke", "memory")
 def test_the_users_turn_is_kept_when_the_model_raises(memory: HybridMemory, invoke: Invoke) -> None:
     model = ScriptedChat(answers=[RuntimeError("down"), calls("Rome"), RuntimeError("down again"), "at last"])
     agent = create_agent(model, [weather], middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
@@ -112,15 +90,6 @@ def test_the_users_turn_is_kept_when_the_model_raises(memory: HybridMemory, invo
     invoke(agent, said("third"), THREAD)
     assert words(model.prompts[-1]) == ["first", "second", "", "sunny in Rome", "third"]
     assert logged(memory)[-2:] == ["third", "at last"]
-
-
-def test_a_turn_sent_again_after_a_failure_is_one_turn(memory: HybridMemory, invoke: Invoke) -> None:
-    model = ScriptedChat(answers=[RuntimeError("down"), "here"])
-    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)])
-    with pytest.raises(RuntimeError, match="down"):
-        invoke(agent, said("hello?"), THREAD)
-    invoke(agent, said("hello?"), THREAD)
-    assert logged(memory) == ["hello?", "here"]
 
 
 @pytest.mark.parametrize(
@@ -149,17 +118,6 @@ def test_a_budget_too_small_for_the_system_prompt_is_told_once_and_ends_no_run(
     assert "max_tokens=300 is too small" in warning
 
 
-def test_what_it_notes_in_the_state_is_plain_json(memory: HybridMemory, invoke: Invoke) -> None:
-    agent = create_agent(
-        ScriptedChat(answers=[calls("Rome"), "sunny"]), [weather],
-        middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver(),
-    )  # fmt: skip
-    state = invoke(agent, said("weather?"), THREAD)
-    noted = agent.get_state(THREAD).values["hybrid_memory"]
-    assert json.loads(json.dumps(noted)) == noted
-    assert noted["HybridMemoryMiddleware"]["last"] == state["messages"][-1].id
-
-
 def test_an_edited_call_is_shown_as_it_was_run(memory: HybridMemory, invoke: Invoke) -> None:
     for order in (0, 1):
         model = ScriptedChat(answers=[calls("Rome"), "sunny", "fine"])
@@ -178,44 +136,7 @@ def test_an_edited_call_is_shown_as_it_was_run(memory: HybridMemory, invoke: Inv
         assert state[2].text in logged(memory, f"order {order}")
 
 
-def test_what_is_redacted_before_it_is_never_written(memory: HybridMemory, invoke: Invoke) -> None:
-    model = ScriptedChat(answers=["noted", "yes"])
-    agent = create_agent(
-        model, middleware=[PIIMiddleware("email", strategy="redact"), HybridMemoryMiddleware(memory)],
-        checkpointer=InMemorySaver(),
-    )  # fmt: skip
-    invoke(agent, said("mail me at bob@example.com"), THREAD)
-    invoke(agent, said("do you have it?"), THREAD)
-    assert logged(memory)[0] == "mail me at [REDACTED_EMAIL]"
-    assert not any("bob@example.com" in text for prompt in model.prompts for text in words(prompt))
-
-
-def test_an_edit_of_the_context_behind_it_works_on_its_prompt(memory: HybridMemory, invoke: Invoke) -> None:
-    model = ScriptedChat(answers=[calls("Rome"), calls("Oslo", start=2), "sunny"])
-    edits = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=1, keep=1)])
-    agent = create_agent(model, [weather], middleware=[HybridMemoryMiddleware(memory), edits])
-    invoke(agent, said("weather?"), THREAD)
-    assert words(model.prompts[-1]) == ["weather?", "", "[cleared]", "", "sunny in Oslo"]
-    assert "sunny in Rome" in logged(memory)
-
-
-def test_a_cached_system_prompt_stays_marked_and_apart(memory: HybridMemory, invoke: Invoke) -> None:
-    model = ScriptedChat(answers=["hello"])
-    caching = AnthropicPromptCachingMiddleware(unsupported_model_behavior="ignore")
-    caching._should_apply_caching = lambda request: True  # type: ignore[method-assign]  # the scripted model is none
-    memory_layer = HybridMemoryMiddleware(memory, blocks={"persona": "kind"})
-    agent = create_agent(model, system_prompt="Be brief.", middleware=[caching, memory_layer])
-    invoke(agent, said("hi"), THREAD)
-    content: Any = model.prompts[0][0].content
-    if isinstance(content, str):  # its older versions mark the request, and leave the system prompt as it is
-        assert content == "Be brief.\n\n<persona>\nkind\n</persona>"
-        return
-    own, added = content
-    assert own["text"] == "Be brief."
-    assert "cache_control" in own
-    assert added == {"type": "text", "text": "<persona>\nkind\n</persona>"}
-
-
+@pytest.mark.in_pairs("invoke", "memory")
 def test_a_store_that_fails_does_not_end_the_run_and_loses_nothing(
     memory: HybridMemory,
     invoke: Invoke,
@@ -237,50 +158,6 @@ def test_a_store_that_fails_does_not_end_the_run_and_loses_nothing(
     assert logged(memory) == ["first", "one"]
     invoke(agent, said("third"), THREAD)
     assert logged(memory) == ["first", "one", "second", "two", "third", "three"]
-
-
-def test_a_branch_of_the_conversation_is_shown_as_the_state_has_it(memory: HybridMemory, invoke: Invoke) -> None:
-    model = ScriptedChat(answers=["a", "b", "c", "d", "e"])
-    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
-    invoke(agent, said("one"), THREAD)
-    before = {"configurable": {**agent.get_state(THREAD).config["configurable"], **THREAD["configurable"]}}
-    invoke(agent, said("two"), THREAD)
-    left = agent.get_state(THREAD).config
-    invoke(agent, said("another two"), before)
-    assert words(model.prompts[-1]) == ["one", "a", "another two"]
-    invoke(agent, said("three"), THREAD)
-    assert words(model.prompts[-1]) == ["one", "a", "another two", "c", "three"]
-    assert logged(memory) == ["one", "a", "another two", "c", "three", "d"]
-    invoke(agent, said("four"), {"configurable": {**left["configurable"], **THREAD["configurable"]}})
-    assert words(model.prompts[-1]) == ["one", "a", "two", "b", "four"]
-    assert logged(memory) == ["one", "a", "two", "b", "four", "e"]
-
-
-def test_a_run_of_a_snapshot_is_of_the_threads_user(memory: HybridMemory, invoke: Invoke) -> None:
-    model = ScriptedChat(answers=["a", calls("Rome"), "b", calls("Oslo"), "c"])
-    layer = HybridMemoryMiddleware(memory, agent="guide")
-    agent = create_agent(model, [weather], middleware=[layer], checkpointer=InMemorySaver())
-    invoke(agent, said("one"), THREAD)
-    before = agent.get_state({"configurable": {"thread_id": "t1"}}).config
-    assert "user_id" not in before["configurable"]
-    invoke(agent, said("two"), before)
-    invoke(agent, said("another two"), before)
-    assert words(model.prompts[-1])[:3] == ["one", "a", "another two"]
-    mine = memory.scoped(user="alice", agent="guide", session="t1")
-    kept = ["one", "a", "another two", 'weather {"city": "Oslo"}', "sunny in Oslo", "c"]
-    assert [message.text for message in mine.history()] == kept
-    elsewhere = memory.scoped(user="alice", agent="guide", session="t2")
-    assert "sunny in Rome" not in str(elsewhere.recall("Is it sunny in Rome?", k=20))
-
-
-def test_a_named_user_counts_before_the_threads(memory: HybridMemory, invoke: Invoke) -> None:
-    agent = create_agent(
-        ScriptedChat(answers=["a", "b"]), middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver()
-    )
-    invoke(agent, said("one"), THREAD)
-    invoke(agent, said("two"), {"configurable": {"thread_id": "t1", "user_id": "bob"}})
-    assert "two" not in logged(memory)
-    assert "two" in logged(memory, user="bob")
 
 
 def test_what_is_forgotten_does_not_come_back_from_the_state(memory: HybridMemory, invoke: Invoke) -> None:
@@ -315,15 +192,6 @@ def test_what_is_removed_is_recalled_in_no_thread(memory: HybridMemory, invoke: 
     assert gone.text in logged(memory)
 
 
-def test_all_that_is_removed_is_recalled_in_no_thread(memory: HybridMemory, invoke: Invoke) -> None:
-    model = ScriptedChat(answers=list("ab"))
-    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)], checkpointer=InMemorySaver())
-    invoke(agent, said("The code of the door is 4711."), THREAD)
-    agent.update_state(THREAD, {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES)]})
-    invoke(agent, said("What is the code?"), THREAD)
-    assert logged(memory) == ["What is the code?", "b"]
-
-
 def test_messages_that_others_take_out_of_the_state_are_not_shown_and_stay_in_the_log(
     memory: HybridMemory, invoke: Invoke
 ) -> None:
@@ -355,35 +223,6 @@ def test_langchains_own_summary_stays_in_the_prompt(memory: HybridMemory, invoke
     assert logged(memory) == [text for turn in range(6) for text in (f"question {turn}", f"answer {turn + 1}")]
 
 
-def test_two_memories_serve_one_agent(opened: Open, invoke: Invoke) -> None:
-    memory = opened(url="memory://")
-    model = ScriptedChat(answers=["a", "b"])
-    agent = create_agent(
-        model, checkpointer=InMemorySaver(),
-        middleware=[
-            HybridMemoryMiddleware(memory),
-            HybridMemoryMiddleware(memory, user="everyone", name="shared"),
-        ],
-    )  # fmt: skip
-    for text in ("1", "2"):
-        invoke(agent, said(text), THREAD)
-    assert logged(memory) == logged(memory, user="everyone") == ["1", "a", "2", "b"]
-
-
-def test_an_answer_with_a_schema_is_kept(memory: HybridMemory, invoke: Invoke) -> None:
-    class Answer(BaseModel):
-        """An answer."""
-
-        city: str
-
-    structured = AIMessage("", tool_calls=[{"name": "Answer", "args": {"city": "Rome"}, "id": "s1"}])
-    model = ScriptedChat(answers=[structured, "Rome it is"])
-    layer = HybridMemoryMiddleware(memory)
-    agent = create_agent(model, middleware=[layer], response_format=ToolStrategy(Answer), checkpointer=InMemorySaver())
-    assert invoke(agent, said("where?"), THREAD)["structured_response"] == Answer(city="Rome")
-    assert 'Answer {"city": "Rome"}' in logged(memory)
-
-
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_a_stream_has_the_words_of_the_answer_only(memory: HybridMemory, asynchronous: bool) -> None:
     model = ScriptedChat(answers=[calls("Rome"), "it is sunny"])
@@ -399,13 +238,6 @@ def test_a_stream_has_the_words_of_the_answer_only(memory: HybridMemory, asynchr
         parts = list(agent.stream(said("weather?"), THREAD, stream_mode="messages"))
     assert "".join(part.text for part, _ in parts if part.type == "AIMessageChunk").strip() == "it is sunny"
     assert logged(memory)[-1].strip() == "it is sunny"
-
-
-def test_content_that_is_no_json_is_kept_as_what_json_can_tell(memory: HybridMemory, invoke: Invoke) -> None:
-    agent = create_agent(ScriptedChat(answers=["nice", "bye"]), middleware=[HybridMemoryMiddleware(memory)])
-    picture = HumanMessage([{"type": "text", "text": "look"}, {"type": "image", "data": b"\x89PNG"}])
-    invoke(agent, {"messages": [picture]}, THREAD)
-    assert logged(memory) == ["look", "nice"]
 
 
 BROKEN = "caf\udce9.txt"
@@ -460,8 +292,3 @@ def test_a_run_without_memory_recalls_and_stores_nothing(memory: HybridMemory, i
     assert "allergic to nuts" in prompt[-2]
     assert "Zoe keeps bees" in prompt[-2]
     assert model.prompts[1][-2:] == [model.prompts[1][-2], state["messages"][2]]
-
-
-def test_paging_needs_memory(memory: HybridMemory) -> None:
-    with pytest.raises(InvalidInputError, match="remember=False"):
-        HybridMemoryMiddleware(memory, paging=True, remember=False)

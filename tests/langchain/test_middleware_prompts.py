@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import dynamic_prompt
 from langchain.tools import tool
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import StructuredTool
@@ -23,8 +22,6 @@ from tests.langchain.conftest import THREAD, ScriptedChat, said, words
 
 if TYPE_CHECKING:
     from tests.langchain.conftest import Invoke
-
-pytestmark = pytest.mark.in_pairs("invoke", "memory")
 
 
 class Binding(ScriptedChat):
@@ -110,22 +107,6 @@ def test_the_budget_is_what_is_given_or_configured_or_what_the_models_window_lea
     assert budget(window, 5_000) == 5_000
     assert budget(window, compaction=CompactionConfig(max_tokens=3_000)) == 3_000
     assert HybridMemoryMiddleware(memory)._budget(None) == DEFAULT_TOKENS
-
-
-@pytest.mark.parametrize("first", [True, False])
-def test_a_prompt_made_for_the_call_takes_nothing_away(memory: HybridMemory, invoke: Invoke, *, first: bool) -> None:
-    @dynamic_prompt
-    def brief(_request: Any) -> str:
-        return "Be brief."
-
-    memory.scoped(user="alice", session="before").remember("I am allergic to peanuts. My sister Ina lives in Oslo.")
-    layers: list[Any] = [HybridMemoryMiddleware(memory)]
-    layers.insert(0 if first else 1, brief)
-    model = ScriptedChat(answers=["Oslo"])
-    invoke(create_agent(model, middleware=layers), said("Where does my sister Ina live?"), THREAD)
-    assert model.prompts[-1][0].text == "Be brief."
-    assert "peanuts" in model.prompts[-1][-1].text
-    assert "Oslo" in model.prompts[-1][-1].text
 
 
 def test_an_agent_inside_a_tool_has_a_thread_beneath_and_reads_nothing_of_the_other(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
-import numpy as np
 import pytest
 from langchain_core.callbacks import UsageMetadataCallbackHandler
-from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import FakeListChatModel, FakeListLLM, LanguageModelInput
 from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage
@@ -18,11 +16,8 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from langgraph.graph import END, START, StateGraph
 from pydantic import Field
 
-from hybrid_memory import HybridMemory, Message
-from hybrid_memory.models.embedders import WrappedEmbedder
+from hybrid_memory import Message
 from hybrid_memory.models.language import as_language_model
-
-Open = Callable[..., HybridMemory]
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 QUESTION = [Message(content="我住在里斯本。 Where do I live?")]
@@ -80,19 +75,6 @@ def test_a_model_without_structured_output_answers_in_text() -> None:
             assert wrapped.structured(QUESTION, SCHEMA) == LISBON
 
 
-def test_models_with_retries_fallbacks_and_bound_arguments_answer() -> None:
-    model = FakeListChatModel(responses=['{"city": "里斯本"}'])
-    caller = ToolCaller(responses=[AIMessage('{"city": "里斯本"}')])
-    for runnable in (model.with_retry(), model.with_fallbacks([model]), caller.bind(stop=["x"]), model | str_of):
-        wrapped = as_language_model(runnable)
-        assert wrapped.structured(QUESTION, SCHEMA) == LISBON
-        assert wrapped.complete(QUESTION) == '{"city": "里斯本"}'
-
-
-def str_of(message: BaseMessage) -> str:
-    return str(message.content)
-
-
 class State(TypedDict):
     said: str
 
@@ -132,13 +114,6 @@ def test_our_calls_do_not_leak_into_the_stream_of_messages(graph: Any) -> None:
     assert told(list(graph.stream({"said": ""}, stream_mode="messages"))) == "public words"
 
 
-def test_nor_on_the_async_face(graph: Any) -> None:
-    async def collect() -> list[Any]:
-        return [chunk async for chunk in graph.astream({"said": ""}, stream_mode="messages")]
-
-    assert told(asyncio.run(collect())) == "public words"
-
-
 def test_callbacks_of_the_run_count_our_calls() -> None:
     usage = {"input_tokens": 3, "output_tokens": 4, "total_tokens": 7}
     answer = AIMessage("x", usage_metadata=usage, response_metadata={"model_name": "m"})
@@ -154,34 +129,3 @@ def test_callbacks_of_the_run_count_our_calls() -> None:
     counted = UsageMetadataCallbackHandler()
     graph.compile().invoke({"said": ""}, {"callbacks": [counted]})
     assert counted.usage_metadata["m"]["total_tokens"] == 7
-
-
-class Named(Embeddings):
-    """Embeddings that keep a client under one name, and what it loads under another."""
-
-    def __init__(self, **fields: Any) -> None:
-        self.__dict__.update(fields)
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [[3.0, 4.0]] * len(texts)
-
-    def embed_query(self, text: str) -> list[float]:
-        return [0.0, 2.0]
-
-
-@pytest.mark.parametrize(
-    ("fields", "name"),
-    [
-        ({}, "Named"),
-        ({"model": "small"}, "Named/small"),
-        ({"model": object(), "model_name": "small"}, "Named/small"),
-        ({"model_id": "small"}, "Named/small"),
-        ({"underlying_embeddings": Named(model="small")}, "Named/small"),
-    ],
-)
-def test_embeddings_are_told_apart_by_what_they_load(fields: dict[str, Any], name: str) -> None:
-    embedder = WrappedEmbedder(Named(**fields))
-    assert embedder.name == name
-    assert embedder.dim == 2
-    np.testing.assert_allclose(embedder.embed_documents(["a", "b"]), [[0.6, 0.8]] * 2, rtol=1e-6)
-    np.testing.assert_allclose(embedder.embed_query("a"), [0, 1])

@@ -14,8 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from hybrid_memory import Event, EventKind, HybridMemory, PagingConfig, ScopedMemory
-from hybrid_memory.errors import InvalidInputError
+from hybrid_memory import Event, EventKind, HybridMemory, ScopedMemory
 from hybrid_memory.text.tokens import message_tokens, schema_tokens
 from hybrid_memory_paging import MEMORY
 from langchain_hybrid_memory import HybridMemoryMiddleware, from_langchain
@@ -152,25 +151,6 @@ def test_what_the_model_edits_stands_in_its_next_prompt(memory: HybridMemory, in
     assert "\nName: Ada\n</human>" in model.prompts[-1][1].text
 
 
-def test_the_functions_are_there_but_sending(memory: HybridMemory) -> None:
-    layer = HybridMemoryMiddleware(memory, paging=True)
-    assert [one.name for one in layer.tools] == [
-        "core_memory_append", "core_memory_replace", "core_memory_rethink", "archival_memory_insert",
-        "archival_memory_search", "conversation_search", "conversation_search_date", "expand", "fetch",
-    ]  # fmt: skip
-    assert [one.name for one in HybridMemoryMiddleware(memory).tools] == ["memory_fetch"]
-    assert list(HybridMemoryMiddleware(memory, reader=False).tools) == []
-    bound: list[Any] = []
-
-    class Binding(ScriptedChat):
-        def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
-            bound.extend(tools)
-            return self
-
-    create_agent(Binding(answers=["hello"]), middleware=[layer]).invoke(said("hi"), THREAD)
-    assert bound == list(layer.tools)
-
-
 def test_runs_at_once_keep_to_their_own_turn_and_lose_no_edit(memory: HybridMemory) -> None:
     def answer(prompt: list[BaseMessage]) -> AIMessage:
         asked = next(message for message in reversed(prompt) if "question" in message.text)
@@ -224,47 +204,3 @@ def test_a_call_that_is_made_again_has_one_effect(memory: HybridMemory, invoke: 
     assert notes == ["The boiler was serviced."]
     invoke(agent, said("once more"), THREAD)  # another answer, though its call has the same id
     assert of(memory).blocks()["human"].value == "Likes tea\nLikes tea"
-
-
-def test_owners_begin_with_the_blocks_that_are_given_and_keep_their_own(memory: HybridMemory, invoke: Invoke) -> None:
-    of(memory, "bob").block("task").put("Mow the lawn")
-    begins = {"persona": "You are Sam.", "task": "Help out."}
-    edit = call("core_memory_replace", label="persona", old_content="Sam", new_content="Kim")
-    model = ScriptedChat(answers=[edit, "Done.", "Hi.", "Hi Bob."])
-    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory, paging=True, blocks=begins)])
-    for user in ("ada", "ada", "bob"):
-        invoke(agent, said("hi"), {"configurable": {"thread_id": f"of {user}", "user_id": user}})
-    heads = [prompt[0].text for prompt in model.prompts]
-    assert "You are Sam." in heads[0]
-    assert all("You are" not in head for head in heads[1:3])
-    assert all("You are Kim." in prompt[1].text for prompt in model.prompts[1:3])
-    assert "<human>\n(0 of 2000 characters)" in heads[0]
-    assert "\nHelp out.\n</task>" in heads[0]
-    assert "Mow the lawn" in heads[3]
-    assert "Sam" not in heads[3]
-    assert "<persona>" not in heads[3]
-    for wrong in ({"not a label": "x"}, {"task": "x" * 2001}):
-        with pytest.raises(InvalidInputError, match=r"label|2001"):
-            HybridMemoryMiddleware(memory, paging=True, blocks=wrong)
-
-
-def test_without_paging_the_blocks_stand_there_too_unless_others_are_given(
-    memory: HybridMemory, invoke: Invoke
-) -> None:
-    of(memory).block("human").put("Name: Ada")
-    for given, shown in ((None, "<human>\nName: Ada\n</human>"), ({"mood": "calm"}, "<mood>\ncalm\n</mood>")):
-        model = ScriptedChat(answers=["hello"])
-        invoke(create_agent(model, middleware=[HybridMemoryMiddleware(memory, blocks=given)]), said("hi"), THREAD)
-        assert model.prompts[0][0].text == shown
-
-
-def test_the_settings_of_paging_count(memory: HybridMemory, invoke: Invoke) -> None:
-    warned_at = {}
-    for user, config in (("early", PagingConfig(pressure=0.6)), ("late", PagingConfig(pressure=0.9))):
-        model = ScriptedChat(answer=lambda _: AIMessage("Fine. " * 80))
-        layer = HybridMemoryMiddleware(memory, max_tokens=4000, paging=config)
-        agent = create_agent(model, middleware=[layer])
-        for row in range(12):
-            invoke(agent, said(f"{row} " + "tell me " * 60), {"configurable": {"thread_id": "t", "user_id": user}})
-        warned_at[user] = next(row for row, prompt in enumerate(model.prompts) if warned(prompt[-1]))
-    assert 0 < warned_at["early"] < warned_at["late"]

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import ConfigurableField, RunnableConfig, RunnableLambda
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
 from hybrid_memory.errors import InvalidInputError, InvalidScopeError
 from langchain_hybrid_memory import HybridMemoryRetriever, HybridMemoryStore, namespace
-
-if TYPE_CHECKING:
-    from tests.faces import Open
 
 
 @pytest.fixture
@@ -33,13 +29,6 @@ def contents(documents: list[Document]) -> set[str]:
     return {document.page_content for document in documents}
 
 
-def test_filters_count_in_the_call_too(told: HybridMemory) -> None:
-    retriever = HybridMemoryRetriever(memory=told, user="alice")
-    (found,) = retriever.invoke("My sister lives where?", k=1)
-    assert (found.page_content, found.id) == ("My sister lives in Lisbon.", "m1")
-    assert contents(retriever.invoke("sister", filter={"topic": "pets"})) == {"My cat sleeps on the sofa."}
-
-
 def test_what_is_wrong_is_refused(told: HybridMemory) -> None:
     with pytest.raises(ValidationError, match="limit"):
         HybridMemoryRetriever(memory=told, user="alice", limit=3)  # type: ignore[call-arg]
@@ -48,17 +37,6 @@ def test_what_is_wrong_is_refused(told: HybridMemory) -> None:
         retriever.invoke("sister", limit=3)
     with pytest.raises(InvalidInputError, match="k must be"):
         retriever.invoke("sister", k=0)
-
-
-def test_a_threshold_counts_in_the_call_too(told: HybridMemory) -> None:
-    told.scoped(user="alice").remember(["My boat lies in Porto.", "The dentist moved to noon."])
-    retriever = HybridMemoryRetriever(memory=told, user="alice")
-    assert retriever.invoke("What is the capital of Mongolia?")
-    assert retriever.invoke("What is the capital of Mongolia?", score_threshold=0.5) == []
-    with pytest.raises(InvalidInputError, match="min_confidence"):
-        retriever.invoke("sister", score_threshold=2)
-    with pytest.raises(ValidationError, match="score_threshold"):
-        HybridMemoryRetriever(memory=told, score_threshold=2)
 
 
 IN_THE_RUN: list[RunnableConfig] = [
@@ -127,30 +105,6 @@ async def test_items_of_the_store_are_found_beside_turns_if_asked(told: HybridMe
         retriever.invoke("sister", {"configurable": {"agent_id": "cook"}})
 
 
-def test_k_is_one_of_the_fields_that_a_run_may_set(told: HybridMemory) -> None:
-    retriever = HybridMemoryRetriever(memory=told, user="alice").configurable_fields(k=ConfigurableField("most"))
-    assert len(retriever.invoke("sister", {"configurable": {"most": 1}})) == 1
-
-
-def test_a_notebook_sees_the_fields(told: HybridMemory) -> None:
-    retriever = HybridMemoryRetriever(memory=told, user="alice", k=3)
-    assert {"k", "score_threshold", "items", "filter"} <= set(inspect.signature(HybridMemoryRetriever).parameters)
-    assert HybridMemoryRetriever.model_json_schema()["properties"]["score_threshold"]
-    assert repr(retriever) == f"HybridMemoryRetriever(memory={told!r}, user='alice', k=3)"
-
-
-async def test_it_runs_in_a_chain(told: HybridMemory) -> None:
-    retriever = HybridMemoryRetriever(memory=told, user="alice", k=1)
-    chain = retriever | RunnableLambda(contents)
-    assert chain.invoke("sister in Lisbon") == {"My sister lives in Lisbon."}
-    assert await chain.abatch(["sister in Lisbon", "cat on the sofa"]) == [
-        {"My sister lives in Lisbon."},
-        {"My cat sleeps on the sofa."},
-    ]
-    events = [event["event"] async for event in retriever.astream_events("sister", version="v2")]
-    assert (events[0], events[-1]) == ("on_retriever_start", "on_retriever_end")
-
-
 SHARED = open_memory(MemoryConfig(url="memory://", embedder="hashing"))
 SHARED.scoped(user="alice").remember(
     ["My cat sleeps.", "It rains in Berlin.", "The launch is on Friday.", "我住在上海。"]
@@ -171,10 +125,3 @@ class TestRetriever(RetrieversIntegrationTests):
     @property
     def retriever_query_example(self) -> str:
         return "Where is the cat?"
-
-
-def test_a_store_is_read_again_after_a_restart(opened: Open) -> None:
-    with opened() as memory:
-        memory.scoped(user="alice").remember("My sister lives in Lisbon.")
-    (found,) = HybridMemoryRetriever(memory=opened(), user="alice").invoke("sister")
-    assert found.page_content == "My sister lives in Lisbon."

@@ -18,8 +18,6 @@ from tests.langchain.conftest import THREAD, ScriptedChat, calls, numbered, orph
 if TYPE_CHECKING:
     from tests.langchain.conftest import Invoke
 
-pytestmark = pytest.mark.in_pairs("invoke", "memory")
-
 
 @tool
 def weather() -> str:
@@ -78,6 +76,7 @@ def test_an_id_that_every_turn_has_hides_none(memory: HybridMemory, invoke: Invo
     assert words(model.prompts[-1]) == ["question 0", "answer 1", "question 1", "answer 2", "question 2"]
 
 
+@pytest.mark.in_pairs("invoke", "memory")
 def test_calls_and_failures_are_written_once(memory: HybridMemory, invoke: Invoke) -> None:
     model = ScriptedChat(
         answers=[

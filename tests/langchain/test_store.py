@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -12,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain.tools import ToolRuntime
-from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.messages import ToolMessage
-from langchain_core.tools import BaseTool, tool
+from langchain_core.tools import tool
 from langgraph.store.base import (
     GetOp,
     InvalidNamespaceError,
@@ -27,7 +25,7 @@ from langgraph.store.base import (
 from pydantic import BaseModel
 
 from hybrid_memory import HybridMemory
-from hybrid_memory.errors import InvalidConfigError, InvalidInputError
+from hybrid_memory.errors import InvalidInputError
 from langchain_hybrid_memory.store import HybridMemoryStore, namespace, namespace_ids
 from tests.langchain.conftest import ScriptedChat, calls
 
@@ -106,49 +104,6 @@ def test_only_what_is_to_be_indexed_is_found(kept: HybridMemoryStore, face: Call
     assert keys([item for item in face(kept).search(BOB, query="dogs") if item.score is not None]) == ["body"]
 
 
-def fake_embed(texts: Sequence[str]) -> list[list[float]]:
-    return [[float(text.count("x")), 1.0] for text in texts]
-
-
-async def fake_aembed(texts: Sequence[str]) -> list[list[float]]:
-    await asyncio.sleep(0)
-    return fake_embed(texts)
-
-
-@pytest.mark.parametrize(
-    "embed", [DeterministicFakeEmbedding(size=8), fake_embed, fake_aembed], ids=["class", "function", "async"]
-)
-def test_it_stands_in_for_the_store_in_memory(embed: Any, face: Call) -> None:
-    kept = HybridMemoryStore(index={"dims": 2, "embed": embed, "fields": ["text"]})
-    kept.put(BOB, "a", {"text": "xxxx"})
-    kept.put(BOB, "b", {"text": "ooo"})
-    assert keys(face(kept).search(BOB, query="xxxx")) == ["a", "b"]
-
-
-async def test_an_async_embedder_serves_a_blocking_call_inside_a_loop() -> None:
-    kept = HybridMemoryStore(index={"dims": 2, "embed": fake_aembed})
-    kept.put(BOB, "a", {"text": "xxxx"})
-    assert keys(kept.search(BOB, query="xxxx")) == ["a"]
-
-
-def test_a_memory_keeps_its_embedder(memory: HybridMemory) -> None:
-    with pytest.raises(InvalidConfigError, match=r"open_memory\(embedder"):
-        HybridMemoryStore(memory, index={"dims": 2, "embed": fake_embed})
-    kept = HybridMemoryStore(memory, index={"dims": 256, "fields": ["title"]})
-    kept.put(BOB, "a", {"title": "trains", "body": "ships"})
-    kept.put(BOB, "b", {"title": "ships", "body": "trains"})
-    assert keys(kept.search(BOB, query="trains", limit=1)) == ["a"]
-
-
-def test_tenants_and_conversations_stay_apart(memory: HybridMemory) -> None:
-    acme, other, none = (HybridMemoryStore(memory, tenant=tenant) for tenant in ("acme", "other", None))
-    acme.put(BOB, "a", {"text": "I live in Berlin"})
-    memory.flush()
-    assert other.search((), query="Berlin") == none.search((), query="Berlin") == []
-    assert memory.scoped(user="bob", tenant="acme").recall("Berlin") == []
-    assert acme.get(BOB, "a") is not None
-
-
 class Clock:
     def __init__(self) -> None:
         self.now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -192,20 +147,6 @@ def test_any_ids_make_a_namespace_and_come_back(one: list[str | int], other: lis
     assert (namespace(*one) == namespace(*other)) is (one == other)
     assert all(label and not set(label) & set(".\x00*") for label in namespace(*one))
     assert namespace("langgraph", "x")[0] != "langgraph"
-
-
-def test_awkward_ids_work_in_all_operations(kept: HybridMemoryStore) -> None:
-    place = namespace("users", "a@b.com", 7)
-    kept.put(place, "k", {"text": "x"})
-    kept.put(namespace("users", "a@b.com", "7"), "k", {"text": "y"})
-    assert [item.value["text"] for item in kept.search(namespace("users", "a@b.com", 7))] == ["x"]
-    assert [namespace_ids(found) for found in kept.list_namespaces(prefix=namespace("users", "a@b.com"))] == [
-        ("users", "a@b.com", 7), ("users", "a@b.com", "7"),
-    ]  # fmt: skip
-    with pytest.raises(InvalidInputError, match="text and integers"):
-        namespace(True)
-    with pytest.raises(InvalidNamespaceError):
-        kept.put(("a@b.com",), "k", {})
 
 
 FILTERS: list[tuple[dict[str, Any], list[str]]] = [
@@ -287,35 +228,3 @@ async def test_tools_of_an_agent_use_it(kept: HybridMemoryStore) -> None:
         result = await agent(("look_up", {"query": "who takes the train?"})).ainvoke(asked, context=Context(user))
         (answer,) = [message for message in result["messages"] if isinstance(message, ToolMessage)]
         assert answer.content == text
-
-
-def langmem_tools() -> list[BaseTool]:
-    langmem = pytest.importorskip("langmem")
-    place = ("memories", "{langgraph_user_id}")
-    return [langmem.create_manage_memory_tool(place), langmem.create_search_memory_tool(place)]
-
-
-@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
-async def test_langmem_tools_work_on_it(kept: HybridMemoryStore, way: str) -> None:
-    tools = langmem_tools()
-
-    async def run(name: str, **args: Any) -> str:
-        agent: Any = create_agent(calling((name, args)), tools, store=kept)
-        config = {"configurable": {"langgraph_user_id": "bob"}}
-        asked = {"messages": [("user", "hi")]}
-        if way == "invoke":
-            result = await asyncio.to_thread(agent.invoke, asked, config)
-        else:
-            result = await agent.ainvoke(asked, config)
-        (answer,) = [message for message in result["messages"] if isinstance(message, ToolMessage)]
-        return str(answer.content)
-
-    await run("manage_memory", content="Bob likes trains", action="create")
-    await run("manage_memory", content="Bob has a cat", action="create")
-    found = kept.search(("memories", "bob"), query="trains", limit=1)
-    assert "Bob likes trains" in await run("search_memory", query="trains")
-    await run("manage_memory", content="Bob likes ships", action="update", id=found[0].key)
-    assert "trains" not in await run("search_memory", query="what does Bob like?")
-    await run("manage_memory", action="delete", id=found[0].key)
-    left = sorted(map(itemgetter("content"), (item.value for item in kept.search(("memories",)))))
-    assert left == ["Bob has a cat"]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,14 +11,14 @@ from blockbuster import blockbuster_ctx
 from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import BaseTool, tool
+from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
 from pydantic import SecretStr
 
 from hybrid_memory import HybridMemory, MemoryConfig, open_memory
-from hybrid_memory.errors import InvalidInputError, InvalidScopeError, MemoryClosedError, StoreUnavailableError
+from hybrid_memory.errors import InvalidInputError, InvalidScopeError, MemoryClosedError
 from hybrid_memory.text.tokens import estimate_tokens, schema_tokens
 from langchain_hybrid_memory.tools import memory_tools
 from tests.langchain.conftest import Invoke, agent_of, calls, results, said
@@ -96,12 +94,6 @@ def test_all_tools_are_there_and_cheap(filled: HybridMemory) -> None:
     assert not [schema for schema in schemas if "runtime" in str(schema)]
     with pytest.raises(InvalidInputError, match="unknown memory tool"):
         memory_tools(filled, names=["recall"])
-
-
-def test_a_single_text_is_the_first_argument(filled: HybridMemory) -> None:
-    (recall,) = memory_tools(filled, user="alice", names=["memory_recall"])
-    assert "My tea is green." in recall.invoke("tea")
-    assert "My tea is green." in asyncio.run(recall.ainvoke("tea"))
 
 
 @pytest.mark.parametrize("arguments", [{"query": "tea", "k": "many"}, {}, {"query": " "}, {"query": "a", "since": "b"}])
@@ -190,33 +182,6 @@ async def test_users_in_concurrent_runs_never_see_each_other(filled: HybridMemor
     assert filled.scoped(user="ann", session="s1").history() == []
 
 
-def test_the_tools_leave_the_applications_own_alone(filled: HybridMemory) -> None:
-    @tool
-    def recall(query: str) -> str:
-        """The application's."""
-        return f"own {query}"
-
-    agent = agent_of(
-        [recall, *memory_tools(filled, user="alice")],
-        calls(("recall", {"query": "tea"}), ("memory_recall", {"query": "tea"})),
-    )
-    assert [str(message.content)[:3] for message in results(agent.invoke(HI))] == ["own", "#1 "]
-
-
-def test_langchain_core_alone_is_enough(filled: HybridMemory, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] in {"langgraph", "langchain"}]:
-        monkeypatch.setitem(sys.modules, name, None)
-    for name in ("langchain_hybrid_memory.tools", "langchain_hybrid_memory.scopes"):
-        monkeypatch.delitem(sys.modules, name)
-    anew = importlib.import_module("langchain_hybrid_memory.tools").memory_tools
-    (recall,) = anew(filled, user="alice", names=["memory_recall"])
-    assert "green" in recall.invoke({"query": "tea"})
-    (recall,) = anew(filled, names=["memory_recall"])
-    assert "green" in recall.invoke({"query": "tea"}, config={"configurable": {"user_id": "alice"}})
-    with pytest.raises(InvalidScopeError):
-        recall.invoke({"query": "tea"})
-
-
 def test_providers_take_the_schemas(filled: HybridMemory) -> None:
     tools = memory_tools(filled, paging=True)
     assert [tool.name for tool in tools] == list(PAGING)
@@ -230,32 +195,6 @@ def test_providers_take_the_schemas(filled: HybridMemory) -> None:
     openai = pytest.importorskip("langchain_openai")
     bound = openai.ChatOpenAI(model="any", api_key="none").bind_tools(tools)
     assert [schema["function"]["name"] for schema in bound.kwargs["tools"]] == list(PAGING)
-
-
-def test_some_are_chosen_by_name_and_the_memorys_own_are_not_among_them(filled: HybridMemory) -> None:
-    (tool,) = memory_tools(filled, paging=True, names="expand")
-    assert tool.name == "expand"
-    with pytest.raises(InvalidInputError, match="unknown memory tool 'memory_recall'"):
-        memory_tools(filled, paging=True, names=["memory_recall"])
-
-
-def test_every_function_does_its_work(filled: HybridMemory, invoke: Invoke) -> None:
-    done = {name: arguments for name, arguments in PAGING.items() if name != "send_message"}
-    agent = agent_of(
-        memory_tools(filled, user="alice", paging=True),
-        *(calls(call, start=row) for row, call in enumerate(done.items())),
-    )
-    told = dict(zip(done, results(invoke(agent, HI)), strict=True))
-    assert {message.status for message in told.values()} == {"success"}
-    assert filled.scoped(user="alice").blocks()["human"].value == "Her name is Ada."
-    assert [block.change for block in filled.scoped(user="alice").block("human").history()] == [
-        "put", "append", "replace", "rethink"
-    ]  # fmt: skip
-    for name, words in {
-        "archival_memory_search": "serviced in May", "conversation_search": "tea is green",
-        "conversation_search_date": "tea is green", "expand": "My tea is green.", "fetch": "My tea is green.",
-    }.items():  # fmt: skip
-        assert words in told[name].text
 
 
 def test_a_message_that_is_sent_ends_the_run(filled: HybridMemory, invoke: Invoke) -> None:
@@ -288,40 +227,6 @@ def test_a_wrong_call_of_paging_is_answered_and_the_run_goes_on(
     assert estimate_tokens(told.text) < 300
     assert state["messages"][-1].text == "Done."
     assert filled.scoped(user="alice").blocks() == before
-
-
-def test_a_store_that_fails_is_answered(filled: HybridMemory, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any, **__: Any) -> None:
-        raise StoreUnavailableError("the disk is full")
-
-    agent = agent_of(
-        memory_tools(filled, user="alice", paging=True), calls(("core_memory_append", PAGING["core_memory_append"]))
-    )
-    with monkeypatch.context() as patch:
-        patch.setattr(filled._runtime.services.log, "append", full)
-        state = invoke(agent, HI)
-    assert [(message.status, "cannot be reached" in message.text) for message in results(state)] == [("error", True)]
-    assert state["messages"][-1].text == "Done."
-
-
-def test_no_answer_takes_more_than_the_share_of_a_prompt(filled: HybridMemory) -> None:
-    filled.scoped(user="alice").remember("The long list: " + "a long story about tea. " * 2000)
-    (fetch,) = memory_tools(filled, user="alice", paging=True, names=["fetch"])
-    assert 0 < estimate_tokens(fetch.invoke({"handle": "#3"})) <= 2000
-
-
-def test_a_file_that_an_agent_writes_is_found_elsewhere(filled: HybridMemory, invoke: Invoke) -> None:
-    note = {"command": "create", "path": "/memories/trip.md", "file_text": "The trip goes to Lisbon.\n"}
-    wrong = {"command": "view", "path": "/memories/../etc"}
-    tools = memory_tools(filled, user="alice", names=["memory_file"])
-    state = invoke(agent_of(tools, calls(("memory_file", note)), calls(("memory_file", wrong), start=1)), HI)
-    assert [(one.status, one.content) for one in results(state)] == [
-        ("success", "File created successfully at: /memories/trip.md"),
-        ("error", "Error: Path /memories/../etc would escape /memories directory"),
-    ]
-    alice = filled.scoped(user="alice", session="another")
-    assert alice.files().read("/trip.md") == "The trip goes to Lisbon.\n"
-    assert alice.recall("Where does the trip go?", k=1)[0].record.text == "The trip goes to Lisbon."
 
 
 def test_in_a_run_without_memory_the_model_is_told_that_nothing_is_stored(memory: HybridMemory) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections import Counter
 from types import FrameType
@@ -10,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.tools import tool
-from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tracers.base import BaseTracer
 from langchain_core.tracers.schemas import Run
@@ -20,7 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import StoreUnavailableError
-from langchain_hybrid_memory import HybridChatMemory, HybridMemoryMiddleware, HybridMemoryRetriever, memory_tools
+from langchain_hybrid_memory import HybridChatMemory, HybridMemoryMiddleware, memory_tools
 from langchain_hybrid_memory import tracing as ours
 from tests.doubles import line_to
 from tests.langchain.conftest import THREAD, ScriptedChat, calls
@@ -29,7 +26,6 @@ if TYPE_CHECKING:
     from tests.faces import Open
     from tests.langchain.conftest import Invoke
 
-pytestmark = pytest.mark.in_pairs("invoke", "memory")
 
 FRUIT = "My favourite fruit is the quince, and I live in Porto."
 ASKED = "Which fruit is my favourite?"
@@ -77,6 +73,7 @@ def asks(text: str = ASKED) -> dict[str, Any]:
     return {"messages": [HumanMessage(text)]}
 
 
+@pytest.mark.in_pairs("invoke", "memory")
 def test_a_recall_of_an_agent_is_a_retriever_run_in_its_step(memory: HybridMemory, invoke: Invoke) -> None:
     memory.scoped(user="alice", session="before").remember(FRUIT)
     runs = Runs()
@@ -90,37 +87,6 @@ def test_a_recall_of_an_agent_is_a_retriever_run_in_its_step(memory: HybridMemor
     assert (found.page_content, found.id, found.metadata["chars"]) == ("", "#1", len(FRUIT))
     assert 0 < found.metadata["score"] <= 1
     assert run.end_time is not None
-
-
-def test_learning_in_a_run_is_a_chain_run(memory: HybridMemory, invoke: Invoke) -> None:
-    runs = Runs()
-    invoke(agent_of(memory, "nice"), asks("I am a baker and live in Porto."), watching(runs))
-    (run, *_) = runs.named("learn")
-    assert (run.run_type, run.inputs) == ("chain", {"messages": 1, "model": False})
-    assert run.outputs is not None
-    assert run.outputs["count"] > 0
-
-
-def test_the_digests_of_a_prompt_are_chain_runs(memory: HybridMemory, invoke: Invoke) -> None:
-    @tool
-    def report(part: int) -> str:
-        """A long report."""
-        return "\n".join(f"{part}: line {row} says nothing new of the harvest" for row in range(300))
-
-    runs = Runs()
-    steps = [calls(("report", {"part": part}), start=part) for part in range(4)]
-    agent = create_agent(
-        ScriptedChat(answers=[*steps, "done", "again"]),
-        tools=[report],
-        middleware=[HybridMemoryMiddleware(memory, max_tokens=1500)],
-        checkpointer=InMemorySaver(),
-    )
-    invoke(agent, asks(), watching(runs))
-    assert runs.named("digest")
-    digest = runs.named("digest")[0]
-    assert digest.outputs is not None
-    assert digest.outputs["chars"] > 1000
-    assert all(run.end_time is not None for run in runs.own)
 
 
 def test_a_chat_that_no_longer_fits_shows_its_compaction(memory: HybridMemory, invoke: Invoke) -> None:
@@ -147,20 +113,6 @@ def test_nothing_private_is_shown_unless_asked(memory: HybridMemory, invoke: Inv
     assert [word for word in PRIVATE if word in runs.text()] == []
 
 
-def test_the_settings_of_the_memory_show_content(opened: Open, invoke: Invoke) -> None:
-    memory = opened(url="memory://", trace_content=True)
-    memory.scoped(user="alice", session="before").remember(FRUIT)
-    runs = Runs()
-    invoke(agent_of(memory, "the quince"), asks(), watching(runs))
-    (run,) = runs.named("recall")
-    assert run.inputs == {"query": ASKED}
-    assert run.outputs is not None
-    (found,) = run.outputs["documents"]
-    assert isinstance(found, Document)
-    assert found.page_content == FRUIT
-    assert {"score", "why", "sources"} <= set(found.metadata)
-
-
 def test_a_chat_memory_shows_its_recall_in_the_chain_that_it_is_part_of(memory: HybridMemory, invoke: Invoke) -> None:
     memory.scoped(user="alice", session="before").remember(FRUIT)
     for window in (None, 4):
@@ -172,13 +124,6 @@ def test_a_chat_memory_shows_its_recall_in_the_chain_that_it_is_part_of(memory: 
         assert runs.beneath(run) == "load"
         assert run.outputs is not None
         assert len(run.outputs["documents"]) == 1
-
-
-def test_a_retriever_has_one_run_as_any_retriever(memory: HybridMemory, invoke: Invoke) -> None:
-    memory.scoped(user="alice").remember(FRUIT)
-    runs = Runs()
-    invoke(HybridMemoryRetriever(memory=memory, user="alice"), ASKED, {"callbacks": [runs]})
-    assert [(run.run_type, run.name) for run in runs.seen.values()] == [("retriever", "HybridMemoryRetriever")]
 
 
 def test_an_error_ends_the_run_without_its_words(memory: HybridMemory, invoke: Invoke) -> None:
@@ -194,35 +139,6 @@ def test_an_error_ends_the_run_without_its_words(memory: HybridMemory, invoke: I
     (run,) = runs.named("recall")
     assert "StoreUnavailableError" in str(run.error)
     assert "alice" not in str(run.error)
-
-
-async def test_astream_events_shows_what_the_memory_does(memory: HybridMemory) -> None:
-    await memory.scoped(user="alice", session="before").aremember(FRUIT)
-    agent = agent_of(memory, "the quince")
-    events = [event async for event in agent.astream_events(asks(), THREAD, version="v2")]
-    own = [(event["event"], event["name"]) for event in events if event["name"].startswith("hybrid_memory.")]
-    assert own == [
-        ("on_chain_start", "hybrid_memory.learn"),
-        ("on_chain_end", "hybrid_memory.learn"),
-        ("on_retriever_start", "hybrid_memory.recall"),
-        ("on_retriever_end", "hybrid_memory.recall"),
-    ]
-    (found,) = [event for event in events if event["event"] == "on_retriever_end"]
-    assert "quince" not in str(found["data"])
-
-
-async def test_runs_at_once_show_their_own_recalls_only(memory: HybridMemory) -> None:
-    for row in range(4):
-        await memory.scoped(user=f"user {row}", session="before").aremember([FRUIT] * (row + 1))
-    model = ScriptedChat(answer=lambda _: AIMessage("yes"))
-    agent: Any = create_agent(model, middleware=[HybridMemoryMiddleware(memory)])
-    watched = [Runs() for _ in range(4)]
-    settings: list[RunnableConfig] = [
-        {"configurable": {"thread_id": "now", "user_id": f"user {row}"}, "callbacks": [runs]}
-        for row, runs in enumerate(watched)
-    ]
-    await asyncio.gather(*(agent.ainvoke(asks(), one) for one in settings))
-    assert [len(runs.named("recall")) for runs in watched] == [1] * 4
 
 
 def test_without_callbacks_nothing_is_made(opened: Open) -> None:

@@ -30,10 +30,9 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools.types import BaseTool
 from llama_index.core.workflow import JsonSerializer
 from pydantic import Field
-from workflows.context import PickleSerializer
 
 from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, open_memory
-from hybrid_memory.adapters import close_all, recollect
+from hybrid_memory.adapters import close_all
 from hybrid_memory.text.tokens import estimate_tokens, message_tokens
 from llamaindex_hybrid_memory import HybridChatMemory, from_chat_message
 
@@ -155,12 +154,9 @@ class OneNode(BaseRetriever):
 
 TRAVELS: dict[str, Callable[[Any], Any]] = {
     "json": lambda one: type(one).model_validate_json(one.model_dump_json()),
-    "dump": lambda one: type(one).model_validate(one.model_dump()),
     "pickle": lambda one: pickle.loads(pickle.dumps(one)),  # noqa: S301 - our own bytes
     "copy": copy.copy,
-    "deepcopy": copy.deepcopy,
     "serializer": lambda one: JsonSerializer().deserialize(JsonSerializer().serialize(one)),
-    "pickle serializer": lambda one: PickleSerializer().deserialize(PickleSerializer().serialize(one)),
 }
 """Ways of what is plain data from one place to another."""
 
@@ -173,7 +169,7 @@ def travel(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
 Run = Callable[..., Any]
 
 
-@pytest.fixture(params=["blocking", "async"])
+@pytest.fixture(params=["async"])
 def run(request: pytest.FixtureRequest) -> Run:
     """Calls a method by its name, or its async twin under a watch that nothing blocks the loop."""
 
@@ -203,19 +199,6 @@ def recalls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return await real(memory, query, **options)
 
     monkeypatch.setattr(ScopedMemory, "arecall", counted)
-    return asked
-
-
-@pytest.fixture
-def recollections(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The questions for which a block asks its memory."""
-    asked: list[str] = []
-
-    async def counted(run: Any, memory: ScopedMemory, query: str, **options: Any) -> Any:
-        asked.append(query)
-        return await recollect(run, memory, query, **options)
-
-    monkeypatch.setattr("llamaindex_hybrid_memory.memory_block.recollect", counted)
     return asked
 
 

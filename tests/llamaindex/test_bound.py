@@ -53,11 +53,10 @@ async def test_nobody_else_sees_it(store: HybridMemory, kind: type[Bound], other
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("where", ["sqlite", "store"])
 async def test_it_travels_as_ids_and_a_url(
-    kind: type[Bound], where: str, travel: Callable[[Any], Any], request: pytest.FixtureRequest
+    kind: type[Bound], travel: Callable[[Any], Any], sqlite: HybridMemory
 ) -> None:
-    one = made(kind, memory=request.getfixturevalue(where))
+    one = made(kind, memory=sqlite)
     await put(one, CODE)
     await read(one)
     assert CODE.encode() not in pickle.dumps(one)

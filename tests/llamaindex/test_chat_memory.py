@@ -1,12 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-import copy
-import gc
-import pickle
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -26,19 +21,15 @@ from workflows.context import PickleSerializer
 from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
 from hybrid_memory.adapters import close_all
 from hybrid_memory.config.compaction import DEFAULT_TOKENS
-from hybrid_memory.errors import InvalidConfigError, InvalidMessageError, MemoryClosedError
+from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.recall import recall
 from hybrid_memory.text.tokens import estimate_tokens
 from llamaindex_hybrid_memory import HybridChatMemory
-from tests.llamaindex.conftest import Run, assistant, tokens, user
+from tests.llamaindex.conftest import Run, assistant, user
 
 MARKS = re.compile(r"(?:<(user_profile|summary|memory)>\n.*?\n</\1>(?:\n\n|$))+", re.DOTALL)
 
 IN_MEMORY = MemoryConfig(url="memory://", embedder="hashing")
-
-
-def system(text: str) -> ChatMessage:
-    return ChatMessage(role="system", content=text)
 
 
 def call(*ids: str) -> ChatMessage:
@@ -57,11 +48,6 @@ def recalled(message: ChatMessage) -> str:
     return found[0] if found else ""
 
 
-def spoken(messages: list[ChatMessage]) -> list[ChatMessage]:
-    """The messages as they were said."""
-    return [user((m.content or "").removeprefix(marks)) if (marks := recalled(m)) else m for m in messages]
-
-
 def earlier(store: HybridMemory, run: Run, *texts: str) -> None:
     """Said in another session of the same user."""
     other = HybridChatMemory.from_defaults(user="alice", session="earlier", memory=store)
@@ -76,6 +62,7 @@ def events(store: HybridMemory) -> int:
     return store.stats().events
 
 
+@pytest.mark.parametrize("run", ["blocking", "async"], indirect=True)
 def test_what_was_put_is_the_history(chat: HybridChatMemory, run: Run) -> None:
     said = [user("hi"), assistant("hello"), user("how are you?"), call("c1"), result("c1")]
     run(chat, "put", said[0])
@@ -83,15 +70,6 @@ def test_what_was_put_is_the_history(chat: HybridChatMemory, run: Run) -> None:
 
     assert run(chat, "get_all") == said
     assert run(chat, "get") == said
-
-
-def test_nothing_put_shows_nothing(chat: HybridChatMemory, run: Run) -> None:
-    run(chat, "put_messages", [])
-
-    assert run(chat, "get") == []
-    assert run(chat, "get", input="hi") == []
-    assert run(chat, "get_all") == []
-    assert bool(chat)
 
 
 def test_what_was_recalled_stays_where_it_stood(chat: HybridChatMemory, store: HybridMemory, run: Run) -> None:
@@ -152,44 +130,6 @@ def test_recall_runs_once_between_two_messages_of_the_user(
     assert asked == ["my cat?", "the dog?", "a bird?"]
 
 
-def test_what_is_returned_can_be_changed_without_harm(chat: HybridChatMemory, run: Run) -> None:
-    run(chat, "put", ChatMessage(role="user", content="hi", additional_kwargs={"list": [1]}))
-    before = run(chat, "get_all")
-
-    for shown in (run(chat, "get"), run(chat, "get_all")):
-        shown[0].blocks[0].text = "state"
-        shown[0].additional_kwargs["list"].append(2)
-        shown.clear()
-
-    assert run(chat, "get_all") == run(chat, "get") == before
-
-
-def test_a_long_result_is_shown_whole_or_in_excerpts_or_by_a_reader(store: HybridMemory, run: Run) -> None:
-    rows = "\n".join(f"{number}: rain in town number {number}" for number in range(2000))
-    long = ChatMessage(role="tool", content=rows, additional_kwargs={"tool_call_id": "c1"})
-    said = [user("weather in town 1412?"), call("c1"), long, assistant("Rain.")]
-    whose: dict[str, Any] = {"user": "alice", "session": "s1", "memory": store}
-    small = HybridChatMemory.from_defaults(**whose, token_limit=3000)
-    run(small, "put_messages", said)
-
-    assert run(HybridChatMemory.from_defaults(**whose), "get") == said, "it fits into the budget by default"
-
-    shown = run(small, "get")
-    assert tokens(shown) <= 3000 < tokens([long])
-    assert [message.role for message in shown] == [message.role for message in said]
-    assert shown[2].additional_kwargs == {"tool_call_id": "c1"}
-    assert "1412: rain" in shown[2].content, "the question's own part"
-    assert "memory_fetch" not in shown[2].content, "nobody has it"
-
-    (reader,) = small.tools()
-    assert 'memory_fetch("#3", ' in run(small, "get")[2].content
-    page = reader.call(handle="#3", where="1400-1420")
-    assert "1412: rain" in page.content
-    assert estimate_tokens(reader.call(handle="#3").content) <= 3000 / 8, "so that a prompt shows it whole"
-    assert run(HybridChatMemory.from_dict(small.to_dict()), "get") == run(small, "get")
-    assert run(small, "get_all") == said
-
-
 class Window(MockLLM):
     """A model with a window of so many tokens; with none its name is one that LlamaIndex does not know."""
 
@@ -239,19 +179,6 @@ class TestBudget:
             assert asked == [expected, expected, expected - 100]
 
 
-def test_the_agents_model_writes_summaries_if_it_is_asked_to(store: HybridMemory, run: Run) -> None:
-    with pytest.raises(InvalidConfigError, match="give llm="):
-        HybridChatMemory.from_defaults(user="alice", memory=store, model=True)
-    llm = MockLLM(max_tokens=20)
-    run(HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, llm=llm), "put", user("hi"))
-    models = [store._runtime.services.language_model]
-    chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, llm=llm, model=True)
-    run(chat, "put", user("hi"))
-    models.append(store._runtime.services.language_model)
-    assert [model is None for model in models] == [True, False]
-    assert run(HybridChatMemory.from_dict(chat.to_dict()), "get_all") == run(chat, "get_all")
-
-
 class TestSetAndReset:
     @pytest.mark.parametrize(
         ("steps", "log"),
@@ -286,15 +213,6 @@ class TestSetAndReset:
         assert "My cat is called Pixel." in note.content
         assert [m.content for m in written(store, "s1")] == ["My cat is called Pixel.", "Noted."]
 
-    def test_an_unchanged_reset_writes_nothing(self, chat: HybridChatMemory, store: HybridMemory, run: Run) -> None:
-        run(chat, "reset")
-        assert events(store) == 0
-        run(chat, "put", user("a"))
-        run(chat, "reset")
-        assert events(store) == 2
-        run(chat, "reset")
-        assert events(store) == 2
-
     def test_it_holds_for_others_and_after_reopening(self, tmp_path: Path, run: Run) -> None:
         settings = MemoryConfig(url=f"sqlite:///{tmp_path / 'm.db'}", embedder="hashing")
         with open_memory(settings) as store, open_memory(settings) as second:
@@ -310,14 +228,6 @@ class TestSetAndReset:
         with open_memory(settings) as store:
             chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store)
             assert run(chat, "get_all") == [user("a"), user("c")]
-
-    def test_a_message_that_cannot_be_stored_changes_nothing(self, chat: HybridChatMemory, run: Run) -> None:
-        run(chat, "put", user("a"))
-
-        with pytest.raises(InvalidMessageError):
-            run(chat, "set", [user("b"), user("\ud800")])
-
-        assert run(chat, "get_all") == [user("a")]
 
     @given(histories=st.lists(st.lists(st.builds(user, st.sampled_from("abc")), max_size=12), max_size=4))
     def test_any_set_shows_exactly_that(self, histories: list[list[ChatMessage]]) -> None:
@@ -339,73 +249,6 @@ class TestSetAndReset:
 
 
 class TestTravel:
-    def test_only_ids_and_the_url_are_serialised(self, config: str) -> None:
-        chat = HybridChatMemory.from_defaults(user="alice", session="s1", tenant="t", agent="a", url=config)
-        chat.put(user("a secret"))
-        chat.get()
-
-        assert chat.to_dict() == {
-            "tenant": "t",
-            "user": "alice",
-            "agent": "a",
-            "session": "s1",
-            "url": config,
-            "k": 5,
-            "token_limit": None,
-            "model_limit": None,
-            "profile": None,
-            "paging": None,
-            "reader": False,
-            "remember": True,
-            "class_name": "HybridChatMemory",
-        }
-        assert b"a secret" not in pickle.dumps(chat)
-
-    def test_another_process_imports_it_without_a_warning_and_finds_it(self, config: str) -> None:
-        chat = HybridChatMemory.from_defaults(user="alice", session="s1", url=config)
-        chat.put(user("My cat is called Pixel."))
-        script = (
-            "import sys\nfrom llamaindex_hybrid_memory import HybridChatMemory, from_chat_message, to_chat_message\n"
-            "from llama_index.core.workflow import JsonSerializer\n"
-            "chat = JsonSerializer().deserialize(sys.stdin.read())\n"
-            "print(*(message.content for message in chat.get_all()))\nchat.reset()\n"
-            "print('Pixel' in chat.get('what is the cat called?')[-1].content)\n"
-        )
-
-        done = subprocess.run(  # noqa: S603 - our own script
-            [sys.executable, "-W", "error", "-c", script],
-            input=JsonSerializer().serialize(chat), capture_output=True, text=True, check=False, timeout=200,
-        )  # fmt: skip
-
-        assert done.stdout == "My cat is called Pixel.\nTrue\n", done.stderr
-        assert chat.get_all() == []
-
-    def test_a_store_in_memory_that_is_gone_says_so(self, run: Run) -> None:
-        with open_memory(IN_MEMORY, token_counter=estimate_tokens) as store:
-            chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store)
-            run(chat, "put", user("hi"))
-        there = HybridChatMemory.from_dict(chat.to_dict())
-
-        with pytest.raises(InvalidConfigError, match="is gone"):
-            run(there, "get_all")
-        with pytest.raises(MemoryClosedError):
-            run(chat, "get_all")
-
-    def test_two_stores_in_memory_are_not_confused(self, store: HybridMemory, run: Run) -> None:
-        with open_memory(IN_MEMORY, token_counter=estimate_tokens) as other:
-            chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store)
-            run(HybridChatMemory.from_defaults(user="alice", session="s1", memory=other), "put", user("elsewhere"))
-
-            assert run(HybridChatMemory.from_dict(chat.to_dict()), "get_all") == []
-
-    def test_a_copy_for_somebody_else_is_theirs(self, chat: HybridChatMemory, run: Run) -> None:
-        run(chat, "put", user("My code is 4711."))
-        bobs = chat.model_copy(update={"user": "bob"})
-
-        assert run(bobs, "get", input="code") == []
-        run(bobs, "put", user("hi"))
-        assert run(chat, "get_all") == [user("My code is 4711.")]
-
     @pytest.mark.parametrize("serializer", [JsonSerializer(), PickleSerializer()], ids=["json", "pickle"])
     async def test_a_context_carries_it(
         self, config: str, serializer: JsonSerializer, scripted: Callable[..., Any]
@@ -430,25 +273,6 @@ class TestTravel:
             "What is it called?",
             "Pixel.",
         ]
-
-
-class TestStores:
-    def test_a_closed_memory_of_the_caller_is_not_found_again(self, tmp_path: Path, run: Run) -> None:
-        settings = MemoryConfig(url=f"sqlite:///{tmp_path / 'm.db'}", embedder="hashing")
-        with open_memory(settings) as store:
-            data = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store).to_dict()
-            run(HybridChatMemory.from_dict(data), "put", user("a"))
-        with open_memory(settings) as store:
-            HybridChatMemory.from_defaults(user="bob", memory=store)
-            assert run(HybridChatMemory.from_dict(data), "get_all") == [user("a")]
-
-    def test_it_holds_a_memory_that_nobody_else_holds(self, run: Run) -> None:
-        chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=open_memory(IN_MEMORY))
-        gc.collect()
-
-        run(chat, "put", user("a"))
-
-        assert run(copy.copy(chat), "get_all") == [user("a")]
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "store"])

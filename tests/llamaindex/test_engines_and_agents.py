@@ -4,17 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
+from llama_index.core.agent.workflow import ReActAgent
 from llama_index.core.base.llms.types import (
     ChatMessage,
-    DocumentBlock,
-    ImageBlock,
     MessageRole,
-    TextBlock,
-    ToolCallBlock,
 )
 from llama_index.core.chat_engine import SimpleChatEngine
-from llama_index.core.tools import FunctionTool
 
 from hybrid_memory import HybridMemory
 from llamaindex_hybrid_memory import HybridChatMemory
@@ -69,35 +64,9 @@ async def test_simple_chat_engine(face: str, store: HybridMemory, chat: HybridCh
     assert engine.chat_history == []
 
 
-def test_a_history_given_to_an_engine_replaces_what_it_shows(
-    chat: HybridChatMemory, scripted: Scripted, store: HybridMemory
-) -> None:
-    engine = SimpleChatEngine.from_defaults(llm=scripted("ok"), memory=chat)
-    given = [ChatMessage(role="user", content="one"), ChatMessage(role="assistant", content="two")]
-
-    engine.chat("three", chat_history=given)
-    engine.chat("five", chat_history=engine.chat_history)
-
-    assert [text for _, text in texts(engine.chat_history)] == ["one", "two", "three", "ok", "five", "ok"]
-    assert len(store.scoped(user="alice").history()) == 6
-
-
 def weather(city: str) -> str:
     """The weather in a city."""
     return f"Rain in {city}."
-
-
-def asks_for_the_weather(*cities: str) -> ChatMessage:
-    return ChatMessage(
-        role="assistant",
-        blocks=[
-            TextBlock(text="Let me look."),
-            *(
-                ToolCallBlock(tool_call_id=f"call-{city}", tool_name="weather", tool_kwargs={"city": city})
-                for city in cities
-            ),
-        ],
-    )
 
 
 REACT = "Thought: I can answer without using any more tools.\nAnswer: {}"
@@ -120,67 +89,3 @@ async def test_a_react_agent_loses_neither_profile_nor_summary(store: HybridMemo
     profile, _, behind = str(first.content).partition("</user_profile>")
     assert profile.endswith("\nAlice is a nurse.\n")
     assert "paint the house blue" in behind.partition("</summary>")[0].partition("<summary>")[2]
-
-
-@pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning")
-async def test_a_react_agent_with_a_system_prompt_keeps_the_instructions_of_a_conversation(
-    chat: HybridChatMemory, scripted: Scripted
-) -> None:
-    opening = [ChatMessage(role="system", content="Answer in German.")]
-    llm = scripted(REACT.format("Ja."))
-
-    await ReActAgent(llm=llm, tools=[weather], system_prompt="Be kind.").run("Hm?", memory=chat, chat_history=opening)
-
-    react, instructions, asked = texts(llm.seen[0])
-    assert "Be kind." in str(react[1])
-    assert instructions == ("system", "Answer in German.")
-    assert asked == ("user", "Hm?")
-
-
-async def test_an_agent_reads_on_with_the_tool_of_its_memory(store: HybridMemory, scripted: Scripted) -> None:
-    chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store, token_limit=1500)
-    rows = "\n".join(f"{number}: rain in town number {number}" for number in range(2000))
-    read = ToolCallBlock(tool_call_id="r", tool_name="memory_fetch", tool_kwargs={"handle": "#5", "where": "1410-1414"})
-    asks = asks_for_the_weather("all towns")
-    llm = scripted(asks, "Rain.", ChatMessage(role="assistant", blocks=[read]), "Rain in 1412 too.")
-
-    def report(city: str) -> str:
-        return rows
-
-    own = FunctionTool.from_defaults(report, name="weather")
-    agent = FunctionAgent(llm=llm, tools=[own, *chat.tools()])
-    await agent.run("How is the weather everywhere?", memory=chat)
-    await agent.run("And in 1412?", memory=chat)
-
-    assert llm.seen[1][-1].content == rows, "before the model has read it"
-    assert 'memory_fetch("#5", ' in "".join(str(message.content) for message in llm.seen[2])
-    assert "1412: rain in town number 1412" in str(llm.seen[3][-1].content)
-
-
-async def test_images_and_documents_stay_as_they_are(
-    store: HybridMemory, chat: HybridChatMemory, scripted: Scripted
-) -> None:
-    about_the_cat(store)
-    blocks = [
-        TextBlock(text="Is this my cat?"),
-        ImageBlock(image=b"aGVsbG8=", image_mimetype="image/png", detail="low"),
-        DocumentBlock(data=b"aGVsbG8=", document_mimetype="application/pdf", title="cat.pdf"),
-    ]
-    llm = scripted("Yes.", "Pixel.")
-    agent = FunctionAgent(llm=llm, tools=[FunctionTool.from_defaults(weather)])
-
-    await agent.run(ChatMessage(role="user", blocks=blocks), memory=chat)
-    await agent.run("What is it called?", memory=chat)
-
-    for seen in llm.seen:
-        note, *said = seen[0].blocks
-        assert "My cat is called Pixel." in note.text
-        assert said == blocks
-
-
-async def test_an_agent_without_call_ids_keeps_its_pairs(chat: HybridChatMemory, scripted: Scripted) -> None:
-    call = ChatMessage(role="assistant", blocks=[ToolCallBlock(tool_name="weather", tool_kwargs={"city": "Bern"})])
-    agent = FunctionAgent(llm=scripted(call, "Rain."), tools=[FunctionTool.from_defaults(weather)])
-    await agent.run("weather?", memory=chat)
-
-    assert [message.role.value for message in await chat.aget()] == ["user", "assistant", "tool", "assistant"]

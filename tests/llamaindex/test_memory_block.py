@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
 from llama_index.core.memory import Memory
-from llama_index.core.utils import get_tokenizer
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
 
@@ -118,22 +117,6 @@ class TestWhatIsFlushed:
         ]
         assert "session_id" not in str(written(store))
 
-    async def test_the_same_flush_twice_is_written_once(self, block: HybridMemoryBlock, store: HybridMemory) -> None:
-        for _ in range(3):
-            await flush(block, chatter(4))
-            await flush(block, chatter(4, start=4))
-
-        assert texts(written(store)) == texts(chatter(8))
-
-    async def test_a_flush_that_reaches_further_adds_the_rest(
-        self, block: HybridMemoryBlock, store: HybridMemory
-    ) -> None:
-        await flush(block, chatter(4))
-        await flush(block, chatter(6))
-        await flush(block, chatter(4, start=4))
-
-        assert texts(written(store)) == texts(chatter(8))
-
     async def test_flushes_at_the_same_time_write_once(self, sqlite: HybridMemory) -> None:
         blocks = [HybridMemoryBlock.from_defaults(user="alice", memory=sqlite) for _ in range(2)]
 
@@ -178,18 +161,6 @@ class TestWhatIsFlushed:
         assert texts(written(store)) == ["a", "b"]
         assert "cannot hold" in caplog.text
 
-    async def test_after_a_rollback_the_same_words_are_written(
-        self, block: HybridMemoryBlock, store: HybridMemory
-    ) -> None:
-        await flush(block, chatter(1))
-        scoped = store.scoped(user="alice", session="s1")
-        await scoped.arollback(0)
-        assert written(store) == []
-
-        await flush(block, chatter(1))
-
-        assert texts(written(store)) == texts(chatter(1))
-
 
 class TestAFailingStore:
     async def test_nothing_is_raised_and_nothing_lost(
@@ -214,17 +185,6 @@ class TestAFailingStore:
         assert 0 < left < 16
         assert texts(written(store)) == texts(chatter(16))[:-left]
 
-    async def test_the_next_question_writes_it_too(
-        self, block: HybridMemoryBlock, store: HybridMemory, broken: Callable[[bool], None]
-    ) -> None:
-        broken(True)
-        await flush(block, [user("My cat is called Pixel.")])
-        await flush(block, [user("My cat is called Pixel.")])
-        broken(False)
-
-        assert "Pixel" in await ask(block, user("what is my cat called?"))
-        assert texts(written(store)) == ["My cat is called Pixel."]
-
     async def test_a_task_that_is_cancelled_loses_nothing(
         self, block: HybridMemoryBlock, store: HybridMemory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -235,16 +195,6 @@ class TestAFailingStore:
         await flush(block, [user("b")])
 
         assert texts(written(store)) == ["a", "b"]
-
-    async def test_a_store_that_is_gone_leaves_the_conversation_alone(
-        self, block: HybridMemoryBlock, store: HybridMemory, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        await store.aclose()
-
-        await flush(block, [user("a")])
-
-        assert await ask(block, user("a")) == ""
-        assert "closed" in caplog.text
 
 
 def _cancelled(*_: Any) -> list[Message]:
@@ -276,21 +226,6 @@ class TestContent:
         assert note.startswith(f"<memory>\n{HEADING}")
         assert "My cat is called Pixel." in note
 
-    async def test_what_asks_nothing_recalls_nothing(
-        self, store: HybridMemory, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        block = HybridMemoryBlock.from_defaults(user="alice", memory=store, profile="")
-        await flush(block, [user("My cat is called Pixel."), user("what is my cat called?")], "s0")
-        here = "hybrid_memory.context.memories"
-        monkeypatch.setattr(f"{here}.is_worth_a_line", lambda hit: not hit.record.text.endswith("?"))
-        monkeypatch.setattr(f"{here}.asks_nothing", lambda text: text == "hi cat")
-
-        text = await ask(block, user("what is my cat called now?"))
-
-        assert "Pixel" in text
-        assert "what is my cat called?" not in text
-        assert await ask(block, user("hi cat")) == ""
-
     @pytest.mark.parametrize("limit", [50, 80, 120, 160])
     async def test_it_keeps_within_its_limit_in_whole_lines(self, unsure: HybridMemory, limit: int) -> None:
         whole = HybridMemoryBlock.from_defaults(user="alice", memory=unsure, token_limit=5000, k=9)
@@ -305,87 +240,3 @@ class TestContent:
 
         assert estimate_tokens(text) <= limit < estimate_tokens(all_of_it)
         assert set(text.splitlines()) <= set(all_of_it.splitlines())
-
-    async def test_the_best_hit_stays_longest(self, store: HybridMemory) -> None:
-        block = HybridMemoryBlock.from_defaults(user="alice", memory=store, k=4, profile="")
-        cats = ("My cat is called Pixel.", "My cat likes tuna.", "My cat sleeps all day.", "My cat has a red collar.")
-        await flush(block, [*map(user, cats), *chatter(6)], "s0")
-        content: str | None = await ask(block, user("what is my cat called?"))
-        tokenizer = get_tokenizer()
-        sizes = []
-        while content:
-            assert "Pixel" in content
-            sizes.append(len(content.splitlines()))
-            before = len(tokenizer(content))
-            content = await block.atruncate(content, before - len(tokenizer("\n".join(content.splitlines()[1:]))))
-            assert content is None or len(tokenizer(content)) < before
-
-        assert sizes[0] == 7
-        assert content is None
-
-    async def test_what_is_not_its_own_is_truncated_to_nothing(self, block: HybridMemoryBlock) -> None:
-        assert await block.atruncate("<memory>\nfirst line\n</memory>", 2) is None
-        assert await block.atruncate("", 5) is None
-        assert await block.atruncate([], 5) is None  # what Memory gives for an empty block
-
-    async def test_what_stands_in_the_queue_is_not_recalled(self, store: HybridMemory) -> None:
-        block = HybridMemoryBlock.from_defaults(user="alice", memory=store, profile="")
-        await flush(block, [user("My cat is called Pixel."), user("The dog is called Rex.")])
-
-        text = await ask(block, user("My cat is called Pixel."), user("what are cat and dog called?"))
-
-        assert "Rex" in text
-        assert "Pixel" not in text
-
-    async def test_it_may_keep_to_its_session(self, store: HybridMemory) -> None:
-        both: dict[str, Any] = {"user": "alice", "memory": store, "profile": ""}
-        everywhere, here = (HybridMemoryBlock.from_defaults(within=w, **both) for w in ("user", "session"))
-        await flush(here, [user("My cat is called Pixel.")], "s0")
-
-        assert "Pixel" in await ask(everywhere, user("cat?"))
-        assert await ask(here, user("cat?")) == ""
-        assert await here.aget([user("cat?")]) == ""
-        assert "Pixel" in await ask(here, user("cat?"), session="s0")
-
-    async def test_recall_runs_once_a_turn(self, block: HybridMemoryBlock, recollections: list[str]) -> None:
-        await flush(block, [user("My cat is called Pixel.")], "s0")
-        call = ChatMessage(role="assistant", blocks=[ToolCallBlock(tool_call_id="c", tool_name="w", tool_kwargs={})])
-        result = ChatMessage(role="tool", content="rain", additional_kwargs={"tool_call_id": "c"})
-        question = user("my cat?")
-        queue: list[ChatMessage] = []
-        for _ in range(2):  # the same words in a second turn are another question
-            seen = {
-                await ask(block, *queue, *more)
-                for more in ([question], [question, question], [question, call, result, question])
-            }
-            queue += [question, call, result, assistant("Pixel.")]
-            seen.add(await ask(block, *queue))
-            assert len(seen) == 1
-            assert "Pixel" in seen.pop()
-
-        assert recollections == ["my cat?", "my cat?"]
-
-    async def test_what_was_just_flushed_can_be_recalled_in_the_same_turn(self, block: HybridMemoryBlock) -> None:
-        assert await ask(block, user("my cat?")) == ""
-        await flush(block, [user("My cat is called Pixel.")])
-
-        assert "Pixel" in await ask(block, user("my cat?"))
-
-
-class TestBinding:
-    async def test_a_block_of_nobody_shows_and_keeps_nothing(self, caplog: pytest.LogCaptureFixture) -> None:
-        block = HybridMemoryBlock()
-
-        assert await ask(block, user("hi")) == ""
-        await flush(block, [user("hi")])
-        assert caplog.text.count("no owner given") == 2
-
-
-def test_the_blocking_face_of_memory_uses_it(store: HybridMemory, block: HybridMemoryBlock) -> None:
-    chat_store = HybridChatStore.from_defaults(user="alice", memory=store)
-    limits: dict[str, Any] = {"token_limit": 200, "token_flush_size": 40}
-    memory = Memory.from_defaults(session_id="s1", memory_blocks=[block], chat_store=chat_store, **limits)
-    memory.put_messages([user("My cat is called Pixel."), assistant("Noted."), *chatter(14)])
-    memory.put(user("what is my cat called?"))
-
-    assert "My cat is called Pixel." in (memory.get()[0].content or "")

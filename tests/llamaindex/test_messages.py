@@ -3,7 +3,6 @@ from __future__ import annotations
 import base64
 import json
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +24,6 @@ from llama_index.core.base.llms.types import (
     VideoBlock,
 )
 from llama_index.core.llms.llm import ToolSelection
-from llama_index.core.schema import ImageDocument
 
 from hybrid_memory import Message, Role, ToolCall
 from hybrid_memory.errors import InvalidMessageError
@@ -124,13 +122,6 @@ def test_what_llama_index_made_comes_back_equal(chat: ChatMessage) -> None:
     assert chat == before
 
 
-@given(chats)
-def test_converting_twice_changes_nothing(chat: ChatMessage) -> None:
-    once = from_chat_message(chat)
-
-    assert from_chat_message(to_chat_message(once)) == once
-
-
 @given(st.sampled_from(Role), contents, st.lists(openai_calls, max_size=2), st.none() | names)
 def test_a_message_of_another_framework_becomes_a_valid_one(
     role: Role, content: list[dict[str, Any]], calls: list[dict[str, Any]], tool_call_id: str | None
@@ -153,17 +144,6 @@ def test_a_message_of_another_framework_becomes_a_valid_one(
         call.name for call in message.tool_calls
     ]
     assert to_chat_message(from_chat_message(chat)) == chat
-
-
-@pytest.mark.parametrize(
-    ("role", "ours"),
-    [("developer", "system"), ("function", "tool"), ("chatbot", "assistant"), ("model", "assistant"), ("tool", "tool")],
-)
-def test_every_role_has_one_of_ours_and_comes_back(role: str, ours: str) -> None:
-    chat = ChatMessage(role=role, content="hm")
-
-    assert from_chat_message(chat).role == ours
-    assert to_chat_message(from_chat_message(chat)).role == role
 
 
 CALL = {"id": "c1", "name": "weather", "arguments": {"city": "Bern"}}
@@ -192,17 +172,6 @@ def test_a_tool_call_is_seen_wherever_it_stands(fields: dict[str, Any]) -> None:
     assert to_chat_message(message).model_dump() == chat.model_dump()
 
 
-def test_a_call_in_both_places_is_one_call() -> None:
-    chat = ChatMessage(
-        role="assistant",
-        blocks=[TextBlock(text="Let me look."), ToolCallBlock(tool_call_id="c1", tool_name="weather")],
-        additional_kwargs={"tool_calls": [{"id": "c1", "function": {"name": "weather", "arguments": "{}"}}]},
-    )
-
-    assert len(from_chat_message(chat).tool_calls) == 1
-    assert to_chat_message(from_chat_message(chat)) == chat
-
-
 def test_a_result_names_its_call_and_its_tool() -> None:
     chat = ChatMessage(role="tool", content="rain", additional_kwargs={"tool_call_id": "c1", "name": "weather"})
 
@@ -210,35 +179,6 @@ def test_a_result_names_its_call_and_its_tool() -> None:
 
     assert (message.tool_call_id, message.name, message.extra) == ("c1", "weather", {})
     assert to_chat_message(message) == chat
-
-
-def test_calls_without_an_id_still_match_their_results() -> None:
-    # LlamaIndex's agents write an empty id into the result when the call has none.
-    call = from_chat_message(ChatMessage(role="assistant", blocks=[ToolCallBlock(tool_name="weather")]))
-    result = from_chat_message(ChatMessage(role="tool", content="rain", additional_kwargs={"tool_call_id": ""}))
-
-    assert call.tool_calls[0].id is None
-    assert result.tool_call_id is None
-
-
-def test_an_image_reads_in_the_standard_form() -> None:
-    message = from_chat_message(ChatMessage(blocks=[TextBlock(text="look"), ImageBlock(image=PNG)]))
-
-    assert message.content == [
-        {"type": "text", "text": "look"},
-        {"type": "image", "base64": base64.b64encode(PNG).decode(), "mime_type": "image/png"},
-    ]
-    assert message.extra == {}
-    assert message.text == "look"
-
-
-def test_thinking_reads_in_the_standard_form_and_is_not_indexed() -> None:
-    message = from_chat_message(
-        ChatMessage(role="assistant", blocks=[ThinkingBlock(content="hm"), TextBlock(text="Yes.")])
-    )
-
-    assert message.content == [{"type": "reasoning", "reasoning": "hm"}, {"type": "text", "text": "Yes."}]
-    assert message.text == "Yes."
 
 
 def test_a_stream_is_read_and_keeps_its_bytes() -> None:
@@ -250,58 +190,12 @@ def test_a_stream_is_read_and_keeps_its_bytes() -> None:
     assert block.resolve_image().read() == PNG
 
 
-def test_a_file_may_be_gone_when_its_message_is_read(tmp_path: Path) -> None:
-    picture = tmp_path / "cat.png"
-    picture.write_bytes(PNG)
-    chat = ChatMessage(blocks=[ImageBlock(path=picture), DocumentBlock(path=picture), DocumentBlock(path=str(picture))])
-    message = from_chat_message(chat)
-    assert to_chat_message(message) == chat
-
-    picture.unlink()
-
-    assert to_chat_message(through_the_log(message)) == chat
-
-
-def test_images_in_the_old_place_are_not_added_again() -> None:
-    document = ImageDocument(image=base64.b64encode(PNG).decode())
-    chat = ChatMessage(content="look", additional_kwargs={"images": [document]})
-    assert len(chat.blocks) == 2
-
-    back = to_chat_message(from_chat_message(chat))
-
-    assert back.blocks == chat.blocks
-    assert back.model_dump() == chat.model_dump()
-
-
 @pytest.mark.parametrize("value", [object(), float("nan"), "\ud800"], ids=["object", "nan", "surrogate"])
 def test_what_json_cannot_hold_is_refused(value: object) -> None:
     with pytest.raises(InvalidMessageError):
         from_chat_message(ChatMessage(content="hm", additional_kwargs={"value": value}))
     with pytest.raises(InvalidMessageError):
         from_chat_message(ChatMessage(blocks=[ToolCallBlock(tool_name="weather", tool_kwargs={"value": value})]))
-
-
-def test_what_a_prompt_changed_is_what_is_shown() -> None:
-    said = ChatMessage(
-        role="assistant",
-        blocks=[
-            ToolCallBlock(tool_call_id="c1", tool_name="write", tool_kwargs={"text": "x" * 99}),
-            TextBlock(text="Hm"),
-        ],
-        additional_kwargs={"tool_calls": [{"id": "c1", "name": "write", "args": {"text": "x" * 99}}], "refusal": None},
-    )
-    message = from_chat_message(said)
-    assert to_chat_message(message) == said
-    digest = ToolCall(id="c1", name="write", arguments={"text": "x..."})
-
-    shown = to_chat_message(message.model_copy(update={"content": "A note\n\nHm", "tool_calls": [digest]}))
-
-    assert shown.blocks == [
-        TextBlock(text="A note\n\nHm"),
-        ToolCallBlock(tool_call_id="c1", tool_name="write", tool_kwargs={"text": "x..."}),
-    ]
-    assert shown.additional_kwargs == {"refusal": None}
-    assert to_chat_message(message) == said
 
 
 def test_what_a_prompt_shows_as_the_users_is_the_users() -> None:
@@ -345,18 +239,3 @@ def test_content_of_other_frameworks(content: dict[str, Any], kind: str, field: 
 
     assert block.block_type == kind
     assert getattr(block, field) == value
-
-
-def test_calls_that_the_content_names_again_are_shown_once() -> None:
-    message = Message(
-        role=Role.ASSISTANT,
-        content=[{"type": "text", "text": "wait"}, {"type": "tool_use", "id": "c1", "name": "weather", "input": {}}],
-        tool_calls=[ToolCall(id="c1", name="weather")],
-    )
-
-    assert [block.block_type for block in to_chat_message(message).blocks] == ["text", "tool_call"]
-
-
-def test_a_result_that_no_encoding_has_is_stored_without_the_broken_character() -> None:
-    chat = ChatMessage(role="tool", content="caf\udce9.txt", additional_kwargs={"tool_call_id": "c1"})
-    assert from_chat_message(chat).text == "caf?.txt"

@@ -10,13 +10,11 @@ from typing import Any
 import pytest
 from blockbuster import blockbuster_ctx
 from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
-from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole, ToolCallBlock
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, ToolCallBlock
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
-from llama_index.core.workflow import Context, JsonSerializer
 from pydantic import Field
 
 from hybrid_memory import HybridMemory
-from hybrid_memory.adapters import close_all
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
 from hybrid_memory_paging import MEMORY
 from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec
@@ -122,35 +120,6 @@ async def test_an_agent_lives_through_a_long_conversation(store: HybridMemory) -
     assert len([one for one in await chat.aget_all() if one.role == "user"]) == 35
 
 
-async def test_a_message_that_is_sent_ends_the_run(store: HybridMemory, scripted: Callable[..., Any]) -> None:
-    sends = calls(("send_message", {"message": "Hello Ada!"}))
-    llm, chat = scripted(sends, "never asked"), paged(store)
-    agent = agent_of(store, llm, names=["send_message", "core_memory_append"])
-    with blockbuster_ctx():
-        response = await ask(agent, "I am Ada.", chat)
-    assert str(response) == "Hello Ada!"
-    assert len(llm.seen) == 1
-    shown = await chat.aget()
-    assert not orphans(shown)
-    assert (shown[-1].role, shown[-1].content) == (MessageRole.ASSISTANT, "Hello Ada!")
-
-
-@pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning")
-async def test_an_agent_that_reasons_in_text_edits_and_sees_its_blocks(
-    store: HybridMemory, scripted: Callable[..., Any]
-) -> None:
-    action = 'Thought: I note it.\nAction: core_memory_append\nAction Input: {"label": "human", "content": "Ada"}'
-    llm = scripted(action, "Thought: I can answer without using any more tools.\nAnswer: Hello Ada!")
-    tools = HybridMemoryToolSpec(memory=store, user="alice", session="s1", paging=True).to_tool_list()
-    # Without a system prompt of its own it drops the first system message, which is then the memory's.
-    agent = ReActAgent(llm=llm, tools=[*tools], system_prompt="Be brief.")
-    response = await ask(agent, "I am Ada.", paged(store))
-    assert str(response) == "Hello Ada!"
-    first, second = ("\n".join(one.content or "" for one in prompt) for prompt in llm.seen)
-    assert "(0 of 2000 characters) Who the user is" in first
-    assert "(3 of 2000 characters) Who the user is: name, people, work, plans, preferences.\nAda\n</human>" in second
-
-
 def simple(llm: ScriptedLLM, memory: HybridChatMemory) -> Any:
     return SimpleChatEngine.from_defaults(llm=llm, memory=memory)
 
@@ -194,30 +163,3 @@ def test_a_chat_engine_shows_blocks_summary_and_warnings(
     assert any(SUMMARY_HEADING in (one.content or "") for one in llm.seen[-1])
     assert any(WARNED in (one.content or "") for prompt in llm.seen for one in prompt)
     assert [one.content for one in engine.chat_history if one.role == "user"] == questions
-
-
-async def test_an_agent_goes_on_where_another_process_left_it(config: str) -> None:
-    def made(llm: ScriptedLLM) -> tuple[FunctionAgent, HybridChatMemory]:
-        tools = HybridMemoryToolSpec(url=config, user="ann", session="s1", paging=True, token_limit=LIMIT)
-        chat = HybridChatMemory.from_defaults(url=config, user="ann", session="s1", token_limit=LIMIT, paging=True)
-        return FunctionAgent(llm=llm, tools=[*tools.to_tool_list()], system_prompt="Be brief."), chat
-
-    first = Policy(think=Keeper())
-    agent, chat = made(first)
-    context = Context(agent)
-    await agent.run("My name is Ada.", memory=chat, ctx=context)
-    for number in range(24):
-        await agent.run(fact(number)[0].content, ctx=context)
-    state = context.to_dict(serializer=JsonSerializer())
-    close_all()
-
-    second = Policy(think=Keeper())
-    agent, chat = made(second)
-    restored = Context.from_dict(agent, state, serializer=JsonSerializer())
-    answer: Any = await agent.run("How many apples are in box 2?", ctx=restored)
-
-    assert str(answer) == "14 apples."
-    assert "Name: Ada" in (second.seen[0][2].content or "")
-    assert SUMMARY_HEADING in (second.seen[0][2].content or "")
-    assert (await restored.store.get("memory")).paging == chat.paging
-    assert second.seen[0][:2] == first.seen[-1][:2], "instructions and blocks are as they were"

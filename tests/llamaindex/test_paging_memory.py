@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from llama_index.core.tools import FunctionTool, ToolOutput
 from hybrid_memory import HybridMemory, PagingConfig
 from hybrid_memory.context.layout import SUMMARY_HEADINGS
 from hybrid_memory.errors import InvalidConfigError
-from hybrid_memory_paging import MEMORY, PAGING_FUNCTIONS, schema
+from hybrid_memory_paging import MEMORY
 from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec
 from tests.llamaindex.conftest import Run, assistant, orphans, tokens, user
 
@@ -67,12 +67,6 @@ class TestThePrompt:
         assert question == user("Hello!")
         assert list(store.scoped(user="alice").blocks()) == ["persona", "human"]
 
-    def test_blocks_that_are_there_stay_as_they_are(self, store: HybridMemory, run: Run) -> None:
-        store.scoped(user="alice").block("task").put("Water the plants.", read_only=True)
-        system, *_ = run(paged(store), "get")
-        assert "<task>\n(17 of 2000 characters, read-only)\nWater the plants.\n</task>" in system.content
-        assert "<human>\n" not in system.content
-
     def test_the_model_is_warned_once_before_each_flush_and_the_flush_frees_its_share(
         self, store: HybridMemory, run: Run
     ) -> None:
@@ -105,16 +99,6 @@ class TestThePrompt:
         assert warned(store) == [f"pressure-{number}" for number in range(told)]
         assert told in (seen, seen + 1)
 
-    def test_nothing_is_recalled_or_learned_into_it_unless_asked(self, store: HybridMemory, run: Run) -> None:
-        store.scoped(user="alice", session="old").remember("My name is Alice, and my tea is green.")
-        store.scoped(user="alice").learn()
-        for k, recalls in ((None, False), (3, True)):
-            chat = paged(store, session=f"k {recalls}", k=k)
-            run(chat, "put", user("Which tea do I like?"))
-            assert ("green" in str(run(chat, "get"))) is recalls
-        chat = paged(store, session="profile", profile="Alice, a gardener")
-        assert "\nAlice, a gardener\n" in run(chat, "get")[1].content, "and not in what the operator says"
-
     def test_a_question_that_was_not_put_yet_is_left_to_the_engine(self, store: HybridMemory, run: Run) -> None:
         chat = paged(store)
         assert [message.role for message in run(chat, "get", input="Hello?")] == [MessageRole.SYSTEM]
@@ -128,17 +112,6 @@ class TestThePrompt:
 
 
 class TestTheConversation:
-    def test_it_is_shown_as_it_was_said_without_the_warnings(self, store: HybridMemory, run: Run) -> None:
-        chat = paged(store)
-        said = [message for number in range(20) for message in fact(number)]
-        for message in said:
-            run(chat, "put", message)
-            run(chat, "get")
-        assert warned(store)
-        assert run(chat, "get_all") == said
-        plain = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store)
-        assert run(plain, "get_all") == said
-
     def test_to_hand_it_back_changes_nothing(self, store: HybridMemory, run: Run) -> None:
         chat = paged(store)
         for number in range(20):
@@ -196,50 +169,8 @@ class TestSettings:
         with pytest.raises(InvalidConfigError, match=why):
             paged(store, **settings)
 
-    def test_the_smallest_window_holds_instructions_blocks_and_the_last_turn(
-        self, store: HybridMemory, run: Run
-    ) -> None:
-        scoped = store.scoped(user="alice")
-        for label in ("persona", "human", "task"):
-            scoped.block(label).put(f"{label} " * 200)
-        chat = paged(store, token_limit=450)
-        for number in range(12):
-            run(chat, "put_messages", fact(number))
-            shown = run(chat, "get")
-            assert tokens(shown) <= 450
-            assert shown[0].content.startswith(MEMORY)
-            assert all(f"<{label}>" in shown[0].content for label in ("persona", "human", "task"))
-            assert fact(number)[0] in shown
-
-    def test_they_travel_with_it(self, store: HybridMemory, travel: Callable[[Any], HybridChatMemory]) -> None:
-        chat = paged(store, paging=PagingConfig(pressure=0.6, flush=0.4), k=2)
-        chat.put_messages(fact(1))
-        there = travel(chat)
-        assert there.model_dump() == chat.model_dump()
-        assert there.paging == PagingConfig(pressure=0.6, flush=0.4)
-        assert there.get() == chat.get()
-
 
 class TestTools:
-    def test_they_are_the_functions_of_paging_in_the_same_words(self, store: HybridMemory) -> None:
-        spec = HybridMemoryToolSpec(memory=store, user="alice", paging=True)
-        assert spec.spec_functions == [one.name for one in PAGING_FUNCTIONS if one.name != "send_message"]
-        names = [one.name for one in PAGING_FUNCTIONS]
-        everything = HybridMemoryToolSpec(memory=store, user="alice", paging=True, names=names).to_tool_list()
-        for here, there in zip(everything, map(schema, PAGING_FUNCTIONS), strict=True):
-            ours = here.metadata.to_openai_tool()
-            assert (ours["type"], ours["function"]["name"]) == ("function", there["function"]["name"])
-            assert ours["function"]["description"] == there["function"]["description"]
-            for key in ("type", "properties", "required"):
-                assert ours["function"]["parameters"].get(key) == there["function"]["parameters"].get(key)
-            assert here.metadata.return_direct is (here.metadata.name == "send_message")
-
-    def test_they_make_the_blocks_of_an_owner_who_has_none(self, store: HybridMemory, run: Run) -> None:
-        output: ToolOutput = run(tool(store, "core_memory_append"), "call", label="human", content="住在里斯本。")
-        assert not output.is_error
-        assert store.scoped(user="alice").blocks()["human"].value == "住在里斯本。"
-        assert list(store.scoped(user="bob").blocks()) == []
-
     def test_an_edit_stands_before_the_next_conversation_and_can_be_undone(self, store: HybridMemory, run: Run) -> None:
         chat, scoped = paged(store), store.scoped(user="alice")
         run(chat, "put", user("I am Alice, from Lisbon."))

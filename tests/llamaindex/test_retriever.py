@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -11,18 +10,14 @@ from typing import Any
 import pytest
 from blockbuster import blockbuster_ctx
 from llama_index.core import MockEmbedding, VectorStoreIndex
-from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.chat_engine import CondensePlusContextChatEngine
 from llama_index.core.retrievers import BaseRetriever, QueryFusionRetriever
 from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
 from llama_index.core.schema import MetadataMode, NodeWithScore, TextNode
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
 from hybrid_memory import HybridMemory, MemoryConfig, RecordKind, open_memory
-from hybrid_memory.adapters import close_all
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
-from hybrid_memory.models.embedders import HashingEmbedder
-from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryRetriever
+from llamaindex_hybrid_memory import HybridMemoryRetriever
 from tests.doubles import Deriving
 
 MAY = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -125,14 +120,6 @@ def test_what_is_wrong_is_refused(told: HybridMemory) -> None:
         HybridMemoryRetriever(memory=told, user="alice", within="session").retrieve("sister")
 
 
-def test_a_url_is_opened_with_the_first_question(config: str, ask: Ask) -> None:
-    HybridChatMemory.from_defaults(user="alice", url=config).put(ChatMessage(content="My sister lives in Lisbon."))
-    close_all()
-    retriever = HybridMemoryRetriever(url=config, user="alice")
-    assert texts(ask(retriever, "sister")) == ["My sister lives in Lisbon."]
-    close_all()
-
-
 @pytest.mark.parametrize("mode", list(FUSION_MODES))
 @pytest.mark.parametrize("use_async", [True, False])
 @pytest.mark.usefixtures("idle_loop")
@@ -153,45 +140,6 @@ def test_a_fusion_of_several_questions_has_each_memory_once(
     assert sorted(texts(found)) == expected
     if mode is FUSION_MODES.RECIPROCAL_RANK:  # one question gives 1/60 at most: what three find is added up
         assert all((one.score or 0) > 3 / 64 - 1e-9 for one in found)
-
-
-@pytest.mark.parametrize("face", ["chat", "achat", "stream_chat", "astream_chat"])
-async def test_it_gives_a_chat_engine_its_context(
-    told: HybridMemory, chat: HybridChatMemory, scripted: Scripted, face: str
-) -> None:
-    llm = scripted("In Lisbon.")
-    engine = CondensePlusContextChatEngine.from_defaults(
-        retriever=HybridMemoryRetriever(memory=told, user="bob"), llm=llm, memory=chat
-    )
-    question = "Where does my sister live?"
-    if face == "chat":
-        answer: Any = engine.chat(question)
-    elif face == "achat":
-        answer = await engine.achat(question)
-    elif face == "stream_chat":
-        answer = engine.stream_chat(question)
-        list(answer.response_gen)
-    else:
-        answer = await engine.astream_chat(question)
-        _ = [token async for token in answer.async_response_gen()]
-    assert texts(answer.source_nodes) == ["My sister lives in Porto."]
-    shown = "\n".join(str(message) for message in llm.seen[-1])
-    assert "My sister lives in Porto." in shown
-    assert "why:" not in shown
-
-
-async def test_the_question_is_embedded_beside_the_loop() -> None:
-    threads: set[int] = set()
-
-    def embed(texts: list[str]) -> Any:
-        threads.add(threading.get_ident())
-        return HashingEmbedder().embed_documents(texts)
-
-    with open_memory(MemoryConfig(url="memory://"), embedder=embed) as memory:
-        await memory.scoped(user="alice").aremember("My sister lives in Lisbon.")
-        assert texts(await HybridMemoryRetriever(memory=memory, user="alice").aretrieve("sister"))
-    assert threads
-    assert threading.get_ident() not in threads
 
 
 def where(*filters: tuple[str, Any, str], condition: str = "and") -> MetadataFilters:

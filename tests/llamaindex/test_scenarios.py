@@ -8,18 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from blockbuster import blockbuster_ctx
-from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
-from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.memory import (
     BaseMemory,
-    BaseMemoryBlock,
     InsertMethod,
     Memory,
 )
 from llama_index.core.storage.chat_store.base_db import MessageStatus
-from llama_index.core.tools import FunctionTool
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
 
@@ -35,7 +30,6 @@ from tests.llamaindex.conftest import assistant, user, words
 HEADING = MEMORY_HEADINGS["en"]
 
 ACTIVE, ARCHIVED = MessageStatus.ACTIVE, MessageStatus.ARCHIVED
-Run = Callable[..., Any]
 Make = Callable[..., BaseMemory]
 
 
@@ -111,42 +105,6 @@ def make(request: pytest.FixtureRequest, store: HybridMemory, engines: Callable[
     return chat_memory if request.param == "chat memory" else stock
 
 
-class TestReadingAndWriting:
-    async def test_put_get_set_and_reset(self, make: Make) -> None:
-        memory = make()
-        with blockbuster_ctx():
-            await self.used(memory)
-
-    async def used(self, memory: BaseMemory) -> None:
-        await memory.aput(user("hi"))
-        await memory.aput_messages([assistant("hello"), user("how are you?")])
-        assert await memory.aget_all() == [user("hi"), assistant("hello"), user("how are you?")]
-        assert spoken(await memory.aget()) == await memory.aget_all()
-
-        await memory.aset([user("other"), assistant("words")])
-        assert await memory.aget_all() == [user("other"), assistant("words")]
-        await memory.aput(user("more"))
-        assert words(await memory.aget_all()) == ["other", "words", "more"]
-
-        await memory.areset()
-        assert await memory.aget_all() == []
-        await memory.aput(user("new"))
-        assert words(await memory.aget_all()) == ["new"]
-
-    async def test_the_blocking_face_works_inside_a_running_loop(self, make: Make) -> None:
-        memory = make()
-        if isinstance(memory, Memory) and not isinstance(memory.sql_store, HybridChatStore):
-            pytest.skip("the stock store binds its connection to the first loop")
-        memory.put(user("hi"))
-        memory.put_messages([assistant("hello"), user("how are you?")])
-        assert memory.get_all() == await memory.aget_all() == [user("hi"), assistant("hello"), user("how are you?")]
-        assert spoken(memory.get()) == memory.get_all()
-        memory.set([user("other")])
-        assert memory.get_all() == [user("other")]
-        memory.reset()
-        assert memory.get_all() == []
-
-
 class TestCuts:
     @pytest.mark.parametrize("history", [turns(12), tool_turns(8)], ids=["turns", "tool turns"])
     async def test_the_users_turn_is_the_first_that_is_left(self, make: Make, history: list[ChatMessage]) -> None:
@@ -160,23 +118,6 @@ class TestCuts:
                 assert shown[-1] == message
 
         assert len(spoken(await memory.aget())) < len(history)
-
-
-class TestQueue:
-    """What the stock ``Memory`` makes of our store."""
-
-    @pytest.fixture
-    def chats(self, store: HybridMemory) -> HybridChatStore:
-        return HybridChatStore.from_defaults(user="alice", memory=store)
-
-    async def test_a_seeded_history_is_set_outside_a_loop_and_inside(self, chats: HybridChatStore) -> None:
-        inside = Memory.from_defaults(session_id="in", chat_history=turns(1), chat_store=chats)
-        with ThreadPoolExecutor(1) as pool:
-            making = pool.submit(Memory.from_defaults, session_id="out", chat_history=turns(2), chat_store=chats)
-            outside = await asyncio.wrap_future(making)
-
-        assert await inside.aget_all() == turns(1)
-        assert await outside.aget_all() == turns(2)
 
 
 class TestConcurrentPuts:
@@ -205,125 +146,3 @@ class TestConcurrentPuts:
                 list(pool.map(lambda n, to=memory: asyncio.run(to.aput(user(str(n)))), range(12)))
                 list(pool.map(lambda n, to=memory: to.put(user(str(n))), range(12, 24)))
             assert sorted(words(memory.get_all()), key=int) == list(map(str, range(24)))
-
-
-class TestScopes:
-    async def recalled(self, memory: BaseMemory) -> str:
-        return "\n".join(words(await memory.aget(input="what is the code of the safe?")))
-
-    async def test_nobody_is_told_what_others_said(self, make: Make) -> None:
-        alice, again, bob = make(limit=300), make(limit=300, session="s2"), make(limit=300, user="bob", session="s3")
-        await alice.aput_messages([user("The code of the safe is 4711."), assistant("Noted."), *turns(30)])
-        await again.aput(user("Hello."))
-        await bob.aput(user("Hello."))
-
-        assert "4711" not in await self.recalled(bob)
-        if not isinstance(alice, Memory) or alice.memory_blocks:
-            assert "4711" in await self.recalled(again)
-
-
-class TestBlocks:
-    @pytest.fixture
-    async def block(self, store: HybridMemory) -> HybridMemoryBlock:
-        await store.scoped(user="alice", session="s0").aremember(["My cat is called Pixel.", "I work as a nurse."])
-        return HybridMemoryBlock.from_defaults(user="alice", memory=store, token_limit=100)
-
-    @pytest.fixture
-    def host(self, block: HybridMemoryBlock, engines: Callable[[], AsyncEngine]) -> Callable[..., Memory]:
-        def make(*others: BaseMemoryBlock[Any], **wanted: Any) -> Memory:
-            blocks = [block, *others]
-            return Memory.from_defaults(session_id="s1", memory_blocks=blocks, async_engine=engines(), **wanted)
-
-        return make
-
-    @pytest.mark.parametrize("method", list(InsertMethod))
-    async def test_it_is_inserted_where_the_host_wants_it(
-        self, host: Callable[..., Memory], method: InsertMethod
-    ) -> None:
-        memory = host(insert_method=method)
-        await memory.aput_messages([user("hi"), assistant("hello"), user("what is my cat called?")])
-
-        shown = await memory.aget()
-
-        place = 0 if method is InsertMethod.SYSTEM else -1
-        assert roles(shown) == ["user", "assistant", "user"]
-        assert shown[place].role.value == method.value
-        assert ["Pixel" in (message.content or "") for message in shown].count(True) == 1
-        assert "Pixel" in (shown[place].content or "")
-        assert [len(message.blocks) for message in await memory.aget_all()] == [1, 1, 1]
-
-    @pytest.mark.parametrize("priority", [0, 1, 2])
-    async def test_at_the_limit_it_loses_lines_and_never_half_a_line(
-        self, store: HybridMemory, engines: Callable[[], AsyncEngine], priority: int
-    ) -> None:
-        block = HybridMemoryBlock.from_defaults(
-            user="alice", memory=store, token_limit=200, priority=priority, profile=""
-        )
-        facts = [f"My cat number {n} is called Pixel the {n}th of Bern." for n in range(8)]
-        await store.scoped(user="alice", session="s0").aremember(facts)
-        memory = Memory.from_defaults(
-            session_id="s1",
-            token_limit=100,
-            chat_history_token_ratio=0.9,
-            memory_blocks=[block],
-            async_engine=engines(),
-        )
-        await memory.aput(user("what is my cat called?"))
-
-        text = words(await memory.aget())[0]
-
-        lines = [line for line in text.splitlines() if line.startswith(("- ", "["))]
-        shown = [words for line in lines for words in line.partition("] ")[2].removeprefix("user: ").split(" / ")]
-        assert set(shown) <= set(facts)
-        assert len(shown) == len(set(shown)) > 0
-        assert priority == 0 or len(shown) < 5
-
-
-class TestOurChatMemory:
-    async def test_the_question_may_be_a_message(self, store: HybridMemory) -> None:
-        await store.scoped(user="alice", session="s0").aremember("My cat is called Pixel.")
-        chat = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store)
-
-        assert await chat.aget(input=user("my cat?")) == await chat.aget(input="my cat?")
-        assert "Pixel" in (await chat.aget(input=user("my cat?")))[0].content  # type: ignore[operator]
-
-
-class TestAgentsAndEngines:
-    """The stock ``Memory`` with our block and our store, as agents and chat engines use it."""
-
-    @pytest.fixture
-    async def memory(self, store: HybridMemory) -> Memory:
-        await store.scoped(user="alice", session="s0").aremember(["My cat is called Pixel.", "I live in Bern."])
-        block = HybridMemoryBlock.from_defaults(user="alice", memory=store, profile="")
-        chats = HybridChatStore.from_defaults(user="alice", memory=store)
-        return Memory.from_defaults(
-            session_id="s1", chat_store=chats, memory_blocks=[block], insert_method=InsertMethod.USER
-        )
-
-    async def test_an_agent_recalls_once_a_run_and_leaks_no_state(
-        self, memory: Memory, scripted: Callable[..., Any], recollections: list[str]
-    ) -> None:
-        tool = FunctionTool.from_defaults(fn=lambda: "rain", name="weather", description="The weather.")
-        llm = scripted(call(1), call(2), "Pixel is inside, it rains.")
-        agent = FunctionAgent(llm=llm, tools=[tool], initial_state={"mood": "secret"})
-
-        with blockbuster_ctx():
-            await agent.run("where is my cat?", memory=memory)
-
-        assert recollections == ["where is my cat?"]
-        assert all("My cat is called Pixel." in str(prompt) for prompt in llm.seen)
-        kept = await memory.aget_all()
-        assert roles(kept) == ["user", "assistant", "tool", "assistant", "tool", "assistant"]
-        assert "secret" not in str(kept)
-        assert kept[0] == user("where is my cat?")
-
-    def test_a_chat_engine_outside_a_loop(self, memory: Memory, scripted: Callable[..., Any]) -> None:
-        llm = scripted("Pixel.", "Bern.")
-        engine = SimpleChatEngine.from_defaults(llm=llm, memory=memory)
-        engine.chat("what is my cat called?")
-        engine.chat("where do I live?")
-
-        assert ["Pixel" in str(llm.seen[0]), "I live in Bern." in str(llm.seen[1][-1])] == [True, True]
-        assert words(engine.chat_history) == ["what is my cat called?", "Pixel.", "where do I live?", "Bern."]
-        engine.reset()
-        assert engine.chat_history == []

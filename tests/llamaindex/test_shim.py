@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import shutil
-import subprocess
-import sys
-import sysconfig
 import tomllib
 from pathlib import Path
 
 import pytest
 
 import llamaindex_hybrid_memory
-from tests.doubles import PATIENCE
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 HUB = tomllib.loads((ROOT / "packages/llama-index-memory-hybrid/pyproject.toml").read_text(encoding="utf-8"))
 SHIM = "llama_index.memory.hybrid"
-
-
-def python(script: str, *options: str) -> str:
-    """What a fresh interpreter prints."""
-    command = [sys.executable, "-W", "error", *options, "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)  # noqa: S603
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.fixture
@@ -36,16 +22,6 @@ def other(tmp_path: Path) -> Path:
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("class OtherMemory: ...\n", encoding="utf-8")
     return tmp_path / "other"
-
-
-@pytest.fixture
-def installed(tmp_path: Path, other: Path) -> Path:
-    """A folder that holds what our wheel ships, and the other distribution, as pip would lay them out."""
-    target = tmp_path / "site-packages"
-    shutil.copytree(other, target)
-    for package in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]:
-        shutil.copytree(ROOT / package, target / Path(package).name, dirs_exist_ok=True)
-    return target
 
 
 def test_the_shared_folders_are_nobodys() -> None:
@@ -63,24 +39,6 @@ def test_it_stands_beside_another_integration_in_an_editable_install(
     ours = importlib.reload(importlib.import_module(SHIM))
     assert Path(str(ours.__file__)).is_relative_to(ROOT)
     assert issubclass(ours.HybridChatMemory, importlib.import_module("llama_index.core.memory").BaseMemory)
-
-
-def test_it_stands_beside_another_integration_when_installed(installed: Path) -> None:
-    libraries = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
-    script = f"""
-import sys
-sys.path[:0] = [{str(installed)!r}]
-sys.path += {libraries}
-from llama_index.memory.hybrid import HybridChatMemory
-from llama_index.memory.other import OtherMemory
-from llama_index.core.memory import BaseMemory
-import hybrid_memory, llama_index.core, llama_index.memory.hybrid, llama_index.memory.other
-assert issubclass(HybridChatMemory, BaseMemory)
-print(hybrid_memory.__file__, llama_index.memory.hybrid.__file__, llama_index.memory.other.__file__)
-"""
-    # Without `site` nothing reads the file that makes the repository importable.
-    files = python(script, "-S", "-P").split()
-    assert [Path(file).is_relative_to(installed) for file in files] == [True, True, True]
 
 
 def test_it_has_the_public_names_and_no_others() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -21,11 +20,10 @@ from pydantic import Field
 
 from hybrid_memory import HybridMemory
 from hybrid_memory.errors import StoreUnavailableError
-from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryBlock, HybridMemoryRetriever, HybridMemoryToolSpec
+from llamaindex_hybrid_memory import HybridChatMemory, HybridMemoryToolSpec
 from llamaindex_hybrid_memory import tracing as ours
 from tests.doubles import line_to
-from tests.faces import Open
-from tests.llamaindex.conftest import Run, ScriptedLLM, assistant, calls, user
+from tests.llamaindex.conftest import Run, ScriptedLLM, assistant, calls
 
 FRUIT = "My favourite fruit is the quince, and I live in Porto."
 ASKED = "Which fruit is my favourite?"
@@ -104,30 +102,6 @@ async def test_the_spans_of_an_agent_are_within_its_own(known: HybridMemory, hea
     assert outermost
     assert {span.parent_id for span in outermost} <= others
     assert [word for word in PRIVATE if word in heard.text()] == []
-
-
-def test_a_block_tells_what_it_recalls(known: HybridMemory, heard: Heard) -> None:
-    block = HybridMemoryBlock.from_defaults(user="alice", memory=known)
-    assert asyncio.run(block.aget([user(ASKED)], session_id="now"))
-    (ended,) = [event for event in heard.events.seen if isinstance(event, RetrievalEndEvent)]
-    assert [found.node_id for found in ended.nodes] == ["#1"]
-    assert [word for word in PRIVATE if word in heard.text()] == []
-
-
-def test_the_settings_of_the_memory_show_content(opened: Open, run: Run, heard: Heard) -> None:
-    memory = opened(url="memory://", trace_content=True)
-    memory.scoped(user="alice", session="before").remember(FRUIT)
-    run(HybridChatMemory.from_defaults(user="alice", session="now", memory=memory), "get", ASKED)
-    begun, ended = heard.events.seen
-    assert isinstance(begun, RetrievalStartEvent)
-    assert isinstance(ended, RetrievalEndEvent)
-    assert begun.str_or_query_bundle == ASKED
-    assert [found.text for found in ended.nodes] == [FRUIT]
-
-
-def test_a_retriever_tells_of_a_recall_once(known: HybridMemory, run: Run, heard: Heard) -> None:
-    run(HybridMemoryRetriever(user="alice", memory=known), "retrieve", ASKED)
-    assert [type(event) for event in heard.events.seen] == [RetrievalStartEvent, RetrievalEndEvent]
 
 
 def test_an_error_drops_the_span_without_its_words(known: HybridMemory, run: Run, heard: Heard) -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
-from mcp import StdioServerParameters
 from typer.testing import CliRunner
 
 import hybrid_memory.apps.mcp
@@ -66,13 +62,6 @@ def test_a_token_of_the_environment_is_taken_and_not_told(
     assert calls == [("http", Binding(user="alice"), given)]
 
 
-def test_a_token_that_was_made_is_told_on_stderr(settings: Path, calls: list[Any]) -> None:
-    done = run(str(settings), "-u", "alice", "--http", "0")
-    assert done.stdout == ""
-    assert f"Authorization: Bearer {TOKEN}" in done.stderr
-    assert calls == [("http", Binding(user="alice"), {"port": 0, "host": "127.0.0.1", "hosts": (), "token": None})]
-
-
 @pytest.mark.parametrize(
     ("options", "problem"),
     [("", "add --user NAME"), ("--session s1", "add --user NAME"), ("--tenant t --space s", "spaces need a user")],
@@ -83,20 +72,6 @@ def test_a_wrong_binding_makes_no_store(settings: Path, calls: list[Any], option
     assert problem in str(error)
     assert not calls
     assert not settings.with_name("memory.db").exists()
-
-
-def test_in_a_terminal_it_says_what_it_waits_for(command: Callable[..., StdioServerParameters]) -> None:
-    terminal, keyboard = os.openpty()
-    host = command("--user", "alice")
-    with subprocess.Popen(  # noqa: S603
-        [host.command, *host.args], stdin=keyboard, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as server:
-        assert server.stderr is not None
-        assert "waiting for an MCP host" in server.stderr.readline()
-        server.terminate()
-        server.communicate(timeout=30)
-    os.close(terminal)
-    os.close(keyboard)
 
 
 def test_help_shows_an_example() -> None:

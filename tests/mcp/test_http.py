@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import re
-import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import httpx2
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from hybrid_memory import HybridMemory
@@ -118,33 +113,3 @@ def test_a_port_that_is_taken_is_told(memory: HybridMemory) -> None:
     with pytest.raises(InterruptedError):
         serve_http(memory, Binding(user="alice"), ready=try_the_same)
     assert ports[0] > 0
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-async def test_the_command_makes_a_token_and_serves_until_it_is_stopped(
-    command: Callable[..., StdioServerParameters],
-    said: Said,
-    monkeypatch: pytest.MonkeyPatch,
-    request: pytest.FixtureRequest,
-) -> None:
-    monkeypatch.delenv("HYBRID_MEMORY_MCP_TOKEN", raising=False)
-    parameters = command("--user", "alice", "--http", "0")
-    running = subprocess.Popen(  # noqa: S603, ASYNC220
-        [parameters.command, *parameters.args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert running.stderr is not None
-    request.addfinalizer(running.kill)
-    _, _, token = (await asyncio.to_thread(running.stderr.readline)).strip().partition("Authorization: Bearer ")
-    line = await asyncio.to_thread(running.stderr.readline)
-    found = re.search(r"serving (http://127\.0\.0\.1:\d+/mcp)", line)
-    assert found is not None, line
-    async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
-        Client(streamable_http_client(found[1], http_client=http)) as client,
-    ):
-        assert (await said(client, "remember", text="I like tea."))[1].startswith("Remembered as #")
-    async with httpx2.AsyncClient(headers=ACCEPTED) as http:
-        assert (await http.post(found[1], json=HELLO)).status_code == 401
-    running.send_signal(signal.SIGTERM)
-    out, errors = await asyncio.to_thread(running.communicate, timeout=60)
-    assert (running.returncode, out, errors) == (130, "", "")

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hybrid_memory import HybridMemory, MemoryConfig, open_memory
+from hybrid_memory import MemoryConfig, open_memory
 from hybrid_memory.errors import (
-    EmbedderMismatchError,
     InvalidConfigError,
-    InvalidInputError,
     MissingDependencyError,
     ModelError,
 )
-from hybrid_memory.models.named import wants_prefixes
-from tests.cli.conftest import Command
 from tests.faces import Face, Open
 from tests.models.providers import Provider, serving
 
@@ -54,20 +49,8 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
         yield provider
 
 
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(capsys)
-
-
 def installed(name: str) -> None:
     pytest.importorskip(PACKAGES[name.partition(":")[0]])
-
-
-def object_of(name: str) -> Any:
-    """The same model, made by hand."""
-    embeddings = pytest.importorskip("langchain.embeddings")
-    # Else OpenAI's cuts texts itself, and downloads its tokenizer for that.
-    return embeddings.init_embeddings(name, **({"check_embedding_ctx_length": False} if "openai" in name else {}))
 
 
 @pytest.mark.parametrize("name", EMBEDDERS)
@@ -82,63 +65,6 @@ def test_an_embedder_by_name_embeds_and_finds(face: Face, opened: Open, provider
     assert (hit.record.text, hit.note) == ("my cat sleeps", "")
     assert hit.signals.vector > 0
     assert [text for batch in provider.batches for text in batch if "cat sleeps" in text]
-
-
-@pytest.mark.parametrize("name", EMBEDDERS)
-def test_by_name_and_as_an_object_it_is_the_same_embedder(opened: Open, provider: Provider, name: str) -> None:
-    installed(name)
-
-    def embedded(memory: HybridMemory, text: str) -> int:
-        memory.scoped(user="alice").remember(text)
-        done = memory.flush().embedded
-        memory.close()
-        return done
-
-    assert embedded(opened(embedder=name, **QUICK), "one") == 1
-    assert embedded(opened(embedder=object_of(name), **QUICK), "two") == 1
-    assert embedded(opened(embedder=name, **QUICK), "three") == 1
-    with pytest.raises(EmbedderMismatchError, match=name.partition(":")[2].replace(".", r"\.")):
-        opened(embedder="hashing")
-
-
-def test_a_store_that_was_named_by_the_configuration_opens_by_name_alone(
-    store: str, tmp_path: Path, provider: Provider
-) -> None:
-    installed(OPENAI)
-    named = MemoryConfig(url=store, embedder=OPENAI, **QUICK)
-    for config, embedder in [(named, object_of(OPENAI)), (named, None), (named, object_of(OPENAI))]:
-        with open_memory(config, embedder=embedder) as memory:
-            memory.scoped(user="alice").remember(f"turn of {embedder}")
-            memory.flush()
-            assert memory.stats().embedder == OPENAI
-    other = f"sqlite:///{tmp_path / 'other.db'}"
-    began = MemoryConfig(url=other, embedder=OPENAI, **QUICK)
-    for embedder in (None, object_of(OPENAI), None):
-        with open_memory(began, embedder=embedder) as memory:
-            memory.scoped(user="alice").remember(f"turn of {embedder}")
-            memory.flush()
-            assert memory.stats().embedder == EMBEDDERS[OPENAI]
-
-
-def test_voyage_which_the_framework_does_not_know_by_name(
-    store: str, provider: Provider, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("langchain_voyageai")
-    monkeypatch.delenv("VOYAGE_API_KEY", raising=False)
-    with pytest.raises(InvalidConfigError, match="VOYAGE_API_KEY"):
-        open_memory(store, embedder="voyage:voyage-3.5")
-    monkeypatch.setenv("VOYAGE_API_KEY", "pa-test")
-    with open_memory(store, embedder="voyage:voyage-3.5") as memory:  # to embed, it downloads a tokenizer first
-        assert memory.stats().embedder == "VoyageAIEmbeddings/voyage-3.5"
-
-
-def test_many_texts_go_in_batches(opened: Open, provider: Provider) -> None:
-    installed(OPENAI)
-    memory = opened(embedder=OPENAI, orchestration={"batch": 16, "background": False}, learning=LEARNING)
-    memory.scoped(user="alice").remember([f"Is turn number {number} a question?" for number in range(50)])
-    assert memory.flush().embedded == 50
-    assert max(map(len, provider.batches)) == 16
-    assert sum(map(len, provider.batches)) == 50
 
 
 @pytest.mark.parametrize("name", ["openai:text-embedding-3-small", "ollama:nomic-embed-text:v1.5"])
@@ -159,20 +85,6 @@ def test_while_the_server_fails_recall_goes_by_words(
     provider.status = 200
     assert face(memory).flush().embedded == 2
     assert face(alice).recall("the cat", k=1)[0].signals.vector > 0
-
-
-def test_a_server_that_hangs_is_not_waited_for(face: Face, opened: Open, provider: Provider) -> None:
-    installed(OPENAI)
-    slow = {"orchestration": {"cache": 0, "background": False, "model_timeout": 0.3}, "learning": LEARNING}
-    memory = opened(embedder=OPENAI, **slow)
-    alice = memory.scoped(user="alice")
-    face(alice).remember("my cat sleeps")
-    provider.delay = 2.5
-    started = time.monotonic()
-    (hit,) = face(alice).recall("the cat", k=1)
-    assert time.monotonic() - started < 2
-    assert (hit.record.text, hit.signals.vector) == ("my cat sleeps", 0)
-    assert "0.3 s" in hit.note
 
 
 @pytest.mark.parametrize("given", [{"embedder": OPENAI}, {"language_model": "openai:gpt-5-mini"}])
@@ -229,63 +141,3 @@ def test_a_language_model_by_name_reads_facts_and_writes_summaries(
         face(alice).compact()
         assert len(provider.asked) > before
     assert all(body["model"] == name.partition(":")[2] for _, body in provider.asked)
-
-
-def test_rebuild_takes_a_name(face: Face, opened: Open, provider: Provider) -> None:
-    installed(OPENAI)
-    memory = opened(**QUICK)
-    face(memory.scoped(user="alice")).remember("my cat sleeps")
-    assert face(memory).rebuild(embedder=OPENAI).embedded == 1
-    assert face(memory).stats().embedder == EMBEDDERS[OPENAI]
-    with pytest.raises(InvalidInputError):
-        face(memory).rebuild(embedder="none")
-    with pytest.raises(InvalidInputError, match="nobody"):
-        face(memory).rebuild(embedder="nobody:any")
-
-
-def test_models_of_the_e5_family_get_their_prefixes(opened: Open, provider: Provider) -> None:
-    installed(OPENAI)
-    name = "openai:intfloat/multilingual-e5-large"
-    memory = opened(embedder=name, **QUICK)
-    alice = memory.scoped(user="alice")
-    alice.remember("my cat sleeps")
-    memory.flush()
-    alice.recall("the cat")
-    starts = {text.partition(": ")[0] for batch in provider.batches for text in batch}
-    assert starts == {"passage", "query"}
-    memory.close()
-    with pytest.raises(EmbedderMismatchError, match=r"\+prefixes"):  # the same model, but other vectors
-        opened(embedder=object_of(name))
-
-
-def test_the_command_takes_names_and_does_without_what_cannot_be_made(
-    command: Command, store: str, tmp_path: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    installed(OPENAI)
-    file, settings = store.removeprefix("sqlite:///"), tmp_path / "memory.yaml"
-    with open_memory(MemoryConfig(url=store, embedder="none", **QUICK)) as memory:
-        memory.scoped(user="alice").remember("my cat sleeps")
-    assert command.json("rebuild", file, "--embedder", OPENAI)["embedded"] == 1
-    assert command("rebuild", file, "--embedder", "nobody") == 2
-    assert "provider:model" in command.err
-    settings.write_text(f"url: {store}\nembedder: {OPENAI}\nlanguage_model: openai:gpt-5-mini\n", encoding="utf-8")
-    assert command.json("stats", settings)["embedder"] == EMBEDDERS[OPENAI]
-    monkeypatch.delenv("OPENAI_API_KEY")
-    assert command("search", settings, "cat") == 0
-    assert "my cat sleeps" in command.out
-    assert "recall works with words alone" in command.err
-
-
-@pytest.mark.parametrize(
-    ("model", "wanted"),
-    [
-        ("intfloat/multilingual-e5-small", True),
-        ("/models/e5-base-v2", True),
-        ("jeffh/intfloat-multilingual-e5-large:f16", True),
-        ("intfloat/multilingual-e5-large-instruct", False),
-        ("text-embedding-3-small", False),
-        ("some5-e5x", False),
-    ],
-)
-def test_which_models_want_prefixes(model: str, wanted: bool) -> None:
-    assert wants_prefixes(model) is wanted

@@ -1,28 +1,25 @@
 from __future__ import annotations
 
-import contextvars
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from langchain_core.language_models import FakeListChatModel, FakeListLLM
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatResult
 from llama_index.core.llms import MockLLM
 
 from hybrid_memory import Message, Role
-from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.errors import ModelError
 from hybrid_memory.models.language import as_language_model
-from hybrid_memory.ports import LanguageModel
 from hybrid_memory.runtime.time_limit import MAX_HANGING
 from hybrid_memory.testing import FaultyModel, ScriptedModel
-from tests.doubles import PATIENCE, wait_until
+from tests.doubles import wait_until
 
 TALK = [
     Message(role=Role.SYSTEM, content="Be short."),
@@ -56,23 +53,6 @@ def test_a_langchain_chat_model_gets_the_messages_with_their_roles() -> None:
         ("human", "17 °C"),
         ("human", "Where do I live?"),
     ]
-
-
-def test_a_langchain_llm_answers_too() -> None:
-    assert as_language_model(FakeListLLM(responses=["Lisbon."])).complete(TALK) == "Lisbon."
-
-
-def test_content_blocks_of_a_langchain_answer_are_joined_without_the_reasoning() -> None:
-    class Blocks(FakeListChatModel):
-        def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
-            blocks: list[str | dict[str, Any]] = [
-                {"type": "reasoning", "reasoning": "hm"},
-                {"type": "text", "text": "Lis"},
-                {"type": "text", "text": "bon."},
-            ]
-            return ChatResult(generations=[ChatGeneration(message=AIMessage(content=blocks))])
-
-    assert as_language_model(Blocks(responses=[])).complete(TALK) == "Lisbon."
 
 
 def test_a_llamaindex_llm_answers() -> None:
@@ -136,12 +116,6 @@ def test_what_is_no_text_is_a_model_error(answer: Any) -> None:
         as_language_model(lambda prompt: answer).complete(QUESTION)
 
 
-@pytest.mark.parametrize("answer", ["", " \n\t", "<think>and then", "<think>all</think> "])
-def test_an_empty_answer_is_a_model_error(answer: str) -> None:
-    with pytest.raises(ModelError, match="answered nothing"):
-        as_language_model(lambda prompt: answer).complete(QUESTION)
-
-
 @pytest.mark.parametrize("error", [ConnectionError("offline"), SystemExit(3), TimeoutError("slow"), RuntimeError("no")])
 def test_whatever_a_model_raises_is_a_model_error(error: BaseException) -> None:
     def fails(prompt: str) -> str:
@@ -170,13 +144,6 @@ def test_a_structured_answer_is_asked_for_once_more_with_the_problem() -> None:
     assert [message["role"] for message in second[len(first) :]] == ["assistant", "user"]
     assert second[-2]["content"] == "You live in Lisbon."
     assert "no JSON object" in second[-1]["content"]
-
-
-def test_a_model_that_never_answers_json_is_asked_twice() -> None:
-    model = ScriptedModel(["Lisbon.", "Lisbon!", {"city": "too late"}])
-    with pytest.raises(ModelError, match="not answer with a JSON object: 'Lisbon!'"):
-        as_language_model(model).structured(QUESTION, SCHEMA)
-    assert len(model.prompts) == 2
 
 
 class Port:
@@ -247,84 +214,3 @@ def test_hanging_calls_are_bounded_until_one_comes_back(hanging: FaultyModel) ->
 
     wait_until(answers)
     wait_until(lambda: threading.active_count() <= before + 1)
-
-
-def test_threads_that_hang_do_not_hold_up_the_exit(child: Any) -> None:
-    done = child("hanging_model.py")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["ModelError"] * 2
-
-
-def test_calls_from_many_threads_run_side_by_side() -> None:
-    together = threading.Barrier(8)
-
-    def meets(prompt: str) -> str:
-        together.wait(PATIENCE)
-        return prompt
-
-    model = as_language_model(meets)
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(model.complete, [[Message(content=f"call {number}")] for number in range(8)]))
-    assert answers == [f"call {number}" for number in range(8)]
-
-
-def test_calls_that_came_back_do_not_count_as_hanging() -> None:
-    model = as_language_model(lambda prompt: prompt)
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: model.complete(QUESTION), range(2000)))
-    assert len(answers) == 2000
-
-
-def test_context_variables_go_along() -> None:
-    variable = contextvars.ContextVar("request", default="none")
-    variable.set("r-17")
-    assert as_language_model(lambda prompt: variable.get()).complete(QUESTION) == "r-17"
-
-
-@pytest.mark.parametrize("fault", ["raises", "empty", "rubbish", "broken JSON"])
-def test_a_faulty_model_gives_no_object(fault: Any) -> None:
-    with pytest.raises(ModelError):
-        as_language_model(FaultyModel(fault)).structured(QUESTION, SCHEMA)
-
-
-def test_an_object_of_another_schema_is_handed_on() -> None:
-    assert "city" not in as_language_model(FaultyModel("other schema")).structured(QUESTION, SCHEMA)
-
-
-def test_a_script_that_ran_out_is_a_model_error() -> None:
-    model = as_language_model(ScriptedModel(["one"]))
-    assert model.complete(QUESTION) == "one"
-    with pytest.raises(ModelError, match="no answer is left for call 2"):
-        model.complete(QUESTION)
-
-
-def test_names_say_class_and_model() -> None:
-    def named(prompt: str) -> str:
-        return prompt
-
-    models: list[tuple[Any, str]] = [
-        (FakeListChatModel(responses=[]), "FakeListChatModel"),
-        (MockLLM(), "MockLLM/unknown"),
-        (named, "test_names_say_class_and_model.<locals>.named"),
-        (Port(""), "theirs"),
-        (SimpleNamespace(invoke=named, model_name="m-1"), "SimpleNamespace/m-1"),
-    ]
-    for model, name in models:
-        wrapped: LanguageModel = as_language_model(model)
-        assert wrapped.name == name
-
-
-@pytest.mark.parametrize("model", [None, "gpt", object(), FakeListChatModel, str, SimpleNamespace(chat=str)])
-def test_what_cannot_write_is_refused(model: Any) -> None:
-    with pytest.raises(InvalidInputError):
-        as_language_model(model)
-
-
-@pytest.mark.parametrize("seconds", [0, -1])
-def test_a_timeout_is_positive(seconds: int) -> None:
-    with pytest.raises(InvalidInputError, match="timeout"):
-        as_language_model(str.upper, timeout=timedelta(seconds=seconds))
-
-
-def test_a_very_long_timeout_is_fine() -> None:
-    assert as_language_model(lambda prompt: prompt, timeout=timedelta.max).complete(QUESTION) == "Where do I live?"

@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import re
 import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.errors import InvalidInputError, MissingDependencyError, ModelError
+from hybrid_memory.errors import MissingDependencyError
 from hybrid_memory.models import llmlingua
 from hybrid_memory.models.llmlingua import TOLERANCE, LlmLinguaCompressor
-from hybrid_memory.text.sentences import chunks, pieces_of
-from tests.doubles import assert_linear
+from hybrid_memory.text.sentences import pieces_of
 
 MIXED = st.text(st.sampled_from("ab. !?\n\"'`~/\\:-_,3é猫。，《》“”\t€%年"), max_size=80)
 
@@ -75,31 +71,6 @@ def test_the_pieces_add_up_to_the_text(text: str, window: int) -> None:
     assert all(piece for piece, _ in pieces)
 
 
-def test_chunks_end_at_sentences() -> None:
-    text = "\n ".join(f"Sentence number {number} has six words. 第{number}句话。" for number in range(50))
-    parts = list(chunks(text, words, 40))
-    assert "".join(parts) == text
-    assert all(words(part) <= 40 for part in parts)
-    assert all(part.rstrip()[-1] in ".。" for part in parts)
-    assert all(words(one) + words(other) > 40 for one, other in pairwise(parts))
-
-
-def test_a_sentence_longer_than_the_window_is_cut_between_words() -> None:
-    text = "word " * 500
-    parts = list(chunks(text, words, 30))
-    assert "".join(parts) == text
-    assert all(0 < words(part) <= 30 for part in parts)
-    assert all(part.endswith("word ") for part in parts)
-    assert "".join(chunks("猫" * 1000, len, 64)) == "猫" * 1000
-
-
-def test_finding_what_is_protected_takes_time_by_the_length_alone() -> None:
-    for unit in ("/", "a.", "a-", "1,", "1 ", '"', "```\n", "a_", "'a", "一百", "C:\\", "a@b", "May ", "http://", "€"):
-        text = unit * (40_000 // len(unit))
-        assert "".join(piece for piece, _ in pieces_of(text, len, 100_000)) == text
-        assert_linear(lambda part: list(pieces_of(part, len, 100_000)), lambda size, text=text: text[:size], len(text))  # type: ignore[misc]
-
-
 class Library:
     """In the place of LLMLingua: keeps the first words of each text, in one try after the other of the given shares."""
 
@@ -148,12 +119,6 @@ def test_a_text_is_brought_to_the_limit_with_the_protected_parts_in_place(compre
     assert sum(target for _, target in library.targets) == pytest.approx(60 - 5, abs=2)
 
 
-def test_a_text_that_fits_stays_as_it_is(compressor: Compressor) -> None:
-    model, library = compressor(1.0)
-    assert model.compress(TEXT, max_tokens=words(TEXT)) == TEXT
-    assert not library.targets
-
-
 def test_a_result_that_is_too_long_is_compressed_harder_once(compressor: Compressor) -> None:
     model, library = compressor(1.3)
     result = model.compress(TEXT, max_tokens=60)
@@ -161,41 +126,6 @@ def test_a_result_that_is_too_long_is_compressed_harder_once(compressor: Compres
     first, second = library.targets[: len(library.targets) // 2], library.targets[len(library.targets) // 2 :]
     assert [length for length, _ in first] == [length for length, _ in second]
     assert all(after < before for (_, before), (_, after) in zip(first, second, strict=True))
-
-
-def test_a_result_that_stays_too_long_is_a_model_error(compressor: Compressor) -> None:
-    model, library = compressor(1.3, 2.5)
-    with pytest.raises(ModelError, match="where 60 were asked for"):
-        model.compress(TEXT, max_tokens=60)
-    assert len(library.targets) == 4
-
-
-def test_an_empty_result_is_a_model_error(compressor: Compressor) -> None:
-    model, _ = compressor(0.0)
-    with pytest.raises(ModelError, match="gave 0 tokens"):
-        model.compress("only plain words here " * 10, max_tokens=10)
-
-
-def test_protected_parts_longer_than_the_limit_are_a_model_error(compressor: Compressor) -> None:
-    model, library = compressor(1.0)
-    with pytest.raises(ModelError, match="protected parts alone take 61 of 30"):
-        model.compress(f"```\n{'code ' * 59}\n```", max_tokens=30)
-    assert not library.targets
-
-
-@pytest.mark.parametrize("error", [IndexError("out of range"), AssertionError(), RuntimeError("no memory")])
-def test_whatever_the_library_raises_is_a_model_error(
-    compressor: Compressor, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
-    model, library = compressor(1.0)
-
-    def fails(*args: Any, **kwargs: Any) -> None:
-        raise error
-
-    monkeypatch.setattr(library, "compress_prompt", fails)
-    with pytest.raises(ModelError, match="'a model' failed") as caught:
-        model.compress(TEXT, max_tokens=60)
-    assert caught.value.__cause__ is error
 
 
 def test_a_long_text_goes_in_parts_that_the_model_can_read(compressor: Compressor) -> None:
@@ -231,37 +161,6 @@ def test_only_characters_of_the_text_are_left(
     library.oai_tokenizer.encode = list
     monkeypatch.setattr(library, "compress_prompt", lambda *args, **kwargs: {"compressed_prompt": answer})
     assert model._shortened(text, 5) == expected
-
-
-def test_a_word_does_not_stick_to_a_protected_part(compressor: Compressor, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, library = compressor(1.0)
-    monkeypatch.setattr(library, "compress_prompt", lambda *args, **kwargs: {"compressed_prompt": "and then we left"})
-    text = "`one`, and after all of that, then we finally left (and so on), `two`"
-    assert model.compress(text, max_tokens=8) == "`one` and then we left `two`"
-
-
-def test_blanks_between_protected_parts_stay(compressor: Compressor) -> None:
-    model, library = compressor(1.0)
-    library.oai_tokenizer.encode = re.compile(r"\S+|\n").findall
-    blanks = "\n" * 20
-    result = model.compress(f"`one`{blanks}`two` {'plain words here ' * 9}", max_tokens=40)
-    assert result.startswith(f"`one`{blanks}`two` plain words")
-    with pytest.raises(ModelError, match="protected parts alone take 22 of 21"):
-        model.compress(f"`one`{blanks}`two`", max_tokens=21)
-
-
-def test_threads_take_turns(compressor: Compressor) -> None:
-    model, _ = compressor(1.0)
-    with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda _: model.compress(TEXT, max_tokens=60), range(20)))
-    assert len(set(results)) == 1
-
-
-@pytest.mark.parametrize("limit", [0, -1])
-def test_a_limit_is_positive(compressor: Compressor, limit: int) -> None:
-    model, _ = compressor(1.0)
-    with pytest.raises(InvalidInputError, match="max_tokens"):
-        model.compress(TEXT, max_tokens=limit)
 
 
 def test_the_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:

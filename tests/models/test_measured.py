@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -57,12 +56,6 @@ def measured(model: Model, statistics: Statistics) -> MeasuredModel:
     return MeasuredModel(model, statistics, words)
 
 
-def test_the_answer_and_the_name_are_the_models_own(measured: MeasuredModel) -> None:
-    assert measured.name == "parrot"
-    assert measured.complete(said("hello")) == "four words of answer"
-    assert measured.structured(said("a", "b"), {"title": "北京"}) == {"asked": 2, "城": "北京"}
-
-
 def test_tokens_of_all_messages_and_of_the_answer_are_counted(measured: MeasuredModel, statistics: Statistics) -> None:
     measured.complete(said("one two three", "four five"))
     work = statistics.snapshot()
@@ -83,10 +76,3 @@ def test_a_failure_is_passed_on_and_counted(measured: MeasuredModel, model: Mode
     work = statistics.snapshot()
     assert (work.model_calls, work.tokens) == (0, 0)
     assert (work.kinds["reasoning"].done, work.kinds["reasoning"].failed) == (0, 2)
-
-
-def test_no_call_of_many_threads_is_lost(measured: MeasuredModel, statistics: Statistics) -> None:
-    with ThreadPoolExecutor(max_workers=8) as pool:
-        list(pool.map(lambda number: measured.complete(said(f"call {number}")), range(400)))
-    work = statistics.snapshot()
-    assert (work.model_calls, work.tokens, work.kinds["reasoning"].done) == (400, 400 * 6, 400)

@@ -55,17 +55,6 @@ def test_another_package_with_the_same_vectors_goes_on_in_a_store(face: Face, op
     assert opened(embedder="local").scoped(user="alice").recall("When is the dentist?", k=1)[0].signals.vector > 0
 
 
-def test_a_store_that_a_stand_in_began_is_taken_over_too(opened: Open) -> None:
-    began = opened(embedder=WrappedEmbedder(Other(), name=STAND_IN), **QUIET)
-    began.scoped(user="alice").remember("I adopted a grey cat.")
-    began.flush()
-    assert began.stats().vectors_of == STAND_IN
-    began.close()
-    memory = opened(embedder="local", **QUIET)
-    assert memory.stats().embedder == STAND_IN
-    assert LocalEmbedder.name != STAND_IN
-
-
 @pytest.mark.parametrize("name", [STAND_IN, "fastembed/intfloat/multilingual-e5-small+script"])
 def test_other_weights_of_the_same_model_are_refused(opened: Open, name: str) -> None:
     began = opened(embedder="local", **QUIET)

@@ -59,15 +59,6 @@ def test_a_block_is_put_edited_in_three_ways_and_removed(face: Face, alice: Scop
     assert face(alice).blocks() == {}
 
 
-def test_blocks_stand_in_the_order_in_which_they_were_first_put(face: Face, alice: ScopedMemory) -> None:
-    for label in ("persona", "human", "task"):
-        face(alice.block(label)).put(label)
-    face(alice.block("persona")).edit(append="I am kind.")
-    face(alice.block("human")).remove()
-    face(alice.block("human")).put("back")
-    assert list(face(alice).blocks()) == ["persona", "human", "task"]
-
-
 def test_blocks_are_one_owners_in_all_sessions(face: Face, memory: HybridMemory) -> None:
     owners: list[dict[str, Any]] = [
         {"user": "ada"},
@@ -148,30 +139,6 @@ def test_a_bad_edit_is_refused(face: Face, alice: ScopedMemory, human: Block, ed
     with pytest.raises(InvalidInputError, match=told):
         face(alice.block("human")).edit(**edit)
     assert alice.block("human").history() == [human]
-
-
-@pytest.mark.parametrize(
-    ("edit", "length"),
-    [({"append": "x" * 30}, 40), ({"old": "Ada", "new": "x" * 34}, 40), ({"value": "🙂" * 40}, 40)],
-    ids=repr,
-)
-def test_a_block_may_be_full(face: Face, alice: ScopedMemory, human: Block, edit: dict[str, Any], length: int) -> None:
-    assert len(face(alice.block(human.label)).edit(**edit).value) == length
-    with pytest.raises(InvalidInputError, match="would have 42 of 40"):
-        face(alice.block(human.label)).edit(append="x")
-
-
-def test_who_names_a_block_that_is_not_there_is_told_which_are(face: Face, alice: ScopedMemory) -> None:
-    for verb, options in (("edit", {"append": "x"}), ("remove", {}), ("history", {})):
-        with pytest.raises(InvalidInputError, match="no block 'huamn'; there are: none"):
-            getattr(face(alice.block("huamn")), verb)(**options)
-    for label in ("persona", "human", "gone"):
-        face(alice.block(label)).put()
-    face(alice.block("gone")).remove()
-    with pytest.raises(InvalidInputError, match="no block 'gone'; there are: 'persona', 'human'"):
-        face(alice.block("gone")).edit(append="x")
-    with pytest.raises(InvalidInputError, match="the block 'huamn' has no change to undo"):
-        face(alice.block("huamn")).undo()
 
 
 def test_only_put_changes_what_is_read_only(face: Face, alice: ScopedMemory) -> None:
@@ -265,14 +232,6 @@ def test_the_history_says_what_when_and_for_which_message(face: Face, opened: Op
         assert len(face(past.block("human")).history()) == hours + 1
 
 
-def test_the_past_cannot_be_edited(face: Face, alice: ScopedMemory, human: Block) -> None:
-    past = alice.at(alice.remember("Hello.").positions[0])
-    for verb, options in LATE_VERBS:
-        with pytest.raises(InvalidInputError, match="view of the past"):
-            getattr(face(past.block("human")), verb)(**options)
-    assert alice.block("human").history() == [human]
-
-
 def test_what_is_to_be_redacted_never_comes_into_a_block(face: Face, opened: Open, tmp_path: Path) -> None:
     memory = opened(redaction=RedactionConfig(kinds=("email", "card")))
     alice = memory.scoped(user="alice")
@@ -289,18 +248,6 @@ def test_what_is_to_be_redacted_never_comes_into_a_block(face: Face, opened: Ope
     assert alice.blocks()["human"].value.startswith("Mail: ")
     face(memory).close()
     assert b"example.org" not in (tmp_path / "memory.db").read_bytes()
-
-
-def test_the_original_is_kept_where_messages_keep_it(face: Face, opened: Open) -> None:
-    kept = opened(redaction=RedactionConfig(kinds=("email",), keep_original=True)).scoped(user="alice")
-    assert face(kept.block("human")).put("ada@example.org").value == "ada@example.org"
-
-
-def test_a_block_shows_itself_in_one_line() -> None:
-    assert repr(Block("human", "I like tea.", max_chars=100)) == "<Block human 11/100: 'I like tea.'>"
-    shared = Block("human", "x", read_only=True, space="<b>team</b>")
-    assert repr(shared) == "<Block human 1/2000, read-only, shared in '<b>team</b>': 'x'>"
-    assert len(repr(Block("human", "x" * 2000))) < 200
 
 
 def test_prompts_show_the_blocks_that_there_are(face: Face, alice: ScopedMemory) -> None:

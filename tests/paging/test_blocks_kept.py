@@ -191,14 +191,6 @@ def test_forgetting_a_message_takes_out_what_an_agent_noted_of_it(face: Face, op
     assert "Plays the cello." in shown(script.prompts[0])
 
 
-def test_forgetting_words_in_a_session_reaches_the_notes(face: Face, opened: Open) -> None:
-    coach = remembered(opened(**NO_MODELS))
-    assert CANARY in str(coach.recall(CANARY))
-    for word in WORDS:
-        face(coach).forget(query=word)
-    assert not any(word in str(coach.recall(word)) for word in WORDS)
-
-
 def test_forgetting_a_message_takes_its_archival_note_too(face: Face, opened: Open) -> None:
     memory = opened(**NO_MODELS)
     talked(memory, call("archival_memory_insert", content="The user lives in Rome."), said="I live in Rome.")
@@ -313,9 +305,3 @@ def test_an_encrypted_store_shows_no_word_of_blocks_and_answers(tmp_path: Path) 
         assert CANARY in coach.blocks()["human"].value
         memory.forget(user="ada")
         assert coach.blocks() == {}
-
-
-def test_without_a_key_the_same_words_are_in_the_file(tmp_path: Path) -> None:
-    with on_file(tmp_path) as memory:
-        remembered(memory)
-    assert traces(tmp_path, WORDS[:1]) == ["memory.db"]

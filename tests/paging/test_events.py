@@ -39,15 +39,6 @@ def test_a_message_is_answered(face: Face, make: Make) -> None:
     assert face(agent).send([{"role": "user", "content": "And"}, "again?"]).text == "ok"
 
 
-def test_an_event_is_told_and_answered(face: Face, make: Make) -> None:
-    agent = make(script := Script(says("Welcome back.")))
-    run = face(agent).notify("login", "Ada logged in from Rome.")
-    assert run.text == "Welcome back."
-    assert run.messages[0].event == "login"
-    assert "<system>\nAda logged in from Rome.\n</system>" in script.prompts[0][-1].text
-    assert script.prompts[0][-1].role is Role.USER
-
-
 @pytest.mark.parametrize(
     ("event", "text"),
     [
@@ -82,41 +73,6 @@ def test_the_same_message_sent_twice_is_answered_once(face: Face, make: Make) ->
     assert face(agent).send(message).text == face(agent).send(message).text == "ok"
     assert len(script.prompts) == 1
     assert len(agent.memory.history()) == 2
-
-
-def test_a_conversation_from_before_the_agent_is_no_work_of_its(face: Face, make: Make, opened: Open) -> None:
-    memory = opened(url="memory://", embedder="none")
-    before = memory.scoped(user="ada", agent="clerk", session="main")
-    before.remember([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}])
-    agent = make(script := Script(), memory=memory)
-    assert face(agent).resume().why == "nothing to do"
-    face(agent).send("How are you?")
-    assert "Hi" in shown(script.prompts[0])
-
-
-def test_a_new_agent_has_empty_blocks_for_itself_and_the_user(make: Make) -> None:
-    agent = make(Script())
-    agent.send("Hello")
-    assert {label: block.value for label, block in agent.memory.blocks().items()} == {"persona": "", "human": ""}
-    assert all(block.description for block in agent.memory.blocks().values())
-
-
-def test_after_a_reset_the_model_is_not_asked_for_what_was_before(make: Make) -> None:
-    agent = make(script := Script(call("core_memory_append", label="human", content="one"), ModelError("down")))
-    with pytest.raises(ModelError):
-        agent.send("I am Ada.")
-    agent.memory.reset()
-    agent.resume()
-    assert all(prompt[-1].role is Role.USER for prompt in script.prompts)
-    assert agent.send("Hello").text == "ok"
-
-
-def test_the_model_is_called_again_after_it_spoke_if_it_asks_for_that(face: Face, make: Make) -> None:
-    script = Script(call("send_message", message="One moment."), says("Here it is."))
-    run = face(make(script)).send("Look it up.")
-    assert run.replies == ("One moment.", "Here it is.")
-    assert script.prompts[1][-1].role is Role.USER, "providers continue a last turn of the assistant"
-    assert "One moment." in shown(script.prompts[1])
 
 
 @pytest.mark.parametrize(
@@ -188,18 +144,6 @@ def test_a_timer_wakes_the_agent_again_and_again(make: Make) -> None:
     assert [message.text for message in agent.memory.history() if message.event == "timer"] == ["Look around."] * 3
     assert replies(agent) == ["looked", "ok"], "a failure ends no timer"
     assert all("Look around." in shown(prompt[-1:]) for prompt in script.prompts)
-
-
-def test_a_timer_ends_with_its_agent(make: Make) -> None:
-    with make(Script()) as agent:
-        end = agent.every(timedelta(hours=1), "Look around.")
-        agent.every(timedelta(hours=1), "Water the plants.")
-        end()
-        assert [stopped.is_set() for stopped in agent._timers] == [True, False]
-    assert all(stopped.is_set() for stopped in agent._timers)
-    for interval, text in ((timedelta(0), "x"), (5, "x"), (timedelta(hours=1), " ")):
-        with pytest.raises(InvalidInputError):
-            agent.every(interval, text)  # type: ignore[arg-type]
 
 
 PLAN: list[list[tuple[str, dict[str, Any]]]] = [

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hybrid_memory import Message, Role
-from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.errors import ModelError
 from hybrid_memory.runtime.time_limit import MAX_HANGING
 from hybrid_memory.text.tokens import message_tokens
 from hybrid_memory_paging import AgentRun, PagedAgent
@@ -73,21 +73,6 @@ def test_a_long_result_is_shown_as_a_digest_and_read_in_pages(make: Make) -> Non
     assert numbers == list(range(len(numbers)))
     assert len(numbers) > 10
     assert "line 01999" in last
-
-
-@pytest.mark.parametrize("with_fetch", [True, False])
-def test_only_a_function_that_the_agent_has_is_named(make: Make, with_fetch: bool) -> None:
-    names = ["send_message", *(["fetch"] if with_fetch else [])]
-    script = Script(call("read_book"), otherwise=says("read"))
-    agent = make(
-        script, functions=[named("read_book", lambda: "\n".join(LINES))], max_tokens=3000, memory_functions=names
-    )
-    agent.send("Read.")
-    agent.send("And?")
-    seen = shown(script.prompts[-1][1:])
-    assert "line 00000 of" in seen
-    assert ("fetch(" in seen) is with_fetch
-    assert ("#" in seen) is with_fetch
 
 
 def named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -180,37 +165,6 @@ def test_whatever_a_function_raises_is_told(make: Make, raised: str) -> None:
     assert run.replies == ("ok",)
 
 
-async def test_an_async_function_is_awaited_and_its_errors_are_told(make: Make) -> None:
-    async def look(place: str) -> str:
-        """Look."""
-        if place == "sea":
-            raise RAISED["exit"]
-        return f"seen {place}"
-
-    agent = make(Script("\n".join(call("look", place=place) for place in ("harbour", "sea"))), functions=[look])
-    run = await agent.asend("Look")
-    assert results(run)[0] == "seen harbour"
-    assert failures(run) == [False, True]
-
-
-@pytest.mark.parametrize(
-    ("result", "told"),
-    [
-        pytest.param(None, "Done.", id="none"),
-        pytest.param({"city": "苏州"}, '{"city": "苏州"}', id="object"),
-        pytest.param(b"\xff", "", id="bytes"),
-        pytest.param({(1, 2): 3}, "dict", id="keys"),
-        pytest.param("half \ud83d", "half ?", id="surrogate"),
-        pytest.param([UnspeakableError()], "", id="unspeakable inside"),
-    ],
-)
-def test_whatever_a_function_returns_is_told_as_text(make: Make, result: Any, told: str) -> None:
-    run = asked(call("look"), make=make, functions=[named("look", lambda: result)])
-    assert run.replies == ("ok",)
-    assert told in results(run)[0]
-    assert len(results(run)) == 1
-
-
 def test_endless_heartbeats_are_bounded_and_the_next_event_works(face: Face, make: Make) -> None:
     script = Script(otherwise=call("conversation_search", query="boat"))
     agent = make(script, max_steps=5)
@@ -221,22 +175,6 @@ def test_endless_heartbeats_are_bounded_and_the_next_event_works(face: Face, mak
     run = face(agent).send("And now?")
     assert (run.replies, run.why) == (("here",), "yielded")
     assert "stopped after 5 answers" in shown(script.prompts[5]), "the model is told"
-
-
-def test_what_arrived_while_the_model_thought_is_answered_after_a_stop(make: Make) -> None:
-    agents: list[PagedAgent] = []
-
-    def interrupted(_: Any) -> str:
-        agents[0].memory.remember("One more thing.")
-        return call("conversation_search", query="boat")
-
-    script = Script(interrupted, call("conversation_search", query="boat"))
-    agents.append(make(script, max_steps=1))
-    assert agents[0].send("Go").why.startswith("stopped")
-    for _ in range(3):
-        agents[0].send("And now?")
-    assert len(script.prompts) >= 3, "the limits of one event must not stop the events after it"
-    assert agents[0].send("And now?").replies == ("ok",)
 
 
 def test_a_function_that_hangs_is_reported_in_time_and_refused_after_four(make: Make) -> None:
@@ -278,56 +216,6 @@ def test_at_most_four_calls_of_an_answer_are_made_and_all_are_answered(face: Fac
     assert shown(script.prompts[1]).count("<result") == 7
 
 
-def test_cancel_ends_the_run_before_the_next_call(make: Make) -> None:
-    agents: list[PagedAgent] = []
-    made: list[int] = []
-
-    def look(number: int) -> str:
-        """Look."""
-        made.append(number)
-        agents[0].cancel()
-        return "seen"
-
-    script = Script("\n".join(call("look", number=number) for number in range(3)))
-    agents.append(make(script, functions=[look]))
-    run = agents[0].send("Look")
-    assert run.why == "stopped because it was cancelled"
-    assert made == [0]
-    assert failures(run) == [False, True, True], "calls that were not made have a result that says so"
-    run = agents[0].send("Go on")
-    assert run.replies == ("ok",)
-    assert "stopped because it was cancelled" in shown(script.prompts[-1])
-    assert made == [0]
-
-
-class Slow:
-    """A model's answer that comes when it may."""
-
-    def __init__(self) -> None:
-        self.begun, self.go = threading.Event(), threading.Event()
-
-    def __call__(self, _: Any) -> str:
-        self.begun.set()
-        self.go.wait(10)
-        return call("conversation_search", query="boat")
-
-
-async def test_cancelling_the_task_of_a_send_ends_its_run(make: Make) -> None:
-    script = Script(slow := Slow(), otherwise=call("conversation_search", query="boat"))
-    agent = make(script)
-    task = asyncio.create_task(agent.asend("Go"))
-    await asyncio.to_thread(slow.begun.wait, 10)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    slow.go.set()
-    script.otherwise = says("back")
-    run = await agent.asend("Are you there?")
-    assert run.replies == ("back",)
-    assert len(script.prompts) == 2, "the cancelled run asked once, and not again"
-    assert [message.text for message in agent.memory.history() if message.role is Role.USER] == ["Go", "Are you there?"]
-
-
 def test_a_model_that_fails_loses_nothing_and_resume_goes_on(face: Face, make: Make) -> None:
     script = Script(call("core_memory_append", label="human", content="Name: Ada"), ModelError("down"))
     agent = make(script)
@@ -338,52 +226,3 @@ def test_a_model_that_fails_loses_nothing_and_resume_goes_on(face: Face, make: M
     assert (run.replies, run.why) == (("ok",), "yielded")
     assert agent.memory.blocks()["human"].value == "Name: Ada"
     assert face(agent).resume().why == "nothing to do"
-
-
-@pytest.mark.parametrize(
-    "parameters", ["x: Script", "x: Callable[[], int]", "*numbers: int", "thoughts: str", "request_heartbeat: bool"]
-)
-def test_a_function_with_parameters_that_no_model_can_give_is_refused(make: Make, parameters: str) -> None:
-    with pytest.raises(InvalidInputError):
-        make(Script(), functions=[declared(parameters)])
-
-
-@pytest.mark.parametrize("function", [lambda: 1, 5, Script, "read"])
-def test_what_is_no_function_with_a_name_is_refused(make: Make, function: Any) -> None:
-    with pytest.raises(InvalidInputError):
-        make(Script(), functions=[function])
-
-
-def declared(parameters: str, result: str = "None") -> Any:
-    """A function `look` with these parameters."""
-    space: dict[str, Any] = {"Script": Script, "Callable": Callable}
-    exec(f"def look({parameters}):\n    'Look.'\n    return {result}", space)  # noqa: S102
-    return space["look"]
-
-
-def test_two_functions_of_one_name_are_refused(make: Make) -> None:
-    with pytest.raises(InvalidInputError, match="two functions 'fetch'"):
-        make(Script(), functions=[named("fetch", lambda: 1)])
-
-
-def test_methods_and_typed_arguments_are_called_as_they_are_declared(make: Make) -> None:
-    class Desk:
-        def book(self, seats: list[int], *, when: str = "now", price: float | None = None) -> dict[str, Any]:
-            """Book seats."""
-            return {"seats": seats, "when": when, "price": price}
-
-    run = asked(call("book", seats=["1", 2]), make=make, functions=[Desk().book])
-    assert json.loads(results(run)[0]) == {"seats": [1, 2], "when": "now", "price": None}
-
-
-def test_a_window_that_is_too_small_for_the_functions_is_refused(make: Make) -> None:
-    with pytest.raises(InvalidInputError, match="too small") as error:
-        make(Script(), max_tokens=500)
-    least = re.search(r"give at least (\d+)", str(error.value))
-    assert least
-    assert make(Script(), max_tokens=int(least[1])).send("Hello").replies == ("ok",)
-
-
-def test_a_function_of_the_memory_that_is_left_out_cannot_be_called(make: Make) -> None:
-    run = asked(call("core_memory_append", label="human", content="x"), make=make, memory_functions=["fetch"])
-    assert "there are: fetch" in refusal(run)

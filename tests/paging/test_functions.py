@@ -11,18 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory import HybridMemory, MemoryConfig, Message, Role, ScopedMemory, open_memory
-from hybrid_memory.errors import InvalidInputError
+from hybrid_memory import MemoryConfig, Message, Role, ScopedMemory, open_memory
 from hybrid_memory.text.tokens import estimate_tokens
 from hybrid_memory.tools import Answer
-from hybrid_memory_paging import MEMORY, PAGING_FUNCTIONS, functions_named, instructions
+from hybrid_memory_paging import PAGING_FUNCTIONS
 from tests.faces import Face, Open
 
 FUNCTIONS = {function.name: function for function in PAGING_FUNCTIONS}
-NAMES = [
-    "core_memory_append", "core_memory_replace", "core_memory_rethink", "archival_memory_insert",
-    "archival_memory_search", "conversation_search", "conversation_search_date", "expand", "fetch", "send_message",
-]  # fmt: skip
 MARCH = datetime(2026, 3, 5, 12, tzinfo=UTC)
 
 Use = Callable[..., Answer]
@@ -66,13 +61,6 @@ def paged(use: Use, memory: ScopedMemory, name: str, known: dict[str, Any] | Non
         assert int(more[1]) == page + 1
         assert len(lines(answer)) == 5
         page += 1
-
-
-def test_the_functions_have_the_names_that_memgpt_gave_them() -> None:
-    assert [function.name for function in PAGING_FUNCTIONS] == NAMES
-    assert [function.name for function in functions_named(["fetch", "expand"])] == ["expand", "fetch"]
-    with pytest.raises(InvalidInputError, match="forget"):
-        functions_named(["forget"])
 
 
 def test_blocks_are_edited_and_read_only_ones_are_not(clerk: ScopedMemory, use: Use) -> None:
@@ -155,17 +143,6 @@ def test_many_pages_hold_every_message_once(opened: Open, embedder: str) -> None
             assert len(paged(run, clerk, "archival_memory_search", query=query)) == 12
 
 
-def test_what_was_said_in_other_sessions_is_found_but_not_what_others_said(memory: HybridMemory, use: Use) -> None:
-    clerk = memory.scoped(user="ada", agent="clerk", session="s1")
-    memory.scoped(user="ada", agent="clerk", session="s2").remember("The ferry is red.")
-    memory.scoped(user="bo", agent="clerk", session="s1").remember("The ferry is blue.")
-    memory.scoped(user="ada", session="s1").remember("The ferry is green.")
-    found = use(clerk, "conversation_search", query="ferry").text
-    assert ("red" in found, "blue" in found, "green" in found) == (True, False, False)
-    handle = re.findall(r"#\d+", found)[0]
-    assert "The ferry is red." in use(clerk, "expand", handle=handle).text
-
-
 def days(clerk: ScopedMemory) -> None:
     for day in range(10):
         for hour in range(3):
@@ -193,14 +170,6 @@ def test_days_are_told_oldest_first(clerk: ScopedMemory, use: Use, wanted: dict[
     ]
     assert [line.rpartition(": ")[2] for line in found] == texts
     assert found == sorted(found, key=lambda line: line[:18])
-
-
-def test_a_time_of_day_begins_and_ends_a_span(clerk: ScopedMemory, use: Use) -> None:
-    days(clerk)
-    found = use(clerk, "conversation_search_date", start_date="2026-03-07T13:00", end_date="2026-03-07T14:00")
-    assert lines(found) == ["[2026-03-07 13:00] user: Day 2 hour 1 at sea"]
-    after = use(clerk, "conversation_search_date", start_date="2026-03-07T13:00")
-    assert len(lines(after)) == 2
 
 
 @pytest.mark.parametrize(
@@ -264,13 +233,3 @@ def test_no_answer_exceeds_its_budget(full: ScopedMemory, wanted: tuple[str, dic
     answer = run(full, name, {"max_tokens": budget}, **arguments)
     assert estimate_tokens(answer.text) <= budget
     assert answer.text
-
-
-def test_the_instructions_name_every_function_with_its_arguments() -> None:
-    text = instructions(PAGING_FUNCTIONS)
-    assert text.startswith(MEMORY)
-    for function in PAGING_FUNCTIONS:
-        (line,) = [line for line in text.splitlines() if line.startswith(f"- {function.name}(")]
-        arguments = line[line.index("(") : line.index("): ")]
-        assert all(re.search(rf"\b{name}\b", arguments) for name in function.arguments.model_fields)
-        assert function.description in line

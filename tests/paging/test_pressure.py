@@ -199,30 +199,3 @@ def test_calls_and_results_leave_together(make: Make) -> None:
         asked = Counter(one.id for message in context.messages for one in message.tool_calls)
         answered = Counter(message.tool_call_id for message in context.messages if message.role is Role.TOOL)
         assert asked == answered
-
-
-def test_a_long_block_is_cut_in_the_prompt_and_nowhere_else(make: Make) -> None:
-    agent = make(script := Script(), max_tokens=3000)
-    long = "The user collects barometers, and speaks of little else. " * 90
-    agent.memory.block("human").put(long, max_chars=6000)
-    agent.memory.block("task").put("Find a barometer.", max_chars=200)
-    agent.send("Hello")
-    system = script.prompts[-1][0].text
-    blocks = system[system.index("\n<human>\n") :]
-    assert agent._store.token_counter(blocks) <= SHARES.blocks * 3000 + 30
-    assert agent._store.token_counter(blocks) > SHARES.blocks * 3000 * 0.6
-    assert f"({len(long)} of 6000 characters)" in blocks
-    assert "(cut: the block is longer than its share of the window)" in blocks
-    assert "Find a barometer." in blocks
-    assert agent.memory.blocks()["human"].value == long
-
-
-def test_a_long_turn_fits_as_a_digest_and_can_be_fetched(make: Make) -> None:
-    agent = make(script := Script(call("fetch", handle="#1", where="1999-2000")), max_tokens=3000)
-    text = "\n".join(f"row {number:05d} of a very long letter that somebody pasted" for number in range(2_000))
-    run = agent.send(text)
-    (result,) = [message.text for message in run.messages if message.role is Role.TOOL]
-    assert "row 01998 of" in result
-    count = agent._store.token_counter
-    assert all(3 + sum(message_tokens(message, count) for message in prompt) <= 3000 for prompt in script.prompts)
-    assert agent.memory.history()[0].text == text

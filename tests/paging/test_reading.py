@@ -85,12 +85,6 @@ def test_a_heartbeat_is_heard_wherever_it_stands(written: Any, where: str) -> No
     assert found(forms[where]) == [SEARCH]
 
 
-@pytest.mark.parametrize("written", [False, "false", "no", "", None, 0])
-def test_without_a_heartbeat_it_does_not_go_on(written: Any) -> None:
-    assert not read(canonical(SEARCH, **{HEARTBEAT: written})).goes_on
-    assert not read(canonical(SEARCH)).goes_on
-
-
 @pytest.mark.parametrize(
     ("text", "replies"),
     [
@@ -107,31 +101,6 @@ def test_without_a_heartbeat_it_does_not_go_on(written: Any) -> None:
 )
 def test_words_for_the_user_are_replies(text: str, replies: tuple[str, ...]) -> None:
     assert (read(text).replies, read(text).calls) == (replies, ())
-
-
-def test_a_message_beside_a_call_is_said_and_the_call_is_made() -> None:
-    answer = read(f'{{"message": "One moment."}}\n{canonical(SEARCH, **BESIDE)}')
-    assert answer.replies == ("One moment.",)
-    assert [call.name for call in answer.calls] == ["conversation_search"]
-    assert answer.goes_on
-
-
-def test_a_message_without_words_is_a_call_to_be_refused() -> None:
-    answer = read('{"function": "send_message", "arguments": {"message": " "}}')
-    assert answer.replies == ()
-    assert [call.name for call in answer.calls] == ["send_message"]
-
-
-@pytest.mark.parametrize("arguments", ["[1, 2]", '"words"', "7"])
-def test_arguments_that_are_no_object_stay_as_they_were_written(arguments: str) -> None:
-    (call,) = read(f'{{"function": "f", "arguments": {arguments}}}').calls
-    assert isinstance(call.arguments, str)
-    assert call.arguments.strip("[]") in arguments
-
-
-def test_a_closing_tag_of_thoughts_inside_an_argument_loses_no_call() -> None:
-    second = {"name": "archival_memory_insert", "arguments": {"content": "the tag </think> ends thoughts"}}
-    assert found(f"{canonical(SEARCH)}\n{canonical(second)}") == [SEARCH, second]
 
 
 WHOLE = canonical(APPEND, thoughts="so", request_heartbeat=True)
@@ -167,11 +136,6 @@ def test_a_call_that_was_cut_off_is_kept_as_text_and_never_said(where: str) -> N
     assert cut_off(call.arguments)
 
 
-def test_a_cut_call_keeps_its_name_where_that_is_whole() -> None:
-    assert [call.name for call in read(WHOLE[:-3], [APPEND["name"]]).calls] == ["core_memory_append"]
-    assert [call.name for call in read('{"arguments": {}, "function": "core_mem').calls] == ["?"]
-
-
 PACKAGE = '{"name": "my-app", "version": "1.0", "scripts": {"test": "vitest"}}'
 
 
@@ -196,12 +160,6 @@ PACKAGE = '{"name": "my-app", "version": "1.0", "scripts": {"test": "vitest"}}'
 def test_braces_that_are_no_call_stay_a_reply(text: str) -> None:
     answer = read(text, functions=["send_message", "core_memory_append"])
     assert (answer.replies, answer.calls) == ((text,), ())
-
-
-def test_a_known_name_makes_a_call_of_what_could_be_data() -> None:
-    text = 'I look that up:\n```json\n{"name": "conversation_search", "query": "boat", "page": 1}\n```\nOne moment.'
-    assert read(text).replies == (text,)
-    assert [call.name for call in read(text, functions=["conversation_search"]).calls] == ["conversation_search"]
 
 
 NAMES = st.sampled_from(["core_memory_append", "weather", "f_1"])

@@ -15,7 +15,7 @@ import pytest
 from hybrid_memory import HybridMemory, PagingConfig, Right, ScopedMemory, SpaceMemory
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 from hybrid_memory.log.port import EventLog
-from tests.faces import Child, Face, Open
+from tests.faces import Face, Open
 
 THREADS = 16
 EDITS: list[tuple[str, dict[str, Any]]] = [
@@ -163,40 +163,6 @@ def test_a_block_that_its_space_removed_is_gone_for_all(face: Face, memory: Hybr
         face(ann.block("task")).edit(append="x")
 
 
-def test_undo_takes_a_detachment_back(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    bob = attached(memory, team, "bob")
-    face(bob.block("task")).remove()
-    with pytest.raises(InvalidInputError, match="no block 'task'; there are: none"):
-        face(bob.block("task")).edit(append="x")
-    team.block("task").edit(append="Meanwhile.")
-    back = face(bob.block("task")).undo()
-    assert (back.space, back.value) == ("team", "Book the hall.\nMeanwhile.")
-    assert text(bob) == "Book the hall.\nMeanwhile."
-
-
-def test_what_an_edit_gives_back_names_the_space(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    bob = attached(memory, team, "bob")
-    for verb, options in EDITS[1:]:
-        assert getattr(face(bob.block("task")), verb)(**options).space == "team"
-        assert face(bob).blocks()["task"] == face(bob.block("task")).history()[-1]
-
-
-def test_what_a_space_attached_is_no_block_of_its_own(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
-    """Nobody sees an empty block, or writes where no one reads."""
-    other = memory.scoped(user="alice").create_space("other")
-    bob = memory.scoped(user="bob")
-    for space in (team, other):
-        space.grant(user="bob", right="write")
-    try:
-        face(other.block("task")).attach(space="team")
-        face(bob.block("task")).attach(space="other")
-    except InvalidInputError:
-        assert face(bob).blocks() == {}
-        return
-    face(bob.block("task")).edit(append="Order cake.")
-    assert text(bob) == text(other) == text(team) == "Book the hall.\nOrder cake."
-
-
 def test_only_a_rollback_of_the_space_is_seen_by_all(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     bob, ann = (attached(memory, team, user) for user in ("bob", "ann"))
     place = team.remember("Until here.").positions[0]
@@ -248,7 +214,7 @@ class Hesitant:
             raise
 
 
-@pytest.fixture(params=["memory", "sqlite", "two on one sqlite"])
+@pytest.fixture(params=["memory", "two on one sqlite"])
 def memories(request: pytest.FixtureRequest, opened: Open) -> list[HybridMemory]:
     """One memory, or two on one store, where edits cross each other."""
     options: dict[str, Any] = {"embedder": "none", "power_safe": False}
@@ -298,18 +264,6 @@ def test_of_appends_at_once_none_is_lost(memories: list[HybridMemory], busy: Spa
         assert block.author == f"user='alice' agent={added.split()[0]!r}"
 
 
-def test_replacements_at_once_hold_where_their_place_stands(memories: list[HybridMemory], busy: SpaceMemory) -> None:
-    agents = crowd(busy, memories)
-    busy.block("task").edit(value=" ".join(f"<{number}>" for number in range(THREADS)))
-    at_once(lambda number: agents[number].block("task").edit(old=f"<{number}>", new=f"[{number}]"))
-    assert text(busy) == " ".join(f"[{number}]" for number in range(THREADS))
-
-    told = at_once(lambda number: refusal(agents[number], old="[0]", new=f"({number})"))
-    (winner,) = [number for number, error in enumerate(told) if not error]
-    assert text(busy).startswith(f"({winner}) [1] ")
-    assert all("'[0]' does not occur in the block 'task'" in error for error in told if error)
-
-
 def test_of_rewritings_at_once_one_holds(memories: list[HybridMemory], busy: SpaceMemory) -> None:
     agents = crowd(busy, memories)
     for turn in range(3):
@@ -336,27 +290,3 @@ def test_a_block_that_many_fill_at_once_is_never_over_full(memories: list[Hybrid
     assert all("of 50 characters: shorten" in error for error in told if error)
     assert len(text(busy)) == 49
     assert all(len(block.value) <= 50 for block in busy.block("task").history())
-
-
-def test_undos_at_once_take_back_one_change_each(memories: list[HybridMemory], busy: SpaceMemory) -> None:
-    agents = crowd(busy, memories)
-    for number in range(THREADS + 2):
-        busy.block("task").edit(append=str(number))
-    at_once(lambda number: agents[number].block("task").undo())
-    assert text(busy) == "0\n1"
-
-
-def test_appends_of_two_processes_are_all_there(opened: Open, store: str, child: Child) -> None:
-    memory = opened(embedder="none", power_safe=False)
-    team = memory.scoped(user="alice").create_space("team")
-    team.block("task").put(max_chars=10_000)
-    with ThreadPoolExecutor() as pool:
-        for done in pool.map(lambda name: child("block_editor.py", store, name, timeout=120), ["a", "b"]):
-            assert done.returncode == 0, done.stderr
-    whole = [f"{process}-{thread} {number}" for process in "ab" for thread in range(4) for number in range(5)]
-    assert Counter(text(team).split("\n")) == Counter([*whole, *(f"{line}!" for line in whole)])
-    history = team.block("task").history()
-    assert len(history) == 1 + 3 * len(whole)
-    assert {block.author for block in history[1:]} == {
-        f"user='alice' agent='{process}-{thread}'" for process in "ab" for thread in range(4)
-    }

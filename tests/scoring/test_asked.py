@@ -8,11 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hybrid_memory import Hit, HybridMemory, MemoryConfig, Message, ScopedMemory, open_memory
+from hybrid_memory import Hit, HybridMemory, Message, ScopedMemory, open_memory
 from hybrid_memory.apps.cli import printing, recalling
-from hybrid_memory.config import RetentionConfig
 from hybrid_memory.context.memories import memory_line, memory_note
-from hybrid_memory.recall import recall as flow
 from hybrid_memory.tools import MEMORY_TOOLS
 from langchain_hybrid_memory.documents import document
 from llamaindex_hybrid_memory.retriever import node
@@ -89,44 +87,12 @@ def test_a_forgotten_question_never_comes(memory: HybridMemory) -> None:
     assert not [event for event in ann.events(kinds=["recalled"]) if QUESTION in str(event.payload)]
 
 
-def test_a_question_too_old_to_be_remembered_never_comes() -> None:
-    now = [START]
-    policy = RetentionConfig(half_life=timedelta(days=1), least=0.2)
-    config = MemoryConfig(url="memory://", embedder="hashing", retention=policy)
-    with open_memory(config, clock=lambda: now[0]) as memory:
-        ann = memory.scoped(user="ann", session="before")
-        ann.remember([said("ann", QUESTION, 1, importance=0.0), said("bob", ANSWER, 2, importance=1.0)])
-        assert answer(ann.recall(LATER)).asked is not None
-        now[0] = START + timedelta(days=10)
-        assert answer(ann.recall(LATER)).asked is None
-
-
-def test_a_space_gives_the_questions_of_its_own(memory: HybridMemory) -> None:
-    mine = memory.scoped(user="ann")
-    team = mine.create_space("team")
-    team.remember([said("ann", QUESTION, 1), said("bob", ANSWER, 2)])
-    mine.remember("The station has a clock.")
-    hit = answer(mine.recall(LATER, spaces=["team"]))
-    assert hit.asked is not None
-    assert hit.asked.scope == hit.record.scope
-
-
 def test_a_note_tells_a_question_once_and_whose_it_is(memory: HybridMemory) -> None:
     hits = told(memory, origin="web").recall(LATER)
     hit = answer(hits)
     assert memory_line(hit, frozenset()) == f"- [2026-03-02] web (ann): {QUESTION} -> bob: {ANSWER}"
     assert hit.origin == "web"
     assert memory_note(hits, LATER).count(QUESTION) == memory_note([hit], LATER).count(QUESTION) == 1
-
-
-def test_a_cached_answer_is_the_same(memory: HybridMemory) -> None:
-    ann = told(memory, metadata={"channel": "mail"})
-    first = answer(ann.recall(LATER))
-    assert first.asked is not None
-    first.asked.metadata["channel"] = "changed"
-    second = answer(ann.recall(LATER))
-    assert second.asked is not None
-    assert second.asked.metadata == {"channel": "mail"}
 
 
 @pytest.fixture
@@ -148,22 +114,6 @@ def test_a_turn_stands_in_its_own_words_for_the_fact_that_fits_better(home: Scop
     assert turn.own is not None
     assert turn.own < turn.score
     assert turn.arithmetic.startswith(f"{turn.score:.3f} by its fact {fact.record.text!r}; before it {turn.own:.3f} ")
-
-
-def test_a_fact_whose_turn_is_no_candidate_stands_for_itself(home: ScopedMemory) -> None:
-    facts = home.recall("Ines lives in: Turin", kinds=["fact"])
-    assert facts
-    assert {hit.record.kind for hit in facts} == {"fact"}
-
-
-def test_what_was_raised_twice_says_both(home: ScopedMemory) -> None:
-    first, second = home.recall("Ines lives in: Turin", k=2)
-    raised, _ = flow._descending([second, flow._raised(first, 0.99, "another")])
-    assert raised.score == 0.99
-    assert raised.own == second.score
-    (twice, _) = flow._descending([first, flow._raised(second, 0.99, "another")])
-    assert (twice.score, twice.own) == (0.99, first.own)
-    assert f"before it {first.score:.3f} by its fact" in twice.reranker
 
 
 def test_whoever_shows_a_hit_shows_the_question(memory: HybridMemory, capsys: pytest.CaptureFixture[str]) -> None:

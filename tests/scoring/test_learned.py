@@ -80,14 +80,6 @@ def test_the_score_is_the_sum_of_its_shares_and_hits_are_sorted_by_it(opened: Op
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
-def test_what_was_deleted_while_it_was_measured_is_no_hit(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = chat(opened)
-    assert memory.recall("What does the boat cost?", k=3)
-    index = type(memory._services.index)
-    monkeypatch.setattr(index, "get", lambda self, ids: [])
-    assert memory.recall("How much is the boat?", k=3) == []
-
-
 def test_what_tells_stands_before_what_acknowledges_or_asks(opened: Open) -> None:
     memory = chat(opened)
     assert memory.recall("When did Jonas' sister Ines move?", k=1)[0].record.text == CHAT[2][1]

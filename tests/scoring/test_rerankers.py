@@ -11,14 +11,12 @@ import pytest
 from langchain_classic.retrievers.document_compressors import CrossEncoderReranker
 from langchain_core.cross_encoders import BaseCrossEncoder
 from langchain_core.documents import BaseDocumentCompressor, Document
-from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
-from llama_index.core.postprocessor import LLMRerank, SimilarityPostprocessor
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
-from hybrid_memory import HybridMemory, MemoryConfig, RecallConfig, Record, Scope, Weights, aopen_memory, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, RecallConfig, Record, Scope, open_memory
 from hybrid_memory.engines.in_memory import InMemoryIndex
-from hybrid_memory.errors import InvalidInputError, ModelError
+from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.rerankers import to_unit
 
 TEAS = ["Tea with lemon and a spoon of honey.", "Tea.", "Tea with milk."]
@@ -69,20 +67,6 @@ class Sorting(BaseNodePostprocessor):
         return sorted(nodes, key=lambda node: len(node.text))
 
 
-class Chooser(CustomLLM):
-    """A model that finds the third passage good and the first one fair."""
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        return LLMMetadata()
-
-    def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:
-        return CompletionResponse(text="Doc: 3, Relevance: 8\nDoc: 1, Relevance: 4")
-
-    def stream_complete(self, prompt: str, formatted: bool = False, **_: Any) -> Any:
-        raise NotImplementedError
-
-
 def opened(ranker: Any, /, **recall: Any) -> HybridMemory:
     config = MemoryConfig(url="memory://", embedder="hashing", recall=RecallConfig(**recall))
     memory = open_memory(config, ranker=ranker)
@@ -117,11 +101,6 @@ def test_whatever_ranks_texts_orders_the_hits(model: Any) -> None:
     assert texts(model)[0] == "Tea."
     assert set(texts(model)) == set(TEAS), "what a reranker leaves out stays behind"
     assert texts(model)[1:] == BY_LENGTH[1:] or getattr(model, "top_n", 0) == 1
-
-
-def test_a_language_model_of_llamaindex_chooses() -> None:
-    before = texts(None)
-    assert texts(LLMRerank(llm=Chooser(), top_n=3)) == [before[2], before[0], before[1]]
 
 
 def test_a_hit_says_who_scored_it_and_what_we_had() -> None:
@@ -173,25 +152,6 @@ def test_what_an_index_has_of_somebody_else_is_not_shown_to_it(monkeypatch: pyte
     assert set(shown) == found == set(TEAS) - {"Tea."}
 
 
-def test_names_of_speakers_are_told() -> None:
-    asked: list[str] = []
-
-    def note(query: str, texts: list[str]) -> list[float]:
-        asked.extend(texts)
-        return [0.0] * len(texts)
-
-    with open_memory(MemoryConfig(url="memory://", embedder="none"), ranker=note) as memory:
-        ann = memory.scoped(user="ann")
-        ann.remember([{"role": "user", "name": "Jo", "content": "Tea."}, {"role": "assistant", "content": "More tea?"}])
-        ann.recall("tea")
-    assert set(asked) == {"Jo: Tea.", "More tea?"}
-
-
-def test_equal_scores_keep_our_order() -> None:
-    assert texts(lambda query, texts: [0.5] * len(texts)) == texts(None)
-    assert texts(SimilarityPostprocessor(similarity_cutoff=0.1)) == texts(None)
-
-
 @pytest.mark.parametrize(
     ("given", "scores"),
     [
@@ -241,43 +201,7 @@ def test_where_it_fails_our_order_stands(model: Any) -> None:
     assert all("not reranked, reranker" in hit.note and hit.own is None and not hit.reranker for hit in hits)
 
 
-def test_one_that_drops_everything_changes_nothing() -> None:
-    assert texts(SimilarityPostprocessor(similarity_cutoff=7.0)) == texts(None)
-
-
-async def test_the_async_face_asks_it_too() -> None:
-    async with await aopen_memory(MemoryConfig(url="memory://", embedder="hashing"), ranker=by_length) as memory:
-        ann = memory.scoped(user="ann")
-        await ann.aremember(TEAS)
-        assert [hit.record.text for hit in await ann.arecall("tea")] == BY_LENGTH
-
-
-class Last:
-    """A `Ranker` by the last signal that anybody would take."""
-
-    name = "last"
-
-    def score(self, query: str, signals: Any, weights: Weights, texts: Any) -> Any:
-        return 1 - signals["vector"]
-
-
-def test_a_reranker_stands_on_the_ranker_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(open_memory.__globals__["RANKERS"], "last", f"{__name__}:Last")
-    with opened(Hosted(), ranker="last") as memory:
-        hit = memory.scoped(user="ann").recall("tea")[0]
-    assert (hit.ranker, hit.reranker) == ("last", "Hosted/rank-1")
-    assert hit.arithmetic.startswith(f"0.900 by Hosted/rank-1; before it {hit.own:.3f} by last; signals")
-
-
 @pytest.mark.parametrize("wrong", [7, object(), Hosted])
 def test_what_cannot_rank_is_refused_when_a_memory_is_opened(wrong: Any) -> None:
     with pytest.raises(InvalidInputError, match=r"cannot rank|is a class"):
         opened(wrong)
-
-
-def test_an_error_of_ours_is_told_as_it_is() -> None:
-    def raises(query: str, texts: list[str]) -> list[float]:
-        raise ModelError("no weights")
-
-    with opened(raises) as memory:
-        assert memory.scoped(user="ann").recall("tea")[0].note == "not reranked, no weights"

@@ -218,7 +218,7 @@ MOMENTS = st.datetimes(
 
 
 @given(TEXTS, MOMENTS)
-@settings(max_examples=200)
+@settings(max_examples=50)
 def test_spans_lie_in_the_text_ascend_and_hold_time(text: str, now: datetime) -> None:
     end = 0
     for span in find_times(text, now):

@@ -56,10 +56,6 @@ def test_a_code_block_is_one_piece() -> None:
     assert sentences("a\n~~~~\nb. C\n~~~\nd") == ["a", "~~~~\nb. C\n~~~\nd"]
 
 
-def test_inline_backticks_open_no_block() -> None:
-    assert sentences("```a``` b. C") == ["```a``` b.", "C"]
-
-
 @settings(max_examples=100)
 @given(MIXED | st.text(max_size=60))
 def test_pieces_are_verbatim_in_order_and_only_blanks_lie_between(text: str) -> None:

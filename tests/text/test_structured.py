@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.text.structured import parse_object, without_thoughts
+from hybrid_memory.text.structured import parse_object
 from tests.doubles import assert_linear
 
 ODD = st.text(st.sampled_from("ab 猫\"'{}[],:\\\n\t`0/é<>“”#*_\x07"), max_size=12)
@@ -25,20 +25,6 @@ def written(value: dict[str, Any], indent: int | None = None) -> str:
 @given(st.dictionaries(ODD, VALUES, max_size=4), PROSE, PROSE, INDENTS)
 def test_an_object_in_prose_comes_back(value: dict[str, Any], before: str, after: str, indent: int | None) -> None:
     assert parse_object(before + written(value, indent) + after) == value
-
-
-@given(OBJECTS, PROSE, INDENTS, st.sampled_from(["json", "", "JSON5"]))
-def test_a_fenced_object_comes_back_first(value: dict[str, Any], prose: str, indent: int | None, language: str) -> None:
-    text = f'The form was {{"type": "object"}}. {prose}\n```{language}\n{written(value, indent)}\n```\n{prose}'
-    assert parse_object(text) == value
-
-
-@given(OBJECTS, INDENTS)
-def test_trailing_commas_do_no_harm(value: dict[str, Any], indent: int | None) -> None:
-    end = "}" if indent is None else "\n}"
-    assert parse_object(f"{written(value, indent).removesuffix(end)},{end}") == value
-    inner = f'{{"list": [{written(value, indent).removesuffix(end)},{end}, ], }}'
-    assert parse_object(f"Here: {inner}") == {"list": [value]}
 
 
 @given(OBJECTS, INDENTS, st.data())
@@ -104,9 +90,3 @@ def test_no_text_is_too_odd(text: str) -> None:
 def test_time_grows_with_the_text_only(unit: str) -> None:
     for head in ("", '{"a":"'):
         assert_linear(parse_object, lambda size, head=head: head + unit * (size // len(unit)), 300_000)  # type: ignore[misc]
-
-
-def test_thoughts_are_taken_off() -> None:
-    assert without_thoughts("<think>\nhm\n</think>\n\nThe answer. ") == "The answer."
-    assert without_thoughts("<think>never done") == ""
-    assert without_thoughts("In HTML <think> is no tag.") == "In HTML <think> is no tag."

@@ -18,7 +18,7 @@ TOOLS = {tool.name.removeprefix("memory_"): tool for tool in SERVER_TOOLS}
 Use = Callable[..., Answer]
 
 
-@pytest.fixture(params=["blocking", "async"])
+@pytest.fixture(params=["async"])
 def use(request: pytest.FixtureRequest) -> Use:
     """Calls a tool with the space ``team`` open, blocking or by its async twin on a loop that may not be blocked."""
 

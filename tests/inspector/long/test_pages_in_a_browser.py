@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import socket
@@ -21,8 +20,6 @@ import httpx
 import pytest
 
 from hybrid_memory import CompactionConfig, MemoryConfig, open_memory
-from hybrid_memory.errors import InvalidInputError
-from hybrid_memory_inspector import serve
 from hybrid_memory_inspector.app import PAGES
 
 if TYPE_CHECKING:
@@ -151,11 +148,6 @@ def test_the_command_serves_this_address_alone(link: str) -> None:
         socket.create_connection(("127.0.0.2", place.port or 0), timeout=5)
 
 
-def test_a_port_that_is_taken_is_told_of(link: str) -> None:
-    with open_memory("memory://") as memory, pytest.raises(InvalidInputError, match="cannot listen"):
-        serve(memory, port=urlsplit(link).port or 0, ready=pytest.fail)
-
-
 def test_the_link_opens_the_timeline_and_hides_its_token(page: Page, link: str) -> None:
     page.goto(link)
     assert page.url == f"{base_of(link)}/o/user=alice/timeline"
@@ -164,13 +156,6 @@ def test_the_link_opens_the_timeline_and_hides_its_token(page: Page, link: str) 
     (cookie,) = page.context.cookies()
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
     assert str(urlsplit(link).port) in cookie["name"]
-
-
-def test_the_first_key_leads_to_the_content(page: Page, link: str) -> None:
-    page.goto(f"{base_of(link)}/o/user=alice/timeline")
-    go_to(page, lambda told: "Skip to the content" in told, most=1)
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main"
 
 
 def test_searching_and_its_arithmetic_by_keyboard(page: Page, link: str) -> None:
@@ -191,53 +176,6 @@ def test_searching_and_its_arithmetic_by_keyboard(page: Page, link: str) -> None
     go_to(page, lambda told: told.startswith("SUMMARY") and "Why it came back" in told)
     page.keyboard.press("Enter")
     assert second.locator("table").is_visible()
-
-
-def test_asking_why_a_turn_did_not_come_back_by_keyboard(page: Page, link: str) -> None:
-    page.goto(f"{base_of(link)}/o/user=alice/search?q=night+train&k=1")
-    go_to(page, lambda told: told.startswith("SUMMARY") and "Why not" in told)
-    page.keyboard.press("Enter")
-    go_to(page, lambda told: "| missing |" in f"{told} " or "missing" in told.split(" | ")[1])
-    page.keyboard.type("#1")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**missing=%231*")
-    assert re.search(r"#1 does not come back for 'night train'", page.inner_text(".answer"))
-
-
-def test_a_summary_opens_to_its_sources_by_keyboard(page: Page, link: str) -> None:
-    page.goto(f"{base_of(link)}{TRIP}/summaries")
-    line = page.locator("details.line").first
-    assert not line.locator(".quotes").is_visible()
-    go_to(page, lambda told: told.startswith("SUMMARY") and "#" in told)
-    page.keyboard.press("Enter")
-    assert "user" in line.locator(".quotes").inner_text()
-
-
-def test_travelling_in_time_and_back_by_keyboard(page: Page, link: str) -> None:
-    page.goto(f"{base_of(link)}/o/user=alice/facts")
-    assert page.locator(".fact.current", has_text="Berlin").count() == 1
-    go_to(page, lambda told: told.split(" | ")[1] == "at")
-    page.keyboard.type("2026-04-15")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**at=2026-04-15*")
-    assert page.locator(".fact", has_text="Berlin").count() == 0
-    assert page.locator(".fact.current", has_text="Hamburg").count() == 1
-    assert "as it was on 2026-04-15" in page.inner_text(".past")
-    go_to(page, lambda told: "Back to now" in told)
-    page.keyboard.press("Enter")
-    page.wait_for_url(lambda url: "at=" not in url)
-    assert page.locator(".past").count() == 0
-
-
-def test_the_prompt_turn_by_turn_by_keyboard(page: Page, link: str) -> None:
-    page.goto(f"{base_of(link)}{TRIP}/prompt")
-    assert "halcyon" in page.inner_text(".messages")
-    assert "the next prompt begins with everything above" in page.inner_text(".messages")
-    go_to(page, lambda told: "Previous turn" in told)
-    page.keyboard.press("Enter")
-    page.wait_for_url("**turn=*")
-    assert "halcyon" not in page.inner_text(".messages")
-    assert "Berlin" in page.inner_text(".messages")
 
 
 def test_a_crafted_text_runs_nothing_and_loads_nothing(page: Page, link: str) -> None:
@@ -313,10 +251,3 @@ def test_forgetting_with_a_confirmation_by_keyboard(page: Page, link: str) -> No
     page.wait_for_url("**/timeline")
     page.goto(f"{base_of(link)}/o/user=alice/search?q=secret+word+halcyon&k=20")
     assert "halcyon" not in page.inner_text(".hits")
-
-
-def test_without_a_confirmation_the_browser_sends_nothing(page: Page, link: str) -> None:
-    page.goto(f"{base_of(link)}/o/user=alice/forget?position=1")
-    page.get_by_role("button", name="Forget for good").press("Enter")
-    assert page.get_by_role("heading", name="Forget this?").is_visible()
-    assert page.locator("input:invalid").count() == 1

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from benchmarks.ranking.certainty import auroc, learn_certainty
-from benchmarks.ranking.collect import Asked, collect
-from benchmarks.ranking.conversations import OWN, conversations
+from benchmarks.ranking.collect import Asked
 from benchmarks.ranking.learn import FEATURES, learn
-from benchmarks.vectors import KeptVectors
-from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.recall.signals import learned
 
 
 def question(number: int, kind: str = "own") -> Asked:
@@ -76,29 +70,3 @@ def test_certainty_tells_what_is_near_from_what_is_not() -> None:
 
 def test_auroc_counts_pairs() -> None:
     assert auroc([3, 1], [2, 1]) == pytest.approx((1 + 1 + 0 + 0.5) / 4)
-
-
-@pytest.mark.parametrize("name", list(OWN))
-def test_our_conversations_are_labelled_well(name: str) -> None:
-    chats = list(conversations(Path("nowhere"), name))
-    assert chats
-    for chat in chats:
-        turns = {turn["id"]: turn for turn in chat["turns"]}
-        assert list(turns) == [str(number) for number in range(1, len(turns) + 1)]
-        for asked in chat["questions"]:
-            assert set(asked["evidence"]) <= turns.keys(), asked
-            assert bool(asked["evidence"]) == (asked["category"] != "none"), asked
-
-
-def test_a_set_is_collected_through_recall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmarks.vectors.LocalEmbedder", HashingEmbedder)
-    embedder = KeptVectors(tmp_path, name="hashing", dim=256)
-    found = collect(Path("nowhere"), "own_assistant", embedder, step=4)
-    assert {one.kind for one in found} >= {"own", "none"}
-    own = [one for one in found if one.kind == "own"]
-    assert any(one.labels.any() for one in own)
-    needed = {name for curves in learned().curves.values() for name in curves}
-    for one in found:
-        assert needed <= one.features.keys()
-        assert all(column.shape == (len(one.ids),) for column in one.features.values())
-    assert len(KeptVectors(tmp_path, name="hashing", dim=256).kept) > 0, "the vectors are kept"

@@ -157,9 +157,3 @@ def test_the_reference_has_every_public_name_and_every_verb(site: Path) -> None:
     } <= shown
     recall = (site / "api" / "memory.html").read_text("utf-8").partition('id="hybrid_memory.ScopedMemory.recall"')[2]
     assert "min_confidence" in recall[:20_000]
-
-
-def test_the_search_finds_the_guide_before_the_reasons(site: Path) -> None:
-    entries = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
-    boosts = {entry["location"].partition("#")[0]: entry.get("boost", 1) for entry in entries}
-    assert boosts["recall.html"] > boosts["api/memory.html"] > boosts["decisions/0003-scoring-by-measurement.html"]
