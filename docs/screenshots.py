@@ -106,7 +106,7 @@ def filled(memory: HybridMemory, clock: Clock) -> None:
             scoped.assemble(max_tokens=BUDGET)
     memory.flush(progress=False)
     for user in CHATS:
-        memory.scoped(user=user).learn(progress=False)
+        memory.scoped(user=user).flush(progress=False)
     memory.scoped(user="mei", session=COMPACTED).compact(keep=2)
     memory.flush(progress=False)
     clock.now += timedelta(hours=1)

@@ -137,7 +137,7 @@ def test_everybody_has_counts_of_their_own(face: Face, memory: HybridMemory) -> 
 def test_what_a_space_showed_does_not_count_for_the_space(face: Face, memory: HybridMemory) -> None:
     alice = memory.scoped(user="alice")
     alice.remember("my cat sleeps")
-    team = alice.create_space("team")
+    team = alice.space("team").create()
     team.remember("the cat of the team")
     assert len(face(alice).recall("cat", spaces=["team"])) == 2
     face(memory).flush()
@@ -149,7 +149,7 @@ def test_a_look_into_the_past_is_no_use(face: Face, memory: HybridMemory) -> Non
     alice = memory.scoped(user="alice")
     place = alice.remember("my cat sleeps").positions[0]
     for moment in (place, datetime.now(UTC) + DAY):
-        assert face(alice.at(moment)).recall("cat")
+        assert face(alice.as_of(moment)).recall("cat")
     face(memory).flush()
     assert (uses(alice, "my cat sleeps"), notes(alice)) == (0, [])
 

@@ -314,7 +314,13 @@ def test_threads_that_drain_at_once_repeat_nothing(memory: HybridMemory, log: Lo
 
 def test_only_messages_wait(memory: HybridMemory, alice: ScopedMemory, log: Log) -> None:
     """What asks the log before it writes cannot go on without it."""
-    for verb in (alice.reset, lambda: alice.rollback(1), alice.learn, alice.compact, alice.history):
+    for verb in (
+        alice.reset,
+        lambda: alice.rollback(1),
+        lambda: alice.flush(relearn=True),
+        alice.compact,
+        alice.history,
+    ):
         with pytest.raises(StoreUnavailableError, match=FAILURE):
             verb()
     log.down = False

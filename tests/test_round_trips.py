@@ -96,14 +96,14 @@ def test_what_was_just_said_is_indexed_on_the_way(alice: ScopedMemory, calls: Ca
 
 
 def test_each_memory_that_is_searched_is_asked_as_often(alice: ScopedMemory, calls: Calls) -> None:
-    team = alice.create_space("team")
+    team = alice.space("team").create()
     team.remember("the lamps of the team are white")
     alice.recall("white lamps", spaces=["team"])
     assert len(calls.of(lambda: alice.recall("white lamp", spaces=["team"]))) <= 10
 
 
 def test_a_view_of_the_past_is_asked_little_more(alice: ScopedMemory, calls: Calls) -> None:
-    assert len(calls.of(lambda: alice.at(20).recall("green lamp"))) <= 8
+    assert len(calls.of(lambda: alice.as_of(20).recall("green lamp"))) <= 8
 
 
 def test_a_prompt_asks_for_what_it_shows(alice: ScopedMemory, calls: Calls) -> None:

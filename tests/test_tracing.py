@@ -15,7 +15,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
-from hybrid_memory import HybridMemory, MemoryConfig, OrchestrationConfig, ScopedMemory, observe, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, observe, open_memory
+from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.runtime import tracing
 from tests.doubles import line_to, wait_until
@@ -215,7 +216,7 @@ def test_two_memories_are_traced_apart(opened: Open) -> None:
 
 def test_a_view_of_the_past_is_traced_too(memory: HybridMemory, margarete: ScopedMemory, face: Face) -> None:
     margarete.remember("I live in Porto.")
-    past = margarete.at(1)
+    past = margarete.as_of(1)
     watched = Watched(memory)
     face(past).recall("Porto")
     assert watched.tree()[0] == "search_memory"

@@ -13,13 +13,13 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.config import PromptConfig
-from hybrid_memory.context.condense import How
+from hybrid_memory.context.condense import Condensed, How
 from hybrid_memory.context.layout import Parts, as_shown, language_of, memory_mark
 from hybrid_memory.context.memories import Asking, Memories, asking_turn, fitting, memories, memory_note, window
 from hybrid_memory.context.request import LEAST_TOKENS, RECALLED_TURNS
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.context.view import budget_of
-from hybrid_memory.documents.document import MAX_CHARS, checked_label, checked_length
+from hybrid_memory.documents.document import MAX_CHARS, File, checked_label, checked_length
 from hybrid_memory.documents.items import FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
 from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.facts.fact import Fact
@@ -31,15 +31,18 @@ from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Origin, Role
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.memory.faces import Part
 from hybrid_memory.memory.faces import faces as verb_faces
+from hybrid_memory.memory.files import MemoryFiles
 from hybrid_memory.memory.store import IN_MEMORY, close_all, found, held, opened, url_of
 from hybrid_memory.memory.texts import SWEEP_EVERY
 from hybrid_memory.recall.cache import count_uses
+from hybrid_memory.recall.hit import Scored
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import InlineRunner, Runner, two_faces
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.runtime.tracing import Span, listening
 from hybrid_memory.scope import check_name
 from hybrid_memory.sharing.grant import Right
+from hybrid_memory.store.remember import Content
 from hybrid_memory.store.view import in_view
 from hybrid_memory.text.structured import encodable, encodable_json
 from hybrid_memory.text.tokens import estimate_tokens
@@ -52,6 +55,9 @@ __all__ = [
     "ORIGIN",
     "SWEEP_EVERY",
     "TWINS",
+    "Condensed",
+    "Content",
+    "File",
     "FindItems",
     "GetItem",
     "How",
@@ -59,10 +65,12 @@ __all__ = [
     "ItemOperation",
     "ListNamespaces",
     "LruCache",
+    "MemoryFiles",
     "Portion",
     "PutItem",
     "Runner",
     "Scalar",
+    "Scored",
     "Span",
     "as_shown",
     "budget_of",
@@ -239,7 +247,7 @@ async def recollect(
     max_tokens: int | None = None,
     profile: str | None = None,
     lines: Sequence[Line] = (),
-    within: Literal["user", "session"] = "user",
+    scope: Literal["user", "session"] = "user",
 ) -> Portion:
     """What a framework's prompt shows beside the user's words; nothing but the standing text for small talk.
 
@@ -254,11 +262,11 @@ async def recollect(
         max_tokens: the most tokens for memories, if less than the memory's own setting.
         profile: the text about the user; by default name, safety and standing instructions.
         lines: summary lines to show, oldest first.
-        within: ``session`` recalls from this session only.
+        scope: ``session`` recalls from this session only.
     """
     return await run.call(
         _Portions(memory).portion, query, k=k, shown={text.strip() for text in shown}, max_tokens=max_tokens,
-        profile=profile, lines=lines, within=within,
+        profile=profile, lines=lines, within=scope,
     )  # fmt: skip
 
 

@@ -106,6 +106,6 @@ def test_of_several_owners_one_must_be_named_and_the_error_lists_them(tmp_path: 
 
 def test_spaces_are_nobodys_own_memory(tmp_path: Path) -> None:
     with open_store(str(tmp_path / "m.db"), create=True, embedder="none", background=False) as memory:
-        memory.scoped(user="alice").create_space("team").remember("for all")
+        memory.scoped(user="alice").space("team").create().remember("for all")
         memory.scoped(user="alice").remember("for me")
         assert str(Owner().of(memory).scope) == "user='alice'"

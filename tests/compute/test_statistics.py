@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import WorkStats
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.runtime.caches import LruCache
-from hybrid_memory.runtime.statistics import Statistics
+from hybrid_memory.runtime.statistics import Statistics, WorkStats
 
 
 def test_figures_of_one_kind() -> None:

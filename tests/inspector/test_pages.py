@@ -82,7 +82,7 @@ def every_kind(memory: HybridMemory) -> None:
     ]
     services.log.append(alice.scope.owner, drafts)
     alice.remember({"content": "I sail to Elba.", "id": "sail"})
-    alice.follow([{"content": "I sail to Capri.", "id": "sail"}])
+    alice.mirror([{"content": "I sail to Capri.", "id": "sail"}])
     alice.rollback(alice.events()[-1].position)
 
 
@@ -261,7 +261,7 @@ def test_a_search_shows_how_sure_each_hit_is_on_one_scale(told: HybridMemory, re
 
 
 def test_a_search_says_why_a_turn_did_not_come_back(told: HybridMemory, reader: TestClient) -> None:
-    expected = told.scoped(user="alice").why_not("night train", "#1", k=1)
+    expected = told.scoped(user="alice").why("#1", "night train", k=1)
     page = words(reader.get(f"{ALICE}/search?q=night+train&k=1&missing=1").text)
     assert expected.about in page
     assert all(step in page for step in expected.steps)

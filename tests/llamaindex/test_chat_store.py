@@ -151,7 +151,7 @@ class TestMessages:
 
         scoped = store.scoped(user="alice", session="k")
         assert [message.text for message in scoped.history()] == ["My cat is called Pixel.", "b", "c", "d", "x"]
-        assert scoped.conversation() == []
+        assert scoped.history(current=True) == []
         assert "Pixel" in scoped.recall("what is the cat called?", k=1)[0].record.text
 
     async def test_a_history_sent_with_every_request_is_stored_once(

@@ -339,7 +339,7 @@ class TestContent:
 
     async def test_it_may_keep_to_its_session(self, store: HybridMemory) -> None:
         both: dict[str, Any] = {"user": "alice", "memory": store, "profile": ""}
-        everywhere, here = (HybridMemoryBlock.from_defaults(within=w, **both) for w in ("user", "session"))
+        everywhere, here = (HybridMemoryBlock.from_defaults(scope=w, **both) for w in ("user", "session"))
         await flush(here, [user("My cat is called Pixel.")], "s0")
 
         assert "Pixel" in await ask(everywhere, user("cat?"))

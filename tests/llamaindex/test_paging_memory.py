@@ -107,7 +107,7 @@ class TestThePrompt:
 
     def test_nothing_is_recalled_or_learned_into_it_unless_asked(self, store: HybridMemory, run: Run) -> None:
         store.scoped(user="alice", session="old").remember("My name is Alice, and my tea is green.")
-        store.scoped(user="alice").learn()
+        store.scoped(user="alice").flush()
         for k, recalls in ((None, False), (3, True)):
             chat = paged(store, session=f"k {recalls}", k=k)
             run(chat, "put", user("Which tea do I like?"))

@@ -73,7 +73,7 @@ async def test_handles_and_ids_of_another_owner_lead_nowhere(memory: HybridMemor
         ("share", {"space": "team", "handle": about}),
     ]
     alice = memory.scoped(user="alice")
-    alice.create_space("team")
+    alice.space("team").create()
     async with Client(server(memory, Binding(user="alice", spaces=("team",)))) as client:
         for tool, arguments in calls:
             failed, text = await said(client, tool, **arguments)
@@ -98,8 +98,8 @@ async def test_a_space_that_is_not_bound_is_closed_even_to_who_may_read_it(
     memory: HybridMemory, said: Said, name: str
 ) -> None:
     alice = memory.scoped(user="alice")
-    alice.create_space("team")
-    place = alice.create_space("private").remember(SECRET).positions[0]
+    alice.space("team").create()
+    place = alice.space("private").create().remember(SECRET).positions[0]
     async with Client(server(memory, Binding(user="alice", spaces=("team",)))) as client:
         failed, text = await said(client, "share", space=name, text="hello")
         assert (failed, "is not open here: choose one of team" in text) == (True, True)
@@ -118,7 +118,7 @@ async def test_what_is_not_certain_is_said_to_be_so(memory: HybridMemory, said: 
 
 
 async def test_a_bound_space_without_a_right_is_closed_too(memory: HybridMemory, said: Said) -> None:
-    place = memory.scoped(user="bob").create_space("team").remember(SECRET).positions[0]
+    place = memory.scoped(user="bob").space("team").create().remember(SECRET).positions[0]
     async with Client(server(memory, Binding(user="alice", spaces=("team", "nowhere")))) as client:
         assert await said(client, "share") == (False, "No shared space is open here.")
         assert await said(client, "recall", query="vault code") == (False, "Nothing is remembered about that.")
@@ -128,7 +128,7 @@ async def test_a_bound_space_without_a_right_is_closed_too(memory: HybridMemory,
 
 
 async def test_a_right_that_is_taken_counts_from_the_next_call(memory: HybridMemory, said: Said) -> None:
-    team = memory.scoped(user="bob").create_space("team")
+    team = memory.scoped(user="bob").space("team").create()
     team.remember(SECRET)
     team.grant(user="alice", right="read")
     async with Client(server(memory, Binding(user="alice", spaces=("team",)))) as client:
@@ -138,9 +138,9 @@ async def test_a_right_that_is_taken_counts_from_the_next_call(memory: HybridMem
 
 
 async def test_spaces_of_another_tenant_are_others(memory: HybridMemory, said: Said) -> None:
-    theirs = memory.scoped(tenant="acme", user="alice").create_space("team")
+    theirs = memory.scoped(tenant="acme", user="alice").space("team").create()
     theirs.remember(SECRET)
-    memory.scoped(tenant="globex", user="alice").create_space("team")
+    memory.scoped(tenant="globex", user="alice").space("team").create()
     async with Client(server(memory, Binding(tenant="globex", user="alice", spaces=("team",)))) as client:
         assert await said(client, "recall", query="vault code") == (False, "Nothing is remembered about that.")
 
@@ -148,7 +148,7 @@ async def test_spaces_of_another_tenant_are_others(memory: HybridMemory, said: S
 async def test_who_writes_in_a_space_changes_nothing_outside_it(memory: HybridMemory, said: Said) -> None:
     alice = memory.scoped(user="alice")
     place = alice.remember("I live in Rome").positions[0]
-    team = alice.create_space("team")
+    team = alice.space("team").create()
     team.grant(user="mallory", right="write")
     forged = Message(content="I live in Rome no more", metadata={"noted_with": "memory_update", "replaces": place})
     memory.scoped(user="mallory").space("team").remember(forged)
@@ -173,7 +173,7 @@ async def test_who_writes_in_a_space_changes_nothing_outside_it(memory: HybridMe
 async def test_what_is_wrong_is_told_in_one_line_as_a_tool_error(
     memory: HybridMemory, said: Said, tool: str, arguments: dict[str, Any], problem: str
 ) -> None:
-    memory.scoped(user="alice").create_space("team")
+    memory.scoped(user="alice").space("team").create()
     async with Client(server(memory, Binding(user="alice", spaces=("team",)))) as client:
         failed, text = await said(client, tool, **arguments)
     assert failed
@@ -261,7 +261,7 @@ def test_a_binding_names_somebody() -> None:
 
 async def test_names_may_hold_any_characters(memory: HybridMemory, said: Said) -> None:
     binding = Binding(tenant="t:{}", user="阿丽 'a' \\", agent='"x"\n#1', session="s/1", spaces=("团队 %\n",))
-    binding.of(memory).create_space("团队 %\n")
+    binding.of(memory).space("团队 %\n").create()
     async with Client(server(memory, binding)) as client:
         await said(client, "share", space="团队 %\n", text="我们星期五出发。")
         failed, text = await said(client, "recall", query="星期五")

@@ -27,7 +27,7 @@ EDITS: list[tuple[str, dict[str, Any]]] = [
 @pytest.fixture
 def team(memory: HybridMemory) -> SpaceMemory:
     """A space of Alice's with a block that was changed once."""
-    team = memory.scoped(user="alice").create_space("team")
+    team = memory.scoped(user="alice").space("team").create()
     team.block("task").put("Book a room.", description="What to do.")
     team.block("task").edit(old="a room", new="the hall")
     return team
@@ -183,7 +183,7 @@ def test_what_an_edit_gives_back_names_the_space(face: Face, memory: HybridMemor
 
 def test_what_a_space_attached_is_no_block_of_its_own(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     """Nobody sees an empty block, or writes where no one reads."""
-    other = memory.scoped(user="alice").create_space("other")
+    other = memory.scoped(user="alice").space("other").create()
     bob = memory.scoped(user="bob")
     for space in (team, other):
         space.grant(user="bob", right="write")
@@ -265,7 +265,7 @@ def memories(request: pytest.FixtureRequest, opened: Open) -> list[HybridMemory]
 @pytest.fixture
 def busy(memories: list[HybridMemory]) -> SpaceMemory:
     """A space with an empty block that has room."""
-    team = memories[0].scoped(user="alice").create_space("team")
+    team = memories[0].scoped(user="alice").space("team").create()
     team.block("task").put(max_chars=10_000)
     return team
 
@@ -348,7 +348,7 @@ def test_undos_at_once_take_back_one_change_each(memories: list[HybridMemory], b
 
 def test_appends_of_two_processes_are_all_there(opened: Open, store: str, child: Child) -> None:
     memory = opened(embedder="none", power_safe=False)
-    team = memory.scoped(user="alice").create_space("team")
+    team = memory.scoped(user="alice").space("team").create()
     team.block("task").put(max_chars=10_000)
     with ThreadPoolExecutor() as pool:
         for done in pool.map(lambda name: child("block_editor.py", store, name, timeout=120), ["a", "b"]):

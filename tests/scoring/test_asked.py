@@ -73,8 +73,8 @@ def test_a_question_that_is_not_to_be_found_never_comes(memory: HybridMemory) ->
     assert answer(ann.recall(LATER)).asked is not None
     for filters in ({"origins": ["user"]}, {"since": START + timedelta(minutes=3)}):
         assert answer(ann.recall(LATER, **filters)).asked is None, filters
-    past = memory.scoped(user="ann", session="before").at(START + timedelta(days=1))
-    assert answer(past.recall(LATER, within="session")).asked is not None
+    past = memory.scoped(user="ann", session="before").as_of(START + timedelta(days=1))
+    assert answer(past.recall(LATER, scope="session")).asked is not None
 
 
 def test_a_forgotten_question_never_comes(memory: HybridMemory) -> None:
@@ -103,7 +103,7 @@ def test_a_question_too_old_to_be_remembered_never_comes() -> None:
 
 def test_a_space_gives_the_questions_of_its_own(memory: HybridMemory) -> None:
     mine = memory.scoped(user="ann")
-    team = mine.create_space("team")
+    team = mine.space("team").create()
     team.remember([said("ann", QUESTION, 1), said("bob", ANSWER, 2)])
     mine.remember("The station has a clock.")
     hit = answer(mine.recall(LATER, spaces=["team"]))

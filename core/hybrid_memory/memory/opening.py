@@ -184,7 +184,7 @@ def open_memory(
     reader = partial(_reader, profile=profile)
     memory = HybridMemory(services, lambda given: batched(any_embedder(given)), engines.rekey, reader)
     try:
-        memory.adopt(writer)
+        memory.set_language_model(writer)
     except BaseException:
         memory.close()
         raise
