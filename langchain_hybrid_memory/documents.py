@@ -13,8 +13,8 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, ensure_config
 from pydantic import AwareDatetime, ConfigDict, Field, PrivateAttr, model_validator
 
-from hybrid_memory import Hit, HybridMemory, Origin, RecordKind, ScopedMemory, Weights
-from hybrid_memory.adapters import Condensed, How, LruCache, Runner, Scalar, Scored, faces, instant
+from hybrid_memory import Condensed, Hit, HybridMemory, Origin, RecordKind, ScopedMemory, Scored, Weights
+from hybrid_memory.adapters import How, LruCache, Runner, Scalar, faces, instant
 from hybrid_memory.errors import InvalidInputError
 from langchain_hybrid_memory.editing import as_sources, edited
 from langchain_hybrid_memory.scopes import Binding

@@ -11,19 +11,8 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle
 from pydantic import ConfigDict, Field, field_validator
 
-from hybrid_memory import HybridMemory, Weights
-from hybrid_memory.adapters import (
-    IN_MEMORY,
-    Condensed,
-    Runner,
-    Scored,
-    checked_text,
-    faces,
-    held,
-    instant,
-    opened,
-    url_of,
-)
+from hybrid_memory import Condensed, HybridMemory, Scored, Weights
+from hybrid_memory.adapters import IN_MEMORY, Runner, checked_text, faces, held, instant, opened, url_of
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from llamaindex_hybrid_memory.bound import checked_url
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         RetentionConfig,
     )
     from hybrid_memory.config.memory import Weights
+    from hybrid_memory.context.condense import Condensed
     from hybrid_memory.context.context import Context
     from hybrid_memory.context.request import Host, Reader
     from hybrid_memory.context.summary import Line, Section, Summary
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from hybrid_memory.memory import HybridMemory, ScopedMemory, SpaceMemory
     from hybrid_memory.memory.opening import aopen_memory, check_store, open_memory
     from hybrid_memory.memory.store import Stats
-    from hybrid_memory.recall.hit import Hit, Hits, Signals
+    from hybrid_memory.recall.hit import Hit, Hits, Scored, Signals
     from hybrid_memory.recall.plan import Intent
     from hybrid_memory.runtime.tasks import Task
     from hybrid_memory.scope import Scope
@@ -46,6 +47,7 @@ _HOME = {
     "Block": "documents.document",
     "Category": "facts.fact",
     "CompactionConfig": "config",
+    "Condensed": "context.condense",
     "Context": "context.context",
     "Event": "log.event",
     "EventKind": "log.event",
@@ -75,6 +77,7 @@ _HOME = {
     "Role": "log.message",
     "Scope": "scope",
     "ScopedMemory": "memory",
+    "Scored": "recall.hit",
     "Section": "context.summary",
     "Signals": "recall.hit",
     "SpaceMemory": "memory",
@@ -96,6 +99,7 @@ __all__ = [
     "Block",
     "Category",
     "CompactionConfig",
+    "Condensed",
     "Context",
     "Event",
     "EventKind",
@@ -125,6 +129,7 @@ __all__ = [
     "Role",
     "Scope",
     "ScopedMemory",
+    "Scored",
     "Section",
     "Signals",
     "SpaceMemory",

@@ -13,7 +13,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from hybrid_memory.arguments import Arguments, checked
 from hybrid_memory.config import PromptConfig
-from hybrid_memory.context.condense import Condensed, How
+from hybrid_memory.context.condense import How
 from hybrid_memory.context.layout import Parts, as_shown, language_of, memory_mark
 from hybrid_memory.context.memories import Asking, Memories, asking_turn, fitting, memories, memory_note, window
 from hybrid_memory.context.request import LEAST_TOKENS, RECALLED_TURNS
@@ -35,7 +35,6 @@ from hybrid_memory.memory.files import MemoryFiles
 from hybrid_memory.memory.store import IN_MEMORY, close_all, found, held, opened, url_of
 from hybrid_memory.memory.texts import SWEEP_EVERY
 from hybrid_memory.recall.cache import count_uses
-from hybrid_memory.recall.hit import Scored
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.runners import InlineRunner, Runner, two_faces
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
@@ -55,7 +54,6 @@ __all__ = [
     "ORIGIN",
     "SWEEP_EVERY",
     "TWINS",
-    "Condensed",
     "Content",
     "File",
     "FindItems",
@@ -70,7 +68,6 @@ __all__ = [
     "PutItem",
     "Runner",
     "Scalar",
-    "Scored",
     "Span",
     "as_shown",
     "budget_of",

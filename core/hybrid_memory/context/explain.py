@@ -28,9 +28,8 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import origin
-from hybrid_memory.store.retention import retained
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import View, at_positions, in_view, present
+from hybrid_memory.store.view import View, at_positions, in_view, present, retained
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import checked_count, shown, storable
 

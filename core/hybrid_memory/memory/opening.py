@@ -169,7 +169,7 @@ def open_memory(
         archive=engines.archive,
         outbox=None if engines.outbox is None else _guarded(engines.outbox, config.redaction),
         embedder=None if model is None else batched(model),
-        clock=_now if clock is None else _checked_clock(clock),
+        clock=partial(datetime.now, UTC) if clock is None else _checked_clock(clock),
         new_id=TimeOrderedIds(),
         config=config,
         count=counted,
@@ -324,10 +324,6 @@ def _fitting(
     except BaseException:
         engines.close()
         raise
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def projections(
