@@ -27,7 +27,8 @@ from jinja2 import Template
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, OrchestrationConfig, open_memory
+from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, open_memory
+from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.recall.hit import HUES
 from hybrid_memory_inspector import application
 from hybrid_memory_inspector.search import shares_of
