@@ -25,8 +25,10 @@ from typing import Any
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
-from hybrid_memory import HybridMemory, MemoryConfig, OrchestrationConfig, ScopedMemory, drive, observe, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, observe, open_memory
+from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.runtime import tracing
+from hybrid_memory.runtime.runners import drive
 
 WAYS = ("without the hooks", "off", "on")
 

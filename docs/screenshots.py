@@ -27,7 +27,8 @@ from jinja2 import Template
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, OrchestrationConfig, open_memory
+from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, open_memory
+from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.recall.hit import HUES
 from hybrid_memory_inspector import application
 from hybrid_memory_inspector.search import shares_of
@@ -106,7 +107,7 @@ def filled(memory: HybridMemory, clock: Clock) -> None:
             scoped.assemble(max_tokens=BUDGET)
     memory.flush(progress=False)
     for user in CHATS:
-        memory.scoped(user=user).learn(progress=False)
+        memory.scoped(user=user).flush(progress=False)
     memory.scoped(user="mei", session=COMPACTED).compact(keep=2)
     memory.flush(progress=False)
     clock.now += timedelta(hours=1)

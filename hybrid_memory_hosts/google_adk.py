@@ -73,17 +73,17 @@ class HybridSessionService(BaseSessionService):
     ) -> Session:
         name = (session_id or "").strip() or str(uuid4())
         scoped = self._scoped(app_name, user_id, name)
-        if await scoped.aconversation(limit=1):
+        if await scoped.ahistory(current=True, limit=1):
             raise AlreadyExistsError(f"Session with id {name} already exists.")
         await self._share(app_name, user_id, state or {}, {"session": name})
         await scoped.aremember(_note({"state": _own(state or {})}))
-        return await self._session(app_name, user_id, name, await scoped.aconversation())
+        return await self._session(app_name, user_id, name, await scoped.ahistory(current=True))
 
     async def get_session(
         self, *, app_name: str, user_id: str, session_id: str, config: GetSessionConfig | None = None
     ) -> Session | None:
         name = session_id.strip()
-        said = await self._scoped(app_name, user_id, name).aconversation()
+        said = await self._scoped(app_name, user_id, name).ahistory(current=True)
         if not said:
             return None
         session = await self._session(app_name, user_id, name, said)
@@ -100,7 +100,7 @@ class HybridSessionService(BaseSessionService):
         for user in users if user_id is None else [user_id]:
             notes = await self._notes(self._scoped(app_name, user, LEDGER))
             for name in dict.fromkeys(note["session"] for note in notes if "session" in note):
-                if newest := await self._scoped(app_name, user, name).aconversation(limit=1):
+                if newest := await self._scoped(app_name, user, name).ahistory(current=True, limit=1):
                     at = newest[0].at.timestamp() if newest[0].at else 0.0
                     found.append(Session(id=name, app_name=app_name, user_id=user, last_update_time=at))
         found.sort(key=lambda session: (session.last_update_time, session.user_id, session.id))
@@ -108,7 +108,7 @@ class HybridSessionService(BaseSessionService):
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         scoped = self._scoped(app_name, user_id, session_id.strip())
-        if await scoped.aconversation(limit=1):
+        if await scoped.ahistory(current=True, limit=1):
             await scoped.areset()
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class HybridSessionService(BaseSessionService):
         if event.partial:
             return event
         scoped = self._scoped(session.app_name, session.user_id, session.id)
-        if not await scoped.aconversation(limit=1):
+        if not await scoped.ahistory(current=True, limit=1):
             raise SessionNotFoundError(f"Session {session.id} not found.")
         # Everything has an id made of the event's: after a failure the caller may give it again.
         await scoped.aremember(from_event(event))
@@ -133,7 +133,7 @@ class HybridSessionService(BaseSessionService):
         return self._memory.scoped(tenant=self._tenant, user=user, agent=app, session=session)
 
     async def _notes(self, ledger: ScopedMemory) -> list[dict[str, Any]]:
-        return [note for message in await ledger.aconversation() if (note := _noted(message)) is not None]
+        return [note for message in await ledger.ahistory(current=True) if (note := _noted(message)) is not None]
 
     async def _share(
         self, app: str, user: str, state: Mapping[str, Any], note: dict[str, Any], name: str | None = None
@@ -219,7 +219,7 @@ class HybridMemoryService(BaseMemoryService):
     ) -> None:
         said = [message for event in events if not event.partial for message in from_event(event)]
         if said:
-            await self._scoped(app_name, user_id, session_id).afollow(said)
+            await self._scoped(app_name, user_id, session_id).amirror(said)
 
     async def add_memory(
         self,

@@ -61,7 +61,7 @@ class HybridSession:
         if most is not None and most <= 0:
             return []
         # A message is an item, or with several calls of another host more than one.
-        found = to_items(without_notices(await self.memory.aconversation(limit=most)))
+        found = to_items(without_notices(await self.memory.ahistory(current=True, limit=most)))
         return cast("list[TResponseInputItem]", found if most is None else found[-most:])
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:

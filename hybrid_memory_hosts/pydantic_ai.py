@@ -56,7 +56,7 @@ class HybridMessageHistory:
             limit: the maximum number of parts, counted from the newest; the result starts with a user turn and has no
                 call without its result. None is all.
         """
-        said = without_notices(await run.call(self.memory.conversation))
+        said = without_notices(await run.call(self.memory.history, current=True))
         return to_model_messages(said if limit is None else window(said, limit))
 
     messages, amessages = faces(_messages)

@@ -14,7 +14,7 @@ async def shown_without(
     """Hide the chosen messages of the session and return them."""
     # Read first, so that what others write between the two reads is never taken for hidden.
     before = {message.id for message in await memory.ahistory()}
-    said = await memory.aconversation()
+    said = await memory.ahistory(current=True)
     gone = chosen(without_notices(said))
     if not gone:
         return gone
@@ -23,7 +23,7 @@ async def shown_without(
     while True:
         await memory.areset(keep=kept)
         log = await memory.ahistory()
-        shown = {message.id for message in await memory.aconversation()}
+        shown = {message.id for message in await memory.ahistory(current=True)}
         # What others wrote before the reset and after we looked is shown again.
         late = {message.id for message in log} - before - shown - hidden
         if not late:

@@ -27,8 +27,8 @@ try:
 except ImportError as error:
     raise MissingDependencyError("deepagents", "deepagents") from error
 
-from hybrid_memory import File, HybridMemory, MemoryFiles, Origin
-from hybrid_memory.adapters import Runner, checked, faces
+from hybrid_memory import HybridMemory, Origin
+from hybrid_memory.adapters import File, MemoryFiles, Runner, checked, faces
 from hybrid_memory.errors import FileError, InvalidInputError, StoreError
 from langchain_hybrid_memory.scopes import Binding
 

@@ -20,7 +20,7 @@ from langchain_hybrid_memory.editing import as_sources, edited
 from langchain_hybrid_memory.scopes import Binding
 
 _FILTERS = (
-    "k", "within", "kinds", "categories", "since", "until", "filter", "weights", "spaces", "origins", "score_threshold"
+    "k", "scope", "kinds", "categories", "since", "until", "filter", "weights", "spaces", "origins", "score_threshold"
 )  # fmt: skip
 _OURS = {"filter": "metadata", "score_threshold": "min_confidence"}
 """Arguments of recall, by the names that LangChain gives them."""
@@ -42,11 +42,11 @@ class HybridMemoryRetriever(BaseRetriever):
         memory: an open memory.
         user, agent, tenant: the owner. Omitted parts are taken from the run: from its ``context``, ``configurable`` or
             ``metadata``, under names such as ``user_id``; see `create_memory_tools`.
-        session: the conversation for ``within="session"``; by default the run's.
+        session: the conversation for ``scope="session"``; by default the run's.
         k: how many documents to return.
         score_threshold: return only documents with at least this confidence, in [0, 1]; the ``min_confidence`` of
             `ScopedMemory.recall`.
-        within, kinds, categories, since, until, weights, spaces, origins: as in `ScopedMemory.recall`.
+        scope, kinds, categories, since, until, weights, spaces, origins: as in `ScopedMemory.recall`.
         filter: values that a document's metadata must have; called ``metadata`` in `ScopedMemory.recall`, a name that
             LangChain uses for tracing.
         items: a namespace of `HybridMemoryStore` to search too, in one ranking; its documents have ``namespace`` and
@@ -70,7 +70,7 @@ class HybridMemoryRetriever(BaseRetriever):
     agent: str | None = None
     tenant: str | None = None
     k: int = Field(default=10, ge=1)
-    within: Literal["user", "session"] = "user"
+    scope: Literal["user", "session"] = "user"
     kinds: tuple[RecordKind, ...] = ()
     categories: tuple[str, ...] = ()
     since: AwareDatetime | None = None

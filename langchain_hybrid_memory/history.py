@@ -121,12 +121,12 @@ class HybridChatMessageHistory(BaseChatMessageHistory):
             rounds: how many user turns to include at least.
         """
         if not self.scoped.remembers:
-            said = [*await run.call(self.scoped.conversation), *self._passing.get(self.scoped.scope, ())]
+            said = [*await run.call(self.scoped.history, current=True), *self._passing.get(self.scoped.scope, ())]
             return said[-limit:] if limit else said
-        found = await run.call(self.scoped.conversation, limit=limit)
+        found = await run.call(self.scoped.history, current=True, limit=limit)
         while limit and len(found) == limit and sum(message.role is Role.USER for message in found) < rounds:
             limit *= 2
-            found = await run.call(self.scoped.conversation, limit=limit)
+            found = await run.call(self.scoped.history, current=True, limit=limit)
         return found
 
     recent, arecent = faces(_recent)

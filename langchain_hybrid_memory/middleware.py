@@ -131,7 +131,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         self._binding = Binding(memory, user=user, session=session, agent=agent, tenant=tenant, remember=remember)
         self._name = name
         self._max_tokens = max_tokens
-        self._adopts = model
+        self._uses_its_model = model
         self._beside = beside
         self._prompts = Prompts()
         self._written = Written()
@@ -172,7 +172,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         if not scoped.remembers:
             return None
         try:
-            return follower.after(await run.call(scoped.follow, follower.fresh(), host=follower.host)).update
+            return follower.after(await run.call(scoped.mirror, follower.fresh(), host=follower.host)).update
         except FAILURES as error:
             _log.warning("the agent continues without memory: %s", error)
             return None
@@ -206,7 +206,7 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
         try:
             if not scoped.remembers:
                 return await self._passing_prompt(run, scoped, plain), follower
-            follower = follower.after(await run.call(scoped.follow, follower.fresh(), host=follower.host))
+            follower = follower.after(await run.call(scoped.mirror, follower.fresh(), host=follower.host))
             if not (asked := self._asked(request, follower)):
                 return plain, follower
             blocks = None if self._paging is None else await self._paging.blocks(run, scoped)
@@ -277,8 +277,8 @@ class HybridMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Re
 
     def _plain(self, request: ModelRequest[ContextT]) -> ModelRequest[ContextT]:
         """The request without the reader, which is bound only if the prompt names it."""
-        if self._adopts:
-            self._memory.adopt(request.model)
+        if self._uses_its_model:
+            self._memory.set_language_model(request.model)
         if self._reading is None:
             return request
         return request.override(tools=[tool for tool in request.tools if tool is not self._reading.tool])

@@ -175,7 +175,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
                 else:
                     context = await assembled(run, memory, query, self.paging, self.url, **asked)
         except InvalidInputError:  # nobody has said anything yet
-            shown = await run.call(memory.conversation)
+            shown = await run.call(memory.history, current=True)
             return as_chats(message for message in shown if message.role is Role.SYSTEM)
         return as_chats(context.messages if query is None else _before_the_question(context))
 
@@ -185,7 +185,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
         """The turns without memory, which begin as the log has the session."""
         if self._passing is None:
             memory = await self._session(run)
-            self._passing = without_notices(await run.call(memory.conversation))
+            self._passing = without_notices(await run.call(memory.history, current=True))
         return self._passing
 
     async def _passing_prompt(self, run: Runner, query: str | None) -> list[ChatMessage]:
@@ -210,7 +210,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
         if not self.remember:
             return as_chats(await self._turns(run))
         memory = await self._session(run)
-        return as_chats(without_notices(await run.call(memory.conversation)))
+        return as_chats(without_notices(await run.call(memory.history, current=True)))
 
     get_all, aget_all = faces(_get_all)
 
@@ -263,7 +263,7 @@ class HybridChatMemory(SessionBound, BaseMemory):
         if self._opened is None:
             store = await run.call(self._store)
             if self._llm is not None:
-                store.adopt(self._llm)
+                store.set_language_model(self._llm)
             memory = self._scoped(store, self.session)
             if self.paging is not None:
                 await run.call(prepared, memory)

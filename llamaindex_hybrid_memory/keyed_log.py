@@ -42,14 +42,14 @@ class KeyedLog:
         """The messages of a key, oldest first: those of one status, or all that are not removed."""
         session = self._session(key)
         if status is None:
-            return await run.call(session.conversation)
+            return await run.call(session.history, current=True)
         swept, single = await self._archived(run, key)
         limit = PAGE if swept and status is MessageStatus.ACTIVE else None
-        shown = await run.call(session.conversation, limit=limit)
+        shown = await run.call(session.history, current=True, limit=limit)
         # What stands before a message that was archived with all before it is archived too.
         while limit and len(shown) == limit and swept.isdisjoint(one.id for one in shown):
             limit *= 4
-            shown = await run.call(session.conversation, limit=limit)
+            shown = await run.call(session.history, current=True, limit=limit)
         archived = swept | single
         return [one for one in shown if (one.id in archived) == (status is MessageStatus.ARCHIVED)]
 
@@ -94,11 +94,11 @@ class KeyedLog:
             return gone
         hidden = {message.id for message in gone}
         before = {message.id for message in await run.call(session.history)}
-        kept = [message_id(one) for one in await run.call(session.conversation) if one.id not in hidden]
+        kept = [message_id(one) for one in await run.call(session.history, current=True) if one.id not in hidden]
         while True:
             await run.call(session.reset, keep=kept)
             log = await run.call(session.history)
-            shown = {message.id for message in await run.call(session.conversation)}
+            shown = {message.id for message in await run.call(session.history, current=True)}
             # What others wrote before the reset and after we looked is shown again.
             late = {message.id for message in log} - before - shown
             if not late:
@@ -109,7 +109,7 @@ class KeyedLog:
     async def keys(self, run: Runner) -> list[str]:
         """The keys under which this store wrote messages that are not removed."""
         names = sorted(item.key for item in await self._found(run, self._root, "keys"))
-        return [name for name in names if await run.call(self._session(name).conversation, limit=1)]
+        return [name for name in names if await run.call(self._session(name).history, current=True, limit=1)]
 
     def _session(self, key: str) -> ScopedMemory:
         owner = self._owner

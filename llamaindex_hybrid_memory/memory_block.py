@@ -118,14 +118,14 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
     Attributes:
         tenant, user, agent, url: see `Bound`.
         k: how many turns to recall; 0 turns recall off.
-        within: ``user`` recalls from all sessions of the owner, ``session`` only from the session of ``Memory``.
+        scope: ``user`` recalls from all sessions of the owner, ``session`` only from the session of ``Memory``.
         token_limit: the budget of the text.
         profile: the text about the user; by default the learned profile. An empty text shows none.
     """
 
     name: str = "hybrid_memory"
     k: int = Field(default=5, ge=0)
-    within: Literal["user", "session"] = "user"
+    scope: Literal["user", "session"] = "user"
     token_limit: int = Field(default=1000, ge=LEAST_TOKENS)
     profile: str | None = None
 
@@ -181,8 +181,8 @@ class HybridMemoryBlock(Bound, BaseMemoryBlock[str]):
     async def _portion(self, scoped: ScopedMemory, turn: Turn) -> Portion:
         session = scoped.scope.session
         lines = (await scoped.asummary()).lines if session is not None else ()
-        k = self.k if self.within == "user" or session is not None else 0
-        asked: dict[str, Any] = {"k": k, "max_tokens": self.token_limit, "profile": self.profile, "within": self.within}
+        k = self.k if self.scope == "user" or session is not None else 0
+        asked: dict[str, Any] = {"k": k, "max_tokens": self.token_limit, "profile": self.profile, "scope": self.scope}
         with shown_to_handlers():
             return await recollect(TWINS, scoped, turn.question, shown=turn.shown, lines=lines, **asked)
 

@@ -38,13 +38,13 @@ class HybridMemoryRetriever(BaseRetriever):
         memory: an open memory.
         url: the URL of a store, instead of an open memory; opened on first use.
         user, tenant, agent: the owner; at least one of them.
-        session: the conversation, for ``within="session"``.
+        session: the conversation, for ``scope="session"``.
         similarity_top_k: how many nodes to return.
         similarity_cutoff: return only nodes with at least this confidence, in [0, 1]; the ``min_confidence`` of
             `ScopedMemory.recall`. A node's ``score`` only ranks it among the nodes found.
         filters: conditions on metadata that must all hold: ``==`` for your own values, ``==`` and ``in`` for ``kind``
             and ``origin``, ``>=`` and ``<`` for ``at`` (ISO 8601).
-        within, kinds, categories, since, until, metadata, weights, spaces, origins: as in `ScopedMemory.recall`.
+        scope, kinds, categories, since, until, metadata, weights, spaces, origins: as in `ScopedMemory.recall`.
         callback_manager: LlamaIndex's callback manager.
 
     Raises:
@@ -64,7 +64,7 @@ class HybridMemoryRetriever(BaseRetriever):
         agent: str | None = None,
         similarity_top_k: int = 10,
         similarity_cutoff: float | None = None,
-        within: Literal["user", "session"] = "user",
+        scope: Literal["user", "session"] = "user",
         kinds: Collection[RecordKind | str] = (),
         categories: Collection[str] = (),
         since: datetime | None = None,
@@ -80,7 +80,7 @@ class HybridMemoryRetriever(BaseRetriever):
         conditions = {"metadata": metadata, "kinds": kinds, "origins": origins, "since": since, "until": until}
         self._recall = _Recall.from_defaults(
             memory=memory, url=url, tenant=tenant, user=user, agent=agent, session=session,
-            similarity_top_k=similarity_top_k, similarity_cutoff=similarity_cutoff, within=within,
+            similarity_top_k=similarity_top_k, similarity_cutoff=similarity_cutoff, scope=scope,
             categories=categories, weights=weights, spaces=spaces, **_with_filters(conditions, filters),
         )  # fmt: skip
 
@@ -144,7 +144,7 @@ class _Recall(Bound):
     session: str | None = None
     similarity_top_k: int = Field(default=10, ge=1)
     similarity_cutoff: float | None = Field(default=None, ge=0, le=1)
-    within: Literal["user", "session"] = "user"
+    scope: Literal["user", "session"] = "user"
     kinds: tuple[RecordKind, ...] = ()
     categories: tuple[str, ...] = ()
     since: AwareDatetime | None = None
@@ -158,8 +158,8 @@ class _Recall(Bound):
     def _in_order(self) -> Self:
         if self.since is not None and self.until is not None and self.since > self.until:
             raise InvalidConfigError(f"since ({self.since}) is after until ({self.until})")
-        if self.within == "session" and self.session is None:
-            raise InvalidConfigError("within='session' needs a session=")
+        if self.scope == "session" and self.session is None:
+            raise InvalidConfigError("scope='session' needs a session=")
         return self
 
     @checked
@@ -170,7 +170,7 @@ class _Recall(Bound):
         return [node(hit) for hit in await run.call(memory.recall, query, **self._asked())]
 
     def _asked(self) -> dict[str, Any]:
-        names = ("within", "kinds", "categories", "since", "until", "metadata", "weights", "spaces", "origins")
+        names = ("scope", "kinds", "categories", "since", "until", "metadata", "weights", "spaces", "origins")
         asked = {"k": self.similarity_top_k, "min_confidence": self.similarity_cutoff}
         return asked | {name: getattr(self, name) for name in names}
 

@@ -13,7 +13,7 @@ from llamaindex_hybrid_memory.messages import to_chat_message
 async def show(run: Runner, session: ScopedMemory, wanted: Sequence[Message]) -> None:
     """Make a session show these messages, writing those that it does not have."""
     log = await run.call(session.history)
-    change = revision(log, without_notices(await run.call(session.conversation)), wanted)
+    change = revision(log, without_notices(await run.call(session.history, current=True)), wanted)
     await run.call(session.remember, change.fresh)
     if change.keep is not None:
         await run.call(session.reset, keep=change.keep)

@@ -50,7 +50,7 @@ CHANGES: dict[str, tuple[Callable[[ScopedMemory, SpaceMemory], object], list[str
 def test_every_change_is_seen_at_once(face: Face, memory: HybridMemory, change: str) -> None:
     alice = memory.scoped(user="alice", session="s1")
     alice.remember(["cat 1", "cat 2"])
-    team = alice.create_space("team")
+    team = alice.space("team").create()
     team.remember("cat of the team")
     team.grant(user="bob", right="write", trust=0.1)
     memory.scoped(user="bob").space("team").remember("cat of a stranger")
@@ -65,7 +65,7 @@ def test_what_is_learned_or_embedded_anew_is_seen_at_once(face: Face, opened: Op
     alice = memory.scoped(user="alice")
     alice.remember(["I live in Paris.", "my cat sleeps", "I moved to Rome."])
     assert {hit.signals.current for hit in face(alice).recall("I live in Paris, I moved to Rome")} == {1.0}
-    face(alice).learn()
+    face(alice).flush()
     assert {hit.signals.current for hit in face(alice).recall("I live in Paris, I moved to Rome")} == {0.0, 1.0}
     assert face(alice).recall("cat")[0].signals.vector == 0
     face(memory).rebuild(embedder=HashingEmbedder())
@@ -123,7 +123,7 @@ def test_different_questions_have_different_answers(face: Face, opened: Open) ->
     questions: list[dict[str, Any]] = [
         {},
         *({"k": number} for number in (1, 2, 3)),
-        {"within": "session"},
+        {"scope": "session"},
         {"kinds": ["turn"]},
         {"kinds": ["fact"]},
         {"categories": ["task"]},
@@ -145,7 +145,7 @@ def test_different_questions_have_different_answers(face: Face, opened: Open) ->
     assert ask(fresh.scoped(user="alice", session="s1")) == first
     for number, value in enumerate(tagged):
         assert texts(face(alice).recall("cat", metadata={"tag": value})) == [f"cat {number}"]
-    assert len(face(alice).recall("cat", within="session")) == 5
+    assert len(face(alice).recall("cat", scope="session")) == 5
 
 
 def test_views_of_the_past_are_separate_questions(face: Face, memory: HybridMemory) -> None:
@@ -153,8 +153,8 @@ def test_views_of_the_past_are_separate_questions(face: Face, memory: HybridMemo
     places = [alice.remember(f"cat {number}", at=NOW + timedelta(days=number)).positions[0] for number in range(3)]
     for _ in range(2):
         assert len(face(alice).recall("cat")) == 3
-        assert [len(face(alice.at(place)).recall("cat")) for place in places] == [1, 2, 3]
-        assert len(face(alice.at(NOW + timedelta(days=1))).recall("cat")) == 2
+        assert [len(face(alice.as_of(place)).recall("cat")) for place in places] == [1, 2, 3]
+        assert len(face(alice.as_of(NOW + timedelta(days=1))).recall("cat")) == 2
 
 
 @pytest.mark.parametrize("which", ["metadata", "list", "nested"])
@@ -192,7 +192,7 @@ def test_an_answer_without_the_index_is_not_kept(face: Face, opened: Open, embed
     memory = opened(embedder=embedder, url="memory://", extractor=Deriving(("Paris", "shop", "place", "Paris")))
     alice = memory.scoped(user="alice")
     alice.remember(["I live in Paris with my cat.", "it rains", "The shop is in Paris."])
-    alice.learn()
+    alice.flush()
     index = line_to(memory, "index")
     index.error = StoreUnavailableError("no route to the index")
     (hit,) = face(alice).recall("cat", k=1)
@@ -209,7 +209,7 @@ def test_no_erased_word_stays_in_memory(face: Face, memory: HybridMemory, whole:
     alice = memory.scoped(user="alice")
     told = alice.remember(["my cat is Quinzel", "my cat sleeps"])
     face(alice).recall("cat Quinzel")
-    face(alice.at(told.positions[1])).recall("cat Quinzel")
+    face(alice.as_of(told.positions[1])).recall("cat Quinzel")
     if whole:
         face(memory).forget(user="alice")
     else:
@@ -260,7 +260,7 @@ def test_an_open_memory_holds_so_many_answers_and_no_more(opened: Open, monkeypa
 def test_who_may_read_a_space_is_asked_every_time(face: Face, memory: HybridMemory) -> None:
     alice, bob = memory.scoped(user="alice"), memory.scoped(user="bob")
     bob.remember("my cat")
-    team = alice.create_space("team")
+    team = alice.space("team").create()
     team.remember("the cat of the team")
     team.grant(user="bob", right="read")
     for _ in range(2):

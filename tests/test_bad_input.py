@@ -61,8 +61,8 @@ def test_a_taken_id_leaves_the_store_unchanged(face: Face, memory: HybridMemory,
 ASKED: list[tuple[Any, dict[str, Any], str]] = [
     ("", {}, "empty"), (" \n", {}, "empty"), (None, {}, "query"), (7, {}, "query"), ("cat", {"k": 0}, "got 0"),
     ("cat", {"k": -1}, "got -1"), ("cat", {"k": -(10**5000)}, "a int"),
-    ("cat", {"k": 2**63}, "a whole number of 64 bits, got 9223"), ("cat", {"within": "house"}, "house"),
-    ("cat", {"within": "session"}, "session"), ("cat", {"since": NAIVE}, "since"), ("cat", {"until": NAIVE}, "until"),
+    ("cat", {"k": 2**63}, "a whole number of 64 bits, got 9223"), ("cat", {"scope": "house"}, "house"),
+    ("cat", {"scope": "session"}, "session"), ("cat", {"since": NAIVE}, "since"), ("cat", {"until": NAIVE}, "until"),
     ("cat", {"since": "yesterday"}, "since"), ("cat", {"since": NOON, "until": NOON.replace(year=2000)}, "after until"),
     ("cat", {"kinds": ["nonsense"]}, "nonsense"), ("cat", {"metadata": {"tags": ["a"]}}, "tags"),
     ("cat", {"metadata": {"tags": {"a": 1}}}, "tags"), ("cat", {"metadata": {"score": float("nan")}}, "score"),
@@ -143,16 +143,15 @@ class Unreadable:
 
 REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("remember", {"content": "x", "metadata": deep(500)}), ("remember", {"content": {"role": "user", "x": deep(500)}}),
-    ("remember", {"content": Unreadable()}), ("follow", {"messages": 7}), ("follow", {"messages": [Unreadable()]}),
+    ("remember", {"content": Unreadable()}), ("mirror", {"messages": 7}), ("mirror", {"messages": [Unreadable()]}),
     ("recall", {"query": "x", "k": True}), ("recall", {"query": "x", "kinds": repeat("turn")}),
     ("recall", {"query": "x", "categories": count()}), ("recall", {"query": "x", "categories": ["\ud800"]}),
     ("recall", {"query": "x", "k": Unreadable()}), ("history", {"limit": deep(5000)}), ("events", {"which": 7}),
     ("events", {"which": [10**30, None]}), ("expand", {"what": "#²"}), ("expand", {"what": f"#{10**30}"}),
     ("forget", {"ids": "#²"}), ("forget", {"ids": 10**30}), ("forget", {"query": "x", "dry_run": "no"}),
     ("rollback", {"to": 10**30}), ("rollback", {"to": "now"}), ("fetch", {"result_id": Unreadable()}),
-    ("grep", {"result_id": "x", "pattern": "(" * 500}), ("records", {"positions": 7}),
-    ("records", {"positions": ["a"]}),
-    ("begin_blocks", {"blocks": ["a"]}), ("profile", {"schema": {}}), ("profile", {"schema": int}),
+    ("fetch", {"result_id": "x", "pattern": "(" * 500}),
+    ("profile", {"schema": {}}), ("profile", {"schema": int}),
     ("profile", {"names": [7]}), ("assemble", {"query": "x", "tools": [deep(500)]}), ("reset", {"keep": "x"}),
 ]  # fmt: skip
 
@@ -174,7 +173,7 @@ def test_instants_at_the_ends_of_the_calendar_are_as_good_as_those_before_them(f
         first, last = (end.replace(tzinfo=zone) for end in (datetime.min, datetime.max))  # noqa: DTZ901
         assert texts(face(alice).recall("cat", since=first, until=last)) == ["a cat"]
         assert texts(face(alice).history(since=first, until=last)) == ["a cat"]
-        assert texts(face(alice.at(last)).history()) == ["a cat"]
+        assert texts(face(alice.as_of(last)).history()) == ["a cat"]
         assert len(face(alice).rollback(last).ids) == 1
     assert texts(face(alice).history()) == ["a cat"]
 

@@ -12,19 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid_memory import (
-    ArchiveConfig,
     CompactionConfig,
-    IndexConfig,
     LearningConfig,
     MemoryConfig,
-    OrchestrationConfig,
     RecallConfig,
-    RedactionConfig,
     RetentionConfig,
     Weights,
     open_memory,
 )
-from hybrid_memory.config import yaml
+from hybrid_memory.config import ArchiveConfig, IndexConfig, OrchestrationConfig, RedactionConfig, yaml
 from hybrid_memory.errors import InvalidConfigError
 from hybrid_memory.urls import shown_url
 

@@ -66,7 +66,7 @@ def filled(opened: Open, url: str) -> tuple[HybridMemory, Line, ScopedMemory]:
 @pytest.mark.parametrize(
     "where",
     [
-        {}, {"within": "session"}, {"kinds": ["turn"]}, {"categories": ["task"]}, {"kinds": ["item"]},
+        {}, {"scope": "session"}, {"kinds": ["turn"]}, {"categories": ["task"]}, {"kinds": ["item"]},
         {"since": NOW - 2 * DAY}, {"until": NOW - 2 * DAY}, {"since": NOW - 3 * DAY, "until": NOW},
         {"metadata": {"tag": 1}}, {"metadata": {"tag": True}}, {"metadata": {"tag": "1"}}, {"metadata": {"tag": 1.0}},
         {"metadata": {"tag": None}}, {"metadata": {"other": None}},
@@ -102,8 +102,8 @@ def test_spaces_are_searched_too(face: Face, opened: Open, url: str) -> None:
     index = line_to(memory, "index")
     alice = memory.scoped(user="alice")
     alice.remember("my cat")
-    alice.create_space("team").remember("the cat of the team")
-    alice.create_space("other").remember("the cat of others")
+    alice.space("team").create().remember("the cat of the team")
+    alice.space("other").create().remember("the cat of others")
     cut(index)
     assert found(face(alice).recall("cat", spaces=["team"])) == {"my cat", "the cat of the team"}
     assert found(face(alice).recall("cat")) == {"my cat"}

@@ -9,14 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import (
-    CompactionConfig,
-    HybridMemory,
-    MemoryConfig,
-    ScopedMemory,
-    display,
-    open_memory,
-)
+from hybrid_memory import CompactionConfig, HybridMemory, MemoryConfig, ScopedMemory, display, open_memory
 
 CRAFTED = (
     "<script>alert(1)</script> **bold** \u202etxt.exe \u200b [red](javascript:alert(1)) <img src=x onerror=alert(1)>"
@@ -98,7 +91,7 @@ def test_plain_reprs_fit_one_line(memory: HybridMemory, trip: ScopedMemory) -> N
     others = {
         "memory": memory, "summary": trip.summary(), "receipt": trip.forget(query="Porto", dry_run=True),
         "stats": memory.stats(), "work": memory.work, "block": trip.blocks()["task"],
-        "why": trip.why(trip.recall("Porto")[0]), "why not": trip.why_not(CRAFTED, "#2", k=1),
+        "why": trip.why(trip.recall("Porto")[0]), "why not": trip.why("#2", CRAFTED, k=1),
     }  # fmt: skip
     for name, value in {**shown_by(memory, trip), **others}.items():
         if not isinstance(value, list):  # of such

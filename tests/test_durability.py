@@ -89,7 +89,7 @@ def test_nothing_acknowledged_is_lost_when_the_writer_is_killed(opened: Open, wr
         for name in chance.sample(acknowledged, 20):
             writing = name.split("-")[0]
             session = memory.scoped(user="alice", session=f"s{writing[1:]}")
-            found = session.recall(f"cat number {name}", k=by_session[writing] + 10, within="session")
+            found = session.recall(f"cat number {name}", k=by_session[writing] + 10, scope="session")
             assert name in {hit.record.sources[0] for hit in found}
         assert len(alice.history()) >= len(acknowledged)
 

@@ -64,45 +64,45 @@ def shown(
 def test_a_growing_copy_is_written_once_and_its_end_is_enough(alice: ScopedMemory, face: Face) -> None:
     copy = [user("hello", "1"), assistant("hi", "2"), user("how are you?", "3"), assistant("fine", "4")]
     for size in range(1, 5):
-        assert face(alice).follow(copy[:size]) == ["1", "2", "3", "4"][:size]
-    assert face(alice).follow([copy[3], user("more", "5")]) == ["4", "5"]
-    assert face(alice).follow([user("and more", "6")]) == ["6"]
+        assert face(alice).mirror(copy[:size]) == ["1", "2", "3", "4"][:size]
+    assert face(alice).mirror([copy[3], user("more", "5")]) == ["4", "5"]
+    assert face(alice).mirror([user("and more", "6")]) == ["6"]
     with pytest.raises(InvalidInputError):
-        face(alice).follow([user("fine", "7"), {"role": "user", "content": ""}])
+        face(alice).mirror([user("fine", "7"), {"role": "user", "content": ""}])
     assert words(alice) == ["hello", "hi", "how are you?", "fine", "more", "and more"]
 
 
 def test_a_copy_without_ids_is_recognised_by_its_words(alice: ScopedMemory, face: Face) -> None:
-    first = face(alice).follow([user("hello"), call(x=1), result("r"), assistant("hi")])
+    first = face(alice).mirror([user("hello"), call(x=1), result("r"), assistant("hi")])
     assert all(first)
     # A chat window knows the words only, without the steps between them.
-    again = face(alice).follow([user(" hello "), assistant("hi"), user("next")])
+    again = face(alice).mirror([user(" hello "), assistant("hi"), user("next")])
     assert again[:2] == [first[0], first[3]]
     assert words(alice) == ["hello", 'look {"x": 1}', "r", "hi", "next"]
 
 
 def test_a_turn_that_failed_and_is_sent_again_is_one_turn(alice: ScopedMemory, face: Face) -> None:
-    face(alice).follow([user("yes", "1")])
-    assert face(alice).follow([user("yes", "other")]) == ["1"]
-    face(alice).follow([user("yes", "1"), assistant("well", "2")])
-    assert face(alice).follow([user("yes", "3")]) == ["3"]
+    face(alice).mirror([user("yes", "1")])
+    assert face(alice).mirror([user("yes", "other")]) == ["1"]
+    face(alice).mirror([user("yes", "1"), assistant("well", "2")])
+    assert face(alice).mirror([user("yes", "3")]) == ["3"]
     assert words(alice) == ["yes", "well", "yes"]
 
 
 def test_what_was_forgotten_is_not_written_again(alice: ScopedMemory, face: Face) -> None:
     copy = [user("my card is 4711", "1"), assistant("noted", "2"), user("forget it", "3")]
-    face(alice).follow(copy)
+    face(alice).mirror(copy)
     alice.forget(ids=["1"])
-    assert face(alice).follow([*copy, assistant("done", "4")]) == [None, "2", "3", "4"]
+    assert face(alice).mirror([*copy, assistant("done", "4")]) == [None, "2", "3", "4"]
     assert words(alice) == ["noted", "forget it", "done"]
 
 
 def test_a_call_that_was_edited_at_the_end_is_kept_as_it_became(alice: ScopedMemory, face: Face) -> None:
-    face(alice).follow([user("delete them", "1"), call("2", path="/all")])
+    face(alice).mirror([user("delete them", "1"), call("2", path="/all")])
     copy = [user("delete them", "1"), call("2", path="/one"), result("deleted", "3")]
-    ids = known(face(alice).follow(copy))
+    ids = known(face(alice).mirror(copy))
     assert (ids[0], ids[1] != "2") == ("1", True)
-    assert face(alice).follow(copy) == ids
+    assert face(alice).mirror(copy) == ids
     assert words(alice) == shown(face(alice), ids) == ["delete them", 'look {"path": "/one"}', "deleted"]
 
 
@@ -124,8 +124,8 @@ def standing(memory: ScopedMemory, ids: list[str]) -> set[str]:
     """What each verb shows of where somebody lives."""
     memory.flush()
     there = words(memory)
-    assert texts(memory.conversation()) == texts(memory.history(limit=len(there))) == there
-    assert texts(memory.history(limit=2)) == texts(memory.conversation(limit=2)) == there[-2:]
+    assert texts(memory.history(current=True)) == texts(memory.history(limit=len(there))) == there
+    assert texts(memory.history(limit=2)) == texts(memory.history(current=True, limit=2)) == there[-2:]
     assert there[1:] == texts(PARIS[1:])
     recalled = " ".join(texts(memory.recall("Where do I live? Paris Oslo Rome", k=20)))
     for among in (None, ids):
@@ -136,11 +136,11 @@ def standing(memory: ScopedMemory, ids: list[str]) -> set[str]:
 
 
 def test_every_verb_shows_a_message_as_it_was_edited_again_and_back(alice: ScopedMemory, face: Face) -> None:
-    seen = {"Paris": known(face(alice).follow(PARIS))}
+    seen = {"Paris": known(face(alice).mirror(PARIS))}
     assert standing(face(alice), seen["Paris"]) == {"Paris"}
     for home, copy in (("Oslo", OSLO), ("Rome", ROME), ("Paris", PARIS), ("Oslo", OSLO), ("Paris", PARIS)):
         for _ in range(2):
-            ids = known(face(alice).follow(copy))
+            ids = known(face(alice).mirror(copy))
             assert ids == seen.setdefault(home, ids)
             assert standing(face(alice), ids) == {home}
     assert len({ids[0] for ids in seen.values()}) == 3
@@ -151,17 +151,17 @@ def test_every_verb_shows_a_message_as_it_was_edited_again_and_back(alice: Scope
 def test_another_session_recalls_a_message_as_it_was_edited(memory: HybridMemory, face: Face) -> None:
     first, second = (memory.scoped(user="alice", session=name) for name in ("s1", "s2"))
     for copy, home in ((PARIS, "Paris"), (OSLO, "Oslo"), (PARIS, "Paris")):
-        face(first).follow(copy)
+        face(first).mirror(copy)
         prompt = face(second).assemble("Where do I live?", k=20).text
         assert [name for name in ("Paris", "Oslo", "Rome") if name in prompt] == [home]
 
 
 def test_a_conversation_goes_on_behind_an_edit(alice: ScopedMemory, face: Face) -> None:
-    face(alice).follow(PARIS)
-    ids = known(face(alice).follow([*OSLO, user("Where do I live?", "5")]))
+    face(alice).mirror(PARIS)
+    ids = known(face(alice).mirror([*OSLO, user("Where do I live?", "5")]))
     assert words(alice) == ["I live in Oslo.", "hi", "And I like tea.", "ok", "Where do I live?"]
     assert shown(face(alice), ids) == words(alice)
-    ids = known(face(alice).follow([*OSLO, user("Where do I live?", "5"), assistant("In Oslo.", "6")]))
+    ids = known(face(alice).mirror([*OSLO, user("Where do I live?", "5"), assistant("In Oslo.", "6")]))
     assert ids[4:] == ["5", "6"]
     assert shown(face(alice), ids, query="And?")[0] == "I live in Oslo."
 
@@ -169,16 +169,16 @@ def test_a_conversation_goes_on_behind_an_edit(alice: ScopedMemory, face: Face) 
 def test_of_two_branches_each_shows_its_own_words(alice: ScopedMemory, face: Face) -> None:
     """A host that goes back to an earlier state may have the same id with other words there."""
     asked = "Where do I live, in Paris or in Oslo?"
-    seen = [(copy, known(face(alice).follow(copy))) for copy in (PARIS, OSLO)]
+    seen = [(copy, known(face(alice).mirror(copy))) for copy in (PARIS, OSLO)]
     for copy, ids in seen:
         assert shown(face(alice), ids, query=asked, began="1") == [*texts(copy), asked], "nothing else is recalled"
     for _ in range(2):
         for copy in ([*PARIS, user("One?", "5")], [*OSLO, user("Two?", "6")]):
-            assert shown(face(alice), known(face(alice).follow(copy)), began="1") == texts(copy)
+            assert shown(face(alice), known(face(alice).mirror(copy)), began="1") == texts(copy)
 
 
 def test_what_the_host_removed_at_its_beginning_is_not_shown(alice: ScopedMemory, face: Face) -> None:
-    ids = known(face(alice).follow([*PARIS, user("Go on.", "5")]))
+    ids = known(face(alice).mirror([*PARIS, user("Go on.", "5")]))
     kept = ids[2:]
     shown = face(alice).assemble(host=Host(among=kept, began="1"), max_tokens=900)
     assert [message.id for message in shown.messages] == kept
@@ -189,7 +189,7 @@ def test_what_the_host_removed_at_its_beginning_is_not_shown(alice: ScopedMemory
 def test_forgetting_one_version_of_a_message_destroys_all(memory: HybridMemory, face: Face) -> None:
     for number, place in enumerate((0, 1, 2)):
         alice = memory.scoped(user=f"alice {number}", session="s1")
-        ids = [known(face(alice).follow(copy))[0] for copy in (PARIS, OSLO, ROME)]
+        ids = [known(face(alice).mirror(copy))[0] for copy in (PARIS, OSLO, ROME)]
         face(alice).flush()
         face(alice).forget(ids=[ids[place]])
         face(alice).flush()
@@ -205,7 +205,7 @@ def folded(chat: ScopedMemory, face: Face, first: str, role: Role = Role.USER) -
         Message(role=role, content=first, id="0"),
         *(m.model_copy(update={"id": str(n)}) for n, m in enumerate(said(12), 1)),
     ]
-    face(chat).follow(copy)
+    face(chat).mirror(copy)
     assert face(chat).compact(keep=4).compacted
     return copy
 
@@ -214,14 +214,14 @@ def test_an_edit_of_a_folded_message_is_shown_until_it_is_folded_too(chat: Scope
     copy = folded(chat, face, "My password is tulip7, and I decided to live in Paris.")
     assert "Paris" in face(chat).assemble("And?").text
     copy[0] = user("My password is [removed], and I decided to live in Oslo.", "0")
-    ids = known(face(chat).follow(copy))
+    ids = known(face(chat).mirror(copy))
     for among in (None, ids):
         text = face(chat).assemble("And?", host=Host(among=among)).text
         assert "Paris" not in text
         assert "tulip7" not in text
         assert text.count("I decided to live in Oslo.") == 1
     assert "Paris" not in chat.summary().text
-    assert face(chat).conversation()[0].text == copy[0].text
+    assert face(chat).history(current=True)[0].text == copy[0].text
     for keep in (4, 2):
         assert face(chat).compact(keep=keep).compacted
         text = face(chat).assemble("And?").text
@@ -237,50 +237,50 @@ def test_instructions_and_what_a_reset_kept_may_be_edited(chat: ScopedMemory, fa
     copy = folded(chat, face, "Answer in English.", Role.SYSTEM)
     copy[0] = Message(role=Role.SYSTEM, content="Answer in French.", id="0")
     for keep in (4, 3, 2):
-        ids = known(face(chat).follow(copy))
+        ids = known(face(chat).mirror(copy))
         for among in (ids, None):
             assert face(chat).assemble("And?", host=Host(among=among)).messages[0].text == "Answer in French."
         face(chat).compact(keep=keep)
     face(chat).reset(keep=["3", "4"])
-    face(chat).follow([user("Edited.", "3"), assistant(copy[4].text, "4"), user("New.", "n")])
-    assert texts(face(chat).conversation()) == shown(face(chat), k=0) == ["Edited.", copy[4].text, "New."]
+    face(chat).mirror([user("Edited.", "3"), assistant(copy[4].text, "4"), user("New.", "n")])
+    assert texts(face(chat).history(current=True)) == shown(face(chat), k=0) == ["Edited.", copy[4].text, "New."]
 
 
 def test_an_edit_of_what_a_reset_left_behind_does_not_come_back(alice: ScopedMemory, face: Face) -> None:
-    face(alice).follow(PARIS)
+    face(alice).mirror(PARIS)
     face(alice).reset()
-    face(alice).follow([*OSLO, user("New.", "5")])
-    assert texts(face(alice).conversation()) == shown(face(alice), k=0, profile="") == ["New."]
+    face(alice).mirror([*OSLO, user("New.", "5")])
+    assert texts(face(alice).history(current=True)) == shown(face(alice), k=0, profile="") == ["New."]
 
 
 WINDOW = [user("hello"), assistant("hi"), user("Tell me a joke.")]
 
 
 def test_an_answer_that_is_asked_for_again_replaces_the_old_one(alice: ScopedMemory, face: Face) -> None:
-    face(alice).follow(WINDOW)
+    face(alice).mirror(WINDOW)
     face(alice).remember(assistant("Knock knock."))
-    known(face(alice).follow(WINDOW))
+    known(face(alice).mirror(WINDOW))
     assert words(alice) == shown(face(alice)) == ["hello", "hi", "Tell me a joke."]
     face(alice).remember(assistant("A horse walks into a bar."))
     assert words(alice) == ["hello", "hi", "Tell me a joke.", "A horse walks into a bar."]
     assert "Knock" not in str(face(alice).recall("knock joke", k=9))
     face(alice).remember([call("c1"), result("r"), assistant("Knock knock.")])
-    face(alice).follow([*WINDOW[:2], user("Tell me a long joke.")])
+    face(alice).mirror([*WINDOW[:2], user("Tell me a long joke.")])
     assert words(alice) == ["hello", "hi", "Tell me a long joke."], "and so does a question with other words"
 
 
 def test_a_window_that_goes_on_supersedes_nothing(alice: ScopedMemory, face: Face) -> None:
-    face(alice).follow(WINDOW)
+    face(alice).mirror(WINDOW)
     face(alice).remember(assistant("Knock knock."))
-    face(alice).follow([*WINDOW, assistant("Knock knock."), user("Tell me a joke.")])
+    face(alice).mirror([*WINDOW, assistant("Knock knock."), user("Tell me a joke.")])
     assert words(alice) == ["hello", "hi", "Tell me a joke.", "Knock knock.", "Tell me a joke."]
-    face(alice).follow([user("Another question")])
+    face(alice).mirror([user("Another question")])
     assert not [event for event in alice.events() if event.kind == "superseded"]
 
 
 def test_a_message_that_is_written_again_takes_nobodys_place(alice: ScopedMemory, face: Face) -> None:
-    face(alice).follow([user("I am Bob Smith", "1"), assistant("hi", "2")])
-    face(alice).follow([user("I am Bob", "1"), assistant("hi", "2")])
+    face(alice).mirror([user("I am Bob Smith", "1"), assistant("hi", "2")])
+    face(alice).mirror([user("I am Bob", "1"), assistant("hi", "2")])
     (edited,) = [message for message in alice.history() if message.replaces]
     other = face(alice).remember([edited.model_copy(update={"id": "copy"}), user("later", "4")])
     assert other.ids == ("copy", "4")
@@ -300,9 +300,9 @@ def test_the_longest_overlap_counts_as_said(log: list[tuple[str, str]], copy: li
 
 
 def test_another_branch_is_not_shown_and_what_came_before_the_copy_is(alice: ScopedMemory, face: Face) -> None:
-    face(alice).follow([user("one", "1"), assistant("first answer", "2")])
-    face(alice).follow([user("two", "3"), assistant("left behind", "4")])
-    ids = known(face(alice).follow([user("one", "1"), assistant("first answer", "2"), user("another two", "5")]))
+    face(alice).mirror([user("one", "1"), assistant("first answer", "2")])
+    face(alice).mirror([user("two", "3"), assistant("left behind", "4")])
+    ids = known(face(alice).mirror([user("one", "1"), assistant("first answer", "2"), user("another two", "5")]))
     assert shown(face(alice), ids) == ["one", "first answer", "another two"]
     assert shown(face(alice), ["5"])[:2] == ["one", "first answer"]
 
@@ -390,7 +390,7 @@ def test_a_correction_takes_the_place_of_what_was_written_before(face: Face, mem
     assert (len(done.corrected), done.duplicates, len(done.ids), len(done.positions)) == (2, ("dog",), 4, 4)
     assert [message.text for message in face(ann).history()] == [*texts(wrong), "I have a dog.", "new"]
     assert "nurse" not in str(face(ann).facts())
-    assert [message.text for message in face(ann.at(years[1])).history()] == ["I live in Bern."]
+    assert [message.text for message in face(ann.as_of(years[1])).history()] == ["I live in Bern."]
     assert len(face(ann).remember(wrong, correct=True).corrected) == 2
     assert face(ann).remember(right, correct=True).corrected == done.corrected
     with pytest.raises(IdConflictError):

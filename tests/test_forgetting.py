@@ -161,7 +161,7 @@ def test_only_this_user_is_forgotten(memory: HybridMemory, alice: ScopedMemory, 
 def test_a_user_is_forgotten_everywhere(memory: HybridMemory, alice: ScopedMemory, tmp_path: Path, face: Face) -> None:
     chat(alice)
     memory.scoped(user="alice", agent="coder").remember(f"The {CANARY} is mine.")
-    team = memory.scoped(user="bob").create_space("team")
+    team = memory.scoped(user="bob").space("team").create()
     team.grant(user="alice", right="write")
     team.remember("Bob was here.")
     memory.scoped(user="alice").space("team").remember(f"And {CANARY} was too.")
@@ -418,7 +418,7 @@ def test_what_came_back_is_found_by_forgetting_again(tmp_path: Path) -> None:
         with open_memory(MemoryConfig(url=f"sqlite:///{tmp_path / next(iter(again))}", embedder="none")) as memory:
             alice = memory.scoped(user="alice", session="s1")
             alice.remember([{"content": f"I live in {CANARY}.", "id": "told"}, "Room 1.", "Room 2.", "Room 3."])
-            alice.learn()
+            alice.flush()
             other = memory.scoped(user="alice", session="s2")
             other.remember(f"Where is {CANARY[:6]}?")
             other.assemble(f"Do I live in {CANARY}?", max_tokens=2000)
@@ -585,7 +585,7 @@ def test_terms_of_the_next_turn_go_while_another_process_indexes(
         assert "Yes." in [hit.record.text for hit in alice.recall("yes")]
 
 
-@pytest.mark.parametrize("how", ["remember", "follow", "another session", "a new process"])
+@pytest.mark.parametrize("how", ["remember", "mirror", "another session", "a new process"])
 def test_a_forgotten_message_stays_so_under_its_id(make: Callable[..., HybridMemory], how: str) -> None:
     said = [{"id": f"m{row}", "content": text} for row, text in enumerate(("I live in Rome.", "My cat is Tom."))]
     memory = make()
@@ -597,8 +597,8 @@ def test_a_forgotten_message_stays_so_under_its_id(make: Callable[..., HybridMem
         ann = make().scoped(user="ann", session="s")
     if how == "another session":
         ann = memory.scoped(user="ann", session="other")
-    if how == "follow":
-        assert ann.follow([*said[:1], {"id": "m2", "content": "And now?"}]) == [None, "m2"]
+    if how == "mirror":
+        assert ann.mirror([*said[:1], {"id": "m2", "content": "And now?"}]) == [None, "m2"]
     else:
         receipt = ann.remember(said)
         assert (receipt.ids, receipt.forgotten) == (("m0", "m1"), ("m0",))

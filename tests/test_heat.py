@@ -128,7 +128,7 @@ def test_a_look_into_the_past_is_no_use(face: Face, memory: HybridMemory) -> Non
     alice = memory.scoped(user="alice")
     place = alice.remember("my cat sleeps").positions[0]
     for moment in (place, datetime.now(UTC) + DAY):
-        assert face(alice.at(moment)).recall("cat")
+        assert face(alice.as_of(moment)).recall("cat")
     face(memory).flush()
     assert (uses(alice, "my cat sleeps"), notes(alice)) == (0, [])
 

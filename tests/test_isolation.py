@@ -239,9 +239,9 @@ class Town:
         space = self.somewhere(person)
         if space in self.spaces:
             with pytest.raises(InvalidInputError):
-                self.handle(person).create_space(space[1])
+                self.handle(person).space(space[1]).create()
             return
-        self.handle(person).create_space(space[1])
+        self.handle(person).space(space[1]).create()
         self.spaces[space] = Shared({person[1:]: ("admin", 1.0)})
 
     def leader(self, person: Person) -> tuple[Person, Space] | None:

@@ -291,9 +291,9 @@ def test_items_of_others_are_not_recalled(opened: Open, face: Face) -> None:
         with pytest.raises(InvalidInputError, match=told):
             face(alice).recall("train", items=wrong)
     with pytest.raises(InvalidInputError, match="leave items out"):
-        face(alice).recall("train", items=items, within="session")
+        face(alice).recall("train", items=items, scope="session")
     with pytest.raises(InvalidInputError, match="view of the past"):
-        face(alice.at(1)).recall("train", items=items)
+        face(alice.as_of(1)).recall("train", items=items)
     with pytest.raises(InvalidInputError, match="items must be"):
         face(alice).recall("train", items="users")  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError):

@@ -386,7 +386,7 @@ def test_time_and_session_narrow_the_search(gallery: Gallery, face: Face) -> Non
     one.remember(said(image(RED), at=NOON))
     two.remember(said(image(RED), at=NOON + timedelta(days=1)))
     assert len(face(one).recall_media("red")) == 2
-    assert places(face(one).recall_media("red", within="session")) == [("#1", 0)]
+    assert places(face(one).recall_media("red", scope="session")) == [("#1", 0)]
     assert places(face(one).recall_media("red", since=NOON + timedelta(hours=1))) == [("#2", 0)]
     assert places(face(one).recall_media("red", until=NOON + timedelta(hours=1))) == [("#1", 0)]
     assert face(memory.scoped(user="bob")).recall_media("red") == []
@@ -400,7 +400,7 @@ ASKED: list[tuple[Any, dict[str, Any], str]] = [
     (b"an odd picture", {}, "'colours' cannot read this example"),
     ("red", {"kinds": ["video"]}, "'colours' embeds image, not video"),
     ("red", {"kinds": "image"}, "kinds must be a collection"), ("red", {"kinds": [7]}, "kinds must be a collection"),
-    ("red", {"k": 0}, "k must be 1 or more"), ("red", {"within": "tenant"}, "within must be"),
+    ("red", {"k": 0}, "k must be 1 or more"), ("red", {"scope": "tenant"}, "scope must be"),
     ("red", {"since": datetime(2026, 1, 1)}, "since needs a time zone"),  # noqa: DTZ001 - naive on purpose
 ]  # fmt: skip
 
@@ -647,9 +647,9 @@ def test_a_picture_that_waits_is_forgotten_too(gallery: Gallery, alice: ScopedMe
 def test_a_rollback_and_a_view_show_the_pictures_of_their_time(alice: ScopedMemory, face: Face) -> None:
     alice.remember([said(image(RED), at=NOON), said(image(BLUE), at=NOON + timedelta(days=1))])
     for moment in (1, NOON, NOON + timedelta(hours=23)):
-        assert places(face(alice.at(moment)).recall_media("blue")) == [("#1", 0)]
-    assert len(face(alice.at(2)).recall_media("blue")) == 2
-    assert face(alice.at(NOON - timedelta(days=1))).recall_media("blue") == []
+        assert places(face(alice.as_of(moment)).recall_media("blue")) == [("#1", 0)]
+    assert len(face(alice.as_of(2)).recall_media("blue")) == 2
+    assert face(alice.as_of(NOON - timedelta(days=1))).recall_media("blue") == []
     face(alice).rollback(1)
     assert places(face(alice).recall_media("blue")) == [("#1", 0)]
     alice.remember(said(image(GREEN)))
@@ -674,7 +674,7 @@ def test_pictures_live_as_long_as_turns(gallery: Gallery, face: Face) -> None:
 
 def test_a_space_shows_its_pictures_to_who_may_read(gallery: Gallery, face: Face) -> None:
     memory = gallery.open()
-    team: SpaceMemory = memory.scoped(user="alice").create_space("team")
+    team: SpaceMemory = memory.scoped(user="alice").space("team").create()
     handle = team.remember(said(words("The plan."), image(RED))).positions[0]
     bob = memory.scoped(user="bob")
     with pytest.raises(AccessDeniedError, match="may not recall_media"):
@@ -694,7 +694,7 @@ def test_a_space_shows_its_pictures_to_who_may_read(gallery: Gallery, face: Face
 
 def test_pictures_in_quarantine_are_not_seen(gallery: Gallery, face: Face) -> None:
     memory = gallery.open()
-    team: SpaceMemory = memory.scoped(user="alice").create_space("team")
+    team: SpaceMemory = memory.scoped(user="alice").space("team").create()
     team.grant(user="mallory", right="write", trust=0.1)
     memory.scoped(user="mallory").space("team").remember(said(image(RED)))
     assert face(team).recall_media("red") == []

@@ -182,7 +182,7 @@ def test_images_of_the_question_stay_in_any_budget(alice: ScopedMemory, max_toke
 
 def test_edited_and_regenerated_turns_count_as_they_are_shown(alice: ScopedMemory) -> None:
     def follow(*turns: dict[str, Any]) -> str:
-        ids: Any = alice.follow(list(turns))
+        ids: Any = alice.mirror(list(turns))
         return prompt(alice, host=Host(among=ids))
 
     first = {**say("What is this?", image("a")), "id": "m1"}

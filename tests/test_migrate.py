@@ -81,7 +81,7 @@ def fill(memory: HybridMemory) -> None:
         memory.scoped(user="bob").remember(f"Bob says {'green ' * number}much.", at=NOW - 9 * DAY)
     alice.remember(["I live in Paris.", "我住在杭州。"], at=NOW - 8 * DAY)
     alice.remember("Noted.", role="assistant")
-    alice.learn()
+    alice.flush()
     memory.scoped(user="alice", session="s2").remember("I love jazz.", at=NOW)
     alice.forget(query="cat number 3")
     place = end_of(alice)
@@ -89,7 +89,7 @@ def fill(memory: HybridMemory) -> None:
     alice.rollback(place)
     alice.remember("I live in Berlin now.", at=NOW)
     alice.recall("cat")
-    team = alice.create_space("团队 {1}")
+    team = alice.space("团队 {1}").create()
     team.grant(user="carol", right="read")
     team.remember("The cat of the team.")
     memory.items("app").batch([PutItem(("users", "a"), "k", {"text": "tea"}, ("likes tea",), None)])
@@ -131,7 +131,7 @@ def seen(memory: HybridMemory) -> dict[str, Any]:
             person.summary().lines,
             [found(person, query, spaces) for query in QUERIES],
         )
-    shown["past"] = texts(alice.at(NOW - 2 * DAY).history())
+    shown["past"] = texts(alice.as_of(NOW - 2 * DAY).history())
     shown["items"] = memory.items("app").batch([GetItem(("users", "a"), "k")])
     shown["positions"] = {
         str(owner): [(event.position, event.id, event.kind) for event in memory._runtime.services.truth.read(owner)]

@@ -36,7 +36,7 @@ def test_recall_returns_only_the_words_of_whom_it_is_asked_for(opened: Open, fac
         assert [hit.record.origin for hit in face(anna).recall("boat", origins=[origin])] == [origin]
     assert {hit.record.origin for hit in face(anna).recall("boat", origins={Origin.USER, "web"})} == {"user", "web"}
     assert face(anna).recall("boat", origins=["operator"]) == []
-    (reason,) = face(anna).why_not("boat", "#4", origins=["user"]).steps
+    (reason,) = face(anna).why("#4", "boat", origins=["user"]).steps
     assert "its origin is" in reason
     assert "origin is web" in reason
 
@@ -48,7 +48,7 @@ def test_a_wrong_origin_is_refused_and_the_known_ones_named(opened: Open, wrong:
     with pytest.raises(InvalidInputError, match=known):
         anna.recall("boat", origins=wrong)
     with pytest.raises(InvalidInputError, match=known):
-        anna.why_not("boat", "#1", origins=wrong)
+        anna.why("#1", "boat", origins=wrong)
 
 
 def test_a_setting_forbids_what_recall_may_return(opened: Open) -> None:
@@ -82,7 +82,7 @@ def test_hits_say_whose_words_they_are_where_that_is_not_plain(opened: Open) -> 
 
 def test_in_a_space_nobody_is_the_user(opened: Open) -> None:
     memory = opened()
-    team = memory.scoped(user="anna").create_space("team")
+    team = memory.scoped(user="anna").space("team").create()
     team.grant(user="bo", right="write")
     memory.scoped(user="bo").space("team").remember("The boat is sold.")
     anna = said(memory)

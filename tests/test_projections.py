@@ -66,7 +66,7 @@ def full_of(memory: HybridMemory) -> ScopedMemory:
     alice = memory.scoped(user="alice", session="s1")
     told = alice.remember([f"I live in {CANARY}.", *(f"Room {number} has {number} chairs." for number in range(8))])
     alice.offload(f"A file about {CANARY}. " * 50, max_tokens=20)
-    alice.learn()
+    alice.flush()
     alice.remember(f"Where is {CANARY}?")
     alice.assemble(max_tokens=2000)
     alice.remember("It is far away.", role="assistant")

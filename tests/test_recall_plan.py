@@ -112,7 +112,7 @@ def test_slips_are_read_by_the_words_of_whose_memory_it_is(face: Face, memory: H
     for hit in face(alice).recall("zanzibarquox Berlin"):
         assert plan_of(hit).corrected == {}
         assert "zanzibarquux" not in hit.why()
-    team = alice.create_space("team")
+    team = alice.space("team").create()
     team.remember(["Berlyn is our dentist", "Berlin is far away"])
     hits = {hit.record.text: hit.signals.text for hit in face(alice).recall("Berlyn", spaces=["team"])}
     assert min(hits["I moved to Berlin"], hits["Berlyn is our dentist"]) > 0

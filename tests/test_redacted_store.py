@@ -33,7 +33,7 @@ def items(memory: HybridMemory) -> None:
 
 
 def quarantined(memory: HybridMemory) -> None:
-    memory.scoped(user="u").create_space("team").grant(user="v", right="write", trust=0.1)
+    memory.scoped(user="u").space("team").create().grant(user="v", right="write", trust=0.1)
     memory.scoped(user="v").space("team").remember(SECRET)
 
 
@@ -52,7 +52,7 @@ WRITES: dict[str, Callable[[HybridMemory], Any]] = {
     "block": lambda memory: memory.scoped(user="u").block("notes").put(SECRET),
     "file": lambda memory: memory.scoped(user="u").files().write("/notes/ann.md", SECRET),
     "quarantined": quarantined,
-    "follow": lambda memory: memory.scoped(user="u", session="s").follow([Message(content=SECRET, name=MAIL, id="1")]),
+    "mirror": lambda memory: memory.scoped(user="u", session="s").mirror([Message(content=SECRET, name=MAIL, id="1")]),
 }  # fmt: skip
 
 
@@ -72,7 +72,7 @@ def test_what_is_written_again_is_recognized(opened: Open) -> None:
     alice = memory.scoped(user="u", session="s")
     said = [Message(content=SECRET, name=MAIL, metadata={"mail": MAIL}, id="1"), Message(content="And now?", id="2")]
     for _ in range(2):
-        assert alice.follow(said) == ["1", "2"]
+        assert alice.mirror(said) == ["1", "2"]
     assert alice.remember(said).duplicates == ("1", "2")
     assert len(alice.history()) == 2
 

@@ -89,7 +89,7 @@ def test_what_was_just_said_is_indexed_on_the_way(alice: ScopedMemory, calls: Ca
 
 
 def test_a_view_of_the_past_is_asked_little_more(alice: ScopedMemory, calls: Calls) -> None:
-    assert len(calls.of(lambda: alice.at(20).recall("green lamp"))) <= 8
+    assert len(calls.of(lambda: alice.as_of(20).recall("green lamp"))) <= 8
 
 
 def test_a_prompt_asks_for_what_it_shows(alice: ScopedMemory, calls: Calls) -> None:

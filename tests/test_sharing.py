@@ -31,7 +31,7 @@ RANKS: list[Right | None] = [None, *Right]
 @pytest.fixture
 def team(memory: HybridMemory) -> SpaceMemory:
     """A space of Alice's with three turns in it."""
-    team = memory.scoped(user="alice").create_space("team")
+    team = memory.scoped(user="alice").space("team").create()
     team.remember(["The launch is on Friday.", "The budget is 400 euros.", "Ann books the room."])
     return team
 
@@ -47,13 +47,9 @@ BLOCK_VERBS = {
     "remove_block": "remove", "undo_block": "undo",
 }  # fmt: skip
 RIGHTS = rights(SpaceMemory) | rights(BlockHandle)
-READING = (
-    "block_history blocks conversation count expand facts fetch flush grants grep history profile recall "
-    "recall_media records summary why why_not"
-)
+READING = "block_history blocks expand facts fetch flush grants history profile recall recall_media summary why"
 WRITING = (
-    "assemble attach_block begin_blocks compact edit_block follow learn offload put_block remember remove_block reset "
-    "resolve undo_block"
+    "assemble attach_block compact edit_block mirror offload put_block remember remove_block reset resolve undo_block"
 )
 DECIDING = "approve audit events forget grant quarantined reject revoke rollback"
 
@@ -76,13 +72,12 @@ def seat(memory: HybridMemory, team: SpaceMemory, right: Right | None, *, trust:
 def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """What to call a verb with, so that nothing but a missing right can be wrong."""
     named = {
-        "attach_block": ("plan",), "begin_blocks": ([],), "block_history": ("task",), "edit_block": ("task",),
+        "attach_block": ("plan",), "block_history": ("task",), "edit_block": ("task",),
         "expand": (team.history()[0].id,), "fetch": (team.history()[0].id,),
-        "follow": ([Message(content="One more thing.")],), "grep": (team.history()[0].id, "launch"),
+        "mirror": ([Message(content="One more thing.")],),
         "offload": ("a long note",), "put_block": ("task", "Book the hall."), "recall": ("launch",),
-        "recall_media": ("launch",), "records": ([1],), "remember": ("One more thing.",), "remove_block": ("task",),
+        "recall_media": ("launch",), "remember": ("One more thing.",), "remove_block": ("task",),
         "rollback": (NOON,), "undo_block": ("task",), "why": ("goals",),
-        "why_not": ("launch", team.history()[0].id),
     }  # fmt: skip
     keyed: dict[str, dict[str, Any]] = {
         "attach_block": {"space": f"board of {team.scope.space}"}, "assemble": {"query": "When is the launch?"},
@@ -117,11 +112,11 @@ def prepared(memory: HybridMemory, name: str) -> SpaceMemory:
     services = memory._runtime.services
     services.state(Extractors).rules = ClaimsFriday()
     services.media, services.media_embedder = InMemoryIndex(), as_media_embedder(ColourEmbedder())
-    team = memory.scoped(user="alice").create_space(name)
+    team = memory.scoped(user="alice").space(name).create()
     team.remember(["The launch is on Friday.", "The budget is 400 euros."])
     team.block("task").put()
     team.block("task").edit(append="Book a room.")
-    board = memory.scoped(user="alice").create_space(f"board of {name}")
+    board = memory.scoped(user="alice").space(f"board of {name}").create()
     board.block("plan").put("Launch on Friday.")
     board.grant(user="bob", right="read")
     team.grant(user="carol", right="read")
@@ -247,7 +242,7 @@ def test_a_grant_that_makes_no_sense_is_refused(face: Face, team: SpaceMemory) -
         with pytest.raises(InvalidInputError):
             face(team).grant(**named)
     assert len(team.grants()) == 1
-    past: Any = face(team.at(NOON))
+    past: Any = face(team.as_of(NOON))
     for verb, named in (("grant", {"user": "bob", "right": "read"}), ("revoke", {"user": "alice"}), ("audit", {})):
         with pytest.raises(InvalidInputError, match="view of the past"):
             getattr(past, verb)(**named)
@@ -274,7 +269,7 @@ def test_revoking_counts_at_once_and_for_every_handle(face: Face, memory: Hybrid
     bob = memory.scoped(user="bob")
     seat_of_bob = seat(memory, team, Right.WRITE)
     seat_of_bob.remember("Bob was here.")
-    past = seat_of_bob.at(seat_of_bob.remember("Twice.").positions[0])
+    past = seat_of_bob.as_of(seat_of_bob.remember("Twice.").positions[0])
     assert len(face(past).history()) == 5
     (hit,) = face(bob).recall("launch", spaces=["team"], k=1)
     assert face(bob).expand(hit)[0].text == "The launch is on Friday."
@@ -339,7 +334,7 @@ def test_in_a_space_everybody_speaks_of_themselves(face: Face, memory: HybridMem
 def test_one_ranking_over_own_memory_and_spaces(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
     alice = memory.scoped(user="alice")
     face(alice).remember(["My dentist is in Cologne.", "I keep the launch notes in the drawer."])
-    other = face(alice).create_space("other")
+    other = face(alice).space("other").create()
     face(other).remember(["Nothing of interest.", "The launch on Friday is a secret launch."])
     hits = face(alice).recall("launch Friday", spaces=["team", "other", "team"], k=20)
     assert {hit.record.scope.space for hit in hits} == {None, "team", "other"}
@@ -357,7 +352,7 @@ def test_one_ranking_over_own_memory_and_spaces(face: Face, memory: HybridMemory
 
 def test_diversity_compares_within_each_owner(face: Face, opened: Open) -> None:
     alice = opened(recall={"diversity": 0.5}, url="memory://").scoped(user="alice")
-    team = alice.create_space("team")
+    team = alice.space("team").create()
     for place in (alice, team):
         face(place).remember(["the cat sleeps", "the cat sleeps", "a dog barks at the cat"])
     hits = face(alice).recall("cat", spaces="all", k=6)
@@ -374,8 +369,8 @@ def test_the_past_of_spaces_is_recalled_with_ones_own(face: Face, memory: Hybrid
         return {hit.record.text for hit in face(handle).recall("launch", **named) if "launch" in hit.record.text}
 
     assert len(found(alice, spaces="all")) == 3
-    assert found(alice.at(moment), spaces="all") == {"I wait for the launch.", "The launch is on Friday."}
-    assert found(alice.at(moment).space("team")) == {"The launch is on Friday."}
+    assert found(alice.as_of(moment), spaces="all") == {"I wait for the launch.", "The launch is on Friday."}
+    assert found(alice.as_of(moment).space("team")) == {"The launch is on Friday."}
 
 
 def test_what_a_hit_shows_is_not_taken_on_trust(face: Face, memory: HybridMemory, team: SpaceMemory) -> None:
@@ -405,7 +400,11 @@ def test_quarantine_is_seen_nowhere(face: Face, memory: HybridMemory, team: Spac
     receipt = face(stranger).remember("The launch is never, says Zanzibar.", id="m1")
     assert receipt.ids == receipt.quarantined
     for handle in (face(team), face(stranger)):
-        said = texts(handle.history()) + texts(handle.conversation()) + texts(handle.recall("Zanzibar launch", k=50))
+        said = (
+            texts(handle.history())
+            + texts(handle.history(current=True))
+            + texts(handle.recall("Zanzibar launch", k=50))
+        )
         assert "Zanzibar" not in str([said, [fact.value for fact in handle.facts(history=True)]])
         for verb in (handle.expand, handle.fetch):
             for name in ("m1", receipt.ids[0], f"#{receipt.positions[0]}"):
@@ -458,7 +457,7 @@ def test_only_what_waits_can_be_decided(face: Face, team: SpaceMemory, stranger:
 @pytest.mark.parametrize("waited", [False, True])
 def test_what_was_approved_is_forgotten_in_both_forms(face: Face, opened: Open, tmp_path: Path, waited: bool) -> None:
     memory = opened()
-    team = memory.scoped(user="alice").create_space("team")
+    team = memory.scoped(user="alice").space("team").create()
     team.grant(agent="crawler", right="write", trust=0.2)
     crawler = memory.scoped(agent="crawler").space("team")
     face(crawler).remember(["The park closes at eight.", "Zanzibar7391 is the password."], at=NOON)
@@ -492,7 +491,7 @@ def test_an_id_given_twice_waits_once_and_takes_no_other(face: Face, team: Space
 def test_the_more_trusted_word_stands_and_follows_the_grants(face: Face, opened: Open) -> None:
     memory = opened(learning={"conflicts": "trusted"})
     memory._runtime.services.state(Extractors).rules = ClaimsFriday()
-    team = memory.scoped(user="alice").create_space("team")
+    team = memory.scoped(user="alice").space("team").create()
     for agent, trust in (("clerk", 0.9), ("intern", 0.6)):
         team.grant(agent=agent, right="write", trust=trust)
     face(memory.scoped(agent="clerk").space("team")).remember("The launch is on Friday.", at=NOON)
@@ -525,7 +524,7 @@ def test_threads_that_grant_at_once_lose_nothing(memory: HybridMemory, team: Spa
 
 
 def test_processes_that_grant_at_once_lose_nothing(opened: Open, store: str, child: Child) -> None:
-    team = opened().scoped(user="alice").create_space("team")
+    team = opened().scoped(user="alice").space("team").create()
     with ThreadPoolExecutor(max_workers=2) as pool:
         done = list(pool.map(lambda process: child("granter.py", store, process), ["one", "two"]))
     assert [result.stderr for result in done] == ["", ""]

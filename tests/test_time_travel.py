@@ -54,7 +54,7 @@ def positions(memory: ScopedMemory) -> list[int]:
 
 WRITES = st.lists(
     st.tuples(
-        st.sampled_from(SENTENCES), st.sampled_from(["s1", "s2"]), st.sampled_from(["", "learn", "compact", "flush"])
+        st.sampled_from(SENTENCES), st.sampled_from(["s1", "s2"]), st.sampled_from(["", "facts", "compact", "flush"])
     ),
     min_size=1,
     max_size=10,
@@ -82,7 +82,7 @@ def test_a_past_view_equals_a_memory_ending_there(writes: list[tuple[str, str, s
         play(memory, writes)
         alice = memory.scoped(user="u", session="s1")
         replayed = play(other, writes[:count])
-        assert state(alice.at(last)) == state(replayed)
+        assert state(alice.as_of(last)) == state(replayed)
 
 
 @given(WRITES, st.data())
@@ -94,7 +94,7 @@ def test_an_instant_shows_what_was_said_by_then(writes: list[tuple[str, str, str
         alice = play(memory, bare)
         before = play(other, bare[:count])
         moment = START + timedelta(days=count - 1, hours=1)
-        assert state(alice.at(moment)) == state(before)
+        assert state(alice.as_of(moment)) == state(before)
 
 
 @given(WRITES, st.data())
@@ -104,7 +104,7 @@ def test_rolling_back_and_forward_restores_everything(writes: list[tuple[str, st
         alice = play(memory, writes)
         places = positions(alice)
         to = data.draw(st.sampled_from([0, *places]))
-        now, then = state(alice), state(alice.at(to))
+        now, then = state(alice), state(alice.as_of(to))
         (rolled,) = alice.rollback(to).positions
         assert state(alice) == then
         alice.rollback(rolled - 1)
@@ -139,8 +139,8 @@ def test_a_settled_fact_stands_from_its_settling_on(face: Face, alice: ScopedMem
     (settled,) = face(alice).resolve(paris).positions
     now = homes(alice)
     assert {("Paris", "current"), ("Berlin", "superseded")} <= set(now)
-    assert homes(alice.at(place)) == homes(alice.at(START + timedelta(days=2))) == before
-    assert homes(alice.at(settled)) == now
+    assert homes(alice.as_of(place)) == homes(alice.as_of(START + timedelta(days=2))) == before
+    assert homes(alice.as_of(settled)) == now
     (rolled,) = alice.rollback(place).positions
     assert homes(alice) == before
     alice.rollback(rolled - 1)
@@ -164,9 +164,9 @@ def test_a_conversation_is_compacted_after_a_rollback(alice: ScopedMemory) -> No
 
 def test_a_view_of_the_past_is_read_only(alice: ScopedMemory) -> None:
     alice.remember("I live in Paris.")
-    past = alice.at(1)
+    past = alice.as_of(1)
     writes: list[Callable[[], Any]] = [
-        lambda: past.remember("x"), past.compact, past.reset, past.learn, past.flush, lambda: past.rollback(0),
+        lambda: past.remember("x"), past.compact, past.reset, past.flush, lambda: past.rollback(0),
         lambda: past.forget(query="Paris"), lambda: past.offload("text"),
     ]  # fmt: skip
     for write in writes:
@@ -179,7 +179,7 @@ def test_a_view_of_the_past_is_read_only(alice: ScopedMemory) -> None:
 @pytest.mark.parametrize("moment", ["yesterday", datetime(2024, 5, 1), -1, True, None, 1.5])  # noqa: DTZ001 - naive
 def test_a_moment_is_a_position_or_an_aware_instant(alice: ScopedMemory, moment: Any) -> None:
     with pytest.raises(InvalidInputError):
-        alice.at(moment)
+        alice.as_of(moment)
 
 
 def told(*homes: str) -> list[Message]:
@@ -198,12 +198,12 @@ def test_a_view_of_the_past_has_the_words_from_before_an_edit(face: Face) -> Non
         alice = memory.scoped(user="u", session="s1")
         seen: list[tuple[int, tuple[Any, ...]]] = []
         for homes in (("Paris",), ("Paris", "Oslo"), ("Paris", "Oslo", "Rome"), ("Paris",)):
-            face(alice).follow(told(*homes))
+            face(alice).mirror(told(*homes))
             face(alice).flush()
             assert next(message.text for message in face(alice).history()) == f"I live in {homes[-1]}."
             assert [fact.value for fact in face(alice).facts() if fact.attribute == "home"] == [homes[-1]]
             seen.append((positions(alice)[-1], state(alice)))
         for place, then in seen:
-            assert state(alice.at(place)) == then
-            text = face(alice.at(place)).assemble("Where do I live?").text
+            assert state(alice.as_of(place)) == then
+            text = face(alice.as_of(place)).assemble("Where do I live?").text
             assert [name for name in ("Paris", "Oslo", "Rome") if name in text] == [then[0][0].split()[-1].strip(".")]

@@ -67,7 +67,7 @@ def test_what_is_remembered_already_is_not_written_again(alice: ScopedMemory, us
     assert re.findall(r"#\d+", first.text) == re.findall(r"#\d+", again.text)
     assert len(alice.recall("green tea", kinds=["turn"])) == 2
     assert "already" not in use(alice, "remember", text="I like black tea.").text
-    assert texts(alice.conversation()) == ["Please remember that I like tea."], "a note is no turn of it"
+    assert texts(alice.history(current=True)) == ["Please remember that I like tea."], "a note is no turn of it"
 
 
 def test_what_the_tools_said_themselves_is_not_recalled(alice: ScopedMemory, use: Use) -> None:
@@ -262,13 +262,13 @@ def test_a_store_fails(memory: HybridMemory, alice: ScopedMemory, use: Use, capl
 
 def test_a_view_of_the_past_is_read_only(alice: ScopedMemory, use: Use) -> None:
     alice.remember("tide")
-    past = alice.at(1)
+    past = alice.as_of(1)
     assert handles(use(past, "recall", query="tide")) == ["#1"]
     assert "view of the past" in use(past, "remember", text="new").text
 
 
 def test_in_a_space_a_tool_may_what_its_user_may(memory: HybridMemory, use: Use) -> None:
-    space = memory.scoped(user="alice").create_space("team")
+    space = memory.scoped(user="alice").space("team").create()
     space.grant(user="bob", right="read")
     use(space, "remember", text="The standup is at nine.")
     bobs = memory.scoped(user="bob").space("team", session="s1")

@@ -15,7 +15,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
-from hybrid_memory import HybridMemory, MemoryConfig, OrchestrationConfig, ScopedMemory, observe, open_memory
+from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory, observe, open_memory
+from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.errors import InvalidInputError, StoreUnavailableError
 from hybrid_memory.runtime import tracing
 from tests.doubles import line_to, wait_until

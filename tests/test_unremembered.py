@@ -26,7 +26,7 @@ def test_an_agent_works_without_storing_anything(face: Face, memory: HybridMemor
     before = memory.scoped(user="alice").events()
     alice = face(unremembered(memory))
     assert alice.remember(WORDS).positions == ()
-    assert alice.follow([Message(content=WORDS), Message(role=Role.ASSISTANT, content="Noted.")]) == [None, None]
+    assert alice.mirror([Message(content=WORDS), Message(role=Role.ASSISTANT, content="Noted.")]) == [None, None]
     assert "My sister Zoe keeps bees." in [hit.record.text for hit in alice.recall("Who keeps bees?")]
     prompt = alice.assemble("Where do I live, and who keeps bees?")
     assert "I live in Ghent." in prompt.text
@@ -45,16 +45,16 @@ def test_other_verbs_that_write_are_refused(face: Face, memory: HybridMemory) ->
     alice = face(unremembered(memory))
     (home,) = alice.facts(attribute="home")
     for write in (
-        alice.learn,
+        lambda: alice.flush(relearn=True),
         alice.compact,
         lambda: alice.offload("long"),
         lambda: alice.resolve(home),
         lambda: alice.rollback(1),
         lambda: alice.forget(user="alice"),
-        lambda: alice.create_space("team"),
+        lambda: alice.space("team").create(),
         lambda: face(unremembered(memory).block("notes")).put("x"),
         lambda: face(unremembered(memory).files()).write("/notes.md", "x"),
-        lambda: face(unremembered(memory).at(2)).compact(),
+        lambda: face(unremembered(memory).as_of(2)).compact(),
     ):
         with pytest.raises(InvalidInputError, match="remember=False"):
             write()
@@ -62,7 +62,7 @@ def test_other_verbs_that_write_are_refused(face: Face, memory: HybridMemory) ->
 
 
 def test_a_space_is_read_with_the_same_rights(face: Face, memory: HybridMemory) -> None:
-    memory.scoped(user="alice").create_space("team").remember("The launch is on Friday.")
+    memory.scoped(user="alice").space("team").create().remember("The launch is on Friday.")
     team = face(unremembered(memory).space("team"))
     assert team.remember(WORDS).positions == ()
     assert [hit.record.text for hit in team.recall("When is the launch?")] == ["The launch is on Friday."]

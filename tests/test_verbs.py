@@ -116,7 +116,7 @@ def test_recall_keeps_to_the_scope(face: Face, memory: HybridMemory) -> None:
     face(memory.scoped(user="alice", agent="coach")).remember("the cat sleeps", id="agent")
     alice = memory.scoped(user="alice", session="s1")
     assert sorted(ids_of(face(alice).recall("cat"))) == ["alice-s1", "alice-s2"]
-    assert ids_of(face(alice).recall("cat", within="session")) == ["alice-s1"]
+    assert ids_of(face(alice).recall("cat", scope="session")) == ["alice-s1"]
     assert face(memory.scoped(user="carol")).recall("cat") == []
 
 
@@ -229,19 +229,17 @@ def test_after_close_every_verb_says_so(face: Face, memory: HybridMemory, alice:
 
 def test_entries_are_read_by_id_or_position_though_they_are_hidden(face: Face, alice: ScopedMemory) -> None:
     (first,) = face(alice).remember("one", id="a").positions
-    (second,) = face(alice).remember("two", id="b").positions
+    face(alice).remember("two", id="b")
     face(alice).flush()
     face(alice).rollback(first)
     assert texts(face(alice).history()) == ["one"]
     assert [event.id for event in face(alice).events(which=["b", first, 99, "c"])] == ["a", "b"]
-    assert [record.sources for record in face(alice).records([second])] == [("b",)]
-    assert face(alice).count() == len(alice._runtime.services.truth.read(alice.scope.owner)) >= 3
     with pytest.raises(InvalidInputError, match="which"):
         face(alice).events(which="a")
 
 
 def test_whoever_has_the_store_sees_every_scope_and_may_do_so_without_traces(face: Face, memory: HybridMemory) -> None:
-    team = memory.scoped(user="alice").create_space("team")
+    team = memory.scoped(user="alice").space("team").create()
     team.remember("The launch is on Friday.")
     (scope,) = [scope for scope in face(memory).owners() if scope.space]
     assert memory.for_scope(scope).history()[0].text == "The launch is on Friday."

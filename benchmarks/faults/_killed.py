@@ -58,7 +58,7 @@ def write(config: MemoryConfig, cycle: int, key: str | None) -> None:
     memory = patiently(lambda: open_memory(config, key=key))
     alice: ScopedMemory = memory.scoped(user="alice", session=f"s{cycle % 7}")
     with suppress(InvalidInputError):  # it is there already
-        patiently(lambda: alice.create_space(SPACE))
+        patiently(lambda: alice.space(SPACE).create())
     at = OLD if config.archive.url else None
     for batch in range(1_000_000):
         ids = [f"c{cycle}-b{batch}-{part}" for part in range(1 + batch % 3)]

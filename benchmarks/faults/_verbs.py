@@ -13,7 +13,9 @@ from typing import Any
 from benchmarks.faults._hostile import FITTING, HOSTILE, shown
 from hybrid_memory import HybridMemory, Message
 
-LEFT_OUT = {"close", "as_read_only", "lock", "schedule", "rekey", "now", "migrate", "adopt", "language_model"}
+LEFT_OUT = {
+    "close", "as_read_only", "lock", "schedule", "rekey", "now", "migrate", "set_language_model", "language_model",
+}  # fmt: skip
 """What ends the memory, gives it another model or makes another memory."""
 
 CHANCES = (0.15, 0.35)
@@ -53,7 +55,7 @@ class Verbs:
         self.memory = memory
         self.folder = folder
         alice = memory.scoped(user="alice", session="s1")
-        space = memory.scoped(user="alice").create_space("team")
+        space = memory.scoped(user="alice").space("team").create()
         self.owners: list[Any] = [memory, alice, memory.scoped(user="alice"), space, alice.block("notes")]
         self.owners += [memory.scoped(user="bob", agent="a"), memory.items("app"), space.block("plan")]
         alice.remember(["I live in Hamburg", "the red car is fast", "see https://example.org and `x.py`"])

@@ -45,7 +45,7 @@ def batch(memory: HybridMemory, *operations: ItemOperation) -> object:
 VERBS: dict[str, Callable[[HybridMemory, ScopedMemory, int], object]] = {
     "remember": lambda _, me, turn: me.remember(f"One more thing: {turn}."),
     "recall": lambda _, me, turn: me.recall(f"What about tea{turn}?"),
-    "recall of turns": lambda _, me, turn: me.recall(f"What about tea{turn}?", kinds=["turn"], within="session"),
+    "recall of turns": lambda _, me, turn: me.recall(f"What about tea{turn}?", kinds=["turn"], scope="session"),
     "assemble": lambda _, me, turn: me.assemble(f"What about sweet tea{turn}?"),
     "facts of an attribute": lambda _, me, _turn: me.facts(attribute="home"),
     "facts": lambda _, me, _turn: me.facts(),
@@ -53,11 +53,10 @@ VERBS: dict[str, Callable[[HybridMemory, ScopedMemory, int], object]] = {
     "summary": lambda _, me, _turn: me.summary(),
     "blocks": lambda _, me, _turn: me.blocks(),
     "history": lambda _, me, _turn: me.history(limit=10),
-    "conversation": lambda _, me, _turn: me.conversation(limit=10),
+    "conversation": lambda _, me, _turn: me.history(current=True, limit=10),
     "events": lambda _, me, _turn: me.events(limit=10),
     "expand": lambda _, me, _turn: me.expand("#1"),
-    "follow": lambda _, me, turn: me.follow([Message(content="Well?", id=f"f{turn}")]),
-    "count": lambda _, me, _turn: me.count(),
+    "mirror": lambda _, me, turn: me.mirror([Message(content="Well?", id=f"f{turn}")]),
     "stats": lambda memory, _, _turn: memory.stats(),
     "put an item": lambda memory, _, turn: batch(memory, PutItem(("users", f"v{turn}"), "tea", {"a": 1}, ("Tea.",))),
     "get an item": lambda memory, _, turn: batch(memory, GetItem(("users", f"u{turn % 50}"), f"k{turn}")),
@@ -88,7 +87,7 @@ def fill(memory: HybridMemory, turns: int) -> None:
                 Message(content=f"Noted: {turn}.", role=Role.ASSISTANT, id=f"a{turn}"),
             ]
         me.remember(messages)
-        me.follow([messages[-2], messages[-1].model_copy(update={"content": f"Anew: {first}."})])
+        me.mirror([messages[-2], messages[-1].model_copy(update={"content": f"Anew: {first}."})])
         me.block("human").put(f"turn {first}")
         me.compact(keep=2)
         puts = [

@@ -63,7 +63,7 @@ def verbs(me: ScopedMemory, long: Message) -> dict[str, Callable[[], object]]:
         "assemble all": lambda: me.assemble(long.text),
         "history": lambda: me.history(limit=5),
         "expand": lambda: me.expand("#1-9"),
-        "follow": lambda: me.follow([long.model_copy(update={"content": f"{long.text} anew"})]),
+        "mirror": lambda: me.mirror([long.model_copy(update={"content": f"{long.text} anew"})]),
         "forget": lambda: me.forget(ids=["long"]),
     }
 

@@ -124,7 +124,7 @@ def _note(alice: ScopedMemory, _: list[str]) -> None:
 
 
 def _learn(alice: ScopedMemory, _: list[str]) -> None:
-    alice.learn()
+    alice.flush()
     alice.profile()
 
 

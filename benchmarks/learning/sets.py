@@ -11,15 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.compression.sets import CachedEmbedder
-from hybrid_memory import (
-    CompactionConfig,
-    Fact,
-    LearningConfig,
-    MemoryConfig,
-    Message,
-    OrchestrationConfig,
-    open_memory,
-)
+from hybrid_memory import CompactionConfig, Fact, LearningConfig, MemoryConfig, Message, open_memory
+from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory_evaluation.probing.probe import holds, plain
 
@@ -159,5 +152,5 @@ def learned(
             memory.scoped(user="u", session=session).remember(said)
         owner = memory.scoped(user="u")
         started = time.perf_counter()
-        owner.learn(progress=False)
+        owner.flush(progress=False)
         return owner.facts(history=True), time.perf_counter() - started

@@ -20,7 +20,8 @@ from typing import Any
 from tqdm import tqdm
 
 from benchmarks.orchestration.models import Counted, asked, spoken, spread
-from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, OrchestrationConfig, Task, open_memory
+from hybrid_memory import HybridMemory, LearningConfig, MemoryConfig, Task, open_memory
+from hybrid_memory.config import OrchestrationConfig
 
 INDEXED = 2_000
 PER_OWNER = 20

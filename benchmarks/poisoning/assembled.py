@@ -23,12 +23,12 @@ from hybrid_memory import (
     LearningConfig,
     MemoryConfig,
     Message,
-    OrchestrationConfig,
     PagingConfig,
     Role,
     ScopedMemory,
     open_memory,
 )
+from hybrid_memory.config import OrchestrationConfig
 
 Layout = Literal["stable", "queue", "classic"]
 Writer = Literal["", "copying", "obeying"]

@@ -64,7 +64,7 @@ class Stage:
 
     def space(self, *, trust: float = 1.0) -> SpaceMemory:
         """A space of the user's, as mallory sees it who may write; the user reads it from now on."""
-        self.owner.create_space("team")
+        self.owner.space("team").create()
         self.reader = mine = self.owner.space("team", session="main")
         mine.grant(user="mallory", right="write", trust=trust)
         mine.remember(OPENING[self.language])

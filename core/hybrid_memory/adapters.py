@@ -19,7 +19,7 @@ from hybrid_memory.context.memories import Asking, Memories, asking_turn, fittin
 from hybrid_memory.context.request import LEAST_TOKENS, RECALLED_TURNS
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.context.view import budget_of
-from hybrid_memory.documents.document import MAX_CHARS, checked_label, checked_length
+from hybrid_memory.documents.document import MAX_CHARS, File, checked_label, checked_length
 from hybrid_memory.documents.items import FindItems, GetItem, Item, ItemOperation, ListNamespaces, PutItem
 from hybrid_memory.errors import InvalidMessageError
 from hybrid_memory.facts.fact import Fact
@@ -31,6 +31,7 @@ from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Origin, Role
 from hybrid_memory.memory import ScopedMemory
 from hybrid_memory.memory.faces import Part
 from hybrid_memory.memory.faces import faces as verb_faces
+from hybrid_memory.memory.files import MemoryFiles
 from hybrid_memory.memory.store import IN_MEMORY, close_all, found, held, opened, url_of
 from hybrid_memory.memory.texts import SWEEP_EVERY
 from hybrid_memory.recall.cache import count_uses
@@ -40,6 +41,7 @@ from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.runtime.tracing import Span, listening
 from hybrid_memory.scope import check_name
 from hybrid_memory.sharing.grant import Right
+from hybrid_memory.store.remember import Content
 from hybrid_memory.store.view import in_view
 from hybrid_memory.text.structured import encodable, encodable_json
 from hybrid_memory.text.tokens import estimate_tokens
@@ -52,6 +54,8 @@ __all__ = [
     "ORIGIN",
     "SWEEP_EVERY",
     "TWINS",
+    "Content",
+    "File",
     "FindItems",
     "GetItem",
     "How",
@@ -59,6 +63,7 @@ __all__ = [
     "ItemOperation",
     "ListNamespaces",
     "LruCache",
+    "MemoryFiles",
     "Portion",
     "PutItem",
     "Runner",
@@ -239,7 +244,7 @@ async def recollect(
     max_tokens: int | None = None,
     profile: str | None = None,
     lines: Sequence[Line] = (),
-    within: Literal["user", "session"] = "user",
+    scope: Literal["user", "session"] = "user",
 ) -> Portion:
     """What a framework's prompt shows beside the user's words; nothing but the standing text for small talk.
 
@@ -254,11 +259,11 @@ async def recollect(
         max_tokens: the most tokens for memories, if less than the memory's own setting.
         profile: the text about the user; by default name, safety and standing instructions.
         lines: summary lines to show, oldest first.
-        within: ``session`` recalls from this session only.
+        scope: ``session`` recalls from this session only.
     """
     return await run.call(
         _Portions(memory).portion, query, k=k, shown={text.strip() for text in shown}, max_tokens=max_tokens,
-        profile=profile, lines=lines, within=within,
+        profile=profile, lines=lines, within=scope,
     )  # fmt: skip
 
 

@@ -38,7 +38,7 @@ from hybrid_memory.log.port import (
     Selection,
 )
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
-from hybrid_memory.store.engine import Engine
+from hybrid_memory.store.engine import Engine, Finding
 from hybrid_memory.text.tokens import TokenCounter
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "EventLog",
     "Expiring",
     "FactExtractor",
+    "Finding",
     "Floats",
     "IdSource",
     "Ids",

@@ -14,7 +14,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from hybrid_memory import (
+from hybrid_memory import Signals, Weights
+from hybrid_memory.config import (
     ArchiveConfig,
     CompactionConfig,
     IndexConfig,
@@ -22,13 +23,11 @@ from hybrid_memory import (
     MemoryConfig,
     OrchestrationConfig,
     PagingConfig,
+    PromptConfig,
     RecallConfig,
     RedactionConfig,
     RetentionConfig,
-    Signals,
-    Weights,
 )
-from hybrid_memory.config import PromptConfig
 
 LISTED = re.compile(r"^(?P<names>\w+(?:, \w+)*): (?P<told>.*)$")
 INDENT = 4

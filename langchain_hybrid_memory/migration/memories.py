@@ -77,7 +77,7 @@ class MigratedMemory(SessionMemory):
                 known = _known_again(before)
                 if summary:  # of a model, about words of anybody
                     known[0] = known[0].model_copy(update={"origin": Origin.IMPORTED})
-                self.chat_memory.scoped.follow(known)
+                self.chat_memory.scoped.mirror(known)
 
     _summary_argument: ClassVar[str] = ""
     """The argument for an initial summary."""

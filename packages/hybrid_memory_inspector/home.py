@@ -31,6 +31,5 @@ def _row(memory: HybridMemory, owner: Scope) -> dict[str, Any]:
     return {
         "scope": owner,
         "key": key_of(owner),
-        "events": scoped.count(),
         "last": newest[0].at if newest else None,
     }

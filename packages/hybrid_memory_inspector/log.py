@@ -178,7 +178,7 @@ def event(request: PageRequest) -> dict[str, Any]:
     if not newest or newest[0].position != position:
         raise InvalidInputError(f"{request.scope.owner} has no event {shown(handle(position, position))} to be seen")
     (event,) = newest
-    records = now.records([position])
+    records = request.memory.records(now.scope, [position])
     sources = [source for source in now.events(which=event.sources) if source.position < position]
     # Of an owner with many claims the facts take too long to resolve for the page of an event.
     few = len(now.events(kinds=(EventKind.CLAIM,), limit=MOST_CLAIMS)) < MOST_CLAIMS

@@ -82,9 +82,9 @@ def _context(request: PageRequest, turn: int, tokens: int) -> Context:
     after = next((event.position for event in following if event.position > turn), None)
     scoped = request.memory.for_scope(request.scope)
     if after is not None:
-        scoped = scoped.at(after - 1)
+        scoped = scoped.as_of(after - 1)
     elif request.at is not None:
-        scoped = scoped.at(request.at)
+        scoped = scoped.as_of(request.at)
     return scoped.assemble(max_tokens=tokens)
 
 

@@ -87,7 +87,7 @@ class PageRequest:
     def seen(self, scope: Scope) -> ScopedMemory:
         """The memory of this scope, as of then."""
         scoped = self.memory.for_scope(scope)
-        return scoped if self.at is None else scoped.at(self.at)
+        return scoped if self.at is None else scoped.as_of(self.at)
 
     @property
     def moment(self) -> str:
@@ -135,7 +135,7 @@ def tiers_of(request: PageRequest, events: Sequence[Event]) -> dict[int, list[Ti
     """By position, the tiers that an event stands in above the log, which has all of them; else the log alone."""
     sessions = {event.scope.session for event in events if event.kind is EventKind.MESSAGE}
     states = {session: state_of(request, session) for session in sessions}
-    records = request.memory.for_scope(request.scope.owner).records([event.position for event in events])
+    records = request.memory.records(request.scope.owner, [event.position for event in events])
     indexed = {record.id for record in records}
 
     def queued(event: Event) -> bool:

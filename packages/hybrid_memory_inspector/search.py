@@ -48,7 +48,7 @@ def search(request: PageRequest) -> dict[str, Any]:
     why_not, refused = None, ""
     if query and missing:
         try:
-            why_not = request.scoped.why_not(query, f"#{missing}" if missing.isdecimal() else missing, k=k)
+            why_not = request.scoped.why(f"#{missing}" if missing.isdecimal() else missing, query, k=k)
         except InvalidInputError as error:
             refused = str(error)
     plan = str(hits[0].plan) if hits and hits[0].plan else ""

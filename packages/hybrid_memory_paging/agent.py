@@ -10,18 +10,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Self
 
-from hybrid_memory import (
-    Block,
-    Content,
-    Event,
-    EventKind,
-    HybridMemory,
-    Message,
-    Role,
-    ScopedMemory,
-    ToolCall,
-    as_messages,
-)
+from hybrid_memory import Block, Event, EventKind, HybridMemory, Message, Role, ScopedMemory, ToolCall, as_messages
+from hybrid_memory.adapters import Content
 from hybrid_memory.analysis import PRESSURE, STOPPED, as_event
 from hybrid_memory.config import PagingConfig
 from hybrid_memory.errors import HybridMemoryError, InvalidInputError, MemoryClosedError

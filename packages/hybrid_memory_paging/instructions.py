@@ -144,12 +144,18 @@ def prepared(memory: ScopedMemory, blocks: Mapping[str, str] | None = None) -> N
     Raises:
         InvalidInputError: a block cannot have this label or text. Nothing was written.
     """
-    memory.begin_blocks(_first(blocks or {}))
+    first = _first(blocks or {})
+    if not memory.blocks():
+        for block in first:
+            memory.block(block.label).put(block.value, description=block.description)
 
 
 async def aprepared(memory: ScopedMemory, blocks: Mapping[str, str] | None = None) -> None:
     """Async twin of `prepared`."""
-    await memory.abegin_blocks(_first(blocks or {}))
+    first = _first(blocks or {})
+    if not await memory.ablocks():
+        for block in first:
+            await memory.block(block.label).aput(block.value, description=block.description)
 
 
 def _first(texts: Mapping[str, str]) -> list[Block]:

@@ -87,7 +87,7 @@ def some_vectors(store: Store) -> None:
 
 
 def vectors_of_a_space_only(store: Store) -> None:
-    store.alice.create_space("team").remember("The cat of the team")
+    store.alice.space("team").create().remember("The cat of the team")
     store.memory.flush()
     no_vectors(store)
 
@@ -198,13 +198,13 @@ READS: dict[str, Callable[[Store], Any]] = {
     "assemble": lambda store: store.memory.scoped(user="alice", session="s2").assemble(QUESTION),
     "why": lambda store: store.alice.why("likes"),
     "score": lambda store: store.memory.score(QUESTION, TURNS),
-    "recall from then": lambda store: store.alice.at(3).recall(QUESTION),
+    "recall from then": lambda store: store.alice.as_of(3).recall(QUESTION),
     "summary": lambda store: store.alice.summary(),
     "events": lambda store: store.alice.events(),
     "history": lambda store: store.alice.history(),
     "facts": lambda store: store.alice.facts(),
     "profile": lambda store: store.alice.profile(),
-    "records": lambda store: store.alice.records([1, 2]),
+    "records": lambda store: store.memory.records(store.alice.scope, [1, 2]),
     "stats": lambda store: store.memory.stats(),
     "LangChain retriever": lambda s: LangChainRetriever(memory=s.memory, user="alice").invoke(QUESTION),
     "LangChain memory": lambda s: LangChainMemory(

@@ -402,5 +402,5 @@ def test_both_frameworks_leave_the_same_log(opened: Open, monkeypatch: pytest.Mo
         ]
         assert written[0] == written[1]
         for question in ("Do I keep bees?", "sunny in Oslo", "Compare Lima"):
-            found = [[hit.record.text for hit in scoped.recall(question, within="session")] for scoped in (one, other)]
+            found = [[hit.record.text for hit in scoped.recall(question, scope="session")] for scoped in (one, other)]
             assert found[0] == found[1]

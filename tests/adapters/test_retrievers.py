@@ -123,7 +123,7 @@ def test_only_the_owners_memory_is_found(told: HybridMemory, host: Host) -> None
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"within": "session"}, {SISTER, CAT}),
+        ({"scope": "session"}, {SISTER, CAT}),
         ({"since": MAY.replace(month=7)}, {CHINESE}),
         ({"until": MAY.replace(month=6)}, {SISTER}),
         ({"metadata": {"topic": "pets"}}, {CAT}),
@@ -139,7 +139,7 @@ def test_filters_count(told: HybridMemory, host: Host, options: dict[str, Any], 
 
 @pytest.mark.parametrize("spaces", [["team"], "all"])
 def test_shared_spaces_are_searched_and_named(told: HybridMemory, host: Host, spaces: Any) -> None:
-    told.scoped(user="alice").create_space("team").remember("The sister project launches on Friday.")
+    told.scoped(user="alice").space("team").create().remember("The sister project launches on Friday.")
     (shared,) = [one for one in host.found(told, "sister project", spaces=spaces) if "space" in one.metadata]
     assert shared.metadata["space"] == "team"
     assert "alice" in shared.metadata["author"]

@@ -16,7 +16,7 @@ def say(memory: HybridMemory, who: str, thread: int) -> None:
     handle = memory.scoped(user="crowd", session=f"{who}-{thread}")
     for number in range(TURNS):
         handle.remember(f"I love topic{who}x{thread}x{number}.")
-        handle.learn()
+        handle.flush()
 
 
 def main() -> None:

@@ -24,16 +24,14 @@ BAD: dict[str, list[dict[str, Any]]] = {
         {"host": Host(**cast("Any", {"began": 5}))}, {"host": Host(**cast("Any", {"beside": ["s"]}))},
     ],
     "compact": [{"strategy": "magic"}, {"strategy": 5}, {"keep": 0}, {"keep": "all"}],
-    "conversation": [{"limit": -1}],
+    "history": [{"current": True, "limit": -1}],
     "reset": [{"keep": 5}, {"keep": "m1"}, {"keep": ["unknown"]}],
     "expand": [{"what": None}, {"what": ""}, {"what": "#999"}, {"what": "#2-1"}],
     "fetch": [
         {"result_id": "#999"}, {"result_id": 5},
         *({"result_id": "#1", "where": where} for where in ((1,), 1.5, "9999-")),
         *({"result_id": "#1", "max_chars": most} for most in (0, "x")),
-    ],
-    "grep": [
-        {"result_id": "#1", "pattern": "("}, {"result_id": "#1", "pattern": None},
+        {"result_id": "#1", "pattern": "("}, {"result_id": "#1", "pattern": "x", "where": "1-2"},
         {"result_id": "#1", "pattern": "x", "context": "a"},
     ],
     "offload": [

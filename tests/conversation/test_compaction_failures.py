@@ -41,7 +41,7 @@ def items_of(handle: ScopedMemory) -> set[str]:
 
 def assert_nothing_is_lost(handle: ScopedMemory) -> None:
     summary = handle.summary()
-    assert handle.expand(summary) == handle.conversation()[: len(handle.expand(summary))]
+    assert handle.expand(summary) == handle.history(current=True)[: len(handle.expand(summary))]
     audit = summary.audit
     assert audit.items == audit.in_summary + audit.in_ledger + audit.in_log
     reachable = summary.text + " ".join(message.text for message in handle.expand(summary))
@@ -146,7 +146,7 @@ def assert_folded_once(handle: ScopedMemory) -> None:
     summary = handle.summary()
     folded = [message.id for name in summary.handles for message in handle.expand(name)]
     assert len(folded) == len(set(folded))
-    assert folded == [message.id for message in handle.conversation()][: len(folded)]
+    assert folded == [message.id for message in handle.history(current=True)][: len(folded)]
     ends = [end for stretch in summary.stretches for end in stretch]
     assert ends == sorted(ends)
     assert summary.audit.compactions == len(summary.stretches)
@@ -177,7 +177,7 @@ def test_processes_that_compact_at_once_fold_each_turn_once(child: Child, open_w
         done = [job.result() for job in running]
     assert [process.stderr for process in done] == ["", ""]
     folded = sum(int(process.stdout) for process in done)
-    assert len(alice.conversation()) == 12 * len(SAID) + 2 * 9 * 2
+    assert len(alice.history(current=True)) == 12 * len(SAID) + 2 * 9 * 2
     assert folded == len(alice.expand(alice.summary()))
     assert_folded_once(alice)
 

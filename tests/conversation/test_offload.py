@@ -36,8 +36,8 @@ def test_under_pressure_a_long_result_is_shortened(face: Face, session_with: Ses
         if (where := page.next) is None:
             break
     assert "".join(pages) == LONG
-    found = face(alice).grep(piece.handle, r"row 01234: \d+")
-    assert (found.total, found.text.split(": ", 1)[1]) == (1, LONG.splitlines()[1234])
+    found = face(alice).fetch(piece.handle, pattern=r"row 01234: \d+")
+    assert (found.total_matches, found.text.split(": ", 1)[1]) == (1, LONG.splitlines()[1234])
     assert face(alice).expand(piece.handle)[0].text == LONG
 
 
@@ -59,8 +59,8 @@ def test_the_scratchpad_is_no_part_of_the_conversation(face: Face, session_with:
     assert put.result_id in put.digest
     assert estimate_tokens(put.digest) <= 200
     assert face(alice).fetch(put.result_id, "1-1").text == LONG.splitlines(keepends=True)[0]
-    assert face(alice).grep(put.result_id, "row 03099").total == 1
+    assert face(alice).fetch(put.result_id, pattern="row 03099").total_matches == 1
     assert [message.text for message in face(alice).history()] == ["Hello there."]
-    assert face(alice).conversation() == face(alice).history()
+    assert face(alice).history(current=True) == face(alice).history()
     assert "parts in store" not in repr(face(alice).recall("parts in store 3", k=9))
     assert "parts in store" not in face(alice).assemble().text

@@ -129,7 +129,7 @@ def test_what_is_remembered_as_anothers_words_stands_as_a_record(session_with: S
 def team(open_with: OpenWith) -> SpaceMemory:
     """Alice's space, in which Bob may write."""
     memory = open_with(max_tokens=2000)
-    team = memory.scoped(user="alice").create_space("team")
+    team = memory.scoped(user="alice").space("team").create()
     team.grant(user="bob", right="write")
     return team
 
@@ -257,11 +257,11 @@ def test_a_memory_of_a_page_names_it_and_imitates_no_other(session_with: Session
     assert "\n- [2026-01-01]" not in note
 
 
-def test_origins_go_through_history_and_follow(session_with: SessionWith) -> None:
+def test_origins_go_through_history_and_mirror(session_with: SessionWith) -> None:
     ann = session_with()
     said = [Message(content="a page", origin=Origin.WEB, id="p"), *exchange("c", "result"), assistant("done")]
     ann.remember(said)
     history = ann.history()
     assert [message.spoken_by for message in history] == [Origin.WEB, Origin.ASSISTANT, Origin.TOOL, Origin.ASSISTANT]
-    ann.follow(history)
-    assert ann.count() == len(said)
+    ann.mirror(history)
+    assert len(ann.events()) == len(said)

@@ -76,7 +76,7 @@ def test_reopening_gives_the_same_prompt(face: Face, open_with: OpenWith, sessio
     again = session_with(url="sqlite", rounds=4, keep_rounds=2, keep_least=2)
     assert laid_out(face(again).assemble()) == laid_out(before)
     assert face(again).summary() == summary
-    assert face(again).expand(summary) == face(again).conversation()[: len(face(again).expand(summary))]
+    assert face(again).expand(summary) == face(again).history(current=True)[: len(face(again).expand(summary))]
 
 
 def test_compact_folds_all_but_the_newest_rounds(face: Face, session_with: SessionWith) -> None:
@@ -133,20 +133,20 @@ def test_reset_starts_anew_with_what_is_kept(face: Face, open_with: OpenWith, se
     face(alice).compact(keep=1)
     face(alice).reset(keep=[kept])
     face(alice).remember(["What about room 9?"])
-    texts = [message.text for message in face(alice).conversation()]
+    texts = [message.text for message in face(alice).history(current=True)]
     assert texts == ["Room 0 needs 3 chairs.", "What about room 9?"]
-    assert [message.text for message in face(alice).conversation(limit=1)] == texts[1:]
-    assert face(alice).conversation(limit=0) == []
+    assert [message.text for message in face(alice).history(current=True, limit=1)] == texts[1:]
+    assert face(alice).history(current=True, limit=0) == []
     assert [text for _, text in laid_out(face(alice).assemble(k=0))] == texts
     assert not face(alice).summary()
     assert len(face(alice).history()) == 7
-    assert len(face(other).conversation()) == 2
-    assert face(alice).recall("Room 2 chairs", within="session")
+    assert len(face(other).history(current=True)) == 2
+    assert face(alice).recall("Room 2 chairs", scope="session")
     face(memory).close()
     again = session_with(url="sqlite")
-    assert [message.text for message in face(again).conversation()] == texts
+    assert [message.text for message in face(again).history(current=True)] == texts
     face(again).reset()
-    assert face(again).conversation() == []
+    assert face(again).history(current=True) == []
     with pytest.raises(InvalidInputError):
         face(again).reset(keep=["nobody said this"])
 

@@ -156,7 +156,7 @@ def run(handle: ScopedMemory, step: Step) -> Context | None:
     elif isinstance(step, Compact):
         handle.compact(strategy=step.strategy, keep=step.keep)
     elif isinstance(step, Reset):
-        there = handle.conversation()
+        there = handle.history(current=True)
         handle.reset(keep=[str(there[row].id) for row in step.keep if row < len(there)])
     else:
         tools = TOOLS if step.tools else []
@@ -180,7 +180,7 @@ def tokens_of(messages: list[Message] | tuple[Message, ...], handle: ScopedMemor
 
 def must_fit(handle: ScopedMemory, step: Assemble) -> bool:
     """Whether all system messages and the question, as they were said, need no more than the budget."""
-    said = handle.conversation()
+    said = handle.history(current=True)
     system = [message for message in said if message.role is Role.SYSTEM]
     asked = [message for message in said if message.role is Role.USER][-1:]
     question = asked if step.query is None else [Message(content=step.query)]
@@ -215,7 +215,7 @@ def test_every_prompt_is_accepted_and_in_budget(owner: Owner, engine: str, steps
         except InvalidInputError:
             assert isinstance(step, Assemble)
             assert step.query is None
-            assert not any(message.role is Role.USER for message in handle.conversation())
+            assert not any(message.role is Role.USER for message in handle.history(current=True))
             continue
         if context is None or not isinstance(step, Assemble):
             continue
@@ -224,7 +224,7 @@ def test_every_prompt_is_accepted_and_in_budget(owner: Owner, engine: str, steps
         assert context.tokens == tokens_of(context.messages, handle, tools=step.tools)
         assert context.tokens <= step.max_tokens or not must_fit(handle, step)
         assert context.max_tokens == step.max_tokens
-        said = handle.conversation()
+        said = handle.history(current=True)
         order = [message.id for message in said]
         shown = [order.index(message.id) for message in context.messages if message.id]
         assert len(shown) == len(set(shown)), "nothing twice"
@@ -254,7 +254,7 @@ def test_what_was_folded_and_the_queue_are_the_conversation(owner: Owner, engine
             for event in unit.events
             if event.position != session.state.anchor
         ]
-        everything = handle.conversation()
+        everything = handle.history(current=True)
         assert len({message.id for message in folded}) == len(folded), "no turn is folded twice"
         assert not {message.id for message in folded} & {message.id for message in queue}
         assert sorted([*folded, *queue], key=lambda message: str(message.id)) == sorted(
@@ -297,7 +297,7 @@ def test_no_verb_shows_words_of_other_owners(owner: Owner, engine: str, turns: l
         foreign = f"Secret{1 - row // 2}"
         seen: list[Any] = [
             handle.history(),
-            handle.conversation(),
+            handle.history(current=True),
             handle.summary(),
             handle.recall("Secret Item", k=50),
         ]

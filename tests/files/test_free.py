@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import EventKind, File, HybridMemory, LearningConfig, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory import EventKind, HybridMemory, LearningConfig, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory.adapters import File
 from hybrid_memory.documents.pieces import units
 from hybrid_memory.errors import FileError, InvalidInputError
 from tests.doubles import end_of, events_of, texts
@@ -187,7 +188,7 @@ def test_a_path_is_checked_before_anything_changes(face: Face, alice: ScopedMemo
     for call in calls:
         with pytest.raises(InvalidInputError, match=told):
             call()
-    assert alice.count() == 0
+    assert alice.events() == []
 
 
 def test_what_cannot_be_a_file_is_refused(face: Face, alice: ScopedMemory) -> None:
@@ -216,7 +217,7 @@ def test_what_cannot_be_a_file_is_refused(face: Face, alice: ScopedMemory) -> No
         (lambda: files.history("/c"), "missing", "no file"),
         (lambda: files.undo("/c"), "missing", "no change"),
     ]
-    before = alice.count()
+    before = alice.events()
     for call, reason, told in wrong:
         with pytest.raises(FileError, match=told) as error:
             call()
@@ -226,7 +227,7 @@ def test_what_cannot_be_a_file_is_refused(face: Face, alice: ScopedMemory) -> No
     with pytest.raises(FileError, match="there is a file") as taken:
         files.rename("/d", "/a/b.md")
     assert taken.value.reason == "exists"
-    assert alice.count() == before
+    assert alice.events() == before
 
 
 def test_what_stays_is_not_written_again_and_recall_finds_what_stands(face: Face, alice: ScopedMemory) -> None:
@@ -261,7 +262,7 @@ def test_the_past_and_a_rollback(face: Face, alice: ScopedMemory) -> None:
     position = end_of(alice)
     files.write("/a.md", "two\n")
     files.write("/b.md", "b")
-    then = face(alice.at(position).files())
+    then = face(alice.as_of(position).files())
     assert (then.read("/a.md"), paths(then.list()), then.list()[0].read_only) == ("one\n", ["/a.md"], True)
     with pytest.raises(InvalidInputError, match="view of the past"):
         then.write("/a.md", "three")

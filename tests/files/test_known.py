@@ -43,7 +43,7 @@ def test_the_profile_and_facts_are_files_that_the_memory_makes(face: Face, alice
             assert error.value.reason == "read_only"
     alice.remember("I moved to Oslo.")
     assert files.read("/profile.md").startswith("- home: Oslo\n")
-    assert face(alice.at(position).files()).read("/profile.md") == profile
+    assert face(alice.as_of(position).files()).read("/profile.md") == profile
 
 
 def test_blocks_are_files(face: Face, alice: ScopedMemory) -> None:
@@ -91,7 +91,7 @@ def test_what_a_block_takes_over_keeps_the_lowest_origin(face: Face, alice: Scop
 
 def test_files_of_a_space_take_rights(face: Face, memory: HybridMemory) -> None:
     ann, bob = memory.scoped(user="ann"), memory.scoped(user="bob")
-    space = ann.create_space("team")
+    space = ann.space("team").create()
     space.grant(user="bob", right="read")
     face(space.files()).write("/plan.md", "Ship in May.\n")
     theirs = face(bob.space("team").files())

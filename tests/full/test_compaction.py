@@ -87,7 +87,7 @@ def folded(handle: ScopedMemory, said: Sequence[str], times: int = 2) -> Summary
 
 
 def assert_nothing_is_lost(handle: ScopedMemory, summary: Summary) -> None:
-    everything = handle.conversation()
+    everything = handle.history(current=True)
     originals = handle.expand(summary)
     assert originals == everything[: len(originals)]
     assert len(everything) - len(originals) <= 3

@@ -82,7 +82,7 @@ def live(memory: HybridMemory, clock: Clock) -> dict[str, Any]:
 
 def hits_of(memory: HybridMemory, query: str, at: Any = None) -> list[tuple[str, str, float]]:
     alice = memory.scoped(user="alice")
-    hits = (alice.at(at) if at else alice).recall(query, k=5)
+    hits = (alice.as_of(at) if at else alice).recall(query, k=5)
     assert {hit.note for hit in hits} <= {""}
     return [(hit.record.text, hit.record.kind.value, hit.score) for hit in hits]
 

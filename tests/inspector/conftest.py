@@ -7,15 +7,8 @@ from typing import Protocol
 import pytest
 from starlette.testclient import TestClient
 
-from hybrid_memory import (
-    CompactionConfig,
-    HybridMemory,
-    LearningConfig,
-    MemoryConfig,
-    OrchestrationConfig,
-    ScopedMemory,
-    open_memory,
-)
+from hybrid_memory import CompactionConfig, HybridMemory, LearningConfig, MemoryConfig, ScopedMemory, open_memory
+from hybrid_memory.config import OrchestrationConfig
 from hybrid_memory_inspector import application
 
 TOKEN = "the-token-of-this-session"  # noqa: S105 - of a test
@@ -71,7 +64,7 @@ def remembered() -> HybridMemory:
     tell(alice)
     memory.scoped(user="alice", session=CRAFTED[:200]).remember("A word in a strange place.", at=START)
     memory.scoped(user=CRAFTED[:200], agent="a/b?c=d").remember("I like tea.", at=START)
-    alice.create_space("team").remember(f"The stand-up is at nine. {CRAFTED}", at=START)
+    alice.space("team").create().remember(f"The stand-up is at nine. {CRAFTED}", at=START)
     memory.flush(progress=False)
     return memory
 

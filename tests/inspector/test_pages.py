@@ -79,7 +79,7 @@ def every_kind(memory: HybridMemory) -> None:
     ]
     services.log.append(alice.scope.owner, drafts)
     alice.remember({"content": "I sail to Elba.", "id": "sail"})
-    alice.follow([{"content": "I sail to Capri.", "id": "sail"}])
+    alice.mirror([{"content": "I sail to Capri.", "id": "sail"}])
     alice.rollback(alice.events()[-1].position)
 
 

@@ -56,7 +56,7 @@ def test_clearing_starts_anew_and_forgets_nothing(memory: HybridMemory, face: Ca
     assert other.messages == SAID
     alice = memory.scoped(user="alice", session="s1")
     assert len(alice.history()) == len(SAID) + 1
-    assert "line 7" in [hit.record.text for hit in alice.recall("line 7", k=5, within="session")]
+    assert "line 7" in [hit.record.text for hit in alice.recall("line 7", k=5, scope="session")]
 
 
 @given(st.lists(st.sampled_from("HAT"), max_size=12), st.integers(0, 6), st.integers(0, 3))

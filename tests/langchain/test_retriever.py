@@ -74,7 +74,7 @@ def test_session_and_agent_of_the_run_count_too(told: HybridMemory) -> None:
     told.scoped(user="bob", agent="cook", session="monday").remember("My sister likes soup.")
     told.scoped(user="bob", agent="cook", session="friday").remember("My sister likes cake.")
     run: RunnableConfig = {"configurable": {"user_id": "bob", "agent_id": "cook", "thread_id": "friday"}}
-    found = HybridMemoryRetriever(memory=told, within="session").invoke("sister", run)
+    found = HybridMemoryRetriever(memory=told, scope="session").invoke("sister", run)
     assert contents(found) == {"My sister likes cake."}
     only_agent = HybridMemoryRetriever(memory=told, agent="cook")
     told.scoped(agent="cook").remember("Soup needs salt.")

@@ -65,7 +65,7 @@ def test_a_fact_has_the_origin_of_the_turn_that_it_was_read_from(opened: Opened)
     anna = opened().scoped(user="Anna", session="s")
     anna.remember("I live in Lisbon.")
     anna.remember(Message(content="I live in Oslo.", role=Role.ASSISTANT, name="Bo"))
-    anna.learn()
+    anna.flush()
     anna.flush()
     facts = {hit.record.text: str(hit.record.origin) for hit in anna.recall("lives in", kinds=["fact"])}
     assert facts == {"user lives in: Lisbon": "user", "Bo lives in: Oslo": "assistant"}

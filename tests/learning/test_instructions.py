@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid_memory import Category, FactScope, HybridMemory, MemoryConfig, Message, Role, open_memory
+from hybrid_memory import Category, HybridMemory, MemoryConfig, Message, Role, open_memory
 from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.authority import scope_in, scope_of
-from hybrid_memory.facts.fact import Claim, Stance
+from hybrid_memory.facts.fact import Claim, FactScope, Stance
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokens import estimate_tokens
 

@@ -259,7 +259,7 @@ def reread(memory: HybridMemory, *, other: bool) -> ScopedMemory:
     if other:
         memory._services.state(Extractors).rules = Notes()
     alice = memory.scoped(user="alice")
-    alice.learn(again=True)
+    alice.flush(relearn=True)
     return alice
 
 
@@ -313,7 +313,7 @@ def test_the_last_decision_counts_and_can_be_seen_and_taken_back_like_any_event(
     (home,) = alice.facts()
     place = alice.events()[-1].position
     (rejected,) = face(alice).resolve(home, reject=True).positions
-    assert [alice.at(moment).facts() == [] for moment in (place, rejected)] == [False, True]
+    assert [alice.as_of(moment).facts() == [] for moment in (place, rejected)] == [False, True]
     (gone,) = alice.facts(history=True)
     face(alice).resolve(gone)
     assert [fact.value for fact in reread(memory, other=False).facts()] == ["Berlin"]

@@ -89,7 +89,7 @@ OWN: list[tuple[type[Bound], dict[str, Any], type[Exception]]] = [
     (HybridChatMemory, {"user": "alice", "token_limit": 49}, InvalidConfigError),
     (HybridMemoryBlock, {"user": "alice", "k": -1}, InvalidConfigError),
     (HybridMemoryBlock, {"user": "alice", "token_limit": 10}, InvalidConfigError),
-    (HybridMemoryBlock, {"user": "alice", "within": "all"}, InvalidConfigError),
+    (HybridMemoryBlock, {"user": "alice", "scope": "all"}, InvalidConfigError),
 ]
 
 

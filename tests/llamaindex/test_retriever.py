@@ -93,7 +93,7 @@ def assert_ids_are_stable(store: HybridMemory, ask: Ask) -> None:
     alice = store.scoped(user="alice", session="s1")
     alice.remember("I work as a nurse and I live in Lisbon.", id="t1")
     store.scoped(user="alice", session="s2").remember("My sister works as a pilot.", id="t1")
-    alice.learn()
+    alice.flush()
     kinds = [HybridMemoryRetriever(memory=store, user="alice", kinds=[kind]) for kind in ("turn", "fact")]
     question = "Who works as a nurse or a pilot, and who lives in Lisbon?"
 
@@ -113,11 +113,11 @@ def assert_ids_are_stable(store: HybridMemory, ask: Ask) -> None:
 def test_what_is_wrong_is_refused(told: HybridMemory) -> None:
     with pytest.raises(InvalidConfigError, match="not both"):
         HybridMemoryRetriever(memory=told, url="sqlite:///other.db", user="alice")
-    for wrong in ({"similarity_top_k": 0}, {"within": "tenant"}, {"kinds": ["poem"]}, {"spaces": "team"}):
+    for wrong in ({"similarity_top_k": 0}, {"scope": "tenant"}, {"kinds": ["poem"]}, {"spaces": "team"}):
         with pytest.raises(InvalidConfigError, match=next(iter(wrong))):
             HybridMemoryRetriever(memory=told, user="alice", **wrong)
     with pytest.raises(InvalidInputError, match="session"):
-        HybridMemoryRetriever(memory=told, user="alice", within="session").retrieve("sister")
+        HybridMemoryRetriever(memory=told, user="alice", scope="session").retrieve("sister")
 
 
 @pytest.mark.parametrize("mode", list(FUSION_MODES))

@@ -66,7 +66,7 @@ def grown(turns: int) -> Iterator[tuple[HybridMemory, CountedLog]]:
             if turn % 10 == 9:
                 me.assemble("What is new?")
                 me.block("human").put(f"turn {turn}")
-                me.follow(
+                me.mirror(
                     [Message(content=said[turn % 3], id=f"u{turn}"), answer.model_copy(update={"content": "Anew."})]
                 )
         memory.flush()
@@ -83,9 +83,9 @@ VERBS: dict[str, Callable[[HybridMemory, ScopedMemory], object]] = {
     "summary": lambda _, me: me.summary(),
     "blocks": lambda _, me: me.blocks(),
     "history": lambda _, me: me.history(limit=5),
-    "conversation": lambda _, me: me.conversation(limit=5),
+    "conversation": lambda _, me: me.history(current=True, limit=5),
     "events": lambda _, me: me.events(limit=5),
-    "follow": lambda _, me: me.follow([Message(content="Well?", id="w"), Message(content="Well!", id="x")]),
+    "mirror": lambda _, me: me.mirror([Message(content="Well?", id="w"), Message(content="Well!", id="x")]),
     "flush": lambda memory, _: memory.flush(),
 }
 
@@ -196,11 +196,11 @@ def test_rollbacks_of_rollbacks_to_any_depth() -> None:
 def test_an_edited_message_keeps_its_place_among_the_newest() -> None:
     with open_memory("memory://", embedder="none") as memory:
         me = memory.scoped(user="u", session="s")
-        me.follow([Message(content=f"word {number}", id=str(number)) for number in range(12)])
+        me.mirror([Message(content=f"word {number}", id=str(number)) for number in range(12)])
         for number in range(8):
-            me.follow([Message(content=f"word {number}, anew", id=str(number))])
+            me.mirror([Message(content=f"word {number}, anew", id=str(number))])
         assert [message.text for message in me.history(limit=3)] == ["word 9", "word 10", "word 11"]
-        assert [message.text for message in me.conversation(limit=5)][:2] == ["word 7, anew", "word 8"]
+        assert [message.text for message in me.history(current=True, limit=5)][:2] == ["word 7, anew", "word 8"]
         assert [message.text for message in me.history()] == [
             f"word {number}{', anew' if number < 8 else ''}" for number in range(12)
         ]
@@ -234,12 +234,12 @@ def test_a_soak_speaks_with_all_verbs_and_tells_what_became_slower(tmp_path: Any
 def folded(memory: HybridMemory, folds: int) -> ScopedMemory:
     """A session with so many folds, each with an edited message among its turns, and one of another session."""
     me = memory.scoped(user="u", session="s")
-    me.follow([Message(content="Begin.", id="begin")])
+    me.mirror([Message(content="Begin.", id="begin")])
     for number in range(folds):
         said = Message(content=f"I wrote src/part_{number}.py.", id=f"u{number}")
         answer = Message(content=f"Noted {number}.", role=Role.ASSISTANT, id=f"a{number}")
         me.remember([said, answer])
-        me.follow([said, answer.model_copy(update={"content": f"Noted anew {number}."})])
+        me.mirror([said, answer.model_copy(update={"content": f"Noted anew {number}."})])
         me.remember("And so on.")
         me.compact(keep=1)
     other = memory.scoped(user="u", session="other")
@@ -299,13 +299,13 @@ def test_an_edit_does_not_let_blocks_be_made_anew() -> None:
         memory.scoped(user="u", session="before").remember("I am allergic to nuts.")
         me = memory.scoped(user="u", session="s")
         said = [Message(content="Hello.", id="q"), Message(content="Hi.", id="a", role=Role.ASSISTANT)]
-        me.follow(said)
+        me.mirror(said)
         for number in range(20):
             me.block("human").put(f"text {number}")
         log = CountedLog(memory._runtime.services.log)
         memory._runtime.services.log = log  # type: ignore[assignment]
         for number in range(6):
-            me.follow([said[0], said[1].model_copy(update={"content": f"Hi {number}."})])
+            me.mirror([said[0], said[1].model_copy(update={"content": f"Hi {number}."})])
             assert "nuts" in str(me.assemble().messages)
             log.events = 0
             assert me.blocks()["human"].value == "text 19"

@@ -52,7 +52,7 @@ async def test_two_agents_share_and_a_third_is_kept_out(
     settings: Path, command: Callable[..., StdioServerParameters], said: Said
 ) -> None:
     with open_memory(MemoryConfig.from_yaml(settings)) as memory:
-        team = memory.scoped(user="alice", agent="planner").create_space("team")
+        team = memory.scoped(user="alice", agent="planner").space("team").create()
         team.grant(user="alice", agent="coder", right="write")
         transcript = await talk(memory, command, said)
         assert [(denial.who, denial.verb) for denial in team.audit()] == [("user='bob'", "recall")]

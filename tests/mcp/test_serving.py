@@ -70,7 +70,7 @@ async def test_handles_and_ids_of_another_owner_lead_nowhere(memory: HybridMemor
         ("share", {"space": "team", "handle": about}),
     ]
     alice = memory.scoped(user="alice")
-    alice.create_space("team")
+    alice.space("team").create()
     async with Client(server(memory, Binding(user="alice", spaces=("team",)))) as client:
         for tool, arguments in calls:
             failed, text = await said(client, tool, **arguments)
@@ -95,8 +95,8 @@ async def test_a_space_that_is_not_bound_is_closed_even_to_who_may_read_it(
     memory: HybridMemory, said: Said, name: str
 ) -> None:
     alice = memory.scoped(user="alice")
-    alice.create_space("team")
-    place = alice.create_space("private").remember(SECRET).positions[0]
+    alice.space("team").create()
+    place = alice.space("private").create().remember(SECRET).positions[0]
     async with Client(server(memory, Binding(user="alice", spaces=("team",)))) as client:
         failed, text = await said(client, "share", space=name, text="hello")
         assert (failed, "is not open here: choose one of team" in text) == (True, True)
@@ -115,7 +115,7 @@ async def test_what_is_not_certain_is_said_to_be_so(memory: HybridMemory, said: 
 
 
 async def test_a_bound_space_without_a_right_is_closed_too(memory: HybridMemory, said: Said) -> None:
-    place = memory.scoped(user="bob").create_space("team").remember(SECRET).positions[0]
+    place = memory.scoped(user="bob").space("team").create().remember(SECRET).positions[0]
     async with Client(server(memory, Binding(user="alice", spaces=("team", "nowhere")))) as client:
         assert await said(client, "share") == (False, "No shared space is open here.")
         assert await said(client, "recall", query="vault code") == (False, "Nothing is remembered about that.")
@@ -125,7 +125,7 @@ async def test_a_bound_space_without_a_right_is_closed_too(memory: HybridMemory,
 
 
 async def test_a_right_that_is_taken_counts_from_the_next_call(memory: HybridMemory, said: Said) -> None:
-    team = memory.scoped(user="bob").create_space("team")
+    team = memory.scoped(user="bob").space("team").create()
     team.remember(SECRET)
     team.grant(user="alice", right="read")
     async with Client(server(memory, Binding(user="alice", spaces=("team",)))) as client:
@@ -150,7 +150,7 @@ async def test_a_right_that_is_taken_counts_from_the_next_call(memory: HybridMem
 async def test_what_is_wrong_is_told_in_one_line_as_a_tool_error(
     memory: HybridMemory, said: Said, tool: str, arguments: dict[str, Any], problem: str
 ) -> None:
-    memory.scoped(user="alice").create_space("team")
+    memory.scoped(user="alice").space("team").create()
     async with Client(server(memory, Binding(user="alice", spaces=("team",)))) as client:
         failed, text = await said(client, tool, **arguments)
     assert failed

@@ -109,7 +109,7 @@ def test_a_prompt_goes_by_rules_while_the_language_model_hangs(face: Face, opene
         return "a summary"
 
     memory = opened(compaction={"max_tokens": 300}, orchestration=SHORT | {"background": False})
-    memory.adopt(write)
+    memory.set_language_model(write)
     alice = face(memory.scoped(user="alice", session="s1"))
     for number in range(20):
         alice.remember([f"town {number} is very nice", {"role": "assistant", "content": "tell me more about it"}])

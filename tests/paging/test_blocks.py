@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import Block, HybridMemory, PagingConfig, RedactionConfig, ScopedMemory
+from hybrid_memory import Block, HybridMemory, PagingConfig, ScopedMemory
+from hybrid_memory.config import RedactionConfig
 from hybrid_memory.errors import InvalidInputError, MemoryClosedError
 from tests.faces import Face, Open
 
@@ -227,7 +228,7 @@ def test_the_history_says_what_when_and_for_which_message(face: Face, opened: Op
     face(alice.block("human")).remove()
     assert [block.removed for block in face(alice.block("human")).history()] == [False, False, False, True]
     for hours, text in ((0, "Name: Ada"), (1, "Name: Eve")):
-        past = alice.at(NOON + timedelta(hours=hours))
+        past = alice.as_of(NOON + timedelta(hours=hours))
         assert [block.value for block in face(past).blocks().values()] == [text]
         assert len(face(past.block("human")).history()) == hours + 1
 

@@ -57,7 +57,7 @@ def on_file(folder: Path, **options: Any) -> HybridMemory:
 def test_a_copy_has_blocks_and_answers(face: Face, opened: Open, tmp_path: Path, source: str, target: str) -> None:
     urls = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path / 'copy.db'}"}
     one, other = (opened(url=urls[name], **NO_MODELS) for name in (source, target))
-    team = one.scoped(user="ada").create_space("team")
+    team = one.scoped(user="ada").space("team").create()
     team.block("task").put("Book a room.")
     coach = one.scoped(user="ada", agent="coach")
     team.grant(agent="coach", right="write")
@@ -230,7 +230,7 @@ def test_what_stood_before_a_forgotten_edit_stays_after_its_undo(face: Face, ope
 
 def test_forgetting_who_wrote_into_a_shared_block_leaves_what_others_wrote(face: Face, opened: Open) -> None:
     memory = opened(**NO_MODELS)
-    team = memory.scoped(user="alice").create_space("team")
+    team = memory.scoped(user="alice").space("team").create()
     team.block("task").put("Book a room.", description="What to do.")
     team.grant(user="bob", right="write")
     owners: list[dict[str, Any]] = [{"user": "bob"}, {"user": "bob", "agent": "coach"}]

@@ -192,7 +192,7 @@ class Blocks(RuleBasedStateMachine):
     @rule(data=st.data())
     def look_back(self, data: st.DataObject) -> None:
         position, records = data.draw(st.sampled_from(self.past), label="past")
-        assert seen(self.handles[0].at(position)) == wanted(records)
+        assert seen(self.handles[0].as_of(position)) == wanted(records)
 
     @rule()
     def reopen(self) -> None:

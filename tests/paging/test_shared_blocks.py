@@ -27,7 +27,7 @@ EDITS: list[tuple[str, dict[str, Any]]] = [
 @pytest.fixture
 def team(memory: HybridMemory) -> SpaceMemory:
     """A space of Alice's with a block that was changed once."""
-    team = memory.scoped(user="alice").create_space("team")
+    team = memory.scoped(user="alice").space("team").create()
     team.block("task").put("Book a room.", description="What to do.")
     team.block("task").edit(old="a room", new="the hall")
     return team
@@ -231,7 +231,7 @@ def memories(request: pytest.FixtureRequest, opened: Open) -> list[HybridMemory]
 @pytest.fixture
 def busy(memories: list[HybridMemory]) -> SpaceMemory:
     """A space with an empty block that has room."""
-    team = memories[0].scoped(user="alice").create_space("team")
+    team = memories[0].scoped(user="alice").space("team").create()
     team.block("task").put(max_chars=10_000)
     return team
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import Intent, Plan
-from hybrid_memory.recall.plan import EXACT, TEMPORAL, plan
+from hybrid_memory import Intent
+from hybrid_memory.recall.plan import EXACT, TEMPORAL, Plan, plan
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
 """A Wednesday."""

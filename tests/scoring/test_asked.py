@@ -71,8 +71,8 @@ def test_a_question_that_is_not_to_be_found_never_comes(memory: HybridMemory) ->
     assert answer(ann.recall(LATER)).asked is not None
     for filters in ({"origins": ["user"]}, {"since": START + timedelta(minutes=3)}):
         assert answer(ann.recall(LATER, **filters)).asked is None, filters
-    past = memory.scoped(user="ann", session="before").at(START + timedelta(days=1))
-    assert answer(past.recall(LATER, within="session")).asked is not None
+    past = memory.scoped(user="ann", session="before").as_of(START + timedelta(days=1))
+    assert answer(past.recall(LATER, scope="session")).asked is not None
 
 
 def test_a_forgotten_question_never_comes(memory: HybridMemory) -> None:

@@ -89,7 +89,7 @@ def test_plain_weights_give_exactly_the_formula_for_every_hit(k: int, diversity:
     facts = Deriving(("cat", "user", "pet", "cat"), ("Miso", "cat", "name", "Miso"), ("Oslo", "user", "home", "Oslo"))
     config = MemoryConfig(url="memory://", embedder="hashing", recall=RecallConfig(diversity=diversity))
     alice = chat(config, extractor=facts)
-    alice.learn()
+    alice.flush()
     for query in ("cat", "What is the name of my pet now?", "home Oslo"):
         hits = alice.recall(query, k=k, weights=Weights.plain())
         assert len({hit.record.turn for hit in hits}) == len(hits) == min(k, 4)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory.store.retention import retention
+from hybrid_memory.store.view import retention
 
 DAY = 86_400.0
 

@@ -7,9 +7,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid_memory import Audit, Event, EventKind, Line, Message, Role, Scope, Section, ToolCall
+from hybrid_memory import Event, EventKind, Line, Message, Role, Scope, Section, ToolCall
 from hybrid_memory.artifacts.ledger import Ledger
 from hybrid_memory.context.queue import Queue, QueueState, Unit, cut, queue
+from hybrid_memory.context.summary import Audit
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 SCOPE = Scope(user="a", session="s")

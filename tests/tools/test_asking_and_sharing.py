@@ -35,7 +35,7 @@ def use(request: pytest.FixtureRequest) -> Use:
 @pytest.fixture
 def team(memory: HybridMemory) -> SpaceMemory:
     """A space of Alice's in which Bob may write and Carol may read."""
-    team = memory.scoped(user="alice").create_space("team")
+    team = memory.scoped(user="alice").space("team").create()
     team.grant(user="bob", right="write")
     team.grant(user="carol", right="read")
     return team

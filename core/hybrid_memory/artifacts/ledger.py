@@ -104,19 +104,6 @@ def render(ledger: Ledger, *, max_tokens: int, count: TokenCounter) -> str:
     What does not fit is left out, the oldest of a kind first, in this order of kinds: commands, files that were only
     read, addresses, ids, errors, tests, deleted files, and finally created, renamed or modified ones.
     """
-    groups = _groups(ledger)
-    lines: dict[str, str] = {}
-    left = max_tokens
-    for label in _KEEPING:
-        line = _fitting(label, groups[label], left, count)
-        if line:
-            lines[label] = line
-            left -= count(line) + 1
-    return "\n".join(lines[label] for label in groups if label in lines)
-
-
-def _groups(ledger: Ledger) -> dict[str, list[Mention]]:
-    """All groups, in the order in which they are shown."""
     paths: dict[str, list[str]] = {operation: [] for operation in Operation}
     moved = {state.moved_from for state in ledger.files if state.operation is Operation.RENAMED}
     for state in ledger.files:
@@ -126,7 +113,7 @@ def _groups(ledger: Ledger) -> dict[str, list[Mention]]:
             paths[state.operation].append(state.path)
     tests = [run.outcome + (f" ({', '.join(run.failing)})" if run.failing else "") for run in ledger.tests]
     files = {operation: [Mention(text=path) for path in named] for operation, named in paths.items()}
-    return {
+    groups = {
         **{change: files[change] for change in _CHANGES},
         "tests": [Mention(text=run) for run in tests[-SHOWN_TESTS:]],
         "errors": list(ledger.errors),
@@ -135,16 +122,20 @@ def _groups(ledger: Ledger) -> dict[str, list[Mention]]:
         "read": files["read"],
         "commands": list(ledger.commands),
     }
-
-
-def _fitting(label: str, items: Sequence[Mention], max_tokens: int, count: TokenCounter) -> str:
-    """The group's line with as many of its newest items as fit; empty if none does."""
-    low, high = 0, len(items) if max_tokens > 0 else 0
-    while low < high:
-        middle = (low + high + 1) // 2
-        fits = count(_line(label, items, middle)) <= max_tokens
-        low, high = (middle, high) if fits else (low, middle - 1)
-    return _line(label, items, low) if low else ""
+    lines: dict[str, str] = {}
+    left = max_tokens
+    for label in _KEEPING:
+        items = groups[label]
+        low, high = 0, len(items) if left > 0 else 0
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = count(_line(label, items, middle)) <= left
+            low, high = (middle, high) if fits else (low, middle - 1)
+        line = _line(label, items, low) if low else ""
+        if line:
+            lines[label] = line
+            left -= count(line) + 1
+    return "\n".join(lines[label] for label in groups if label in lines)
 
 
 def _line(label: str, items: Sequence[Mention], newest: int) -> str:

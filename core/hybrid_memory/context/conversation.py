@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import takewhile
 from typing import Any
 
@@ -21,22 +22,31 @@ from hybrid_memory.scope import MAX_NAME_CHARS, Scope
 from hybrid_memory.store.remember import remember, stored
 from hybrid_memory.store.services import Services
 from hybrid_memory.store.view import View, at_positions, in_view, newest_messages, placed, present
-from hybrid_memory.validation import checked_count, shown
+from hybrid_memory.validation import check_span, checked_count, shown
 
 LOOKED_AT = 50
 """How many more messages of the log to compare, since a copy may lack the steps between question and answer."""
 
 
-async def conversation(run: Runner, services: Services, scope: Scope, limit: int | None) -> list[Message]:
+async def conversation(
+    run: Runner,
+    services: Services,
+    scope: Scope,
+    limit: int | None,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> list[Message]:
     """The session's messages since its last reset, compacted or not, oldest first."""
     most = None if limit is None else checked_count("limit", limit, least=0)
+    check_span(since, until)
     services = await in_view(run, services, scope)
     # A handle without a session reads every session; only a reset of its own counts.
     only = None if scope.session is None else 1
     found = await run.call(services.log.read, scope, kinds=(EventKind.RESET,), newest=True, limit=only)
     resets = [event for event in found if event.scope.session == scope.session]
     after = resets[-1].position if resets else 0
-    events = await newest_messages(run, services, scope, most, after=after)
+    events = await newest_messages(run, services, scope, most, after=after, since=since, until=until)
     kept = resets[-1].payload["kept"] if resets else []
     if resets and (most is None or len(events) < most):
         events = [*await at_positions(run, services, scope, sorted(kept)), *events]
@@ -67,7 +77,7 @@ async def reset(run: Runner, services: Services, scope: Scope, keep: Any) -> Non
     raise StoreUnavailableError(f"other processes kept writing the state of {scope} at the same time: try again")
 
 
-async def follow(
+async def mirror(
     run: Runner, services: Services, scope: Scope, messages: Sequence[Message], host: Host | None = None
 ) -> list[str | None]:
     """Write what the log does not have yet; returns the id of each message's event, or None if the log has none.

@@ -1,4 +1,4 @@
-"""Back to the original words: ``expand``, ``fetch``, ``grep`` and ``offload`` by handle; ``why`` and ``why_not``."""
+"""Back to the original words: ``expand``, ``fetch`` and ``offload`` by handle; ``why``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from hybrid_memory.context.context import Piece
 from hybrid_memory.context.offload.digest import digest
-from hybrid_memory.context.offload.payloads import Matches, Page, grep, page, payload_of
+from hybrid_memory.context.offload.payloads import Page, grep, page, payload_of
 from hybrid_memory.context.summary import Line, Summary
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.fact import Explanation, Fact
@@ -28,9 +28,8 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Given, Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing.decide import origin
-from hybrid_memory.store.retention import retained
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import View, at_positions, in_view, present
+from hybrid_memory.store.view import View, at_positions, in_view, present, retained
 from hybrid_memory.text.tokenize import terms
 from hybrid_memory.validation import checked_count, shown, storable
 
@@ -51,7 +50,7 @@ class Payload:
     """An offloaded text.
 
     Attributes:
-        result_id: pass it to `fetch` and `grep`.
+        result_id: pass it to `fetch`.
         digest: the text that a prompt shows instead.
     """
 
@@ -121,22 +120,21 @@ async def fetch(
     services: Services,
     scope: Scope,
     result_id: str,
-    *,
     where: str | tuple[int, int] | None,
+    *,
+    pattern: str | None,
+    context: int,
     max_chars: int,
 ) -> Page:
-    """A page of the text; see `hybrid_memory.context.offload.payloads.page`."""
-    checked_count("max_chars", max_chars, least=1)
-    return page(await payload(run, services, scope, result_id), where, max_chars=max_chars)
-
-
-async def search(
-    run: Runner, services: Services, scope: Scope, result_id: str, pattern: str, *, context: int, max_chars: int
-) -> Matches:
-    """The matching lines of the text; see `hybrid_memory.context.offload.payloads.grep`."""
+    """A page of the text, or its lines that match; see `page` and `grep` of the payloads."""
     checked_count("max_chars", max_chars, least=1)
     checked_count("context", context, least=0)
-    return grep(await payload(run, services, scope, result_id), pattern, context=context, max_chars=max_chars)
+    if pattern is not None and where is not None:
+        raise InvalidInputError("give fetch() either where or pattern, not both")
+    text = await payload(run, services, scope, result_id)
+    if pattern is None:
+        return page(text, where, max_chars=max_chars)
+    return grep(text, pattern, context=context, max_chars=max_chars)
 
 
 def _offloads(span: Span, given: Given) -> None:

@@ -267,7 +267,9 @@ class _Changes:
         elif "refreshed" in payload:
             self._refresh(event)
         elif "of" in payload:
-            self._add_text(event)
+            keys = self._keys(tuple(event.payload["namespace"]))
+            item = keys[event.payload["key"]]
+            keys[event.payload["key"]] = replace(item, texts=(*item.texts, event.position))
         else:
             self._put(event)
 
@@ -304,12 +306,6 @@ class _Changes:
         self._first_expiry = min(self._first_expiry, keys[key].expires)
         if self._places is not None:
             self._places[event.position] = namespace, key
-
-    def _add_text(self, event: Event) -> None:
-        """Add a further text to the item put just before it."""
-        keys = self._keys(tuple(event.payload["namespace"]))
-        item = keys[event.payload["key"]]
-        keys[event.payload["key"]] = replace(item, texts=(*item.texts, event.position))
 
     def _refresh(self, event: Event) -> None:
         if self._places is None:

@@ -394,7 +394,11 @@ class ArchivedLog(DelegatingLog):
                 events = self._log.read(owner, after=after, upto=head - 1, until=before, kinds=_ARCHIVED, limit=batch)
                 if not events:
                     return moved
-                self._move(owner, events, head)
+                self._archive.put(events)
+                self._reach(owner)  # while it answers, so that it is known when it does not
+                self._reached(owner, events[-1].position)
+                self._forget_again(owner, events, head)
+                self._log.drop(owner, [event.position for event in events])
             moved += len(events)
             after = events[-1].position
 
@@ -403,13 +407,6 @@ class ArchivedLog(DelegatingLog):
             self._archive.close()
         finally:
             self._log.close()
-
-    def _move(self, owner: Scope, events: Sequence[Event], head: int) -> None:
-        self._archive.put(events)
-        self._reach(owner)  # while it answers, so that it is known when it does not
-        self._reached(owner, events[-1].position)
-        self._forget_again(owner, events, head)
-        self._log.drop(owner, [event.position for event in events])
 
     def _forget_again(self, owner: Scope, events: Sequence[Event], head: int) -> None:
         """Remove from the archive what another process erased or rewrote since these events were read."""

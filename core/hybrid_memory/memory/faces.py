@@ -25,7 +25,7 @@ from hybrid_memory.sharing.grant import Asked, Right
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.services import Services
 
-SILENT = frozenset(("assemble", "remember", "follow", "reset"))
+SILENT = frozenset(("assemble", "remember", "mirror", "reset"))
 """What an agent calls at each turn: with ``remember=False`` these verbs work, and store nothing."""
 
 

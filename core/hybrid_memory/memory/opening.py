@@ -169,7 +169,7 @@ def open_memory(
         archive=engines.archive,
         outbox=None if engines.outbox is None else _guarded(engines.outbox, config.redaction),
         embedder=None if model is None else batched(model),
-        clock=_now if clock is None else _checked_clock(clock),
+        clock=partial(datetime.now, UTC) if clock is None else _checked_clock(clock),
         new_id=TimeOrderedIds(),
         config=config,
         count=counted,
@@ -184,7 +184,7 @@ def open_memory(
     reader = partial(_reader, profile=profile)
     memory = HybridMemory(services, lambda given: batched(any_embedder(given)), engines.rekey, reader)
     try:
-        memory.adopt(writer)
+        memory.set_language_model(writer)
     except BaseException:
         memory.close()
         raise
@@ -324,10 +324,6 @@ def _fitting(
     except BaseException:
         engines.close()
         raise
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def projections(

@@ -14,7 +14,7 @@ from hybrid_memory.context import explain as expanding
 from hybrid_memory.context.context import Context, Piece
 from hybrid_memory.context.explain import Payload
 from hybrid_memory.context.layout import Layout
-from hybrid_memory.context.offload.payloads import Matches, Page
+from hybrid_memory.context.offload.payloads import Page
 from hybrid_memory.context.request import RECALLED_TURNS, Host, PromptRequest, Reader
 from hybrid_memory.context.strategies import Strategy
 from hybrid_memory.context.summary import Line, Summary
@@ -124,16 +124,6 @@ class Prompts(Turns):
         """The handle of one block, to put, edit, undo, attach or remove it."""
         return BlockHandle(self, label)
 
-    async def _begin_blocks(self, run: Runner, blocks: Sequence[Block]) -> None:
-        """Create these blocks, all or none, unless the owner has ever had a block.
-
-        Raises:
-            InvalidInputError: one of them is not a valid block. Nothing was written.
-        """
-        await editing.begin(run, owned(self), blocks)
-
-    begin_blocks, abegin_blocks = faces(_begin_blocks, needs=Right.WRITE)
-
     async def _compact(
         self, run: Runner, *, strategy: str | Strategy | None = None, keep: int | None = None
     ) -> Receipt:
@@ -155,12 +145,6 @@ class Prompts(Turns):
         return await compacting.summary(run, self._services, self.scope)
 
     summary, asummary = faces(_summary, needs=Right.READ)
-
-    async def _conversation(self, run: Runner, *, limit: int | None = None) -> list[Message]:
-        """The messages since the last `reset`, compacted or not, oldest first; with a limit only the newest."""
-        return await logged.conversation(run, self._services, self.scope, limit)
-
-    conversation, aconversation = faces(_conversation, needs=Right.READ)
 
     async def _reset(self, run: Runner, *, keep: Sequence[str] = ()) -> None:
         """Start the conversation afresh, with only these messages; the log and recall keep everything.
@@ -184,36 +168,34 @@ class Prompts(Turns):
     expand, aexpand = faces(_expand, needs=Right.READ)
 
     async def _fetch(
-        self, run: Runner, result_id: str, where: str | tuple[int, int] | None = None, *, max_chars: int = PAGE_CHARS
+        self,
+        run: Runner,
+        result_id: str,
+        where: str | tuple[int, int] | None = None,
+        *,
+        pattern: str | None = None,
+        context: int = 0,
+        max_chars: int = PAGE_CHARS,
     ) -> Page:
-        """A page of an offloaded payload, of which the prompt shows only a digest.
+        """A page of an offloaded payload, of which the prompt shows only a digest, or its lines that match a pattern.
 
         Args:
             result_id: the id in the digest.
             where: lines ``"10-60"`` or ``(10, 60)``, characters ``"c1000-2000"``, a JSON path ``"flights[0].price"``;
                 None for the beginning. `Page.next` continues.
+            pattern: instead of ``where``, a regular expression (no lookaround, no backreferences): the lines that match
+                it, numbered.
+            context: lines to show around each match.
             max_chars: the longest page to return.
 
         Raises:
-            InvalidInputError: nothing has this id, or it has no such part.
+            InvalidInputError: nothing has this id, it has no such part, or the pattern is not a valid expression.
         """
-        return await expanding.fetch(run, self._services, self.scope, result_id, where=where, max_chars=max_chars)
-
-    fetch, afetch = faces(_fetch, needs=Right.READ)
-
-    async def _grep(
-        self, run: Runner, result_id: str, pattern: str, *, context: int = 0, max_chars: int = PAGE_CHARS
-    ) -> Matches:
-        """The lines of a payload that match a regular expression (no lookaround, no backreferences), numbered.
-
-        Raises:
-            InvalidInputError: nothing has this id, or the pattern is not a valid expression.
-        """
-        return await expanding.search(
-            run, self._services, self.scope, result_id, pattern, context=context, max_chars=max_chars
+        return await expanding.fetch(
+            run, self._services, self.scope, result_id, where, pattern=pattern, context=context, max_chars=max_chars
         )
 
-    grep, agrep = faces(_grep, needs=Right.READ)
+    fetch, afetch = faces(_fetch, needs=Right.READ)
 
     async def _offload(self, run: Runner, text: str, *, max_tokens: int = DIGEST_TOKENS) -> Payload:
         """Store a long text outside the conversation and return its digest; durable when this returns.

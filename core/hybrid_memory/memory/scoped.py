@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 from hybrid_memory import display
 from hybrid_memory.arguments import checked
+from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import explain as explaining
 from hybrid_memory.context.summary import Line
-from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import AccessDeniedError, HybridMemoryError, InvalidInputError
 from hybrid_memory.facts import facts as knowing
 from hybrid_memory.facts import learn as learning
 from hybrid_memory.facts.fact import Category, Explanation, Fact, Facts
 from hybrid_memory.facts.profile import UserProfile
 from hybrid_memory.facts.sheet import profile as profile_of_user
-from hybrid_memory.index.record import Record
+from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event
+from hybrid_memory.log.message import Origin
 from hybrid_memory.log.port import Receipt
 from hybrid_memory.log.views import Horizon
 from hybrid_memory.memory.faces import faces
@@ -28,8 +29,8 @@ from hybrid_memory.memory.files import MemoryFiles
 from hybrid_memory.memory.prompts import Prompts
 from hybrid_memory.memory.runtime import Runtime, flush_owners
 from hybrid_memory.recall.hit import Hit
+from hybrid_memory.recall.plan import Intent, Request
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.runtime.tasks import PATIENT, at_priority
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import decide as sharing
 from hybrid_memory.sharing.grant import Asked, Denial, Grant, Member, Right, Standing
@@ -51,25 +52,6 @@ class ScopedMemory(Prompts):
     Attributes:
         scope: whose it is.
     """
-
-    async def _learn(self, run: Runner, *, again: bool = False, progress: bool | None = None) -> Receipt:
-        """Extract facts from all turns that were not read yet, with the language model too if there is one.
-
-        Args:
-            again: discard earlier extractions, for example by the rules of an older version, and read every turn again.
-                Decisions made with `resolve` are kept.
-            progress: show a progress bar; None shows one on a terminal.
-
-        Raises:
-            ModelError: a model failed. Everything found so far is kept; the remaining turns are tried again next time.
-        """
-        services = present(self._services)
-        if again:
-            await learning.unlearn(run, services, self.scope.owner)
-        with at_priority(PATIENT), progress_bar("learning", shown=progress) as advance:
-            return Receipt(learned=await learning.learn(run, services, self.scope.owner, model=True, progress=advance))
-
-    learn, alearn = faces(_learn, needs=Right.WRITE)
 
     async def _facts(
         self,
@@ -148,18 +130,47 @@ class ScopedMemory(Prompts):
 
     resolve, aresolve = faces(_resolve, needs=Right.WRITE)
 
-    async def _why(self, run: Runner, what: Fact | Hit | Line | str) -> Explanation:
-        """Where a fact, a profile field, a summary line or a hit comes from.
+    async def _why(
+        self,
+        run: Runner,
+        what: Fact | Hit | Line | Record | str,
+        query: str | None = None,
+        *,
+        k: int = 10,
+        scope: Literal["user", "session"] = "user",
+        kinds: Collection[RecordKind | str] = (),
+        categories: Collection[str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        metadata: Mapping[str, str | int | float | bool | None] | None = None,
+        weights: Weights | None = None,
+        intent: Intent | str = Intent.AUTO,
+        origins: Collection[Origin | str] = (),
+        min_confidence: float | None = None,
+    ) -> Explanation:
+        """Where a fact, a profile field, a summary line or a hit comes from; or how a turn ranks for a query.
+
+        Args:
+            what: one of these; with a query a turn: a handle such as ``#12``, the id of its event, a hit or a record.
+            query: explain why `recall` returns the turn for this query, or why not: its rank and weak signals, or what
+                excluded it. All other arguments are those of this `recall`.
 
         Raises:
-            InvalidInputError: it is none of these, or belongs to another owner.
+            InvalidInputError: it is none of these, belongs to another owner, or `recall` would refuse an argument.
         """
-        return await explaining.why(run, self._services, self.scope, what)
+        if query is None:
+            return await explaining.why(run, self._services, self.scope, what)
+        request = Request.of(
+            self.scope, query, k=k, within=scope, kinds=kinds, categories=categories,
+            since=since, until=until, metadata=metadata, weights=weights, intent=intent, origins=origins,
+            min_confidence=min_confidence,
+        )  # fmt: skip
+        return await explaining.why_not(run, self._services, request, self.scope, what)
 
     why, awhy = faces(_why, needs=Right.READ)
 
     @checked
-    def at(self, moment: datetime | int) -> Self:
+    def as_of(self, moment: datetime | int) -> Self:
         """A read-only view of this memory as it was: turns, recall, facts, profile and summary.
 
         Args:
@@ -219,39 +230,32 @@ class ScopedMemory(Prompts):
 
     forget, aforget = faces(_forget, needs=Right.ADMIN)
 
-    async def _flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
+    async def _flush(self, run: Runner, *, relearn: bool = False, progress: bool | None = None) -> Receipt:
         """Finish all background work now: index and learn from new turns, and compact sessions that are due.
 
         Args:
+            relearn: discard what was extracted earlier, for example by the rules of an older version, and read every
+                turn again. Decisions made with `resolve` are kept.
             progress: show a progress bar; None shows one on a terminal.
 
         Raises:
-            ModelError: the embedder failed. Texts are indexed; the missing vectors are made next time.
+            ModelError: the embedder failed. Texts are indexed; the missing vectors are made next time. If the language
+                model fails, a warning is logged, and it is asked again next time.
         """
+        if relearn:
+            await self._admitted(run, Asked("relearn", Right.WRITE, trusted=True))
+            await learning.unlearn(run, present(self._services), self.scope.owner)
         services = self._services if self.remembers else self._runtime.services  # of other sessions
         await self._runtime.compact_due(run, self.scope.owner)
         return await flush_owners(run, services, [self.scope.owner], progress)
 
     flush, aflush = faces(_flush, needs=Right.READ)
 
-    async def _create_space(self, run: Runner, name: str) -> SpaceMemory:
-        """Create a shared space with this user and agent as its admin.
-
-        Raises:
-            InvalidInputError: the space already exists, or the scope names neither a user nor an agent.
-        """
-        made = self.space(name)
-        if not self.remembers:
-            raise InvalidInputError("create_space: nothing is stored with remember=False: use scoped() without it")
-        services = present(replace(self._runtime.services, horizon=self._horizon))
-        await sharing.create(run, services, Member(self._principal, made.scope))
-        return made
-
-    create_space, acreate_space = faces(_create_space)
-
     @checked
     def space(self, name: str, *, session: str | None = None) -> SpaceMemory:
         """A shared space of the tenant, as this user and agent see it; their rights are checked at every call.
+
+        A new one begins with `SpaceMemory.create`.
 
         Args:
             name: the space's name.
@@ -344,11 +348,25 @@ class SpaceMemory(ScopedMemory):
         return handle
 
     @checked
-    def at(self, moment: datetime | int) -> Self:
-        """A read-only view of this space as it was, see `ScopedMemory.at`; rights are checked at every call."""
+    def as_of(self, moment: datetime | int) -> Self:
+        """A read-only view of this space as it was, see `ScopedMemory.as_of`; rights are checked at every call."""
         return type(self)(
             self._runtime, self.scope, rolling.horizon(moment), principal=self._principal, remember=self.remembers
         )
+
+    async def _create(self, run: Runner) -> Self:
+        """Create the space, with this user and agent as its admin, and return it.
+
+        Raises:
+            InvalidInputError: the space already exists.
+        """
+        if not self.remembers:
+            raise InvalidInputError("create: nothing is stored with remember=False: use scoped() without it")
+        services = present(replace(self._runtime.services, horizon=self._horizon))
+        await sharing.create(run, services, self._member)
+        return self
+
+    create, acreate = faces(_create)
 
     async def _grant(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -22,6 +22,7 @@ from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.facts.fact import FactExtractor
 from hybrid_memory.facts.learn import Extractors
+from hybrid_memory.index.record import Record
 from hybrid_memory.log.port import Key, Receipt
 from hybrid_memory.log.views import ReadOnlyLog
 from hybrid_memory.memory.faces import faces
@@ -164,7 +165,7 @@ class HybridMemory(Texts):
         """The time by the memory's clock."""
         return self._services.clock()
 
-    def adopt(self, language_model: Any) -> None:
+    def set_language_model(self, language_model: Any) -> None:
         """Use this language model for summaries and facts, unless the memory already has one.
 
         Raises:
@@ -224,7 +225,7 @@ class HybridMemory(Texts):
             agent: the agent.
             session: one conversation.
             remember: with False nothing is stored or learned through the result: `recall`, `assemble` and all that
-                reads work as before, `remember`, `follow` and `reset` do nothing, other verbs raise
+                reads work as before, `remember`, `mirror` and `reset` do nothing, other verbs raise
                 `InvalidInputError`.
 
         Raises:
@@ -275,6 +276,13 @@ class HybridMemory(Texts):
         return await run.call(self._services.truth.heads)
 
     heads, aheads = faces(_heads)
+
+    async def _records(self, run: Runner, owner: Scope, positions: Collection[int]) -> list[Record]:
+        """The index records of the turns at these positions of an owner's log."""
+        records = await run.call(self._services.index.get, list(positions))
+        return [record for record in records if record.scope.owner == owner]
+
+    records, arecords = faces(_records)
 
     async def _stats(self, run: Runner) -> Stats:
         """What the store holds, and how far its index is behind the log."""

@@ -135,7 +135,7 @@ class ItemMemory(Verbs):
         if self.scope.tenant != asker.tenant:
             raise InvalidInputError(f"the items are of {self.scope}, another tenant than that of {asker}")
         if request.where.scope.session is not None:
-            raise InvalidInputError("within='session' is this handle's session alone: leave items out")
+            raise InvalidInputError("scope='session' is this handle's session alone: leave items out")
         services = self._runtime.services
         return await items.beside(run, services, self.scope, self.prefix, request.where)
 

@@ -8,13 +8,11 @@ from datetime import datetime
 from typing import Any, Literal
 
 from hybrid_memory.config.memory import Weights
-from hybrid_memory.context import conversation as following
-from hybrid_memory.context import explain as missing
+from hybrid_memory.context import conversation as logged
 from hybrid_memory.context.request import Host
 from hybrid_memory.documents.items import Beside
 from hybrid_memory.errors import InvalidInputError, InvalidMessageError
-from hybrid_memory.facts.fact import Explanation
-from hybrid_memory.index.record import Record, RecordKind
+from hybrid_memory.index.record import RecordKind
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message, Origin, Role
 from hybrid_memory.log.port import Receipt
@@ -91,7 +89,7 @@ class Turns(Handle):
         messages = as_messages(content, role=role, at=at, metadata=metadata, message_id=id)
         if not self.remembers:
             return Receipt()
-        write = following.correct if correct else remember.remember
+        write = logged.correct if correct else remember.remember
         receipt = await write(run, self._services, self.scope, messages)
         self._runtime.after_write(self.scope)
         return receipt
@@ -99,7 +97,7 @@ class Turns(Handle):
     # Takes no trust: what is written without it waits for an admin.
     remember, aremember = faces(_remember, needs=Right.WRITE, trusted=False, refusal=InvalidMessageError)
 
-    async def _follow(
+    async def _mirror(
         self, run: Runner, messages: Sequence[str | Message | Mapping[str, Any]], *, host: Host | None = None
     ) -> list[str | None]:
         """Add to the log what is new in a conversation that your program holds, such as an agent's state.
@@ -122,18 +120,25 @@ class Turns(Handle):
         """
         if not self.remembers:
             return [None for _ in as_messages(messages)]
-        ids = await following.follow(run, self._services, self.scope, as_messages(messages), host)
+        ids = await logged.mirror(run, self._services, self.scope, as_messages(messages), host)
         self._runtime.after_write(self.scope)
         return ids
 
-    follow, afollow = faces(_follow, needs=Right.WRITE, refusal=InvalidMessageError)
+    mirror, amirror = faces(_mirror, needs=Right.WRITE, refusal=InvalidMessageError)
 
     async def _history(
-        self, run: Runner, *, limit: int | None = None, since: datetime | None = None, until: datetime | None = None
+        self,
+        run: Runner,
+        *,
+        current: bool = False,
+        limit: int | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
     ) -> list[Message]:
         """The original messages, oldest first: of this session, or of all sessions if the scope names none.
 
         Args:
+            current: only the conversation since the last `reset`, compacted or not, with what that kept.
             limit: return only the newest messages, at most this many; None returns all.
             since: only messages from this instant on, timezone-aware.
             until: only messages before this instant, timezone-aware.
@@ -141,6 +146,8 @@ class Turns(Handle):
         Raises:
             InvalidInputError: the limit is negative, an instant has no time zone, or since is after until.
         """
+        if current:
+            return await logged.conversation(run, self._services, self.scope, limit, since=since, until=until)
         return await reading.history(run, self._services, self.scope, limit=limit, since=since, until=until)
 
     history, ahistory = faces(_history, needs=Right.READ)
@@ -184,7 +191,7 @@ class Turns(Handle):
         query: str,
         *,
         k: int = 10,
-        within: Literal["user", "session"] = "user",
+        scope: Literal["user", "session"] = "user",
         kinds: Collection[RecordKind | str] = (),
         categories: Collection[str] = (),
         since: datetime | None = None,
@@ -207,7 +214,7 @@ class Turns(Handle):
         Args:
             query: a question or any text.
             k: the most hits to return.
-            within: search all sessions of the owner, or only this session.
+            scope: search all sessions of the owner, or only this session.
             kinds: only records of these kinds; empty means any.
             categories: only records of these categories; empty means any.
             since: only turns from this instant on, timezone-aware.
@@ -227,13 +234,13 @@ class Turns(Handle):
                 may read. A hit's ``record.metadata`` has ``namespace`` and ``key``.
 
         Raises:
-            InvalidInputError: the query is empty or not text, k is below 1, ``within="session"`` has no session, a
+            InvalidInputError: the query is empty or not text, k is below 1, ``scope="session"`` has no session, a
                 kind, origin or intent is unknown, an instant has no time zone, a value is out of range, or the items
                 belong to another tenant or are asked for in a view of the past.
             AccessDeniedError: a named space may not be read.
         """
         request = Request.of(
-            self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
+            self.scope, query, k=k, within=scope, kinds=kinds, categories=categories,
             since=since, until=until, metadata=metadata, weights=weights, intent=intent, spaces=spaces, origins=origins,
             min_confidence=min_confidence,
         )  # fmt: skip
@@ -253,43 +260,6 @@ class Turns(Handle):
             raise InvalidInputError("items have no past: leave them out of a view of the past")
         return await items.beside(run, self._runtime, self.scope, request)
 
-    async def _why_not(
-        self,
-        run: Runner,
-        query: str,
-        what: str | Hit | Record,
-        *,
-        k: int = 10,
-        within: Literal["user", "session"] = "user",
-        kinds: Collection[RecordKind | str] = (),
-        categories: Collection[str] = (),
-        since: datetime | None = None,
-        until: datetime | None = None,
-        metadata: Mapping[str, str | int | float | bool | None] | None = None,
-        weights: Weights | None = None,
-        intent: Intent | str = Intent.AUTO,
-        origins: Collection[Origin | str] = (),
-        min_confidence: float | None = None,
-    ) -> Explanation:
-        """Why `recall` does not return a turn for this query: its rank and weak signals, or what excluded it.
-
-        Args:
-            query: as given to `recall`.
-            what: the turn: a handle such as ``#12``, the id of its event, a hit or a record.
-            k: as given to `recall`, like all other arguments.
-
-        Raises:
-            InvalidInputError: this owner has no such turn, or `recall` would refuse an argument.
-        """
-        request = Request.of(
-            self.scope, query, k=k, within=within, kinds=kinds, categories=categories,
-            since=since, until=until, metadata=metadata, weights=weights, intent=intent, origins=origins,
-            min_confidence=min_confidence,
-        )  # fmt: skip
-        return await missing.why_not(run, self._services, request, self.scope, what)
-
-    why_not, awhy_not = faces(_why_not, needs=Right.READ)
-
     async def _recall_media(
         self,
         run: Runner,
@@ -299,7 +269,7 @@ class Turns(Handle):
         kinds: Collection[str] = (),
         since: datetime | None = None,
         until: datetime | None = None,
-        within: Literal["user", "session"] = "user",
+        scope: Literal["user", "session"] = "user",
     ) -> list[Hit]:
         """The images or sounds in messages that match a text or resemble an example best, best first.
 
@@ -316,7 +286,7 @@ class Turns(Handle):
             kinds: ``image``, ``audio``; empty means any that the embedder supports.
             since: only messages from this instant on, timezone-aware.
             until: only messages before this instant, timezone-aware.
-            within: search all sessions of the owner, or only this session.
+            scope: search all sessions of the owner, or only this session.
 
         Raises:
             InvalidInputError: the memory has no embedder for this kind of media, the example cannot be decoded, or as
@@ -326,21 +296,8 @@ class Turns(Handle):
         services = self._services
         with at_priority(INTERACTIVE), services.statistics.timed("recall_media"):
             request = media_recall.MediaRequest.of(
-                self.scope, query, k=k, kinds=kinds, since=since, until=until, within=within
+                self.scope, query, k=k, kinds=kinds, since=since, until=until, within=scope
             )
             return await media_recall.recall_media(run, services, request)
 
     recall_media, arecall_media = faces(_recall_media, needs=Right.READ)
-
-    async def _records(self, run: Runner, positions: Collection[int]) -> list[Record]:
-        """The index records of the turns at these positions of the log."""
-        records = await run.call(self._services.index.get, list(positions))
-        return [record for record in records if record.scope.owner == self.scope.owner]
-
-    records, arecords = faces(_records, needs=Right.READ)
-
-    async def _count(self, run: Runner) -> int:
-        """The number of events in this owner's log."""
-        return await run.call(self._services.truth.count, self.scope.owner)
-
-    count, acount = faces(_count, needs=Right.READ)

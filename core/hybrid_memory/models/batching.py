@@ -160,25 +160,28 @@ class BatchingEmbedder:
         # Others may be embedding what is wanted, or keep the embedder busy: that is not waited for any longer either.
         call = _Call(inf if self._limit is None else self._limit.seconds)
         try:
-            self._join(call, keys, priority)
+            with self._changed:
+                now = time.monotonic()
+                waits = not self._free(interactive=priority >= INTERACTIVE) or any(self._queued())
+                for key in keys:
+                    text = self._wanted.get(key) or _Text(key, now + self._window if waits else now)
+                    call.texts.append(text)  # first of all: what an interrupt leaves half-done is undone below
+                    text.calls.add(call)
+                    self._wanted[key] = text
+                    text.priority = max(text.priority, priority) if text.queued else text.priority
             while self._next(call):
                 self._embed(call.batch)
                 with self._changed:
                     self._end(call)
-        finally:
-            self._leave(call)
+        finally:  # it has its vectors, has failed or was interrupted
+            with self._changed:
+                self._end(call)
+                for text in call.texts:
+                    text.calls.discard(call)
+                    if text.queued and not text.calls:
+                        text.queued = False
+                        self._unlist(text)
         return {text.key[1]: text.row for text in call.texts if text.row is not None}
-
-    def _join(self, call: _Call, keys: Sequence[Key], priority: int) -> None:
-        with self._changed:
-            now = time.monotonic()
-            waits = not self._free(interactive=priority >= INTERACTIVE) or any(self._queued())
-            for key in keys:
-                text = self._wanted.get(key) or _Text(key, now + self._window if waits else now)
-                call.texts.append(text)  # first of all: what an interrupt leaves half-done, `_leave` undoes
-                text.calls.add(call)
-                self._wanted[key] = text
-                text.priority = max(text.priority, priority) if text.queued else text.priority
 
     def _queued(self) -> list[_Text]:
         """The texts that wait, those of the highest priority first, and of one priority in their order."""
@@ -244,7 +247,11 @@ class BatchingEmbedder:
             return
         with self._changed:
             for text, row in zip(batch, rows, strict=True):
-                self._deliver(text, row)
+                if self._cache is not None:
+                    row = row.copy()  # noqa: PLW2901 - else one vector would keep those of its whole batch
+                    self._cache.put(self._cache_key(text.key), row)
+                self._unlist(text)
+                text.row = row
 
     @traced_step("embed", _embeds)
     def _rows(self, texts: Sequence[str], *, query: bool) -> Sequence[Floats]:
@@ -261,13 +268,6 @@ class BatchingEmbedder:
     def _called(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return function(*args, **kwargs) if self._limit is None else limited(self._limit, function, *args, **kwargs)
 
-    def _deliver(self, text: _Text, row: Floats) -> None:
-        if self._cache is not None:
-            row = row.copy()  # else one vector would keep those of its whole batch
-            self._cache.put(self._cache_key(text.key), row)
-        self._unlist(text)
-        text.row = row
-
     def _unlist(self, text: _Text) -> None:
         """Let no further call join the text; done first, since no call may join a finished text."""
         if self._wanted.get(text.key) is text:
@@ -281,13 +281,3 @@ class BatchingEmbedder:
         call.batch = []
         self._running.pop(call, None)
         self._changed.notify_all()
-
-    def _leave(self, call: _Call) -> None:
-        """Remove a call that has its vectors, has failed or was interrupted."""
-        with self._changed:
-            self._end(call)
-            for text in call.texts:
-                text.calls.discard(call)
-                if text.queued and not text.calls:
-                    text.queued = False
-                    self._unlist(text)

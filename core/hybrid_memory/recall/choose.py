@@ -17,8 +17,8 @@ from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.recall.gather import Candidates, Home
 from hybrid_memory.recall.measure import Measured
 from hybrid_memory.runtime.runners import Runner
-from hybrid_memory.store.retention import kept
 from hybrid_memory.store.services import Services
+from hybrid_memory.store.view import kept
 from hybrid_memory.text.asking import speech
 from hybrid_memory.text.speakers import voice
 from hybrid_memory.text.tokenize import terms

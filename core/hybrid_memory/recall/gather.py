@@ -24,9 +24,8 @@ from hybrid_memory.recall.plan import TEMPORAL, Plan, folded
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import embedding
-from hybrid_memory.store.retention import retained
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import HIDING, View
+from hybrid_memory.store.view import HIDING, View, retained
 from hybrid_memory.text.asking import ends
 from hybrid_memory.text.dates.calendar import TimeSpan
 from hybrid_memory.text.tokenize import doubtful, terms

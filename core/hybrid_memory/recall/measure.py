@@ -101,7 +101,11 @@ async def measure(
     Words are read only for candidates that are best without them, so that the cost does not grow with their number.
     """
     given = weights or services.config.recall.weights
-    applied = _applied(given or _for_words(learned().weights, query), candidates, query, plan)
+    usual = given or learned().weights
+    if given is None and not asking_share(query) and len(demand(query).terms) <= SEARCH_TERMS:
+        # What recognizes the answer to a question counts less for a keyword query.
+        usual = replace(usual, **{name: LESS * getattr(usual, name) for name in ("statement", "speaker", "kind")})
+    applied = _applied(usual, candidates, query, plan)
     features = _of_places(candidates, plan, applied)
     candidates = _current_for_this(candidates, features["relevance"])
     rough = signals.weighted_mean(_columns(services, candidates, features, plan), applied)
@@ -129,20 +133,13 @@ async def measure(
     # A second pass, for answers that the question does not describe: the similarity to the best so far.
     first = vectors[np.argsort(-rough, kind="stable")[:FIRST]]
     like = (vectors @ first.T).mean(axis=1).astype(np.float64)
-    usual = max(float(home.status.mean @ home.status.mean) for home in homes)
-    features["like the first"] = np.clip((like - usual) / max(1.0 - usual, signals.ROUNDING), 0.0, 1.0)
+    average = max(float(home.status.mean @ home.status.mean) for home in homes)
+    features["like the first"] = np.clip((like - average) / max(1.0 - average, signals.ROUNDING), 0.0, 1.0)
     columns = _columns(services, candidates, features, plan)
     if not given:  # adjustments that are the same for all candidates have no effect
         same = {name for name, column in columns.items() if np.ptp(column) < signals.ROUNDING} - {"vector", "text"}
         applied = replace(applied, **dict.fromkeys(same, 0.0))
     return Measured(candidates, records, columns, features, applied, vectors)
-
-
-def _for_words(weights: Weights, query: str) -> Weights:
-    """The weights; for a keyword query, those that recognize the answer to a question count less."""
-    if asking_share(query) or len(demand(query).terms) > SEARCH_TERMS:
-        return weights
-    return replace(weights, **{name: LESS * getattr(weights, name) for name in ("statement", "speaker", "kind")})
 
 
 def _applied(weights: Weights, candidates: Candidates, query: str, plan: Plan) -> Weights:

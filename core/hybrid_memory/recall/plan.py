@@ -78,9 +78,9 @@ class Request:
         query = checked_query(query)
         number = checked_count("k", k, least=1)
         if within == "session" and scope.session is None:
-            raise InvalidInputError("within='session' needs a scope with a session: scoped(..., session=...)")
+            raise InvalidInputError("scope='session' needs a scope with a session: scoped(..., session=...)")
         if within == "session" and spaces:
-            raise InvalidInputError("within='session' searches this session only: leave out spaces")
+            raise InvalidInputError("scope='session' searches this session only: leave out spaces")
         check_span(since, until)
         least = None if min_confidence is None else checked_share("min_confidence", min_confidence)
         where = Where(

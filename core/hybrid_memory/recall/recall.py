@@ -29,9 +29,8 @@ from hybrid_memory.runtime.tracing import Given, Span
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.indexing import TextIndex
 from hybrid_memory.store.remember import learnt
-from hybrid_memory.store.retention import kept
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import in_view
+from hybrid_memory.store.view import in_view, kept
 from hybrid_memory.text.asking import about_now
 from hybrid_memory.validation import shown
 

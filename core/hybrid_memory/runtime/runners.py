@@ -53,7 +53,9 @@ class LoopRunner:
         self._executor = executor
 
     async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        twin: Callable[P, Awaitable[T]] | None = _twin(function)
+        owner = getattr(function, "__self__", None)
+        beside = None if owner is None else getattr(owner, f"a{function.__name__}", None)
+        twin: Callable[P, Awaitable[T]] | None = beside if asyncio.iscoroutinefunction(beside) else None
         if twin is not None:
             return await twin(*args, **kwargs)
         context = contextvars.copy_context()
@@ -132,10 +134,3 @@ def _dress(face: Callable[..., Any], flow: Callable[..., Any], name: str, doc: s
     face.__annotations__ = {key: kind for key, kind in flow.__annotations__.items() if key != runner.name}
     face.__name__, face.__doc__ = name, doc
     face.__qualname__ = f"{flow.__qualname__.rpartition('.')[0]}.{name}"
-
-
-def _twin(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]] | None:
-    """The method ``aNAME`` of the same object as the bound method ``NAME``."""
-    owner = getattr(function, "__self__", None)
-    twin = getattr(owner, f"a{function.__name__}", None) if owner is not None else None
-    return twin if asyncio.iscoroutinefunction(twin) else None

@@ -105,7 +105,11 @@ class Statistics:
             sums = (self._model_calls, self._tokens, self._batches, self._batched)
         # Sorted outside the lock: nobody who records waits for it.
         kinds = {kind: KindStats(**stats, **_quantiles(sorted(recent[kind]))) for kind, stats in fields.items()}
-        return WorkStats(kinds, {name: _cache_stats(cache) for name, cache in caches.items()}, *sums)
+        return WorkStats(
+            kinds,
+            {name: CacheStats(cache.size, cache.capacity, cache.hits, cache.misses) for name, cache in caches.items()},
+            *sums,
+        )
 
     def _of(self, kind: str) -> _Kind:
         counts = self._kinds.get(kind)
@@ -141,10 +145,6 @@ def _averaged(average: float | None, value: float) -> float:
 def _quantiles(values: Sequence[float]) -> dict[str, Any]:
     """p50, p95 and p99 of sorted values: the smallest value that this percentage does not exceed."""
     return {f"p{percent}": values[(len(values) * percent - 1) // 100] for percent in (50, 95, 99) if values}
-
-
-def _cache_stats(cache: LruCache[Any, Any]) -> CacheStats:
-    return CacheStats(cache.size, cache.capacity, cache.hits, cache.misses)
 
 
 @dataclass(frozen=True, slots=True)

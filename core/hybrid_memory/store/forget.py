@@ -9,7 +9,10 @@ from datetime import datetime
 from itertools import count
 from typing import Any, Self
 
+import numpy as np
+
 from hybrid_memory.errors import InvalidInputError, OutdatedError
+from hybrid_memory.index.record import RecordKind, Where
 from hybrid_memory.log.event import Event, EventKind, handle, principal_of
 from hybrid_memory.log.exchanges import Echoes
 from hybrid_memory.log.message import EARLIER, REPLACES
@@ -18,12 +21,11 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tracing import Span, traced
 from hybrid_memory.scope import Scope
 from hybrid_memory.store.erasure import SAID, Erasure, holds, plain, sources_of, stream, texts_of
-from hybrid_memory.store.indexing import erase, indexes
+from hybrid_memory.store.indexing import TextIndex, erase, indexes
 from hybrid_memory.store.projection import head, projections
 from hybrid_memory.store.remember import DIGESTS, drain, tombstones_of
-from hybrid_memory.store.retention import expired_turns
 from hybrid_memory.store.services import Services
-from hybrid_memory.store.view import present
+from hybrid_memory.store.view import present, retained
 from hybrid_memory.validation import check_span, shown
 
 SHOWN_CHARS = 200
@@ -188,7 +190,11 @@ async def _destroy(run: Runner, services: Services, erasure: Erasure, *, dry_run
     owner, erased = erasure.scope.owner, Counter[str]()
     for tries in count():
         upto = await head(run, services, owner)
-        await _complete(run, services, erasure)
+        if not erasure.everything:
+            await _add_repeating(run, services, erasure)
+        for projection in projections(services):
+            if projection.repeats:
+                await projection.forget(run, services, erasure)
         erasure.after = upto
         if dry_run or not (erasure.gone or erasure.rewritten):
             break
@@ -216,15 +222,6 @@ def _line(event: Event) -> str:
     speaker = "payload" if event.kind is EventKind.PAYLOAD else event.message.speaker
     said = " ".join(texts_of(event).replace("\x00", " ").split())
     return f"{handle(event.position, event.position)}  {event.at:%Y-%m-%d %H:%M}  {speaker}: {said[:SHOWN_CHARS]}"
-
-
-async def _complete(run: Runner, services: Services, erasure: Erasure) -> None:
-    """Add everything derived from the turns, and everything that repeats the requested words."""
-    if not erasure.everything:
-        await _add_repeating(run, services, erasure)
-    for projection in projections(services):
-        if projection.repeats:
-            await projection.forget(run, services, erasure)
 
 
 async def _add_repeating(run: Runner, services: Services, erasure: Erasure) -> None:
@@ -317,7 +314,11 @@ async def _named(
 
 async def _by_name(run: Runner, services: Services, scope: Scope, names: Sequence[str]) -> dict[str, list[Event]]:
     """The messages with these ids and handles; looked up together: an id without a session is searched everywhere."""
-    places = {name: int(name[1:]) for name in names if _is_handle(name)}
+    places = {
+        name: int(name[1:])
+        for name in names
+        if (name.startswith("#") and name[1:].isdecimal() and (len(name) < MAX_HANDLE_CHARS))
+    }
     found: dict[str, list[Event]] = {}
     for name, place in places.items():
         found[name] = await run.call(services.truth.read, scope.owner, after=place - 1, upto=place)
@@ -328,10 +329,6 @@ async def _by_name(run: Runner, services: Services, scope: Scope, names: Sequenc
                 found.setdefault(event.id, []).append(event)
     said = {name: [event for event in events if event.kind in SAID] for name, events in found.items()}
     return {name: events for name, events in said.items() if events}
-
-
-def _is_handle(name: str) -> bool:
-    return name.startswith("#") and name[1:].isdecimal() and len(name) < MAX_HANDLE_CHARS
 
 
 async def _lost(run: Runner, services: Services, scope: Scope, request: ForgetRequest) -> Collection[str]:
@@ -369,3 +366,15 @@ async def archive(run: Runner, services: Services) -> Receipt:
     for owner in await run.call(services.truth.heads):
         moved += await run.call(services.archive.expire, owner, before)
     return Receipt(archived=moved)
+
+
+async def expired_turns(run: Runner, services: Services, scope: Scope) -> AsyncIterator[list[Event]]:
+    """The scope's turns that the retention policy hides, by position, in batches."""
+    await services.state(TextIndex).follow(run, services, scope.owner)
+    now = services.clock()
+    age = services.config.retention.ttl.get(RecordKind.TURN.value)
+    async for events in stream(run, services.truth, scope, kinds=(EventKind.MESSAGE,), size=ROUND):
+        ids = np.array([event.position for event in events], dtype=np.int64)
+        columns = await run.call(services.index.columns, ids, Where(scope), 0)
+        hidden = set(columns.ids[~retained(services, columns)].tolist())
+        yield [event for event in events if event.position in hidden or (age is not None and event.at < now - age)]

@@ -209,7 +209,17 @@ async def begun(run: Runner, source: Services, target: Services) -> list[OwnerCo
     for owner, position in copied.items():
         if position > copies[owner].head:
             raise _foreign(owner)
-        await _compare(run, source, target, copies[owner], position)
+        copy = copies[owner]
+        while copy.position < position:
+            after = copy.position
+            ours = await run.call(source.truth.read, copy.owner, after=after, upto=position, limit=BATCH)
+            copy.position = ours[-1].position if len(ours) == BATCH else position
+            theirs = await run.call(target.truth.read, copy.owner, after=after, upto=copy.position)
+            lines = [line_of(event) for event in ours]
+            if lines != [line_of(event) for event in theirs]:
+                raise _foreign(copy.owner)
+            copy.digest.update(b"".join(lines))
+            copy.events += len(ours)
     return list(copies.values())
 
 
@@ -221,19 +231,6 @@ def _foreign(owner: Scope) -> InvalidInputError:
     return InvalidInputError(
         f"the target has memories of {owner} that are not here, or were forgotten here since: give an empty store"
     )
-
-
-async def _compare(run: Runner, source: Services, target: Services, copy: OwnerCopy, upto: int) -> None:
-    while copy.position < upto:
-        after = copy.position
-        ours = await run.call(source.truth.read, copy.owner, after=after, upto=upto, limit=BATCH)
-        copy.position = ours[-1].position if len(ours) == BATCH else upto
-        theirs = await run.call(target.truth.read, copy.owner, after=after, upto=copy.position)
-        lines = [line_of(event) for event in ours]
-        if lines != [line_of(event) for event in theirs]:
-            raise _foreign(copy.owner)
-        copy.digest.update(b"".join(lines))
-        copy.events += len(ours)
 
 
 async def copy_events(run: Runner, source: Services, target: Services, copy: OwnerCopy) -> AsyncIterator[int]:

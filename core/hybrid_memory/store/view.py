@@ -1,4 +1,7 @@
-"""The part of an owner's log that a verb sees: views of the past, rollbacks (which hide, not destroy), and history."""
+"""The part of an owner's log that a verb sees: views of the past, rollbacks (which hide, not destroy), and history.
+
+And retention: what is hidden by age, and would be destroyed by ``forget(expired=True)``.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,12 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_memory.arrays import Array, Ids, Numbers
 from hybrid_memory.errors import InvalidInputError
+from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message
 from hybrid_memory.log.port import EventLog, LogState, Receipt, receipt_of
@@ -21,6 +29,9 @@ from hybrid_memory.validation import check_span, checked_count, shown
 
 HIDING = frozenset({EventKind.ROLLBACK, EventKind.SUPERSEDED, EventKind.ERASED})
 """Kinds of the events that hide parts of a log."""
+
+IMPORTANT = 8.0
+"""How many times more slowly the most important memories are forgotten than the least important."""
 
 VIEWS = 1024
 """For how many owners the hidden parts of their logs are cached."""
@@ -291,3 +302,34 @@ async def at_positions(run: Runner, services: Services, scope: Scope, positions:
     for first, last in runs(positions):
         events += await run.call(services.log.read, scope, after=first - 1, upto=last)
     return events
+
+
+def retention(age_seconds: Array, importance: Array, uses: Numbers, half_life_seconds: float) -> Array:
+    """``0.5 ** (age / (half_life * 8 ** importance * (1 + uses)))``, in (0, 1]; 1 now and in the future.
+
+    After one half-life, 0.5 remains of what has no importance and was never used. Age counts from the last use, so that
+    a use both refreshes and strengthens. Exponential forgetting over a strength is the model of Woźniak et al. 1995 for
+    Ebbinghaus' curve. A half-life that grows exponentially with the features of a memory is from Settles and Meeder
+    2016, and a strength that each use increases by one from MemoryBank (Zhong et al. 2023).
+    """
+    strength = IMPORTANT**importance * (1.0 + uses)
+    left = np.exp2(-np.maximum(age_seconds, 0.0) / (half_life_seconds * strength))
+    return np.asarray(np.maximum(left, np.finfo(np.float64).tiny))
+
+
+def retained(services: Services, columns: RecordColumns) -> npt.NDArray[np.bool_]:
+    """The records that are remembered well enough to be found; all if nothing is forgotten."""
+    return kept(
+        services, np.maximum(columns.at, columns.last_used), columns.importance.astype(np.float64), columns.uses
+    )
+
+
+def kept(services: Services, fresh: Array, importance: Array, uses: Ids) -> npt.NDArray[np.bool_]:
+    """The same for columns; ``fresh`` is when each was said or last used, in seconds since 1970."""
+    policy = services.config.retention
+    if policy.half_life is None:
+        return np.ones(len(fresh), dtype=bool)
+    age = np.maximum(services.clock().timestamp() - fresh, 0.0)
+    left = retention(age, importance, uses, policy.half_life.total_seconds())
+    enough: npt.NDArray[np.bool_] = left >= policy.least
+    return enough

@@ -63,7 +63,12 @@ async def _view(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
     files = memory.files()
     try:
         if path != "/" and not shown.endswith("/"):
-            return _numbered(shown, await call(files.read, path), request.view_range)
+            text = await call(files.read, path)
+            every, start = text.split("\n"), 0
+            if request.view_range and len(request.view_range) == len(("first", "last")):
+                start = max(1, request.view_range[0]) - 1
+                every = every[start : None if request.view_range[1] == -1 else request.view_range[1]]
+            return f"Here's the content of {shown} with line numbers:\n{_with_numbers(every, start + 1)}"
     except FileError as error:
         if error.reason not in ("missing", "folder"):
             raise
@@ -74,14 +79,6 @@ async def _view(call: Call, memory: ScopedMemory, request: FileCommand) -> str:
             raise InvalidInputError(f"The path {shown} does not exist. Please provide a valid path.") from None
         raise
     return _listing(shown.rstrip("/"), path, listed)
-
-
-def _numbered(shown: str, text: str, lines: Sequence[int] | None) -> str:
-    every, start = text.split("\n"), 0
-    if lines and len(lines) == len(("first", "last")):
-        start = max(1, lines[0]) - 1
-        every = every[start : None if lines[1] == -1 else lines[1]]
-    return f"Here's the content of {shown} with line numbers:\n{_with_numbers(every, start + 1)}"
 
 
 def _with_numbers(lines: Sequence[str], first: int) -> str:

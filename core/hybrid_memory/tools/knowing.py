@@ -37,7 +37,7 @@ async def why(call: Call, memory: ScopedMemory, request: Asking) -> str:
     place = position(about)
     memory = await home(call, memory, place)
     if request.query.strip():
-        return _written(await call(memory.why_not, request.query, named(place), k=MAX_HITS))
+        return _written(await call(memory.why, named(place), request.query, k=MAX_HITS))
     messages: list[Message] = await call(memory.expand, named(place))
     facts: list[Fact] = await call(memory.facts, history=True)
     read = [_written(await call(memory.why, fact)) for fact in facts if place in fact.positions]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import Field
 
 from hybrid_memory.context.memories import question_line, without_questions
-from hybrid_memory.context.offload.payloads import Matches, Page, grep, page
+from hybrid_memory.context.offload.payloads import Page, grep, page
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import handle, principal_of
@@ -47,8 +46,6 @@ FRAME_TOKENS = 200
 LEAST_CHARS = 80
 
 _MEDIUM = re.compile(r"media\s*(\d{1,4})")
-
-P = TypeVar("P", Page, Matches)
 
 
 class Recalling(CheckedModel):
@@ -203,26 +200,25 @@ async def fetch(call: Call, memory: ScopedMemory, request: Fetching) -> str | An
         if shown is not None:
             return shown
     if first == last:
-        find: Callable[..., Awaitable[Matches]] = partial(call, memory.grep, name)
-        read: Callable[..., Awaitable[Page]] = partial(call, memory.fetch, name, where)
+
+        async def read(max_chars: int) -> Page:
+            asked: dict[str, Any] = {"pattern": request.pattern} if request.pattern else {"where": where}
+            part: Page = await call(memory.fetch, name, max_chars=max_chars, **asked)
+            return part
     else:
         messages: list[Message] = await call(memory.expand, name)
         text = "\n".join(_lines(messages))
-        find = _at_once(partial(grep, text))
-        read = _at_once(partial(page, text, where))
-    if request.pattern:
-        result = await _fitting(call, lambda chars: find(request.pattern, max_chars=chars))
-        head = f"{result.shown} of {result.total} matching lines, of {result.total_lines}"
-        return f"{name}: {head}\n{result.text}" if result.total else f"No line of {name} matches."
-    return _written(await _fitting(call, lambda chars: read(max_chars=chars)), name)
 
+        async def read(max_chars: int) -> Page:
+            if request.pattern:
+                return grep(text, request.pattern, max_chars=max_chars)
+            return page(text, where, max_chars=max_chars)
 
-def _at_once(made: Callable[..., P]) -> Callable[..., Awaitable[P]]:
-
-    async def later(*args: Any, **kwargs: Any) -> P:
-        return made(*args, **kwargs)
-
-    return later
+    result = await _fitting(call, read)
+    if not request.pattern:
+        return _written(result, name)
+    head = f"{result.shown_matches} of {result.total_matches} matching lines, of {result.total_lines}"
+    return f"{name}: {head}\n{result.text}" if result.total_matches else f"No line of {name} matches."
 
 
 async def _shown(call: Call, memory: ScopedMemory, name: str, number: int | None) -> Answer | None:
@@ -258,7 +254,7 @@ def _room(call: Call) -> int:
     return call.max_tokens - min(FRAME_TOKENS, call.max_tokens // 4)
 
 
-async def _fitting(call: Call, read: Callable[[int], Awaitable[P]]) -> P:
+async def _fitting(call: Call, read: Callable[[int], Awaitable[Page]]) -> Page:
     """The piece in as many characters as fit into its tokens."""
     room = _room(call)
     chars = 4 * room

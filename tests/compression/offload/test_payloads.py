@@ -171,7 +171,7 @@ def test_grep_finds_the_lines_that_python_finds(lines: list[str], pattern: str, 
     expected = [f"{at}: {line}" for at, line in enumerate(lines, 1) if re.search(pattern, line, flags)]
     got = grep("\n".join(lines), pattern, max_chars=10_000, ignore_case=ignore_case)
     assert got.text.split("\n") == (expected or [""])
-    assert (got.total, got.shown, got.total_lines) == (len(expected), len(expected), len(lines))
+    assert (got.total_matches, got.shown_matches, got.total_lines) == (len(expected), len(expected), len(lines))
 
 
 def test_grep_shows_context_and_parts_groups() -> None:
@@ -184,9 +184,9 @@ def test_grep_shows_context_and_parts_groups() -> None:
 def test_grep_keeps_limits_and_counts_matches(lines: list[str], context: int, max_chars: int, max_matches: int) -> None:
     got = grep("\n".join(lines), "a|错", context=context, max_chars=max_chars, max_matches=max_matches)
     assert len(got.text) <= max_chars
-    assert got.shown <= max_matches
-    assert got.total == sum(re.search("a|错", line, re.IGNORECASE) is not None for line in lines)
-    assert context or bool(got.shown) == bool(got.total)
+    assert got.shown_matches <= max_matches
+    assert got.total_matches == sum(re.search("a|错", line, re.IGNORECASE) is not None for line in lines)
+    assert context or bool(got.shown_matches) == bool(got.total_matches)
 
 
 def test_a_match_in_a_long_line_is_shown_with_a_place_to_read_on() -> None:
@@ -200,7 +200,7 @@ def test_a_match_in_a_long_line_is_shown_with_a_place_to_read_on() -> None:
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", r"([a-z]+)*\d$", "(.*a){20}$"])
 def test_a_pattern_that_backtracks_without_end_elsewhere_ends(pattern: str) -> None:
-    assert grep("a" * 20_000 + "b\n" + "a" * 30 + "b", pattern, max_chars=100).total == 0
+    assert grep("a" * 20_000 + "b\n" + "a" * 30 + "b", pattern, max_chars=100).total_matches == 0
 
 
 @pytest.mark.parametrize("pattern", ["(a", "[", "*", '{"id"', "(?=a)b", r"(a)\1", "a{1000}{1000}{1000}", "", "\ud800"])

@@ -67,7 +67,7 @@ QUERIES: list[tuple[str, dict[str, Any]]] = [
     ("what is in /srv/reports/urchins-2024.pdf", {}),
     ("Oceanarim", {"k": 2, "weights": replace(Weights.plain(), vector=0)}),
     ("what did I say last Tuesday", {"k": 3}),
-    ("cello sister", {"within": "session"}),
+    ("cello sister", {"scope": "session"}),
     ("flat", {"since": MONDAY + timedelta(hours=2)}),
     ("flat", {"until": MONDAY + timedelta(minutes=30)}),
     ("flat", {"metadata": {"place": "Alfama: {1}"}}),
@@ -144,7 +144,7 @@ class Teller:
         self.note("prompt after folding", plain(self.do(self.alice, "assemble", "And Ana?", max_tokens=900).text))
 
     def go_back(self) -> None:
-        early = self.alice.at(MONDAY + timedelta(minutes=90))
+        early = self.alice.as_of(MONDAY + timedelta(minutes=90))
         self.found("as of Monday", early, "cat", k=20)
         self.note("history as of Monday", texts(self.do(early, "history")))
         before = self.memory.scoped(tenant=ODD, user="alice", session="s3")
@@ -160,7 +160,7 @@ class Teller:
         self.found("rolled forward", before, "parrot", k=1)
 
     def share(self) -> None:
-        team = self.do(self.alice, "create_space", ODD)
+        team = self.do(self.alice.space(ODD), "create")
         self.do(team, "grant", user="bob", right="read")
         self.do(team, "remember", "The team's parrot is called Polly.")
         bob = self.memory.scoped(tenant=ODD, user="bob")
@@ -301,7 +301,7 @@ def test_owners_with_odd_names_see_only_their_own(engines: str, new_config: Conf
             assert len(found) == 2
             assert all(f"owner{number} " in hit.record.text for hit in found)
             one = memory.scoped(**owner, session=NAMES[4])
-            (hit,) = one.recall("the magic word", k=100, within="session")
+            (hit,) = one.recall("the magic word", k=100, scope="session")
             assert hit.record.text == f"The magic word is 咒语 owner{number} {NAMES[4]}."
             assert [message.text for message in one.history()] == [hit.record.text]
             assert len(mine.history()) == 2

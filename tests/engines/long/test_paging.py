@@ -112,7 +112,7 @@ class Player:
         return self.told()
 
     def share(self) -> None:
-        self.boss = self.memory.scoped(user="boss").create_space(ODD)
+        self.boss = self.memory.scoped(user="boss").space(ODD).create()
         self.boss.block("task").put("Run a marathon.", description="目标", max_chars=300)
         self.boss.grant(agent="coach", right="write")
         self.coach = self.memory.scoped(user=ODD, agent="coach", session=ODD)
@@ -309,7 +309,7 @@ PLAN = [
 
 def prepared(memory: HybridMemory) -> tuple[SpaceMemory, ScopedMemory]:
     """A space with a block, and the memory of an agent that has attached it."""
-    team = memory.scoped(user="boss").create_space("team")
+    team = memory.scoped(user="boss").space("team").create()
     team.block("task").put()
     team.grant(user="ada", right="write")
     coach = memory.scoped(user="ada", agent="coach", session="s")

@@ -13,7 +13,6 @@ from hybrid_memory import (
     EventKind,
     Explanation,
     Fact,
-    Grant,
     Hit,
     Hits,
     Host,
@@ -37,6 +36,7 @@ from hybrid_memory import (
     open_memory,
 )
 from hybrid_memory.errors import AccessDeniedError
+from hybrid_memory.sharing.grant import Grant
 
 
 class Patient(UserProfile):
@@ -60,7 +60,7 @@ def main(memory: HybridMemory) -> None:
         assert_type(hit.score, float)
         assert_type(hit.why(), str)
     alice.recall("Rome", weights=Weights(vector=1.0, text=0.0), kinds=["turn"], spaces="all")
-    assert_type(alice.why_not("Rome", "#1"), Explanation)
+    assert_type(alice.why("#1", "Rome"), Explanation)
 
     context = alice.assemble("Where do I live?", max_tokens=1000)
     assert_type(context, Context)
@@ -82,12 +82,12 @@ def main(memory: HybridMemory) -> None:
     assert_type(alice.assemble("And?", host=Host(began="1"), reader="fetch"), Context)
     assert_type(alice.why("goals"), Explanation)
     assert_type(alice.expand("#1"), list[Message])
-    assert_type(alice.at(datetime.now(UTC)), ScopedMemory)
+    assert_type(alice.as_of(datetime.now(UTC)), ScopedMemory)
     assert_type(alice.forget(ids=receipt.ids, dry_run=True), Receipt)
     alice.compact()
     alice.flush()
 
-    team = alice.create_space("team")
+    team = alice.space("team").create()
     assert_type(team, SpaceMemory)
     assert_type(team.grant(user="bob", right=Right.READ), Receipt)
     assert_type(team.grants(), list[Grant])
@@ -112,7 +112,7 @@ async def amain(memory: HybridMemory) -> None:
 def mistakes(alice: ScopedMemory) -> None:
     """What a type checker must not let pass; each comment that is not needed is an error too."""
     alice.recall("Rome", k="3")  # type: ignore[arg-type]
-    alice.recall("Rome", within="tenant")  # type: ignore[arg-type]
+    alice.recall("Rome", scope="tenant")  # type: ignore[arg-type]
     alice.remember("Rome", at="yesterday")  # type: ignore[arg-type]
     alice.recall("Rome").whole()  # type: ignore[attr-defined]
     alice.remember("Rome", sessions="s1")  # type: ignore[call-arg]

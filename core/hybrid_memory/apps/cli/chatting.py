@@ -69,7 +69,12 @@ def chat(
             if words.lower() in LEAVES:
                 break
             if words.startswith("/"):
-                _follow(scoped, words, hits)
+                if words == "/profile":
+                    show_profile(scoped.profile(), scoped.facts(history=True))
+                elif words == "/why" and hits:
+                    show_hits(hits, why=True)
+                else:
+                    show("nothing came back yet" if words == "/why" else HELP)
                 continue
             answer = None
             if answering is None:
@@ -91,15 +96,6 @@ def _lines() -> Iterator[str]:
             yield input(PROMPT)
         except EOFError:
             return
-
-
-def _follow(scoped: ScopedMemory, command: str, hits: Sequence[Hit]) -> None:
-    if command == "/profile":
-        show_profile(scoped.profile(), scoped.facts(history=True))
-    elif command == "/why" and hits:
-        show_hits(hits, why=True)
-    else:
-        show("nothing came back yet" if command == "/why" else HELP)
 
 
 def _recall(scoped: ScopedMemory, words: str, *, silent: bool) -> Sequence[Hit]:

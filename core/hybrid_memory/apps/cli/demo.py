@@ -19,7 +19,7 @@ from hybrid_memory.display import counted
 from hybrid_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from hybrid_memory import Context, ScopedMemory, Summary
+    from hybrid_memory import Context
 
 CHAT = Path(__file__).with_name("demo_chat.jsonl")
 USER = "noa"
@@ -69,7 +69,12 @@ def demo(store: Store = None, *, embedder: EmbeddedBy = EmbedderName.AUTO) -> No
         summary = scoped.summary()
         if summary:
             _title("summary: stands for older turns in a prompt; each handle leads back to the words")
-            _show_summary(scoped, summary)
+            lines = sorted(summary, key=lambda line: -line.importance)[:LINES]
+            for line in lines:
+                show(f"{line.text} [{line.handle}]", indent=2)
+            first = lines[0].handle
+            turn = scoped.expand(first)[0]
+            show(one_line(f"behind {first}: {turn.speaker}: {turn.text}"), style="dim", indent=2)
     _show_next_steps(store)
 
 
@@ -96,15 +101,6 @@ def _show_prompt(context: Context) -> None:
         for name, tokens in context.section_tokens.items()
     ]
     show_rows(rows, right=(1,), styles=("cyan", "", "cyan", "dim"))
-
-
-def _show_summary(scoped: ScopedMemory, summary: Summary) -> None:
-    lines = sorted(summary, key=lambda line: -line.importance)[:LINES]
-    for line in lines:
-        show(f"{line.text} [{line.handle}]", indent=2)
-    first = lines[0].handle
-    turn = scoped.expand(first)[0]
-    show(one_line(f"behind {first}: {turn.speaker}: {turn.text}"), style="dim", indent=2)
 
 
 def _show_next_steps(store: str | None) -> None:

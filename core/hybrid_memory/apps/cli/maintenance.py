@@ -67,7 +67,8 @@ def check(store: StoreName, *, as_json: AsJson = False) -> None:
 
     Example: hybrid-memory check memory.db
     """
-    from hybrid_memory import Finding, check_store  # noqa: PLC0415 - half a second that help need not take
+    from hybrid_memory import check_store  # noqa: PLC0415 - half a second that help need not take
+    from hybrid_memory.ports import Finding  # noqa: PLC0415 - half a second that help need not take
 
     config = settings(store)
     versions = f"{DISTRIBUTION} {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"

@@ -54,9 +54,9 @@ def search(
     Example: hybrid-memory search memory.db "where does she live?" -k 3 --why
     """
     with owner.opened(store, derives=True) as scoped:
-        within: Literal["session", "user"] = "session" if owner.session else "user"
+        reach: Literal["session", "user"] = "session" if owner.session else "user"
         hits = scoped.recall(
-            query, k=k, within=within, since=since, until=until, origins=origins or (), min_confidence=min_confidence
+            query, k=k, scope=reach, since=since, until=until, origins=origins or (), min_confidence=min_confidence
         )
     if as_json:
         print_json([shapes.hit(hit) for hit in hits])
@@ -121,7 +121,7 @@ def why(
     from hybrid_memory.analysis import spoken  # noqa: PLC0415 - see above
 
     with owner.opened(store, derives=query is not None) as scoped:
-        explanation = _of_turn(scoped, what) if query is None else scoped.why_not(query, handle(what), k=k)
+        explanation = _of_turn(scoped, what) if query is None else scoped.why(handle(what), query, k=k)
     if as_json:
         turns = [{"handle": name, **shapes.message(turn)} for name, turn in explanation.turns]
         print_json({**shapes.fields_of(explanation), "turns": turns})

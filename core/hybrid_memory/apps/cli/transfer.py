@@ -246,7 +246,20 @@ def export(store: StoreName, *, out: Out = STDOUT, folder: Folder = None, owner:
     try:
         with owner.opened(store, embedder="none") as scoped:
             if folder is not None:
-                count, left_out = _write_files(scoped, folder)
+                files, root = scoped.files(), folder.resolve()
+                left_out: list[str] = []
+                paths = [file.path[1:] for file in files.list(deep=True)]
+                for path in paths:
+                    target = root / path
+                    hidden = any(name.startswith(".") for name in path.split("/"))
+                    # On Windows a colon begins another drive or another stream of a file.
+                    if hidden or ":" in path or target.suffix.lower() not in DOCUMENTS or target.resolve() != target:
+                        left_out.append(path)
+                        continue
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.unlink(missing_ok=True)  # the old file may have other names elsewhere
+                    target.write_bytes(files.read(f"/{path}").encode())
+                count = len(paths) - len(left_out)
             else:
                 events = scoped.events(kinds=["message"])
                 events.sort(key=lambda event: event.message.replaces or event.position)
@@ -269,21 +282,3 @@ def export(store: StoreName, *, out: Out = STDOUT, folder: Folder = None, owner:
     except OSError as error:
         raise InvalidInputError(f"cannot write {error.filename or out}: {error.strerror or error}") from error
     typer.echo(f"{counted(len(lines), 'message')} in {out}", err=True)
-
-
-def _write_files(scoped: ScopedMemory, folder: Path) -> tuple[int, list[str]]:
-    """Write the documents, never through a link; returns how many, and what was left out."""
-    files, root = scoped.files(), folder.resolve()
-    left_out: list[str] = []
-    paths = [file.path[1:] for file in files.list(deep=True)]
-    for path in paths:
-        target = root / path
-        hidden = any(name.startswith(".") for name in path.split("/"))
-        # On Windows a colon begins another drive or another stream of a file.
-        if hidden or ":" in path or target.suffix.lower() not in DOCUMENTS or target.resolve() != target:
-            left_out.append(path)
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.unlink(missing_ok=True)  # the old file may have other names elsewhere
-        target.write_bytes(files.read(f"/{path}").encode())
-    return len(paths) - len(left_out), left_out

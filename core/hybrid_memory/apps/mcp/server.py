@@ -153,7 +153,11 @@ class BoundTool(Tool):
 def _bound(tool: MemoryTool, memory: ScopedMemory, spaces: tuple[str, ...]) -> Tool:
     async def call(arguments: dict[str, Any]) -> CallToolResult:
         try:
-            answer = await _answer(tool, memory, arguments, spaces)
+            fields = tool.arguments.model_fields
+            # Left out silently, a model that names a user would believe that this is whose memory it has read.
+            if other := sorted(arguments.keys() - fields):
+                raise InvalidInputError(f"{tool.name} has no argument {shown(other[0])}, only {', '.join(fields)}")
+            answer = await tool.arun(memory, arguments, spaces=spaces)
         except HybridMemoryError as error:
             answer = Answer(f"Error: {error}", failed=True)
         return CallToolResult(content=[TextContent(type="text", text=answer.text)], is_error=answer.failed)
@@ -174,16 +178,6 @@ def _bound(tool: MemoryTool, memory: ScopedMemory, spaces: tuple[str, ...]) -> T
     required = whole.get("required", [])
     made.parameters = {"type": "object", "properties": parts, "required": required, "additionalProperties": False}
     return made
-
-
-async def _answer(
-    tool: MemoryTool, memory: ScopedMemory, arguments: Mapping[str, Any], spaces: tuple[str, ...]
-) -> Answer:
-    fields = tool.arguments.model_fields
-    # Left out silently, a model that names a user would believe that this is whose memory it has read.
-    if other := sorted(arguments.keys() - fields):
-        raise InvalidInputError(f"{tool.name} has no argument {shown(other[0])}, only {', '.join(fields)}")
-    return await tool.arun(memory, arguments, spaces=spaces)
 
 
 async def _profile(memory: ScopedMemory) -> str:

@@ -41,10 +41,11 @@ class Page:
 
     Attributes:
         text: the piece.
-        where: its place.
+        where: its place, or the pattern that was searched.
         first, last: its lines, from 1; 0 if it is empty.
         total_lines, total_chars: of the whole; after a path, of the value there.
         next: the place of the rest of what was requested; None if there is none.
+        shown_matches, total_matches: of the lines that match the pattern.
     """
 
     text: str
@@ -54,6 +55,8 @@ class Page:
     total_lines: int
     total_chars: int
     next: str | None
+    shown_matches: int = 0
+    total_matches: int = 0
 
 
 def payload_of(message: Message) -> str:
@@ -252,28 +255,13 @@ def _there(values: list[Any]) -> str:
     return f"it is {shown(value)}, which has no parts"
 
 
-@dataclass(frozen=True, slots=True)
-class Matches:
-    """The result of a search.
-
-    Attributes:
-        text: matching lines as ``12: words``, lines around them as ``11- words``, ``--`` between separate groups; a
-            piece of a long line as ``12 c9001-9240: words``, where characters count from the payload's start.
-        shown: how many of the matching lines are in the text, entirely or partly.
-        total: how many lines match.
-        total_lines: of the payload.
-    """
-
-    text: str
-    shown: int
-    total: int
-    total_lines: int
-
-
 def grep(
     text: str, pattern: str, *, context: int = 0, max_matches: int = 50, max_chars: int, ignore_case: bool = True
-) -> Matches:
+) -> Page:
     """The lines that match a regular expression, with this many lines of context, in at most ``max_chars``.
+
+    They are written as ``12: words``, lines around them as ``11- words``, with ``--`` between separate groups; a piece
+    of a long line as ``12 c9001-9240: words``, where characters count from the payload's start.
 
     Uses Rust's ``regex`` crate, which comes with pydantic: it takes linear time, so that no pattern can hang, and has
     no lookaround or backreferences.
@@ -303,7 +291,8 @@ def grep(
         shown_hits += number in found and len(kept) > len(entry) - len(rows)
         if len(kept) < len(entry) or room <= 0:
             break
-    return Matches("\n".join(written)[:max_chars], shown_hits, len(hits), len(lines))
+    shown_text, first, last = "\n".join(written)[:max_chars], near[0] + 1 if near else 0, at + 1 if near else 0
+    return Page(shown_text, pattern, first, last, len(lines), len(text), None, shown_hits, len(hits))
 
 
 def _fitting(entry: list[str], room: int) -> list[str]:

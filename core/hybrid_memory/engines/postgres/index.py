@@ -11,7 +11,7 @@ import numpy as np
 from psycopg import Connection
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.postgres.connection import PostgresConnection, Row
+from hybrid_memory.engines.postgres.connection import EVERYBODY, PostgresConnection, Row
 from hybrid_memory.engines.postgres.rows import FIELDS_OF, INSERT, term_number, to_row
 from hybrid_memory.engines.postgres.searching import (
     Statement,
@@ -112,8 +112,8 @@ class PostgresIndex(SemanticIndex):
         asked.append((waiting, [number, pending]))
         if sums and owner is None:
             asked.append((_SIZE, []))
-        seen = {} if number is None else {"owner": number}
-        ((applied, anchor, name, dim, vectors, total),), tails, waits, *sizes = self._db.queries(asked, **seen)
+        seen = EVERYBODY if number is None else number
+        ((applied, anchor, name, dim, vectors, total),), tails, waits, *sizes = self._db.queries(asked, owner=seen)
         last: dict[str, int] = {session: record for session, record in tails if record is not None}
         return Status(
             applied=applied,

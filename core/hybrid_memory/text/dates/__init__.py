@@ -81,7 +81,12 @@ def _pieces(text: str, wall: datetime) -> list[_Piece]:
             if not any(cue in shape for cue in rule.cues):
                 continue
             for match in rule.pattern.finditer(text):
-                past = _past(text, match.start(), match.end(), language)
+                start = match.start()
+                end = match.end()
+                before = _STOP.split(text[max(start - _WINDOW, 0) : start])[-1]
+                after = _STOP.split(text[end : end + _WINDOW])[0]
+                around = f"{before} {after}"
+                past = language.past.search(around) is not None and language.future.search(around) is None
                 try:
                     reading = rule.read(match, Moment(wall, past))
                 except (ValueError, OverflowError):
@@ -94,13 +99,6 @@ def _pieces(text: str, wall: datetime) -> list[_Piece]:
         if not pieces or piece.start >= pieces[-1].end:
             pieces.append(piece)
     return pieces
-
-
-def _past(text: str, start: int, end: int, language: Language) -> bool:
-    before = _STOP.split(text[max(start - _WINDOW, 0) : start])[-1]
-    after = _STOP.split(text[end : end + _WINDOW])[0]
-    around = f"{before} {after}"
-    return language.past.search(around) is not None and language.future.search(around) is None
 
 
 def _groups(text: str, pieces: Sequence[_Piece]) -> Iterator[list[_Piece]]:
@@ -218,20 +216,16 @@ def _joined(text: str, named: Sequence[_Named]) -> Iterator[_Named]:
 def _reaching(text: str, named: Iterator[_Named], wall: datetime) -> Iterator[_Named]:
     """Extends expressions with a "since" until now."""
     for each in named:
-        start, end = _since(text, each)
+        language = each.language
+        before = language.since.search(text, max(each.start - 12, 0), each.start)
+        behind = language.onward.match(text, each.end)
+        start, end = before.start() if before else each.start, behind.end() if behind else each.end
+        reaches = language.reaches(before[0] if before else "", behind[0] if behind else "")
+        start, end = (start, end) if reaches else (each.start, each.end)
         if (start, end) != (each.start, each.end) and each.range[0] < wall:
             yield replace(each, start=start, end=end, range=(each.range[0], wall))
         else:
             yield each
-
-
-def _since(text: str, named: _Named) -> tuple[int, int]:
-    language = named.language
-    before = language.since.search(text, max(named.start - 12, 0), named.start)
-    behind = language.onward.match(text, named.end)
-    start, end = before.start() if before else named.start, behind.end() if behind else named.end
-    reaches = language.reaches(before[0] if before else "", behind[0] if behind else "")
-    return (start, end) if reaches else (named.start, named.end)
 
 
 def _placed(wall: Range, zone: tzinfo | None) -> tuple[datetime, datetime]:

@@ -67,11 +67,7 @@ def shift(at: datetime, unit: str, count: int) -> datetime:
         return at + count * _STEPS[unit]
     months = at.year * 12 + at.month - 1 + count * _MONTHS[unit]
     first = at.replace(year=months // 12, month=months % 12 + 1, day=1)
-    return first + min(at.day - 1, (_next_month(first) - first).days - 1) * DAY
-
-
-def _next_month(first: datetime) -> datetime:
-    return (first + 31 * DAY).replace(day=1)
+    return first + min(at.day - 1, ((first + 31 * DAY).replace(day=1) - first).days - 1) * DAY
 
 
 def day_of(year: int, month: int, day: int) -> Range:
