@@ -138,7 +138,7 @@ def campaign(engine: str, count: int, chance: random.Random, folder: Path, figur
             os.kill(pid, signal.SIGKILL)
             acknowledged += child.ids(-1)
             figures.kills[engine] += 1
-            figures.acknowledged[engine] += len(acknowledged) - before
+            figures.acknowledged[engine] += sum(name[0] != "?" for name in acknowledged[before:])
             figures.signs.update(f"{engine} {name[0]}" for name in acknowledged[before:])
             named = folder / "acknowledged"
             named.write_text("\n".join(acknowledged), encoding="utf-8")
