@@ -186,8 +186,8 @@ class TestWhatIsLeft:
     @pytest.mark.parametrize("name", SUMMARISING)
     def test_an_old_turn_stands_in_the_excerpts(self, name: str, language: str) -> None:
         asks, *_ = WORDS[language]
-        prompt = asked(name, turns(language, 20))
-        said = [asks.format(order) for order in range(1001, 1021)]
+        prompt = asked(name, turns(language, 26))
+        said = [asks.format(order) for order in range(1001, 1027)]
         folded = [text for text in said if {"role": "user", "content": text} not in prompt.messages]
         assert said[0] in folded
         assert any(text in prompt.text for text in folded)

@@ -9,6 +9,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import (
     AgentMiddleware,
     HumanInTheLoopMiddleware,
+    PIIMiddleware,
     SummarizationMiddleware,
 )
 from langchain.tools import tool
@@ -292,3 +293,37 @@ def test_a_run_without_memory_recalls_and_stores_nothing(memory: HybridMemory, i
     assert "allergic to nuts" in prompt[-2]
     assert "Zoe keeps bees" in prompt[-2]
     assert model.prompts[1][-2:] == [model.prompts[1][-2], state["messages"][2]]
+
+
+def test_a_chat_window_that_sends_everything_each_time_is_written_once(memory: HybridMemory, invoke: Invoke) -> None:
+    model = ScriptedChat(answers=["hello", calls("Rome"), "sunny", "bye"])
+    agent = create_agent(model, [weather], middleware=[HybridMemoryMiddleware(memory)])
+    window: list[Any] = []
+    for text in ("hi", "weather?", "thanks"):
+        window.append({"role": "user", "content": text})
+        answer = invoke(agent, {"messages": window}, THREAD)["messages"][-1]
+        window.append({"role": "assistant", "content": answer.text})
+    steps = ['weather {"city": "Rome"}', "sunny in Rome"]
+    assert logged(memory) == ["hi", "hello", "weather?", *steps, "sunny", "thanks", "bye"]
+    assert words(model.prompts[-1])[-2:] == ["sunny", "thanks"]
+
+
+def test_a_turn_sent_again_after_a_failure_is_one_turn(memory: HybridMemory, invoke: Invoke) -> None:
+    model = ScriptedChat(answers=[RuntimeError("down"), "here"])
+    agent = create_agent(model, middleware=[HybridMemoryMiddleware(memory)])
+    with pytest.raises(RuntimeError, match="down"):
+        invoke(agent, said("hello?"), THREAD)
+    invoke(agent, said("hello?"), THREAD)
+    assert logged(memory) == ["hello?", "here"]
+
+
+def test_what_is_redacted_before_it_is_never_written(memory: HybridMemory, invoke: Invoke) -> None:
+    model = ScriptedChat(answers=["noted", "yes"])
+    agent = create_agent(
+        model, middleware=[PIIMiddleware("email", strategy="redact"), HybridMemoryMiddleware(memory)],
+        checkpointer=InMemorySaver(),
+    )  # fmt: skip
+    invoke(agent, said("mail me at bob@example.com"), THREAD)
+    invoke(agent, said("do you have it?"), THREAD)
+    assert logged(memory)[0] == "mail me at [REDACTED_EMAIL]"
+    assert not any("bob@example.com" in text for prompt in model.prompts for text in words(prompt))

@@ -234,3 +234,11 @@ def test_a_binding_names_somebody() -> None:
         Binding(user="alice", spaces="team")  # type: ignore[arg-type]
     with pytest.raises(InvalidScopeError, match="NUL"):
         Binding(user="alice", spaces=("te\x00am",))
+
+
+async def test_spaces_of_another_tenant_are_others(memory: HybridMemory, said: Said) -> None:
+    theirs = memory.scoped(tenant="acme", user="alice").create_space("team")
+    theirs.remember(SECRET)
+    memory.scoped(tenant="globex", user="alice").create_space("team")
+    async with Client(server(memory, Binding(tenant="globex", user="alice", spaces=("team",)))) as client:
+        assert await said(client, "recall", query="vault code") == (False, "Nothing is remembered about that.")

@@ -8,7 +8,7 @@ from typing import NoReturn
 import pytest
 
 from hybrid_memory.models import tokenizers
-from hybrid_memory.models.tokenizers import token_counter
+from hybrid_memory.models.tokenizers import SLICE_CHARS, token_counter
 from hybrid_memory.ports import TokenCounter
 from hybrid_memory.text.tokens import estimate_tokens
 
@@ -61,3 +61,9 @@ def test_without_tiktoken_it_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_a_table_it_estimates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tokenizers, "_table_folders", lambda: iter([tmp_path]))
     assert_estimates()
+
+
+def test_hostile_text_is_counted(exact: TokenCounter) -> None:
+    blanks = exact(" " * (10 * SLICE_CHARS) + "a")
+    assert 7_000 < blanks < 9_000
+    assert exact("a\ud800b") > 0

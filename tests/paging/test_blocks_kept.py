@@ -305,3 +305,11 @@ def test_an_encrypted_store_shows_no_word_of_blocks_and_answers(tmp_path: Path) 
         assert CANARY in coach.blocks()["human"].value
         memory.forget(user="ada")
         assert coach.blocks() == {}
+
+
+def test_forgetting_words_in_a_session_reaches_the_notes(face: Face, opened: Open) -> None:
+    coach = remembered(opened(**NO_MODELS))
+    assert CANARY in str(coach.recall(CANARY))
+    for word in WORDS:
+        face(coach).forget(query=word)
+    assert not any(word in str(coach.recall(word)) for word in WORDS)

@@ -15,7 +15,7 @@ import pytest
 from hybrid_memory import HybridMemory, PagingConfig, Right, ScopedMemory, SpaceMemory
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 from hybrid_memory.log.port import EventLog
-from tests.faces import Face, Open
+from tests.faces import Child, Face, Open
 
 THREADS = 16
 EDITS: list[tuple[str, dict[str, Any]]] = [
@@ -290,3 +290,27 @@ def test_a_block_that_many_fill_at_once_is_never_over_full(memories: list[Hybrid
     assert all("of 50 characters: shorten" in error for error in told if error)
     assert len(text(busy)) == 49
     assert all(len(block.value) <= 50 for block in busy.block("task").history())
+
+
+def test_undos_at_once_take_back_one_change_each(memories: list[HybridMemory], busy: SpaceMemory) -> None:
+    agents = crowd(busy, memories)
+    for number in range(THREADS + 2):
+        busy.block("task").edit(append=str(number))
+    at_once(lambda number: agents[number].block("task").undo())
+    assert text(busy) == "0\n1"
+
+
+def test_appends_of_two_processes_are_all_there(opened: Open, store: str, child: Child) -> None:
+    memory = opened(embedder="none", power_safe=False)
+    team = memory.scoped(user="alice").create_space("team")
+    team.block("task").put(max_chars=10_000)
+    with ThreadPoolExecutor() as pool:
+        for done in pool.map(lambda name: child("block_editor.py", store, name, timeout=120), ["a", "b"]):
+            assert done.returncode == 0, done.stderr
+    whole = [f"{process}-{thread} {number}" for process in "ab" for thread in range(4) for number in range(5)]
+    assert Counter(text(team).split("\n")) == Counter([*whole, *(f"{line}!" for line in whole)])
+    history = team.block("task").history()
+    assert len(history) == 1 + 3 * len(whole)
+    assert {block.author for block in history[1:]} == {
+        f"user='alice' agent='{process}-{thread}'" for process in "ab" for thread in range(4)
+    }
