@@ -144,18 +144,12 @@ def prepared(memory: ScopedMemory, blocks: Mapping[str, str] | None = None) -> N
     Raises:
         InvalidInputError: a block cannot have this label or text. Nothing was written.
     """
-    first = _first(blocks or {})
-    if not memory.blocks():
-        for block in first:
-            memory.block(block.label).put(block.value, description=block.description)
+    memory.begin_blocks(_first(blocks or {}))
 
 
 async def aprepared(memory: ScopedMemory, blocks: Mapping[str, str] | None = None) -> None:
     """Async twin of `prepared`."""
-    first = _first(blocks or {})
-    if not await memory.ablocks():
-        for block in first:
-            await memory.block(block.label).aput(block.value, description=block.description)
+    await memory.abegin_blocks(_first(blocks or {}))
 
 
 def _first(texts: Mapping[str, str]) -> list[Block]:

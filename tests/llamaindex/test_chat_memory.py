@@ -93,7 +93,7 @@ def test_what_was_recalled_stays_where_it_stood(chat: HybridChatMemory, store: H
 def test_another_session_of_the_user_is_recalled(store: HybridMemory, run: Run) -> None:
     first = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store)
     second = HybridChatMemory.from_defaults(user="alice", session="s2", memory=store)
-    run(first, "put", user("I am allergic to peanuts."))
+    run(first, "put", user("I am allergic to peanuts. My desk is by the window."))
 
     (note,) = run(second, "get", input="am I allergic to peanuts?")
 
@@ -101,7 +101,8 @@ def test_another_session_of_the_user_is_recalled(store: HybridMemory, run: Run) 
     assert recalled(note) == note.content
     known, _, memories = note.content.partition("</user_profile>\n\n")
     assert "] I am allergic to peanuts." in known, "what is known of the user"
-    assert "I am allergic to peanuts." in memories
+    assert "My desk is by the window." in memories
+    assert "peanuts" not in memories, "nothing stands there twice"
     assert run(second, "get_all") == []
 
 

@@ -142,7 +142,7 @@ def test_a_chat_engine_shows_blocks_summary_and_warnings(
     llm = Policy(think=lambda _: said("I see. Thank you for telling me all of that."))
     chat = paged(store, token_limit=800)
     engine = make(llm, chat)
-    questions = [fact(number)[0].content or "" for number in range(14)]
+    questions = [fact(number)[0].content or "" for number in range(20)]
     if face == "sync":
         for question in questions:
             engine.chat(question)

@@ -72,7 +72,7 @@ class TestThePrompt:
     ) -> None:
         chat = paged(store)
         told, sizes, seen = 0, [], 0
-        for number in range(26):
+        for number in range(36):
             question, answer = fact(number)
             run(chat, "put", question)
             before = folds(store)
@@ -102,7 +102,7 @@ class TestThePrompt:
     def test_a_question_that_was_not_put_yet_is_left_to_the_engine(self, store: HybridMemory, run: Run) -> None:
         chat = paged(store)
         assert [message.role for message in run(chat, "get", input="Hello?")] == [MessageRole.SYSTEM]
-        for number in range(20):
+        for number in range(28):
             shown = run(chat, "get", input=fact(number)[0].content)
             assert fact(number)[0].content not in [message.content for message in shown]
             assert tokens([*shown, fact(number)[0]]) <= LIMIT

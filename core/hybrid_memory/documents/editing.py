@@ -217,6 +217,19 @@ async def put(run: Runner, owned: Owned, block: Block) -> Block:
     return owned.seen((await changed(run, owned, path, make) or made).block)
 
 
+async def begin(run: Runner, owned: Owned, blocks: Sequence[Block]) -> None:
+    """Give these blocks, all or none, to an owner who never had any; otherwise do nothing."""
+    present(owned.services)
+    revisions = [_checked_block(owned.services, block) for block in blocks]
+
+    async def make(_: Documents) -> Written:
+        everything = await owned.services.state(DocumentsProjection).read(run, owned.services, owned.scope)
+        return ([] if any(map(is_block, everything.histories)) else revisions), []
+
+    if revisions:
+        await changed(run, owned, revisions[0].path, make)
+
+
 async def attach(run: Runner, owned: Owned, label: str, space: str) -> Block:
     """Attach the space's block with this label, and return it."""
     path = block_path(label)

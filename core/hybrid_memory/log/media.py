@@ -60,7 +60,9 @@ def digest_media(block: Mapping[str, Any], hint: str = "") -> str:
         detected, size = base64_kind(data)
         kind = kind or detected
         unit, digits, least = next(row for row in _UNITS if size >= row[2])
-        what = [f"{size / (least or 1):,.{digits}f} {unit}", *filter(None, [_pixels(data)])]
+        pixels = _pixels(data)
+        what = [f"{size / (least or 1):,.{digits}f} {unit}"]
+        what += [pixels] if pixels and "0" not in pixels.split("x") else []
     else:
         what = [_short(link)] if link else []
     text = ", ".join([" ".join(filter(None, (kind or family, name))), *what])

@@ -124,6 +124,16 @@ class Prompts(Turns):
         """The handle of one block, to put, edit, undo, attach or remove it."""
         return BlockHandle(self, label)
 
+    async def _begin_blocks(self, run: Runner, blocks: Sequence[Block]) -> None:
+        """Create these blocks, all or none, unless the owner has ever had a block.
+
+        Raises:
+            InvalidInputError: one of them is not a valid block. Nothing was written.
+        """
+        await editing.begin(run, owned(self), blocks)
+
+    begin_blocks, abegin_blocks = faces(_begin_blocks, needs=Right.WRITE)
+
     async def _compact(
         self, run: Runner, *, strategy: str | Strategy | None = None, keep: int | None = None
     ) -> Receipt:

@@ -204,7 +204,7 @@ def test_no_payload_hangs(text: str) -> None:
         ({"type": "input_audio", "input_audio": {"data": WAV, "format": "wav"}}, "audio/wav, 46 bytes"),
         (
             {"type": "file", "file": {"file_data": f"data:application/pdf;base64,{PNG}", "filename": "a.pdf"}},
-            "application/pdf, 108 bytes, a.pdf",
+            "application/pdf a.pdf, 108 bytes",
         ),
         ({"type": "file", "file": {"file_id": "file-7"}}, "file, file-7"),
         (
@@ -221,7 +221,7 @@ def test_no_payload_hangs(text: str) -> None:
         ({"block_type": "image", "image": PNG, "path": None, "url": None}, "image/png, 108 bytes"),
         (
             {"block_type": "document", "data": PNG, "title": "年报", "document_mimetype": None},
-            "image/png, 108 bytes, 年报",
+            "image/png 年报, 108 bytes",
         ),
         (
             {"type": "non_standard", "value": {"block_type": "audio", "audio": WAV, "format": "wav"}},
