@@ -141,7 +141,7 @@ class Follower:
 
     @property
     def host(self) -> Host | None:
-        """What `ScopedMemory.follow` must know if messages were removed, or if this may be another branch."""
+        """What `ScopedMemory.mirror` must know if messages were removed, or if this may be another branch."""
         keys, size, asks = self.keys, self.seen.get("size", 0), bool(self.messages) and _is_users(self.messages[-1])
         if not size or any(key.startswith(UNNAMED) for key in keys):  # only by their ids can messages be removed
             return None
