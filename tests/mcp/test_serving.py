@@ -237,8 +237,8 @@ def test_a_binding_names_somebody() -> None:
 
 
 async def test_spaces_of_another_tenant_are_others(memory: HybridMemory, said: Said) -> None:
-    theirs = memory.scoped(tenant="acme", user="alice").create_space("team")
+    theirs = memory.scoped(tenant="acme", user="alice").space("team").create()
     theirs.remember(SECRET)
-    memory.scoped(tenant="globex", user="alice").create_space("team")
+    memory.scoped(tenant="globex", user="alice").space("team").create()
     async with Client(server(memory, Binding(tenant="globex", user="alice", spaces=("team",)))) as client:
         assert await said(client, "recall", query="vault code") == (False, "Nothing is remembered about that.")

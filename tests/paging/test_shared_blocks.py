@@ -302,7 +302,7 @@ def test_undos_at_once_take_back_one_change_each(memories: list[HybridMemory], b
 
 def test_appends_of_two_processes_are_all_there(opened: Open, store: str, child: Child) -> None:
     memory = opened(embedder="none", power_safe=False)
-    team = memory.scoped(user="alice").create_space("team")
+    team = memory.scoped(user="alice").space("team").create()
     team.block("task").put(max_chars=10_000)
     with ThreadPoolExecutor() as pool:
         for done in pool.map(lambda name: child("block_editor.py", store, name, timeout=120), ["a", "b"]):

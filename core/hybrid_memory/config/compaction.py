@@ -114,7 +114,7 @@ class PromptConfig(Settings):
     place: Literal["turn", "message"] = "turn"
     memories: str = "<memory>\n{memories}\n</memory>"
     min_confidence: float = Field(default=0.0, ge=0, le=1)
-    memory_tokens: int = Field(default=880, ge=0)
+    memory_tokens: int = Field(default=870, ge=0)
     media_turns: int | None = Field(default=1, ge=0)
 
     @field_validator("memories")
