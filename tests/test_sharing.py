@@ -49,7 +49,8 @@ BLOCK_VERBS = {
 RIGHTS = rights(SpaceMemory) | rights(BlockHandle)
 READING = "block_history blocks expand facts fetch flush grants history profile recall recall_media summary why"
 WRITING = (
-    "assemble attach_block compact edit_block mirror offload put_block remember remove_block reset resolve undo_block"
+    "assemble attach_block begin_blocks compact edit_block mirror offload put_block remember remove_block reset "
+    "resolve undo_block"
 )
 DECIDING = "approve audit events forget grant quarantined reject revoke rollback"
 
@@ -72,7 +73,7 @@ def seat(memory: HybridMemory, team: SpaceMemory, right: Right | None, *, trust:
 def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """What to call a verb with, so that nothing but a missing right can be wrong."""
     named = {
-        "attach_block": ("plan",), "block_history": ("task",), "edit_block": ("task",),
+        "attach_block": ("plan",), "begin_blocks": ([],), "block_history": ("task",), "edit_block": ("task",),
         "expand": (team.history()[0].id,), "fetch": (team.history()[0].id,),
         "mirror": ([Message(content="One more thing.")],),
         "offload": ("a long note",), "put_block": ("task", "Book the hall."), "recall": ("launch",),

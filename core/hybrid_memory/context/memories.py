@@ -400,7 +400,7 @@ def fitting(memories: Memories, words: str, room: int, count: TokenCounter) -> M
     shown = [row for row, (_, tokens) in enumerate(lines) if tokens <= room][:1]
     share = TURNS_SHARE * room if memories.statements else room
     likely = sum((hit.confidence or 0.0) >= LIKELY for hit in hits)
-    shown = _more_turns(hits[:likely], lines[:likely], shown, share - sum(lines[row][1] for row in shown))
+    shown = _more_turns(hits[:likely], lines, shown, share - sum(lines[row][1] for row in shown))
     room -= sum(lines[row][1] for row in shown)
     statements: list[Fact] = []
     heading = count(SAID_HEADINGS[language_of(words)])
@@ -427,8 +427,8 @@ def _more_turns(
 ) -> list[int]:
     """The rows shown, and those of further turns that fit: no repetition, nor a turn of the user's in ``said``."""
     rows = list(shown)
-    for row, (_, tokens) in enumerate(lines):
-        record = hits[row].record
+    for row, hit in enumerate(hits):
+        record, tokens = hit.record, lines[row][1]
         repeats = any(record.text in lines[other][0] for other in rows) or (
             record.origin in INSTRUCTING and any(source in said for source in record.sources)
         )
