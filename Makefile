@@ -73,7 +73,7 @@ setup-browser:
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; \
 	}
 
-# PgBouncer from Debian; elsewhere install it by hand, or its tests are skipped.
+# PgBouncer from Debian; elsewhere install it by hand, or its tests are skipped (they fail with HYBRID_MEMORY_POOLER=required).
 setup-pooler:
 	@PATH="$$PATH:/usr/sbin" command -v pgbouncer >/dev/null || { \
 		echo "== installing PgBouncer"; \

@@ -196,7 +196,7 @@ def test_what_is_archived_stays_readable(opened: Open, monkeypatch: pytest.Monke
     wait_until(lambda: archive.size().events == 6)
     for person in people:
         assert texts(person.history()) == ["old 0", "old 1", "old 2", "new"]
-        assert len(person.recall("old", k=9)) == 4
+        assert {f"old {number}" for number in range(3)} <= set(texts(person.recall("old", k=9)))
     people[0].forget(query="old 1")
     assert texts(people[0].history()) == ["old 0", "old 2", "new"]
     assert archive.size().events == 5

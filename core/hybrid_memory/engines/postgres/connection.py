@@ -130,7 +130,7 @@ class PostgresConnection:
         keep: bool = False,
     ) -> list[list[Row]]:
         """The rows of each statement; sent in one pipeline, they are one transaction, in which the settings hold."""
-        with connection.pipeline():
+        with connection.pipeline() if self._direct else connection.transaction():
             connection.execute(self._settings, self._values(owner))
             cursors = [
                 connection.execute(text.encode(), list(values), binary=True, prepare=None if keep else False)
@@ -145,7 +145,7 @@ class PostgresConnection:
         """
 
         def whole(connection: PatientConnection, tried: int) -> T:
-            with connection.pipeline():
+            with connection.together():
                 connection.execute("BEGIN")
                 connection.execute(self._settings, self._values(owner))
             result = work(connection, tried)
@@ -300,7 +300,7 @@ class PostgresConnection:
         """Prepare a connection without asking the server: behind a pooler, its sessions are shared with others."""
         connection.patience = CONNECT_SECONDS
         connection.schemas = (self.schema, self._extension)
-        connection.prepare_threshold = KEPT_AFTER if self._direct else None
+        connection.direct, connection.prepare_threshold = self._direct, KEPT_AFTER if self._direct else None
 
     def _check_schema(self) -> None:
         with self._fresh(CONNECT_SECONDS) as connection:

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from psycopg import Connection
 
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.postgres.connection import EVERYBODY, PostgresConnection, Row
+from hybrid_memory.engines.postgres.pool import PatientConnection
 from hybrid_memory.engines.postgres.rows import FIELDS_OF, INSERT, term_number, to_row
 from hybrid_memory.engines.postgres.searching import (
     Statement,
@@ -147,14 +147,14 @@ class PostgresIndex(SemanticIndex):
     ) -> bool:
         number = self._db.owner_id_for_writing(owner)
 
-        def moved_on(connection: Connection[Row], _: int) -> bool:
+        def moved_on(connection: PatientConnection, _: int) -> bool:
             connection.execute("INSERT INTO hm.indexed(owner) VALUES (%s) ON CONFLICT DO NOTHING", [number])
             if connection.execute(_MOVED, [upto, anchor, number, after, seen]).fetchone() is None:
                 return False
             chosen = "SELECT id FROM hm.records WHERE owner = %s AND id = ANY(%s)"
             mine = [row[0] for row in connection.execute(chosen, [number, list(gone)])] if gone else []
             _delete(connection, [*mine, *(entry.record.id for entry in entries)])
-            with connection.pipeline():
+            with connection.together():
                 _insert(connection, number, entries)
                 if uses:
                     connection.cursor().executemany(
@@ -283,7 +283,7 @@ class PostgresIndex(SemanticIndex):
         return rows[len(settings) :]
 
 
-def _insert(connection: Connection[Row], number: int, entries: Sequence[Entry]) -> None:
+def _insert(connection: PatientConnection, number: int, entries: Sequence[Entry]) -> None:
     if not entries:
         return
     counted = [(entry, Counter(entry.terms.split())) for entry in entries]
@@ -307,7 +307,7 @@ def _insert(connection: Connection[Row], number: int, entries: Sequence[Entry]) 
 
 
 def _put(
-    connection: Connection[Row],
+    connection: PatientConnection,
     _: int,
     *,
     embedder: tuple[str, int],
@@ -326,7 +326,7 @@ def _put(
     given = [(owner, record, keys[record], known[keys[record]]) for owner, record in waiting if keys[record] in known]
     if not given:
         return
-    with connection.pipeline():
+    with connection.together():
         connection.cursor().executemany(
             "INSERT INTO hm.vectors(owner, record, key, vector) VALUES (%s, %s, %s, %s::vec.vector)",
             [(owner, record, key, to_text(vector)) for owner, record, key, vector in given],
@@ -338,7 +338,7 @@ def _put(
         _add(connection, owner, [vector for whose, _, _, vector in given if whose == owner])
 
 
-def _add(connection: Connection[Row], owner: int, vectors: Sequence[Floats], sign: int = 1) -> None:
+def _add(connection: PatientConnection, owner: int, vectors: Sequence[Floats], sign: int = 1) -> None:
     """Add vectors to the owner's sum, or subtract them."""
     ((total,),) = connection.execute("SELECT total FROM hm.indexed WHERE owner = %s FOR UPDATE", [owner]).fetchall()
     added = np.sum(np.stack(vectors), axis=0, dtype=np.float64) * sign
@@ -349,7 +349,7 @@ def _add(connection: Connection[Row], owner: int, vectors: Sequence[Floats], sig
     )
 
 
-def _delete(connection: Connection[Row], ids: Sequence[int]) -> int:
+def _delete(connection: PatientConnection, ids: Sequence[int]) -> int:
     """Delete records with their terms and vectors; returns how many there were."""
     chosen = "SELECT owner, count(*), sum(words) FROM hm.records WHERE id = ANY(%s) GROUP BY owner ORDER BY owner"
     fewer = connection.execute(chosen, [list(ids)]).fetchall()
@@ -364,7 +364,7 @@ def _delete(connection: Connection[Row], ids: Sequence[int]) -> int:
         rows = connection.execute(gone, [list(ids), owner], binary=True).fetchall()
         if rows:
             _add(connection, owner, [to_array(vector) for (vector,) in rows], -1)
-    with connection.pipeline():
+    with connection.together():
         connection.execute(
             "UPDATE hm.term_counts t SET records = t.records - g.n FROM (SELECT r.owner, x.term, count(*) AS n "
             "FROM hm.records r, unnest(r.terms) x(term) WHERE r.id = ANY(%s) GROUP BY 1, 2) g "
@@ -386,7 +386,7 @@ def _delete(connection: Connection[Row], ids: Sequence[int]) -> int:
     return sum(count for _, count, _ in fewer)
 
 
-def _delete_all(connection: Connection[Row], _: int) -> int:
+def _delete_all(connection: PatientConnection, _: int) -> int:
     ((gone,),) = connection.execute("SELECT count(*) FROM hm.records").fetchall()
     connection.execute("TRUNCATE hm.records, hm.postings, hm.term_counts, hm.vectors, hm.indexed, hm.embedder")
     return int(gone)

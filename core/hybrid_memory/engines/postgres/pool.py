@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, Self, TypeVar, cast
 
@@ -31,8 +31,12 @@ class QualifyingCursor(psycopg.Cursor[tuple[Any, ...]]):
     def execute(self, query: Any, *args: Any, **kwargs: Any) -> Self:
         return super().execute(self._qualified(query), *args, **kwargs)
 
-    def executemany(self, query: Any, *args: Any, **kwargs: Any) -> None:
-        super().executemany(self._qualified(query), *args, **kwargs)
+    def executemany(self, query: Any, params_seq: Iterable[Any], *, returning: bool = False) -> None:
+        if cast("PatientConnection", self.connection).direct:
+            super().executemany(self._qualified(query), params_seq, returning=returning)
+        else:  # psycopg sends them in a pipeline
+            for params in params_seq:
+                self.execute(query, params)
 
     def _qualified(self, query: str | bytes) -> bytes:
         tables, extension = cast("PatientConnection", self.connection).schemas
@@ -50,10 +54,21 @@ class PatientConnection(psycopg.Connection[tuple[Any, ...]]):
     Attributes:
         patience: seconds to wait for an answer; None waits forever.
         schemas: the schemas of the tables and of pgvector, which statements call ``hm.`` and ``vec.``.
+        direct: whether no pooler is between this connection and its session.
     """
 
     patience: float | None = None
     schemas: tuple[str, str] = ("hybrid_memory", "public")
+    direct: bool = False
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Inside the block, statements are sent in one pipeline; one after another where a pooler is between.
+
+        PgBouncer 1.18 sometimes loses count of the answers to a pipeline, and keeps its session for ever.
+        """
+        with self.pipeline() if self.direct else nullcontext():
+            yield
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
         """Wait for the answer; psycopg calls this for every request."""
