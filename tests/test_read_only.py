@@ -20,7 +20,7 @@ MAY = datetime(2026, 5, 1, tzinfo=UTC)
 WRITES: dict[str, Callable[[HybridMemory, ScopedMemory], object]] = {
     "remember": lambda _, alice: alice.remember("x"), "mirror": lambda _, alice: alice.mirror([Message(content="x")]),
     "compact": lambda _, alice: alice.compact(), "reset": lambda _, alice: alice.reset(),
-    "relearn": lambda _, alice: alice.flush(relearn=True), "flush": lambda _, alice: alice.flush(),
+    "learn": lambda _, alice: alice.learn(), "flush": lambda _, alice: alice.flush(),
     "offload": lambda _, alice: alice.offload("x"), "put": lambda _, alice: alice.block("task").put("x"),
     "rollback": lambda _, alice: alice.rollback(1), "forget": lambda _, alice: alice.forget(query="heron"),
     "create_space": lambda _, alice: alice.space("other").create(),

@@ -43,13 +43,13 @@ def rights(kind: type) -> dict[str, Right]:
 
 
 BLOCK_VERBS = {
-    "attach_block": "attach", "block_history": "history", "edit_block": "edit", "put_block": "put",
-    "remove_block": "remove", "undo_block": "undo",
+    "attach_block": "attach", "begin_block": "begin", "block_history": "history", "edit_block": "edit",
+    "put_block": "put", "remove_block": "remove", "undo_block": "undo",
 }  # fmt: skip
 RIGHTS = rights(SpaceMemory) | rights(BlockHandle)
 READING = "block_history blocks expand facts fetch flush grants history profile recall recall_media summary why"
 WRITING = (
-    "assemble attach_block begin_blocks compact edit_block mirror offload put_block remember remove_block reset "
+    "assemble attach_block begin_block compact edit_block learn mirror offload put_block remember remove_block reset "
     "resolve undo_block"
 )
 DECIDING = "approve audit events forget grant quarantined reject revoke rollback"
@@ -73,7 +73,7 @@ def seat(memory: HybridMemory, team: SpaceMemory, right: Right | None, *, trust:
 def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """What to call a verb with, so that nothing but a missing right can be wrong."""
     named = {
-        "attach_block": ("plan",), "begin_blocks": ([],), "block_history": ("task",), "edit_block": ("task",),
+        "attach_block": ("plan",), "begin_block": ("task",), "block_history": ("task",), "edit_block": ("task",),
         "expand": (team.history()[0].id,), "fetch": (team.history()[0].id,),
         "mirror": ([Message(content="One more thing.")],),
         "offload": ("a long note",), "put_block": ("task", "Book the hall."), "recall": ("launch",),

@@ -45,7 +45,7 @@ def test_other_verbs_that_write_are_refused(face: Face, memory: HybridMemory) ->
     alice = face(unremembered(memory))
     (home,) = alice.facts(attribute="home")
     for write in (
-        lambda: alice.flush(relearn=True),
+        alice.learn,
         alice.compact,
         lambda: alice.offload("long"),
         lambda: alice.resolve(home),

@@ -140,7 +140,7 @@ def read(turns: Sequence[Message], embedder: str) -> dict[str, Any]:
             owner.remember("Hello.")
             owner.flush(progress=False)  # compiles the rules, and loads the model
             owner.remember(list(turns))
-            learned = spent(owner.facts)
+            learned = spent(lambda: owner.learn(progress=False))
             rest = spent(lambda: owner.flush(progress=False))
         log = SqliteLog(Database(file))
         events = log.read(Scope(user="u"), kinds=[EventKind.MESSAGE])
@@ -169,7 +169,7 @@ def knowing(options: Options) -> Table:
             with open_memory(config, embedder=embedder) as memory:
                 owner = memory.scoped(user="u", session="s")
                 owner.remember(turns)
-                learned = spent(owner.facts)
+                learned = spent(partial(owner.learn, progress=False))
                 for verb, call in (("facts()", owner.facts), ("profile()", owner.profile)):
                     rows.append({"verb": f"{verb}, {name}", **latencies(owner, call), "s learning": round(learned, 1)})
                 known = len(owner.facts())

@@ -259,7 +259,7 @@ def reread(memory: HybridMemory, *, other: bool) -> ScopedMemory:
     if other:
         memory._services.state(Extractors).rules = Notes()
     alice = memory.scoped(user="alice")
-    alice.flush(relearn=True)
+    alice.learn(again=True)
     return alice
 
 

@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from hybrid_memory.errors import ModelError
 from hybrid_memory.memory import runtime
 from hybrid_memory.models.embedders import HashingEmbedder
+from hybrid_memory.runtime.breaker import Breaker
 from hybrid_memory.runtime.time_limit import MAX_HANGING
 from tests.doubles import texts, wait_until
 from tests.faces import Face, Open
@@ -103,7 +105,11 @@ def test_close_leaves_behind_what_hangs(
     assert again.recall("cat")[0].note == ""
 
 
-def test_a_prompt_goes_by_rules_while_the_language_model_hangs(face: Face, opened: Open, gate: Gate) -> None:
+def test_a_prompt_goes_by_rules_while_the_language_model_hangs(
+    face: Face, opened: Open, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybrid_memory.models.language.Breaker", partial(Breaker, pause=3600.0))  # no probe in time
+
     def write(prompt: str) -> str:
         gate()
         return "a summary"

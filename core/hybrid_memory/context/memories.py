@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -12,7 +11,6 @@ import numpy as np
 
 from hybrid_memory.config import PromptConfig
 from hybrid_memory.context.layout import MEMORY_HEADINGS, SAID_HEADINGS, UNSURE, language_of
-from hybrid_memory.context.lines import SERIES, is_critical
 from hybrid_memory.context.offload.payloads import payload_of
 from hybrid_memory.context.view import PromptView, Reliefs
 from hybrid_memory.errors import ModelError, StoreUnavailableError
@@ -62,8 +60,6 @@ STEPS = ("Thought:", "Action:", "Observation:")
 
 IDLE = 0.6
 """From this probability on a short question is small talk."""
-
-NUMBER = re.compile(r"\d+")
 
 QUESTION_CHARS = 200
 """The same for a question before its answer."""
@@ -327,15 +323,15 @@ async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
 
 def _beside(hits: Sequence[Hit], asked: Asking) -> list[Hit]:
     """The hits without what stands before the conversation anyway; those that say nothing else are left out."""
-    stated: dict[str, list[str]] = {}
+    sentences: dict[str, list[str]] = {}
     for fact in asked.sheet.facts if asked.sheet is not None else ():
         if fact.id in asked.standing:
             for source in fact.sources:
-                stated.setdefault(source, []).append(fact.text)
+                sentences.setdefault(source, []).append(fact.text)
     kept = []
     for hit in hits:
         text = hit.record.text
-        for sentence in stated.get(hit.record.sources[0], ()):
+        for sentence in sentences.get(hit.record.sources[0], ()):
             text = "" if sentence.endswith(text.strip()) else text.replace(sentence, "", 1)
         if any(character.isalnum() for character in text):
             kept.append(hit if text == hit.record.text else replace(hit, record=replace(hit.record, text=text.strip())))
@@ -379,12 +375,7 @@ async def _nearest(run: Runner, services: Services, asked: Asking, hits: Sequenc
             and (words := spoken_words(fact)) not in asked.notes
         ):
             chosen.setdefault(words, fact)
-    # Of a series that differs in numbers alone, the nearest stands for all.
-    series: dict[str, list[str]] = {}
-    for words in chosen:
-        series.setdefault(NUMBER.sub("0", words), []).append(words)
-    repeated = {words for row in series.values() if len(row) >= SERIES for words in row[1:] if not is_critical(words)}
-    return tuple(fact for words, fact in chosen.items() if words not in repeated)
+    return tuple(chosen.values())
 
 
 def fitting(memories: Memories, words: str, room: int, count: TokenCounter) -> Memories:
@@ -417,20 +408,20 @@ def fitting(memories: Memories, words: str, room: int, count: TokenCounter) -> M
         statements.append(fact)
         days.add(fact.valid_from.date())
         room -= tokens
-    said = {source for fact in statements for source in fact.sources}
-    shown = _more_turns(hits, lines, shown, room, said)
+    quoted = {source for fact in statements for source in fact.sources}
+    shown = _more_turns(hits, lines, shown, room, quoted)
     return replace(memories, hits=tuple(hits[row] for row in shown), statements=tuple(statements))
 
 
 def _more_turns(
-    hits: Sequence[Hit], lines: Sequence[tuple[str, int]], shown: Sequence[int], room: float, said: Collection[str] = ()
+    hits: Sequence[Hit], lines: Sequence[tuple[str, int]], shown: Sequence[int], room: float, own: Collection[str] = ()
 ) -> list[int]:
-    """The rows shown, and those of further turns that fit: no repetition, nor a turn of the user's in ``said``."""
+    """The rows shown, and those of further turns that fit: no repetition, nor a turn of the user's in ``own``."""
     rows = list(shown)
     for row, hit in enumerate(hits):
         record, tokens = hit.record, lines[row][1]
         repeats = any(record.text in lines[other][0] for other in rows) or (
-            record.origin in INSTRUCTING and any(source in said for source in record.sources)
+            record.origin in INSTRUCTING and any(source in own for source in record.sources)
         )
         if row not in rows and tokens <= room and not repeats:
             rows.append(row)
@@ -449,23 +440,14 @@ def is_worth_a_line(hit: Hit) -> bool:
 
 
 def _may_show(session: str | None, asked: Asking) -> bool:
-    """Whether a session may be recalled: not the one it works for, nor one that works for either."""
-    if asked.beside is not None and session == asked.beside:
-        return False
-    return not _works_for(session, asked.scope.session) and not _works_for(session, asked.beside)
-
-
-def _works_for(session: str | None, parent: str | None) -> bool:
-    """Whether a session is below another, like a sub-agent's, whose answer is in the other anyway."""
-    return parent is not None and session is not None and session.startswith(f"{parent}/")
+    """Whether a session may be recalled: not the one it works for, nor one below either, like a sub-agent's."""
+    parents = [parent for parent in (asked.scope.session, asked.beside) if parent is not None]
+    return session is None or (session != asked.beside and not session.startswith(tuple(f"{one}/" for one in parents)))
 
 
 async def _calls_alone(run: Runner, services: Services, scope: Scope, hits: Sequence[Hit]) -> set[str]:
     """Messages that only call tools: they say nothing without their results, which are found themselves."""
     asked = [hit.record.sources[0] for hit in hits if hit.record.speaker == Role.ASSISTANT]
     events = await run.call(services.log.get, scope.owner, asked) if asked else []
-    return {event.id for event in events if event.kind is EventKind.MESSAGE and _only_calls(event.message)}
-
-
-def _only_calls(message: Message) -> bool:
-    return bool(message.tool_calls) and not payload_of(message).strip()
+    messages = {event.id: event.message for event in events if event.kind is EventKind.MESSAGE}
+    return {name for name, message in messages.items() if message.tool_calls and not payload_of(message).strip()}

@@ -231,17 +231,14 @@ class Explanation:
 
     def __str__(self) -> str:
         turns = [
-            f"  [{name}] {'' if turn.at is None else f'{turn.at:%Y-%m-%d %H:%M} '}{_who(turn)}: {turn.text}"
+            f"  [{name}] {'' if turn.at is None else f'{turn.at:%Y-%m-%d %H:%M} '}"
+            f"{spoken(turn.speaker, turn.spoken_by)}: {turn.text}"
             for name, turn in self.turns
         ]
         return "\n".join([self.about, *(f"  {step}" for step in self.steps), *turns])
 
     def __repr__(self) -> str:
         return f"<Explanation of {self.about}: {len(self.turns)} turns, {len(self.facts)} facts>"
-
-
-def _who(turn: Message) -> str:
-    return spoken(turn.speaker, turn.spoken_by)
 
 
 class FactExtractor(Protocol):

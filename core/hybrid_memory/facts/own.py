@@ -226,7 +226,7 @@ class Sentence:
         question: the question that it answers, asked by another speaker right before; mostly empty.
         asked: the id of the turn that asked it.
         order: whether it says how to work, always.
-        once: whether it asks for something now, or answers a question, so that it is no instruction by its meaning.
+        momentary: whether it asks for something now or answers a question: no instruction by its meaning alone.
     """
 
     owner: str
@@ -235,7 +235,7 @@ class Sentence:
     position: int
     at: datetime
     order: bool = False
-    once: bool = False
+    momentary: bool = False
     asked: str = ""
 
 
@@ -287,18 +287,15 @@ def own_sentences(turns: Sequence[Event], before: Sequence[Event]) -> list[Sente
         if number >= len(before) and not fiction:
             made += _of_turn(turn, event, asking)
         fiction = fiction or (begins and _QUESTION.search(turn.words) is None)
-        if fiction and not begins and _out_of_role(turn.words):
+        if (
+            fiction
+            and not begins
+            and (_REQUEST.search(turn.words) or _HOW_TO_WORK.search(turn.words) or len(turn.words) > MAX_SENTENCE_CHARS)
+        ):  # something else is asked for, which ends a story or a role
             fiction = False
             if number >= len(before):
                 made += _of_turn(turn, event, asking)
     return made
-
-
-def _out_of_role(words: str) -> bool:
-    """Whether a turn after a story or a role asks for something else, and so ends it."""
-    return (
-        _REQUEST.search(words) is not None or _HOW_TO_WORK.search(words) is not None or len(words) > MAX_SENTENCE_CHARS
-    )
 
 
 def _of_turn(turn: Spoken, event: Event, asking: Spoken | None) -> list[Sentence]:
@@ -322,8 +319,8 @@ def _of_turn(turn: Spoken, event: Event, asking: Spoken | None) -> list[Sentence
         if not order and (_QUESTION.search(plain) or (asks and not _CLAUSES.search(plain))):
             continue
         asked = asking.id if asking is not None and answer else ""
-        once = bool(answer or asks or _HANDOVER.search(plain))
-        made.append(Sentence(turn.owner, plain, answer, event.position, event.at, order, once, asked))
+        momentary = bool(answer or asks or _HANDOVER.search(plain))
+        made.append(Sentence(turn.owner, plain, answer, event.position, event.at, order, momentary, asked))
     return made[:MAX_SENTENCES] if len(made) <= 2 * MAX_SENTENCES else []
 
 

@@ -267,11 +267,11 @@ def _claims(sentence: Sentence, judged: Judged | None, row: int, vector: str) ->
             and marks[best] >= MEANT
             and claims >= MEANT
             and (best not in PLACES or _LIVES.search(text))
-            and (best not in ORDERS or not sentence.once)
+            and (best not in ORDERS or not sentence.momentary)
         ):
             name = best
         ordering = sentence.order and max(marks[order] for order in ORDERS) >= ORDERING
-        ordering = ordering or (not sentence.once and best in ORDERS and claims >= ORDERED)
+        ordering = ordering or (not sentence.momentary and best in ORDERS and claims >= ORDERED)
     if says_nothing(text) and not sentence.question:
         return []
     if ordering and not harm and not is_order(name):

@@ -15,8 +15,14 @@ HEAD_CHARS = 65_536
 """How much of an image's base64 text is decoded for its dimensions."""
 
 _MEDIA = ("image", "audio", "video", "file", "document")
-_NAMES = {"image_url": "image", "input_image": "image", "input_audio": "audio", "input_file": "file", "media": "file"}
-_NAMES["image_generation_call"] = "image"
+_NAMES = {
+    "image_url": "image",
+    "input_image": "image",
+    "image_generation_call": "image",
+    "input_audio": "audio",
+    "input_file": "file",
+    "media": "file",
+}
 _SENSES = ("image", "audio", "video")
 _DATA_URL = re.compile(r"data:(?P<kind>[\w.+-]+/[\w.+-]+)?[^,]{0,200},")
 _URL_SAFE = str.maketrans("-_", "+/", " \t\r\n")

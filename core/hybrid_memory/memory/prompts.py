@@ -94,7 +94,8 @@ class Prompts(Turns):
         """
         services = self._services
         if blocks is None:
-            blocks = await self._shown(run, edited=paging is not None)
+            # A model that edits them sees those that are empty, too.
+            blocks = {label: one for label, one in (await self._blocks(run)).items() if paging is not None or one.value}
         request = PromptRequest.of(
             query, max_tokens=services.config.compaction.max_tokens if max_tokens is None else max_tokens,
             identity=identity, instructions=instructions, blocks=blocks, profile=profile, tools=tools, k=k,
@@ -105,10 +106,6 @@ class Prompts(Turns):
         return self._runtime.after_assemble(self.scope, request, made)
 
     assemble, aassemble = faces(_assemble, needs=Right.WRITE)
-
-    async def _shown(self, run: Runner, *, edited: bool) -> dict[str, Block]:
-        """The blocks that a prompt shows: to a model that edits them, also those that are empty."""
-        return {label: block for label, block in (await self._blocks(run)).items() if edited or block.value}
 
     async def _blocks(self, run: Runner) -> dict[str, Block]:
         """All blocks by label, in the order of their creation; attached blocks with their current text.
@@ -123,16 +120,6 @@ class Prompts(Turns):
     def block(self, label: str) -> BlockHandle:
         """The handle of one block, to put, edit, undo, attach or remove it."""
         return BlockHandle(self, label)
-
-    async def _begin_blocks(self, run: Runner, blocks: Sequence[Block]) -> None:
-        """Create these blocks, all or none, unless the owner has ever had a block.
-
-        Raises:
-            InvalidInputError: one of them is not a valid block. Nothing was written.
-        """
-        await editing.begin(run, owned(self), blocks)
-
-    begin_blocks, abegin_blocks = faces(_begin_blocks, needs=Right.WRITE)
 
     async def _compact(
         self, run: Runner, *, strategy: str | Strategy | None = None, keep: int | None = None

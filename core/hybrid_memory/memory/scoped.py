@@ -13,6 +13,7 @@ from hybrid_memory.arguments import checked
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import explain as explaining
 from hybrid_memory.context.summary import Line
+from hybrid_memory.display import progress_bar
 from hybrid_memory.errors import AccessDeniedError, HybridMemoryError, InvalidInputError
 from hybrid_memory.facts import facts as knowing
 from hybrid_memory.facts import learn as learning
@@ -31,6 +32,7 @@ from hybrid_memory.memory.runtime import Runtime, flush_owners
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.recall.plan import Intent, Request
 from hybrid_memory.runtime.runners import Runner
+from hybrid_memory.runtime.tasks import PATIENT, at_priority
 from hybrid_memory.scope import Scope
 from hybrid_memory.sharing import decide as sharing
 from hybrid_memory.sharing.grant import Asked, Denial, Grant, Member, Right, Standing
@@ -230,21 +232,35 @@ class ScopedMemory(Prompts):
 
     forget, aforget = faces(_forget, needs=Right.ADMIN)
 
-    async def _flush(self, run: Runner, *, relearn: bool = False, progress: bool | None = None) -> Receipt:
+    async def _learn(self, run: Runner, *, again: bool = False, progress: bool | None = None) -> Receipt:
+        """Extract facts from all turns that were not read yet, with the language model too if there is one.
+
+        Args:
+            again: discard earlier extractions, for example by the rules of an older version, and read every turn again.
+                Decisions made with `resolve` are kept.
+            progress: show a progress bar; None shows one on a terminal.
+
+        Raises:
+            ModelError: a model failed. Everything found so far is kept; the remaining turns are tried again next time.
+        """
+        services = present(self._services)
+        if again:
+            await learning.unlearn(run, services, self.scope.owner)
+        with at_priority(PATIENT), progress_bar("learning", shown=progress) as advance:
+            return Receipt(learned=await learning.learn(run, services, self.scope.owner, model=True, progress=advance))
+
+    learn, alearn = faces(_learn, needs=Right.WRITE)
+
+    async def _flush(self, run: Runner, *, progress: bool | None = None) -> Receipt:
         """Finish all background work now: index and learn from new turns, and compact sessions that are due.
 
         Args:
-            relearn: discard what was extracted earlier, for example by the rules of an older version, and read every
-                turn again. Decisions made with `resolve` are kept.
             progress: show a progress bar; None shows one on a terminal.
 
         Raises:
             ModelError: the embedder failed. Texts are indexed; the missing vectors are made next time. If the language
                 model fails, a warning is logged, and it is asked again next time.
         """
-        if relearn:
-            await self._admitted(run, Asked("relearn", Right.WRITE, trusted=True))
-            await learning.unlearn(run, present(self._services), self.scope.owner)
         services = self._services if self.remembers else self._runtime.services  # of other sessions
         await self._runtime.compact_due(run, self.scope.owner)
         return await flush_owners(run, services, [self.scope.owner], progress)

@@ -314,11 +314,8 @@ async def _named(
 
 async def _by_name(run: Runner, services: Services, scope: Scope, names: Sequence[str]) -> dict[str, list[Event]]:
     """The messages with these ids and handles; looked up together: an id without a session is searched everywhere."""
-    places = {
-        name: int(name[1:])
-        for name in names
-        if (name.startswith("#") and name[1:].isdecimal() and (len(name) < MAX_HANDLE_CHARS))
-    }
+    handles = [name for name in names if name.startswith("#") and name[1:].isdecimal() and len(name) < MAX_HANDLE_CHARS]
+    places = {name: int(name[1:]) for name in handles}
     found: dict[str, list[Event]] = {}
     for name, place in places.items():
         found[name] = await run.call(services.truth.read, scope.owner, after=place - 1, upto=place)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -59,12 +59,13 @@ def to_row(entry: Entry) -> Row:
     """The entry's row, without vectors."""
     record, values = entry.record, plain(entry.record)
     rest = {"scope": asdict(record.scope), **{name: value for name, value in values.items() if name not in _COLUMNS}}
+    pairs = [_pair(key, value) for key, value in record.metadata.items() if not isinstance(value, dict | list)]
     return {
         **{name: values[name] for name in _COLUMNS},
         "owner": owner_key(record.scope),
         "session": digest("session", record.scope.session),
         "category": "" if record.category is None else digest("category", record.category),
-        "metadata": [*_pairs(record.metadata), *_origin(record)],
+        "metadata": [*pairs, *_origin(record)],
         "length": len(record.text),
         "importance": float(record.importance),
         "last_used": NEVER if record.last_used is None else values["last_used"],
@@ -182,10 +183,6 @@ def _predicate(where: Where, visible: Callable[[int], bool]) -> Callable[[Row], 
         )
 
     return holds
-
-
-def _pairs(metadata: Mapping[str, Any]) -> list[str]:
-    return [_pair(key, value) for key, value in metadata.items() if not isinstance(value, dict | list)]
 
 
 def _pair(key: str, value: Any) -> str:

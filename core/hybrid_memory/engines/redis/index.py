@@ -214,7 +214,7 @@ class RedisIndex(SemanticIndex):
         self._connection.check_open()
         words = [encode(term) for term in wanted]
         scores = self._connection.call("ZMSCORE", self._words(owner_tag(owner)), *words) if words else []
-        counts = _counts(wanted, scores)
+        counts = {term: int(float(score)) % WORD_STEP for term, score in zip(wanted, scores, strict=True) if score}
         if near:
             bounds = len(near) - allowed_edits(near), len(near) + allowed_edits(near)
             words = self._run(SPELT, owner_tag(owner), bounds).decode().split()
@@ -377,11 +377,6 @@ class RedisIndex(SemanticIndex):
     def _remember(self, tag: str, ids: Iterable[int]) -> None:
         for number in ids:
             self._seen.put(number, tag)
-
-
-def _counts(terms: Sequence[str], scores: Sequence[bytes | None]) -> dict[str, int]:
-    """How many records have each term, decoded from its score in the owner's word set."""
-    return {term: int(float(score)) % WORD_STEP for term, score in zip(terms, scores, strict=True) if score}
 
 
 def _is_vector(query: Query) -> TypeGuard[Floats]:

@@ -199,7 +199,11 @@ def condition(where: Where) -> str:
         parts.append(f"@at:[-inf ({to_micros(where.until)}]")
     parts += [f"@meta:{{{pair}}}" for pair in pairs(where.metadata)]
     parts += _origins(where)
-    parts += [f"-@turn:[{max(first, 0)} {_bound(last)}]" for first, last in where.hidden if 0 <= last >= first]
+    parts += [
+        f"-@turn:[{max(first, 0)} {last if last < _EXACT else '+inf'}]"
+        for first, last in where.hidden
+        if 0 <= last >= first
+    ]
     for name, instant in where.fresh.items():
         labels = f"@category:{{{digest(name)}}}"
         if name in set(RecordKind):
@@ -212,10 +216,6 @@ def _origins(where: Where) -> list[str]:
     one_of, labels = origin_labels(where.origins)
     listed = "|".join(map(origin_label, labels))
     return [f"{'' if one_of else '-'}@meta:{{{listed}}}"] if where.origins and labels else []
-
-
-def _bound(position: int) -> str:
-    return "+inf" if position >= _EXACT else str(position)
 
 
 _POSTING = np.dtype([("id", "<f8"), ("count", "<u4"), ("length", "<u4")])
