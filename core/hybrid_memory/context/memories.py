@@ -70,12 +70,6 @@ LATEST = 16
 TURNS_SHARE = 0.2
 """The most of the space for recalled turns but the best, where there are statements too."""
 
-LIKELY = 0.4
-"""The least confidence of such a turn; what the statements leave goes to any.
-
-Chosen on the lives, where .2 did the same for tasks and questions, with fewer lines that are evidence.
-"""
-
 LEAST_STATEMENT = 12
 """With fewer tokens left no further statement is tried."""
 
@@ -317,25 +311,7 @@ async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
     bare = await _calls_alone(run, services, asked.scope, fresh)
     fresh = [hit for hit in fresh if hit.record.sources[0] not in bare]
     unsure = all((hit.confidence or 0.0) < SURE for hit in fresh[: asked.k])
-    shown = _beside(fresh, asked)[: asked.k]
-    return Memories(tuple(without_questions(shown, asked.visible)), statements, unsure)
-
-
-def _beside(hits: Sequence[Hit], asked: Asking) -> list[Hit]:
-    """The hits without what stands before the conversation anyway; those that say nothing else are left out."""
-    sentences: dict[str, list[str]] = {}
-    for fact in asked.sheet.facts if asked.sheet is not None else ():
-        if fact.id in asked.standing:
-            for source in fact.sources:
-                sentences.setdefault(source, []).append(fact.text)
-    kept = []
-    for hit in hits:
-        text = hit.record.text
-        for sentence in sentences.get(hit.record.sources[0], ()):
-            text = "" if sentence.endswith(text.strip()) else text.replace(sentence, "", 1)
-        if any(character.isalnum() for character in text):
-            kept.append(hit if text == hit.record.text else replace(hit, record=replace(hit.record, text=text.strip())))
-    return kept
+    return Memories(tuple(without_questions(fresh[: asked.k], asked.visible)), statements, unsure)
 
 
 def _without_dropped_notes(seen: PromptView) -> PromptView:
@@ -390,8 +366,7 @@ def fitting(memories: Memories, words: str, room: int, count: TokenCounter) -> M
     lines = [(line := memory_line(hit, asked), count(line) + 1) for hit in hits]
     shown = [row for row, (_, tokens) in enumerate(lines) if tokens <= room][:1]
     share = TURNS_SHARE * room if memories.statements else room
-    likely = sum((hit.confidence or 0.0) >= LIKELY for hit in hits)
-    shown = _more_turns(hits[:likely], lines, shown, share - sum(lines[row][1] for row in shown))
+    shown = _more_turns(hits, lines, shown, share - sum(lines[row][1] for row in shown))
     room -= sum(lines[row][1] for row in shown)
     statements: list[Fact] = []
     heading = count(SAID_HEADINGS[language_of(words)])

@@ -46,9 +46,6 @@ By logistic regression on the tasks and questions of twelve lives, each life hel
 ORDERS_RATIO = 0.12
 """The most of the tokens for memories that standing instructions take in front of the conversation."""
 
-OWN_RATIO = 0.25
-"""And the most of them together with the user's own safety, where that takes less."""
-
 OTHERS_RATIO = 0.08
 """The same for other people's allergies and illnesses."""
 
@@ -223,8 +220,6 @@ def standing_text(facts: Sequence[Fact], max_tokens: int, count: TokenCounter) -
     left = max_tokens
     for part, ratio in ((own, 1.0), (orders, ORDERS_RATIO), (others, OTHERS_RATIO)):
         room = ratio * max_tokens
-        if part is orders:
-            room = max(room, OWN_RATIO * max_tokens - (max_tokens - left))
         for fact in part:
             tokens = line_tokens(fact, {other.valid_from.date() for other in kept if other not in orders}, count)
             if tokens <= min(left, room) and fact.text not in {other.text for other in kept}:
