@@ -10,7 +10,18 @@ from typing import Any
 
 import pytest
 
-from hybrid_memory import Category, Event, EventKind, HybridMemory, Message, Right, Scope, ScopedMemory, SpaceMemory
+from hybrid_memory import (
+    Block,
+    Category,
+    Event,
+    EventKind,
+    HybridMemory,
+    Message,
+    Right,
+    Scope,
+    ScopedMemory,
+    SpaceMemory,
+)
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.errors import AccessDeniedError, IdConflictError, InvalidInputError
 from hybrid_memory.facts.fact import Claim
@@ -43,13 +54,13 @@ def rights(kind: type) -> dict[str, Right]:
 
 
 BLOCK_VERBS = {
-    "attach_block": "attach", "begin_block": "begin", "block_history": "history", "edit_block": "edit",
-    "put_block": "put", "remove_block": "remove", "undo_block": "undo",
+    "attach_block": "attach", "block_history": "history", "edit_block": "edit", "put_block": "put",
+    "remove_block": "remove", "undo_block": "undo",
 }  # fmt: skip
 RIGHTS = rights(SpaceMemory) | rights(BlockHandle)
 READING = "block_history blocks expand facts fetch flush grants history profile recall recall_media summary why"
 WRITING = (
-    "assemble attach_block begin_block compact edit_block learn mirror offload put_block remember remove_block reset "
+    "assemble attach_block compact edit_block learn mirror offload put_block remember remove_block reset "
     "resolve undo_block"
 )
 DECIDING = "approve audit events forget grant quarantined reject revoke rollback"
@@ -73,7 +84,7 @@ def seat(memory: HybridMemory, team: SpaceMemory, right: Right | None, *, trust:
 def arguments(verb: str, team: SpaceMemory) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """What to call a verb with, so that nothing but a missing right can be wrong."""
     named = {
-        "attach_block": ("plan",), "begin_block": ("task",), "block_history": ("task",), "edit_block": ("task",),
+        "attach_block": ("plan",), "block_history": ("task",), "edit_block": ("task",),
         "expand": (team.history()[0].id,), "fetch": (team.history()[0].id,),
         "mirror": ([Message(content="One more thing.")],),
         "offload": ("a long note",), "put_block": ("task", "Book the hall."), "recall": ("launch",),
@@ -158,6 +169,18 @@ def test_who_is_not_trusted_may_read_and_remember_only(face: Face, opened: Open)
         else:
             with pytest.raises(AccessDeniedError, match=r"it takes a trust of 0\.5 or more"):
                 ask(face(planner), verb, values, named)
+
+
+def test_blocks_to_begin_with_take_the_right_to_write(face: Face, opened: Open) -> None:
+    memory = opened(url="memory://", embedder="none")
+    team = memory.scoped(user="alice").space("team").create()
+    reader = face(seat(memory, team, Right.READ))
+    with pytest.raises(AccessDeniedError, match="may not begin_blocks in the space 'team'"):
+        reader.blocks(begin=[Block("plan", "Mine.")])
+    assert reader.blocks() == {}
+    team.grant(user="bob", right=Right.WRITE)
+    assert reader.blocks(begin=[Block("plan", "Mine."), Block("notes")])["plan"].value == "Mine."
+    assert list(reader.blocks(begin=[Block("late")])) == ["plan", "notes"], "nothing begins twice"
 
 
 def test_every_verb_has_its_right() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from hybrid_memory import Message, Role, ScopedMemory, ToolCall
+from hybrid_memory import Block, Message, Role, ScopedMemory, ToolCall
 from hybrid_memory.tools import MAX_TOKENS, MemoryTool
 from hybrid_memory_paging.executor import CustomFunction
 from hybrid_memory_paging.functions import SEND
@@ -134,16 +134,26 @@ BLOCKS = {
 """What belongs in each block."""
 
 
-def prepared(memory: ScopedMemory) -> None:
-    """Create MemGPT's blocks ``persona`` and ``human`` for an owner who never had them."""
-    for label, description in BLOCKS.items():
-        memory.block(label).begin(description=description)
+def prepared(memory: ScopedMemory, blocks: Mapping[str, str] | None = None) -> None:
+    """Create MemGPT's blocks ``persona`` and ``human`` for an owner who never had a block.
+
+    Args:
+        memory: the owner's memory.
+        blocks: initial texts by label; blocks with other labels are created too.
+
+    Raises:
+        InvalidInputError: a block cannot have this label or text. Nothing was written.
+    """
+    memory.blocks(begin=_first(blocks or {}))
 
 
-async def aprepared(memory: ScopedMemory) -> None:
+async def aprepared(memory: ScopedMemory, blocks: Mapping[str, str] | None = None) -> None:
     """Async twin of `prepared`."""
-    for label, description in BLOCKS.items():
-        await memory.block(label).abegin(description=description)
+    await memory.ablocks(begin=_first(blocks or {}))
+
+
+def _first(texts: Mapping[str, str]) -> list[Block]:
+    return [Block(label, texts.get(label, ""), BLOCKS.get(label, "")) for label in {**BLOCKS, **texts}]
 
 
 PAGE_SHARE = 0.125

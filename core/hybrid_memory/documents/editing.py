@@ -217,16 +217,17 @@ async def put(run: Runner, owned: Owned, block: Block) -> Block:
     return owned.seen((await changed(run, owned, path, make) or made).block)
 
 
-async def begin(run: Runner, owned: Owned, block: Block) -> None:
-    """Give this block to an owner who never had one with its label; otherwise do nothing."""
+async def begin(run: Runner, owned: Owned, blocks: Sequence[Block]) -> None:
+    """Give these blocks, all or none, to an owner who never had any; otherwise do nothing."""
     present(owned.services)
-    revision = _checked_block(owned.services, block)
+    revisions = [_checked_block(owned.services, block) for block in blocks]
 
     async def make(_: Documents) -> Written:
         everything = await owned.services.state(DocumentsProjection).read(run, owned.services, owned.scope)
-        return ([] if revision.path in everything.histories else [revision]), []
+        return ([] if any(map(is_block, everything.histories)) else revisions), []
 
-    await changed(run, owned, revision.path, make)
+    if revisions:
+        await changed(run, owned, revisions[0].path, make)
 
 
 async def attach(run: Runner, owned: Owned, label: str, space: str) -> Block:

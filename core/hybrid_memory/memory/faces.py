@@ -182,16 +182,6 @@ class BlockHandle(Part):
 
     put, aput = faces(_put, needs=Right.WRITE, verb="put_block")
 
-    async def _begin(self, run: Runner, value: str = "", *, description: str = "") -> None:
-        """Create the block unless the owner ever had one with this label.
-
-        Raises:
-            InvalidInputError: the label or an argument is out of range. Nothing was changed.
-        """
-        await editing.begin(run, self._owned, Block(self.label, value, description))
-
-    begin, abegin = faces(_begin, needs=Right.WRITE, verb="begin_block")
-
     async def _edit(
         self,
         run: Runner,

@@ -28,7 +28,7 @@ from hybrid_memory.memory.turns import Turns
 from hybrid_memory.recall.hit import Hit
 from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
-from hybrid_memory.sharing.grant import Right
+from hybrid_memory.sharing.grant import Asked, Right
 
 PAGE_CHARS = 4000
 DIGEST_TOKENS = 200
@@ -107,11 +107,20 @@ class Prompts(Turns):
 
     assemble, aassemble = faces(_assemble, needs=Right.WRITE)
 
-    async def _blocks(self, run: Runner) -> dict[str, Block]:
+    async def _blocks(self, run: Runner, *, begin: Sequence[Block] = ()) -> dict[str, Block]:
         """All blocks by label, in the order of their creation; attached blocks with their current text.
 
         An attached block is left out while its space does not have it, or may not be read.
+
+        Args:
+            begin: blocks to create first, all or none, unless the owner ever had one; takes the right to write.
+
+        Raises:
+            InvalidInputError: one of them is not a valid block. Nothing was written.
         """
+        if begin:
+            await self._admitted(run, Asked("begin_blocks", Right.WRITE, trusted=True))
+            await editing.begin(run, owned(self), begin)
         return await editing.blocks(run, owned(self))
 
     blocks, ablocks = faces(_blocks, needs=Right.READ)
