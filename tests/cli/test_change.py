@@ -219,6 +219,24 @@ def test_a_better_file_corrects_what_an_earlier_one_got_wrong(command: Any, tmp_
     assert imported({}, *good[1:]) == (3, 0, 1)
 
 
+def test_a_message_with_other_words_under_a_known_id_is_named_and_the_rest_imported(
+    command: Any, tmp_path: Path
+) -> None:
+    store, chat = tmp_path / "m.db", tmp_path / "chat.jsonl"
+
+    def imported(*texts: str) -> int:
+        lines = [{"role": "user", "content": text, "id": f"m{number}"} for number, text in enumerate(texts)]
+        chat.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+        return int(command("import", store, chat, "-u", "alice", *QUICK))
+
+    assert imported("I live in Rome.", "Forty degrees.") == 0
+    assert imported("I live in Rome.", "Fifty degrees.", "My cat is Tom.") == 2
+    assert "2 turns in 1 session of user='alice', 1 of them known" in command.out
+    assert "not imported: chat.jsonl: id 'm1' is already used" in command.err
+    turns = command.json("history", store)
+    assert [turn["content"] for turn in turns] == ["I live in Rome.", "Forty degrees.", "My cat is Tom."]
+
+
 def test_facts_are_reviewed_on_a_terminal(command: Any, filled: Path, typed: Any) -> None:
     typed("y\nx\ne\nBodø\nn\n" + "s\n" * 9)
     assert command("facts", filled, "--review") == 0

@@ -52,7 +52,7 @@ def demo(store: Store = None, *, embedder: EmbeddedBy = EmbedderName.AUTO) -> No
             raise InvalidInputError(f"{name} holds another memory: give the demo its own file, such as demo.db")
         scoped = memory.scoped(user=USER)
         chats = read_sessions([CHAT], OWN)
-        remember_all(memory, scoped, chats)
+        remember_all(memory, scoped, chats, [])
         scoped.flush()
         turns = sum(len(chat.messages) for chat in chats)
         _title(f"remembered: {turns} turns of {len(chats)} conversations, in English and Chinese")

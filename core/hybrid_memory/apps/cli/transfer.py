@@ -28,7 +28,7 @@ from hybrid_memory.apps.cli.stores import (
     with_owner,
 )
 from hybrid_memory.display import counted
-from hybrid_memory.errors import InvalidInputError, InvalidMessageError
+from hybrid_memory.errors import IdConflictError, InvalidInputError, InvalidMessageError
 
 if TYPE_CHECKING:
     from hybrid_memory import HybridMemory, Message, ScopedMemory
@@ -182,9 +182,11 @@ def import_chats(
         chats = [replace(chat, session=owner.session) for chat in chats]
     with open_store(store, create=True, background=False, embedder=embedder.given) as memory:
         scoped = replace(owner, session=None).of(memory)
-        written = remember_all(memory, scoped, chats)
+        unread = len(refusals)
+        written = remember_all(memory, scoped, chats, refusals)
         derived = scoped.flush()
-    messages, sessions = sum(len(chat.messages) for chat in chats), list(dict.fromkeys(chat.session for chat in chats))
+    messages = sum(len(chat.messages) for chat in chats) - (len(refusals) - unread)
+    sessions = list(dict.fromkeys(chat.session for chat in chats))
     counts = {"indexed": derived.indexed, "embedded": derived.embedded, "learned": derived.learned}
     if as_json:
         values = {"messages": messages, **written, "sessions": sessions}
@@ -198,12 +200,31 @@ def import_chats(
         raise InvalidInputError("not imported: " + "; ".join(refusals))
 
 
-def remember_all(memory: HybridMemory, scoped: ScopedMemory, chats: Sequence[SessionMessages]) -> dict[str, int]:
-    """Write everything with a progress bar; returns how many were known, corrected, and forgotten before."""
+def remember_all(
+    memory: HybridMemory, scoped: ScopedMemory, chats: Sequence[SessionMessages], refusals: list[str]
+) -> dict[str, int]:
+    """Write everything with a progress bar; returns how many were known, corrected, and forgotten before.
+
+    A message whose id the store has with other words is not written: ``refusals`` gets a text that names it.
+    """
     from hybrid_memory.display import progress_bar  # noqa: PLC0415 - half a second that help need not take
 
     total = sum(len(chat.messages) for chat in chats)
     done, written = 0, {"known": 0, "corrected": 0, "forgotten": 0}
+
+    def write(session: ScopedMemory, messages: Sequence[Message]) -> None:
+        try:
+            receipt = session.remember(messages, correct=True)
+        except IdConflictError as error:
+            if len(messages) == 1:
+                refusals.append(f"{session.scope.session}: {error}")
+                return
+            for message in messages:
+                write(session, [message])
+            return
+        for way in written:
+            written[way] += len(getattr(receipt, "duplicates" if way == "known" else way))
+
     with progress_bar("importing", shown=None, unit="message") as advance:
         for chat in chats:
             session = memory.for_scope(replace(scoped.scope, session=chat.session))
@@ -212,13 +233,8 @@ def remember_all(memory: HybridMemory, scoped: ScopedMemory, chats: Sequence[Ses
                 # An inferred time corrects none.
                 guessed = [message.id for message in batch if message.id in chat.undated and message.id]
                 there = {event.id for event in session.events(which=guessed)} if guessed else set()
-                receipt = session.remember(
-                    [one.model_copy(update={"at": None}) if one.id in there else one for one in batch], correct=True
-                )
-                written["known"] += len(receipt.duplicates)
-                written["corrected"] += len(receipt.corrected)
-                written["forgotten"] += len(receipt.forgotten)
-                done += len(receipt.ids)
+                write(session, [one.model_copy(update={"at": None}) if one.id in there else one for one in batch])
+                done += len(batch)
                 advance(done, total)
     return written
 
