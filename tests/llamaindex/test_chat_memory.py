@@ -93,8 +93,7 @@ def test_what_was_recalled_stays_where_it_stood(chat: HybridChatMemory, store: H
 def test_another_session_of_the_user_is_recalled(store: HybridMemory, run: Run) -> None:
     first = HybridChatMemory.from_defaults(user="alice", session="s1", memory=store)
     second = HybridChatMemory.from_defaults(user="alice", session="s2", memory=store)
-    for text in ("I am allergic to peanuts.", "My desk is by the window."):
-        run(first, "put", user(text))
+    run(first, "put", user("I am allergic to peanuts. My desk is by the window."))
 
     (note,) = run(second, "get", input="am I allergic to peanuts?")
 

@@ -199,7 +199,8 @@ async def _edits(
     rows = {
         row: old
         for row, old in known
-        if old is not None and (corrects or _other(old.message, given[row]) or old.position in services.superseded)
+        if old is not None
+        and (corrects or _content(old.message) != _content(given[row]) or old.position in services.superseded)
     }
     if not rows:
         return {}
@@ -213,12 +214,11 @@ async def _edits(
         versions = [old, *(kept[name] for name in dict.fromkeys(names[old.position]) if name in kept)]
         now, current = given[row], [event for event in versions if event.position not in services.superseded]
         if not corrects:
-            found[row] = _edit(_places(current), now, versions, _other, edited_id(now))
+            found[row] = _edit(_places(current), now, versions, _content, edited_id(now))
         elif current and current[0].author == services.author and _same_words(current[0].message, now):
             now = now if now.at else now.model_copy(update={"at": current[0].at})
-            told = json.dumps(_details(now), sort_keys=True)
-            name = edited_id(now.model_copy(update={"content": told}))
-            found[row] = _edit(_places(current), now, [*current, *versions], _differs, name)
+            name = edited_id(now.model_copy(update={"content": json.dumps(_details(now), sort_keys=True)}))
+            found[row] = _edit(_places(current), now, [*current, *versions], _details, name)
     return found
 
 
@@ -226,11 +226,11 @@ def _edit(
     current: Mapping[int, str],
     now: Message,
     versions: Sequence[Event],
-    differs: Callable[[Message, Message], bool],
+    compared: Callable[[Message], object],
     name: str,
 ) -> _Edit:
     """What makes this message the current one of these versions, under this name if none of them is the same."""
-    same = next((event for event in versions if not differs(event.message, now)), None)
+    same = next((event for event in versions if compared(event.message) == compared(now)), None)
     if same is None:
         old = min(versions, key=lambda event: event.position)
         extra = {**now.extra, REPLACES: old.position, "made_of": list(dict.fromkeys(event.id for event in versions))}
@@ -335,18 +335,14 @@ def edited_id(message: Message) -> str:
     return f"{(message.id or '')[: MAX_NAME_CHARS - len(digest) - 1]}~{digest}"
 
 
-def _other(before: Message, now: Message) -> bool:
-    return (before.content, before.tool_calls) != (now.content, now.tool_calls)
+def _content(message: Message) -> tuple[object, object]:
+    return message.content, message.tool_calls
 
 
 def _same_words(before: Message, now: Message) -> bool:
     """Whether they say the same; calls may have got other ids."""
     calls = ([(call.name, call.arguments) for call in message.tool_calls] for message in (before, now))
     return before.content == now.content and next(calls) == next(calls)
-
-
-def _differs(before: Message, now: Message) -> bool:
-    return _details(before) != _details(now)
 
 
 def _details(message: Message) -> dict[str, Any]:

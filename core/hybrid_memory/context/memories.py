@@ -308,12 +308,11 @@ async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
         query = replace(query, where=replace(query.where, hidden=((asked.turn, MAX_POSITION),)))
     hits = [hit for hit in await recall(run, services, query) if asked.turn is None or hit.record.turn < asked.turn]
     statements = await _nearest(run, services, asked, hits)
-    in_front = {fact.text for fact in asked.sheet.facts if fact.id in asked.standing} if asked.sheet else set()
     fresh = [
         hit
         for hit in hits
         if asked.visible.isdisjoint(hit.record.sources)
-        and hit.record.text.strip() not in asked.texts | in_front
+        and hit.record.text.strip() not in asked.texts
         and (hit.confidence is None or hit.confidence >= asked.marks.min_confidence)
         and is_worth_a_line(hit)
         and _may_show(hit.record.scope.session, asked)
@@ -321,7 +320,22 @@ async def _memories(run: Runner, services: Services, asked: Asking) -> Memories:
     bare = await _calls_alone(run, services, asked.scope, fresh)
     fresh = [hit for hit in fresh if hit.record.sources[0] not in bare]
     unsure = all((hit.confidence or 0.0) < SURE for hit in fresh[: asked.k])
-    return Memories(tuple(without_questions(fresh[: asked.k], asked.visible)), statements, unsure)
+    shown = _beside(fresh, asked)[: asked.k]
+    return Memories(tuple(without_questions(shown, asked.visible)), statements, unsure)
+
+
+def _beside(hits: Sequence[Hit], asked: Asking) -> list[Hit]:
+    """The hits without what stands before the conversation anyway; those that say nothing else are left out."""
+    in_front = [fact for fact in asked.sheet.facts if fact.id in asked.standing] if asked.sheet else []
+    kept = []
+    for hit in hits:
+        text = hit.record.text
+        for fact in in_front:
+            if hit.record.sources[0] in fact.sources:
+                text = "" if fact.text.endswith(text.strip()) else text.replace(fact.text, "", 1)
+        if any(character.isalnum() for character in text):
+            kept.append(hit if text == hit.record.text else replace(hit, record=replace(hit.record, text=text.strip())))
+    return kept
 
 
 def _without_dropped_notes(seen: PromptView) -> PromptView:

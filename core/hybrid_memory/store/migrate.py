@@ -205,7 +205,7 @@ async def begun(run: Runner, source: Services, target: Services) -> list[OwnerCo
         InvalidInputError: the target contains other events.
     """
     heads, copied = await run.call(source.truth.heads), await run.call(target.truth.heads)
-    copies = {owner: OwnerCopy(owner, heads.get(owner, 0)) for owner in sorted({**heads, **copied}, key=_name)}
+    copies = {owner: OwnerCopy(owner, heads.get(owner, 0)) for owner in sorted({**heads, **copied}, key=str)}
     for owner, position in copied.items():
         if position > copies[owner].head:
             raise _foreign(owner)
@@ -221,10 +221,6 @@ async def begun(run: Runner, source: Services, target: Services) -> list[OwnerCo
             copy.digest.update(b"".join(lines))
             copy.events += len(ours)
     return list(copies.values())
-
-
-def _name(owner: Scope) -> tuple[str, ...]:
-    return (owner.tenant or "", owner.user or "", owner.agent or "", owner.space or "")
 
 
 def _foreign(owner: Scope) -> InvalidInputError:
