@@ -225,7 +225,7 @@ configs = st.builds(
     MemoryConfig, url=st.just("memory://") | urls("sqlite:///", "redis://", "rediss://"), index=indexes,
     archive=st.just(ArchiveConfig()) | archives, outbox=maybe(text), embedder=st.sampled_from(["auto", "none"]) | text,
     power_safe=st.booleans(), exact_limit=st.integers(1, 10**9), cache_megabytes=st.integers(0, 10**6),
-    cleaning=st.sampled_from(["off", "light", "strong"]),
+    cleaning=st.sampled_from(["off", "light"]),
     recall=recalls, compaction=compactions, learning=learnings, retention=retentions,
     redaction=st.builds(RedactionConfig, kinds=kinds, keep_original=st.booleans()), orchestration=orchestrations,
 )  # fmt: skip

@@ -4,11 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid_memory.config import CleaningLevel
 from hybrid_memory.text.cleaning import clean
 from tests.doubles import assert_linear
-
-LEVELS: tuple[CleaningLevel, ...] = ("light", "strong")
 
 PROTECTED = st.sampled_from(
     [
@@ -37,35 +34,30 @@ MIXED = st.lists(PROSE | PROTECTED | LINES.map(lambda line: f"\n{line}\n"), max_
 
 
 @pytest.mark.parametrize(
-    ("text", "light", "strong"),
+    ("text", "cleaned"),
     [
-        ("um, like, could you please book it", "could you please book it", "book it"),
-        ("I I I think th-the hotel is fine", "I think the hotel is fine", None),
-        ("b-but I-I think w-what we have works", "but I think what we have works", None),
-        ("I want I want to go home", "I want to go home", None),
-        ("I'm I'm not sure", "I'm not sure", None),
-        ("She was um going there, um.", "She was going there.", None),
-        ("You know, it was, like, huge", "it was huge", None),
-        ("What is it? Um, I see. Uh... Then go.", "What is it? I see. Then go.", None),
-        ("okay,  um,  yes   \nthe the  end", "okay, yes\nthe end", None),
-        (
-            "If you don't mind, tell me the time, please.",
-            "If you don't mind, tell me the time, please.",
-            "tell me the time.",
-        ),
-        ("嗯，就是那种，嗯，我想订酒店", "我想订酒店", None),
-        ("我我我想订酒店", "我想订酒店", None),
-        ("我想我想订，然后然后再说", "我想订，然后再说", None),
-        ("就是就是他", "就是他", None),
-        ("那个…我想去，呃，北京", "我想去，北京", None),
-        ("嗯我想去", "我想去", None),
-        ("麻烦你帮我订一下酒店", "麻烦你帮我订一下酒店", "帮我订一下酒店"),
-        ("请问一下，你在哪里", "请问一下，你在哪里", "你在哪里"),
+        ("um, like, could you please book it", "could you please book it"),
+        ("I I I think th-the hotel is fine", "I think the hotel is fine"),
+        ("b-but I-I think w-what we have works", "but I think what we have works"),
+        ("I want I want to go home", "I want to go home"),
+        ("I'm I'm not sure", "I'm not sure"),
+        ("She was um going there, um.", "She was going there."),
+        ("You know, it was, like, huge", "it was huge"),
+        ("What is it? Um, I see. Uh... Then go.", "What is it? I see. Then go."),
+        ("okay,  um,  yes   \nthe the  end", "okay, yes\nthe end"),
+        ("If you don't mind, tell me the time, please.", "If you don't mind, tell me the time, please."),
+        ("嗯，就是那种，嗯，我想订酒店", "我想订酒店"),
+        ("我我我想订酒店", "我想订酒店"),
+        ("我想我想订，然后然后再说", "我想订，然后再说"),
+        ("就是就是他", "就是他"),
+        ("那个…我想去，呃，北京", "我想去，北京"),
+        ("嗯我想去", "我想去"),
+        ("麻烦你帮我订一下酒店", "麻烦你帮我订一下酒店"),
+        ("请问一下，你在哪里", "请问一下，你在哪里"),
     ],
 )
-def test_what_speech_leaves_is_removed(text: str, light: str, strong: str | None) -> None:
-    assert clean(text) == light
-    assert clean(text, "strong") == (light if strong is None else strong)
+def test_what_speech_leaves_is_removed(text: str, cleaned: str) -> None:
+    assert clean(text) == cleaned
 
 
 @pytest.mark.parametrize(
@@ -101,21 +93,13 @@ def test_what_speech_leaves_is_removed(text: str, light: str, strong: str | None
     你好你好
     不想麻烦你了""".splitlines(),
 )
-def test_what_carries_meaning_survives_light_cleaning(text: str) -> None:
+def test_what_carries_meaning_survives(text: str) -> None:
     assert clean(text.strip()) == text.strip()
-
-
-@pytest.mark.parametrize(
-    "text", ["不想麻烦你了", "这个请问的人", "Could you please not share it", "Please don't go", "I like, and hate, it"]
-)
-def test_strong_cleaning_keeps_the_meaning(text: str) -> None:
-    assert clean(text, "strong") == text
 
 
 @pytest.mark.parametrize("text", ["um", "嗯", "嗯嗯", "Um...", "um, uh,", "please", "um\nuh, "])
 def test_a_text_of_fillers_alone_stays(text: str) -> None:
-    for level in LEVELS:
-        assert clean(f" {text} ", level).startswith(text[:2].strip())
+    assert clean(f" {text} ").startswith(text[:2].strip())
 
 
 def test_a_line_stays_a_line() -> None:
@@ -123,16 +107,16 @@ def test_a_line_stays_a_line() -> None:
 
 
 @settings(max_examples=120)
-@given(MIXED, st.sampled_from(LEVELS))
-def test_cleaning_twice_changes_nothing_more(text: str, level: CleaningLevel) -> None:
-    once = clean(text, level)
-    assert clean(once, level) == once
+@given(MIXED)
+def test_cleaning_twice_changes_nothing_more(text: str) -> None:
+    once = clean(text)
+    assert clean(once) == once
 
 
 @settings(max_examples=120)
-@given(MIXED, st.sampled_from(LEVELS))
-def test_the_result_is_no_longer_and_blank_only_if_the_text_was(text: str, level: CleaningLevel) -> None:
-    cleaned = clean(text, level)
+@given(MIXED)
+def test_the_result_is_no_longer_and_blank_only_if_the_text_was(text: str) -> None:
+    cleaned = clean(text)
     assert len(cleaned) <= len(text)
     assert bool(cleaned.strip()) == bool(text.strip())
 
@@ -143,10 +127,10 @@ WORDS = st.sampled_from(
 
 
 @settings(max_examples=120)
-@given(st.tuples(*[st.lists(WORDS).map("".join)] * 3), PROTECTED, LINES, st.sampled_from(LEVELS))
-def test_protected_spans_survive(prose: tuple[str, str, str], span: str, line: str, level: CleaningLevel) -> None:
+@given(st.tuples(*[st.lists(WORDS).map("".join)] * 3), PROTECTED, LINES)
+def test_protected_spans_survive(prose: tuple[str, str, str], span: str, line: str) -> None:
     text = f"{prose[0]} {span} {prose[1]}\n{line}\n{prose[2]}x"
-    cleaned = clean(text, level)
+    cleaned = clean(text)
     assert span in cleaned
     assert f"\n{line}\n" in cleaned
 
@@ -159,4 +143,4 @@ def test_protected_spans_survive(prose: tuple[str, str, str], span: str, line: s
     ],
 )  # fmt: skip
 def test_long_repeats_take_linear_time(unit: str) -> None:
-    assert_linear(lambda text: clean(text, "strong"), lambda size: f"b {unit * (size // len(unit))}x")
+    assert_linear(clean, lambda size: f"b {unit * (size // len(unit))}x")

@@ -14,7 +14,7 @@ from hybrid_memory.config.compaction import CompactionConfig, PromptConfig
 from hybrid_memory.errors import InvalidConfigError, InvalidInputError
 from hybrid_memory.validation import Duration, Settings, shown, storable
 
-CleaningLevel: TypeAlias = Literal["off", "light", "strong"]
+CleaningLevel: TypeAlias = Literal["off", "light"]
 
 
 OriginName: TypeAlias = Literal["operator", "user", "person", "assistant", "tool", "web", "imported"]
@@ -269,8 +269,7 @@ class MemoryConfig(Settings):
             vectors of one byte a dimension in a memory-mapped file and scores the candidates exactly.
         cache_megabytes: memory for vectors and columns of recently used owners, on the embedded store; mapped files do
             not count, and the current owner may take more.
-        cleaning: how many fillers, stutters and padding characters are removed before indexing and summarising; the log
-            and prompts keep the original words.
+        cleaning: ``off`` leaves fillers and stutters in what is indexed and summarised; log and prompts always do.
         recall: how recall searches and scores.
         compaction: how long conversations are compacted.
         prompt: how prompts are laid out.

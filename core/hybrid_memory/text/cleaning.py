@@ -91,30 +91,9 @@ _CHINESE = (
     _rule("我", rf"{_CLAUSE}(我们?(?:想要?|要|觉得|希望|需要|认为|记得|打算))[，、]?\1(?!的)", r"\1"),
 )
 
-_STRONG = (
-    _rule(
-        "please|wondering if|appreciate",
-        rf"{_CLAUSE}(?:[Cc]ould|[Cc]an|[Ww]ould|[Ww]ill) you (?:please|kindly) (?!not\b|don)",
-    ),
-    _rule("wondering if you", rf"{_CLAUSE}I(?: was|'m| am) (?:just )?wondering if you could (?:please )?"),
-    _rule("if you", r"(?:(?<=^)[Ii]|, i)f you (?:don't|wouldn't) mind(?:,(?= )|(?=[.?]?$))"),
-    _rule("please", rf"{_CLAUSE}(?:[Pp]lease,? )+(?!not\b|don|[Pp]lease\b)"),
-    _rule("please", r",? please(?=[.?!]?$)"),
-    _rule("in advance", r"(?:(?<=[.!?] )|(?<=^))[Tt]hank(?:s| you)(?: so much| very much)? in advance[.!]?"),
-    _rule("like,", r", like, (?!and\b|or\b)", " "),
-    _rule("basically,|honestly,", rf"{_SENTENCE}(?:[Bb]asically|[Hh]onestly), "),
-    _rule("麻烦|劳驾", rf"{_CLAUSE}(?:能不能|可不可以|可以)?(?:麻烦|劳驾)[你您](?=[^了们吗呢，。！？])(?!太|很|不)"),
-    _rule("请问", rf"{_CLAUSE}请问(?:一下)?，?(?=.)(?![的了])"),
-    _rule("方便的话|介意的话", rf"{_CLAUSE}如果(?:[你您]?(?:方便|不介意)的话)，"),
-)
-
 _BLANKS = _rule("  | \n|\t|\u3000|\xa0", r"[ \t\u3000\xa0]{2,}", " ")
-_LIGHT_RULES = (*_ENGLISH, *_ENGLISH_STUTTERS, *_CHINESE)
-_RULES = {"light": _LIGHT_RULES, "strong": (*_LIGHT_RULES, *_STRONG)}
-_ASCII_RULES = {
-    level: tuple(rule for rule in rules if any(hint.isascii() for hint in rule.hints))
-    for level, rules in _RULES.items()
-}
+_RULES = (*_ENGLISH, *_ENGLISH_STUTTERS, *_CHINESE)
+_ASCII_RULES = tuple(rule for rule in _RULES if any(hint.isascii() for hint in rule.hints))
 
 _HIDDEN = "\ue000"
 _PROTECTED = lazy(
@@ -132,7 +111,7 @@ _CODE_LINE = lazy(
 
 
 def clean(text: str, level: CleaningLevel = "light") -> str:
-    """The text without fillers, stutters, repeated phrases and extra blanks; ``strong`` also drops politeness.
+    """The text without fillers, stutters, repeated phrases and extra blanks.
 
     Keeps lines, code, JSON, tables, indented lines, quotations within a line, URLs, paths, file names, ids and numbers
     as they are. The result is empty only if the text was blank: a text of fillers alone stays. Cleaning twice changes
@@ -141,7 +120,7 @@ def clean(text: str, level: CleaningLevel = "light") -> str:
     if level == "off":
         return text
     start = current = _trimmed(text)
-    rules = (_ASCII_RULES if text.isascii() else _RULES)[level]
+    rules = _ASCII_RULES if text.isascii() else _RULES
     for _ in range(MAX_PASSES):
         before, current = current, _trimmed(_cleaned(current, rules))
         if current == before:

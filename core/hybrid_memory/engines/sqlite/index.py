@@ -26,7 +26,7 @@ from hybrid_memory.engines.sqlite.rows import (
     note_changes,
 )
 from hybrid_memory.engines.sqlite.vector_cache import EXACT_LIMIT
-from hybrid_memory.engines.stored import record_in, row_of, to_micros
+from hybrid_memory.engines.stored import owner_scope, record_in, row_of, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.port import UNUSED, Entry, IndexSize, Matches, Query, RecordColumns, SemanticIndex, Status, Use
 from hybrid_memory.index.record import Record, Where
@@ -70,6 +70,17 @@ class SqliteIndex(SemanticIndex):
             total=None if cache is None else cache.total,
             size=self._size() if sums and owner is None else IndexSize(0, 0, 0),
         )
+
+    def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
+        rows = self._db.query(
+            "SELECT o.tenant, o.user, o.agent, o.space, i.applied, i.anchor, "
+            "(SELECT min(record) FROM pending WHERE owner = i.owner) FROM index_state i JOIN owners o ON o.id = i.owner"
+        )
+        there = {
+            owner_scope(*row): Status(applied, anchor, pending=[] if pending is None else [pending])
+            for *row, applied, anchor, pending in rows
+        }
+        return {owner: there.get(owner.owner, Status()) for owner in owners}
 
     def previous(self, owner: Scope, records: Sequence[Record]) -> dict[int, Record]:
         """The previous turns of these records in their segments; avoids the caches, which a writer may never need."""

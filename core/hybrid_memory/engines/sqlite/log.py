@@ -131,6 +131,17 @@ class SqliteLog(EventLog):
         )
         return {owner_scope(*row[:4]): int(row[4]) for row in rows if row[4] is not None}
 
+    def newest(self, kinds: Sequence[EventKind | None]) -> dict[Scope, dict[EventKind | None, Event]]:
+        last: dict[Scope, dict[EventKind | None, Event]] = {}
+        for kind in kinds:
+            which = "" if kind is None else "AND kind = ?"
+            which += "" if kind in {None, EventKind.MESSAGE} else " AND kind <> 'message'"  # as in `_conditions`
+            newest = f"SELECT max(position) FROM events WHERE owner = o.id {which}"
+            asked = f"SELECT {_COLUMNS} FROM owners o JOIN events e ON e.position = ({newest})"
+            for row in self._db.query(asked, () if kind is None else (kind,)):
+                last.setdefault(owner_scope(*row[8:]), {})[kind] = _event(row)
+        return last
+
     def mark(self, owner: Scope, position: int) -> str:
         rows = self._db.query(
             "SELECT id, at FROM events WHERE owner = ? AND position = ?", (self._db.owner_id(owner), position)
