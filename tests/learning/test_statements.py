@@ -200,6 +200,16 @@ def test_the_sheet_shows_what_is_near_with_its_day_and_nothing_for_small_talk(me
         assert "Pip" in later.assemble(asked).note, asked
 
 
+def test_what_is_left_of_a_turn_beside_its_standing_sentence_must_say_something(memory: HybridMemory) -> None:
+    scoped = memory.scoped(user="ann", session="s")
+    scoped.remember(["Perfect. I am allergic to latex.", "I am allergic to nuts. The gloves are in the red cupboard."])
+    context = memory.scoped(user="ann", session="later").assemble("Order gloves for the kitchen.")
+    assert "allergic to latex" in context.standing
+    assert "The gloves are in the red cupboard." in context.note
+    assert "Perfect" not in context.note
+    assert "allergic" not in context.note
+
+
 def test_where_everything_fits_everything_is_shown(memory: HybridMemory) -> None:
     scoped = memory.scoped(user="ann", session="s")
     said = ["The shed key hangs behind the clock.", "Our boat is called Heron.", "Tom waters the plants in August."]

@@ -333,8 +333,9 @@ def _beside(hits: Sequence[Hit], asked: Asking) -> list[Hit]:
         for fact in in_front:
             if hit.record.sources[0] in fact.sources:
                 text = "" if fact.text.endswith(text.strip()) else text.replace(fact.text, "", 1)
-        if any(character.isalnum() for character in text):
-            kept.append(hit if text == hit.record.text else replace(hit, record=replace(hit.record, text=text.strip())))
+        rest = hit if text == hit.record.text else replace(hit, record=replace(hit.record, text=text.strip()))
+        if any(character.isalnum() for character in text) and is_worth_a_line(rest):
+            kept.append(rest)
     return kept
 
 
