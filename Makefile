@@ -27,7 +27,7 @@ MAKEFLAGS += --no-print-directory
 SPREAD := --numprocesses auto --dist loadfile --max-worker-restart 1 $(addprefix -p no:,anyio codspeed langsmith_plugin socket syrupy)
 
 # Every notebook, the site and the inspector in a browser, servers that are killed, attacks, growing logs, the benchmarks.
-LONG := tests/long tests/engines/long tests/inspector/long
+LONG := $(wildcard tests/long tests/*/long)
 
 # Where processes share the cores, the threads of FAISS only wait for one another.
 test test-engines test-oldest test-full: export OMP_NUM_THREADS := 1
