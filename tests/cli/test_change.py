@@ -237,6 +237,18 @@ def test_a_message_with_other_words_under_a_known_id_is_named_and_the_rest_impor
     assert [turn["content"] for turn in turns] == ["I live in Rome.", "Forty degrees.", "My cat is Tom."]
 
 
+def test_a_row_of_an_export_that_lost_its_session_is_named(command: Any, tmp_path: Path) -> None:
+    chat = tmp_path / "all.jsonl"
+    rows: list[dict[str, Any]] = [
+        {"session": "s1", "role": "user", "content": "I live in Rome."},
+        {"role": "user", "content": "It rains."},
+    ]
+    chat.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert command("import", tmp_path / "m.db", chat, "-u", "alice", *QUICK) == 2
+    assert "1 turn in 1 session" in command.out
+    assert "line 2: not a message with a session" in command.err
+
+
 def test_facts_are_reviewed_on_a_terminal(command: Any, filled: Path, typed: Any) -> None:
     typed("y\nx\ne\nBodø\nn\n" + "s\n" * 9)
     assert command("facts", filled, "--review") == 0

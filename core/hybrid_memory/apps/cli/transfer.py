@@ -124,7 +124,7 @@ def _own_message(record: Record, numbers: Counter[str | None]) -> list[tuple[str
     from hybrid_memory import Message  # noqa: PLC0415 - see above
 
     value = record.value
-    if not isinstance(value, Mapping) or not isinstance(value.get("session"), str | None):
+    if not isinstance(value, Mapping) or not isinstance(value.get("session", 0), str | None):
         record.refuse("not a message with a session, as written by hybrid-memory export")
         return []
     fields = dict(value)
