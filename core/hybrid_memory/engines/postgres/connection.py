@@ -129,7 +129,7 @@ class PostgresConnection:
         owner: int = EVERYBODY,
         keep: bool = False,
     ) -> list[list[Row]]:
-        """The rows of each statement; sent in one pipeline, they are one transaction, in which the settings hold."""
+        """The rows of each statement, in one transaction, in which the settings hold; one pipeline without a pooler."""
         with connection.pipeline() if self._direct else connection.transaction():
             connection.execute(self._settings, self._values(owner))
             cursors = [
@@ -145,7 +145,7 @@ class PostgresConnection:
         """
 
         def whole(connection: PatientConnection, tried: int) -> T:
-            with connection.together():
+            with connection.batched():
                 connection.execute("BEGIN")
                 connection.execute(self._settings, self._values(owner))
             result = work(connection, tried)

@@ -154,7 +154,7 @@ class PostgresIndex(SemanticIndex):
             chosen = "SELECT id FROM hm.records WHERE owner = %s AND id = ANY(%s)"
             mine = [row[0] for row in connection.execute(chosen, [number, list(gone)])] if gone else []
             _delete(connection, [*mine, *(entry.record.id for entry in entries)])
-            with connection.together():
+            with connection.batched():
                 _insert(connection, number, entries)
                 if uses:
                     connection.cursor().executemany(
@@ -326,7 +326,7 @@ def _put(
     given = [(owner, record, keys[record], known[keys[record]]) for owner, record in waiting if keys[record] in known]
     if not given:
         return
-    with connection.together():
+    with connection.batched():
         connection.cursor().executemany(
             "INSERT INTO hm.vectors(owner, record, key, vector) VALUES (%s, %s, %s, %s::vec.vector)",
             [(owner, record, key, to_text(vector)) for owner, record, key, vector in given],
@@ -364,7 +364,7 @@ def _delete(connection: PatientConnection, ids: Sequence[int]) -> int:
         rows = connection.execute(gone, [list(ids), owner], binary=True).fetchall()
         if rows:
             _add(connection, owner, [to_array(vector) for (vector,) in rows], -1)
-    with connection.together():
+    with connection.batched():
         connection.execute(
             "UPDATE hm.term_counts t SET records = t.records - g.n FROM (SELECT r.owner, x.term, count(*) AS n "
             "FROM hm.records r, unnest(r.terms) x(term) WHERE r.id = ANY(%s) GROUP BY 1, 2) g "

@@ -62,7 +62,7 @@ class PatientConnection(psycopg.Connection[tuple[Any, ...]]):
     direct: bool = False
 
     @contextmanager
-    def together(self) -> Iterator[None]:
+    def batched(self) -> Iterator[None]:
         """Inside the block, statements are sent in one pipeline; one after another where a pooler is between.
 
         PgBouncer 1.18 sometimes loses count of the answers to a pipeline, and keeps its session for ever.

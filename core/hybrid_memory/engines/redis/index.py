@@ -214,6 +214,7 @@ class RedisIndex(SemanticIndex):
         self._connection.check_open()
         words = [encode(term) for term in wanted]
         scores = self._connection.call("ZMSCORE", self._words(owner_tag(owner)), *words) if words else []
+        # A score encodes how many records have the term.
         counts = {term: int(float(score)) % WORD_STEP for term, score in zip(wanted, scores, strict=True) if score}
         if near:
             bounds = len(near) - allowed_edits(near), len(near) + allowed_edits(near)
