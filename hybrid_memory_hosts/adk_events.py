@@ -15,7 +15,7 @@ from typing import Any
 from google.adk.events.event import Event
 
 from hybrid_memory import Message, Role
-from hybrid_memory.adapters import as_shown, encodable_json, storable_name
+from hybrid_memory.adapters import REST, as_shown, encodable_json, media_block, storable_name
 
 MARK = "google_adk"
 """Our key in ``Message.extra`` and in content blocks."""
@@ -72,7 +72,9 @@ def _parted(parts: list[dict[str, Any]]) -> tuple[list[Any], list[Any], list[dic
             results.append(_result(answer))
             rest["function_response"] = {key: value for key, value in answer.items() if key != "response"}
         else:
-            content.append({MARK: part})
+            key = next((key for key in ("inline_data", "file_data") if part.get(key)), "")
+            named = {**rest, key: None}
+            content.append(media_block(part[key], named) if key else {MARK: part})
             rest = {}
         rests.append(rest or None)
     return content, calls, results, rests
@@ -131,6 +133,8 @@ def _part(
         response = {"result": result.content} if plain else _parsed(result.text)
         return {**rest, "function_response": {**rest["function_response"], "response": response}}
     block = next(blocks)
+    if REST in block:
+        return {key: block["source"] if value is None else value for key, value in block[REST].items()}
     return block[MARK] if MARK in block else {**rest, "text": block[block["type"]]}
 
 

@@ -14,11 +14,13 @@ from uuid import uuid4
 from hybrid_memory.errors import MissingDependencyError
 
 try:
+    from google.adk.agents.callback_context import CallbackContext
     from google.adk.errors.already_exists_error import AlreadyExistsError
     from google.adk.errors.session_not_found_error import SessionNotFoundError
     from google.adk.events.event import Event
     from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
     from google.adk.memory.memory_entry import MemoryEntry
+    from google.adk.models.llm_request import LlmRequest
     from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig, ListSessionsResponse
     from google.adk.sessions.session import Session
     from google.adk.tools.base_tool import BaseTool
@@ -28,7 +30,7 @@ except ImportError as error:
     raise MissingDependencyError("google-adk", "google-adk") from error
 
 from hybrid_memory import HybridMemory, Message, Role, ScopedMemory
-from hybrid_memory.adapters import TWINS, checked, recollect, spoken_words, without_notices
+from hybrid_memory.adapters import TWINS, checked, media_lines, recollect, spoken_words, without_notices
 from hybrid_memory.errors import InvalidInputError, ModelError, StoreError
 from hybrid_memory.tools import MemoryTool, tools_named
 from hybrid_memory_hosts.adk_events import MARK, TEMPORARY, from_event, to_events
@@ -277,6 +279,26 @@ def _entry(name: str, author: str, words: str, at: datetime) -> MemoryEntry:
         content=types.Content(role="user" if author == "user" else "model", parts=[types.Part(text=words)]),
         timestamp=at.isoformat(),
     )
+
+
+class MediaLines:
+    """A ``before_model_callback`` that sends a line for images and files of earlier turns.
+
+    ``PromptConfig(media_turns=)`` of the memory says for how long they are sent. The session keeps them.
+
+    Args:
+        memory: an open memory.
+    """
+
+    @checked
+    def __init__(self, memory: HybridMemory) -> None:
+        self._memory = memory
+
+    def __call__(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
+        contents = llm_request.contents
+        events = [Event(author="user" if one.role == "user" else "model", content=one) for one in contents]
+        for number, parts in media_lines(self._memory, list(map(from_event, events))).items():
+            contents[number] = to_events(parts, agent="model")[0].content or contents[number]
 
 
 @checked

@@ -18,7 +18,7 @@ except ImportError as error:
     raise MissingDependencyError("openai-agents", "openai-agents") from error
 
 from hybrid_memory import ScopedMemory
-from hybrid_memory.adapters import checked, without_notices
+from hybrid_memory.adapters import checked, media_lines, without_notices
 from hybrid_memory.errors import InvalidScopeError
 from hybrid_memory.tools import MemoryTool, tools_named
 from hybrid_memory_hosts.openai_items import from_items, is_users, text_of, to_items
@@ -99,8 +99,8 @@ class HybridSession:
 class MemoryInput:
     """A ``call_model_input_filter`` that puts profile and recalled memories before the user's last words.
 
-    Only the model sees them; the session keeps the user's words unchanged. If the memory fails, it logs a warning and
-    the run continues without memory.
+    For images and files of earlier turns it sends a line, as ``PromptConfig(media_turns=)`` says. Only the model sees
+    this; the session keeps the items unchanged. If the memory fails, it logs a warning and the run continues without.
 
     Args:
         memory: the memory of one owner, or a function that returns it for the run's ``context``.
@@ -123,6 +123,10 @@ class MemoryInput:
         memory = memory_of(self._memory, data.context)
         texts = list(map(text_of, items))
         note = await recalled(memory, texts[row], among=texts, k=self._k, max_tokens=self._max_tokens)
+        for number, parts in media_lines(
+            memory, [[part] for part in from_items([dict(item) for item in items])]
+        ).items():
+            items[number] = to_items(parts)[0]
         if note:
             items[row] = _after(note, items[row])
         return ModelInputData(input=items, instructions=data.model_data.instructions)

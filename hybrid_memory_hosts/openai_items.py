@@ -12,7 +12,7 @@ from copy import deepcopy
 from typing import Any
 
 from hybrid_memory import Message, Role, ToolCall
-from hybrid_memory.adapters import as_shown, encodable_json, storable_name
+from hybrid_memory.adapters import REST, as_shown, encodable_json, media_block, storable_name
 
 MARK = "openai"
 """Our key in ``Message.extra`` and in content blocks."""
@@ -50,7 +50,8 @@ def _from_item(item: Mapping[str, Any], names: Mapping[Any, Any]) -> Message:
         asked = ToolCall(name=item["name"], arguments=item[place], id=call)
         mark = {"item": _without(item, place), "call": place}
         return Message(role=Role.ASSISTANT, tool_calls=[asked], extra={MARK: mark})
-    return Message(role=Role.ASSISTANT, content=[{MARK: item}], extra={MARK: {}})
+    block = media_block(item, family="image") if kind == "image_generation_call" else {MARK: item}
+    return Message(role=Role.ASSISTANT, content=[block], extra={MARK: {}})
 
 
 def _said(role: Role, item: Mapping[str, Any], place: str, **names: Any) -> Message:
@@ -90,7 +91,9 @@ def _to_items(message: Message) -> list[dict[str, Any]]:
         return _from_elsewhere(shown)
     content: Any = deepcopy(message.content)
     if "item" not in mark:
-        return [content[0][MARK]]
+        block = content[0]
+        line = {"role": "assistant", "content": block.get("text")}  # in place of a picture that the model made
+        return [block["source"] if REST in block else block.get(MARK, line)]
     item = deepcopy(mark["item"])
     if "call" in mark:
         return [{**item, mark["call"]: message.tool_calls[0].arguments}]
@@ -98,10 +101,19 @@ def _to_items(message: Message) -> list[dict[str, Any]]:
         content = deepcopy(mark["blank"])
     elif "blocks" in mark:
         content = [
-            block if rest is None else {**rest, "text": block[_TEXTS[rest["type"]]]}
+            _line(block, item) if rest is None else {**rest, "text": block[_TEXTS[rest["type"]]]}
             for block, rest in zip(content, mark["blocks"], strict=True)
         ]
     return [{**item, mark["place"]: content}]
+
+
+def _line(block: dict[str, Any], item: Mapping[str, Any]) -> dict[str, Any]:
+    """The block, in the item's form if it is a line in place of a medium."""
+    return (
+        {**block, "type": f"{'output' if item.get('role') == 'assistant' else 'input'}_text"}
+        if _has_text(block)
+        else block
+    )
 
 
 def _from_elsewhere(message: Message) -> list[dict[str, Any]]:

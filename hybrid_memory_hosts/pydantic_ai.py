@@ -18,7 +18,7 @@ except ImportError as error:
     raise MissingDependencyError("pydantic-ai-slim", "pydantic-ai") from error
 
 from hybrid_memory import ScopedMemory
-from hybrid_memory.adapters import Runner, checked, faces, window, without_notices
+from hybrid_memory.adapters import Runner, checked, faces, media_lines, window, without_notices
 from hybrid_memory.errors import InvalidMessageError, InvalidScopeError, ModelError, StoreError
 from hybrid_memory.tools import MemoryTool, tools_named
 from hybrid_memory_hosts.pydantic_messages import from_model_messages, to_model_messages
@@ -82,8 +82,9 @@ class HybridMessageHistory:
 class HybridMemoryCapability(AbstractCapability[Any]):
     """A capability that recalls before each model request and stores the conversation when the run ends.
 
-    Profile and memories come before the user's last words in the request only, not in the messages of the run. If the
-    memory fails, it logs a warning and the run continues without memory.
+    Profile and memories come before the user's last words in the request only, not in the messages of the run; for
+    images and files of earlier turns it sends a line, as ``PromptConfig(media_turns=)`` says. If the memory fails, it
+    logs a warning and the run continues without memory.
 
     Args:
         memory: the memory of one owner, or a function that returns it for the run's ``deps``.
@@ -109,11 +110,12 @@ class HybridMemoryCapability(AbstractCapability[Any]):
         texts = [text for message in said for part in message.parts if (text := _text(part))]
         question = _text(said[row].parts[place])
         note = await recalled(memory, question, among=texts, k=self._k, max_tokens=self._max_tokens)
+        messages = [*said]
+        for number, parts in media_lines(memory, [from_model_messages([message]) for message in said]).items():
+            messages[number] = to_model_messages(parts)[0]
         if note:
-            messages = [*said]
-            messages[row] = _with_note(said[row], place, note)
-            request_context = replace(request_context, messages=messages)
-        return await handler(request_context)
+            messages[row] = _with_note(messages[row], place, note)
+        return await handler(replace(request_context, messages=messages))
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
         if self._keep:

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 
 from hybrid_memory import Message, Origin, Role, ToolCall
-from hybrid_memory.adapters import as_shown, encodable_json, storable_name
+from hybrid_memory.adapters import REST, as_shown, encodable_json, media_block, storable_name
 
 MARK = "pydantic_ai"
 """Our key in ``Message.extra`` and in content blocks."""
@@ -53,7 +53,7 @@ def _request(part: dict[str, Any], mark: dict[str, Any]) -> Message:
         return Message(role=role or Role.SYSTEM, content=[{MARK: part}], extra={MARK: mark})
     mark["part"] = _without(part, "content")
     if isinstance(content, list) and content and kind == "user-prompt":
-        stored: Any = [{"type": "text", "text": one} if isinstance(one, str) else {MARK: one} for one in content]
+        stored: Any = [{"type": "text", "text": one} if isinstance(one, str) else _block(one) for one in content]
     elif isinstance(content, str) and content.strip():
         stored = content
     elif isinstance(content, str):
@@ -67,6 +67,10 @@ def _request(part: dict[str, Any], mark: dict[str, Any]) -> Message:
     elif kind in _RETRIES:
         fields["origin"] = Origin.TOOL  # a check of the program speaks
     return Message(role=role, content=stored, **fields)
+
+
+def _block(one: dict[str, Any]) -> dict[str, Any]:
+    return media_block(one) if "media_type" in one else {MARK: one}
 
 
 def _response(head: dict[str, Any], parts: list[dict[str, Any]]) -> Message:
@@ -83,7 +87,8 @@ def _response(head: dict[str, Any], parts: list[dict[str, Any]]) -> Message:
             calls.append(ToolCall(name=part["tool_name"], arguments=asked, id=storable_name(part["tool_call_id"])))
             rests.append(part if part["args"] is None else _without(part, "args"))
         else:
-            content.append({MARK: part})
+            is_file = isinstance(words, Mapping) and "media_type" in words
+            content.append(media_block(words, _without(part, "content")) if is_file else {MARK: part})
             rests.append(None)
     mark = {"head": head, "parts": rests}
     said = content or ([] if calls else [{MARK: None}])
@@ -115,7 +120,9 @@ def to_model_messages(messages: Iterable[Message]) -> list[ModelMessage]:
 def _request_part(message: Message, mark: Mapping[str, Any]) -> list[dict[str, Any]]:
     content: Any = mark.get("blank", message.content)
     if isinstance(content, list):
-        content = [block[MARK] if MARK in block else block["text"] for block in content]
+        content = [
+            block["source"] if REST in block else block[MARK] if MARK in block else block["text"] for block in content
+        ]
     if "part" not in mark:
         return [part for part in content if part is not None]
     return [{**mark["part"], "content": _parsed(content) if mark.get("json") else content}]
@@ -135,7 +142,12 @@ def _response_parts(message: Message, rests: Sequence[dict[str, Any] | None]) ->
             yield {"args": next(calls).arguments, **rest}
             continue
         block = next(blocks)
-        yield block[MARK] if rest is None else {**rest, "content": block[_WORDS[rest["part_kind"]]]}
+        if rest is not None:
+            yield {**rest, "content": block[_WORDS[rest["part_kind"]]]}
+        elif REST in block:
+            yield {**block[REST], "content": block["source"]}
+        else:
+            yield block[MARK] if MARK in block else {"part_kind": "text", "content": block["text"]}
 
 
 def _from_elsewhere(message: Message, names: Mapping[str | None, str]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from hybrid_memory.context.condense import How
 from hybrid_memory.context.layout import Parts, as_shown, language_of, memory_mark
 from hybrid_memory.context.memories import Asking, Memories, asking_turn, fitting, memories, memory_note, window
 from hybrid_memory.context.request import LEAST_TOKENS, RECALLED_TURNS
+from hybrid_memory.context.shortening import faded, with_handles
 from hybrid_memory.context.summary import Line, written
 from hybrid_memory.context.view import budget_of
 from hybrid_memory.documents.document import MAX_CHARS, File, checked_label, checked_length
@@ -28,7 +29,7 @@ from hybrid_memory.index.record import Scalar
 from hybrid_memory.log.event import TimeOrderedIds, handle
 from hybrid_memory.log.exchanges import exchanges
 from hybrid_memory.log.message import PRESSURE, STOPPED, Message, Origin, Role
-from hybrid_memory.memory import ScopedMemory
+from hybrid_memory.memory import HybridMemory, ScopedMemory
 from hybrid_memory.memory.faces import Part
 from hybrid_memory.memory.faces import faces as verb_faces
 from hybrid_memory.memory.files import MemoryFiles
@@ -52,6 +53,7 @@ __all__ = [
     "IN_MEMORY",
     "LEAST_TOKENS",
     "ORIGIN",
+    "REST",
     "SWEEP_EVERY",
     "TWINS",
     "Content",
@@ -86,6 +88,8 @@ __all__ = [
     "instant",
     "listening",
     "lowered",
+    "media_block",
+    "media_lines",
     "new_id",
     "opened",
     "recollect",
@@ -104,6 +108,9 @@ T = TypeVar("T")
 
 ORIGIN = "hybrid_memory_origin"
 """The key for a message's origin in a framework's message, if it is lower than its role implies."""
+
+REST = "rest"
+"""The key for what restores a framework's media block."""
 
 new_id = TimeOrderedIds()
 """A new id, which sorts after all earlier ones."""
@@ -265,6 +272,30 @@ async def recollect(
         _Portions(memory).portion, query, k=k, shown={text.strip() for text in shown}, max_tokens=max_tokens,
         profile=profile, lines=lines, within=scope,
     )  # fmt: skip
+
+
+def media_lines(memory: ScopedMemory | HybridMemory, parts: Sequence[Sequence[Message]]) -> dict[int, list[Message]]:
+    """The parts of a request that change, by index: a line for each medium that the model need not see again."""
+    messages = [(row, message) for row, part in enumerate(parts) for message in part]
+    turns = memory._services.config.prompt.media_turns  # noqa: SLF001 - its setting
+    lines = faded([message for _, message in messages], turns, asking=False)
+    changed: dict[int, list[Message]] = {messages[number][0]: [] for number in lines}
+    for number, (row, message) in enumerate(messages):
+        if row in changed:
+            changed[row].append(with_handles(message, lines.get(number, ()), "", ""))
+    return changed
+
+
+def media_block(value: Any, rest: Any = None, *, family: str = "") -> dict[str, Any]:
+    """A framework's image, sound, video or file as a block that every host knows, with what restores it.
+
+    Args:
+        value: the framework's own form: a mapping with the data or a link, and mostly the media type.
+        rest: what else the framework needs.
+        family: ``image``, ``audio`` or ``video``; by default that of the media type.
+    """
+    family = family or str(value.get("media_type", value.get("mime_type"))).partition("/")[0]
+    return {"type": family if family in ("image", "audio", "video") else "file", "source": dict(value), REST: rest}
 
 
 def without_notices(messages: Sequence[Message]) -> list[Message]:

@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 
 from hybrid_memory.context.layout import Language, as_event, as_record, language_of
 from hybrid_memory.context.offload.digest import PAGE_LINES, digest
-from hybrid_memory.context.queue import Unit
 from hybrid_memory.log.event import Event, handle, principal_of
 from hybrid_memory.log.exchanges import OWN_TOOLS
 from hybrid_memory.log.media import digest_media, is_small_image, media_blocks
@@ -120,29 +119,28 @@ def _block(block: dict[str, Any], short: Callable[[str], str]) -> dict[str, Any]
     return {**block, "text": short(block["text"])} if isinstance(block.get("text"), str) else block
 
 
-def faded(units: Sequence[Unit], turns: int | None, *, asking: bool) -> dict[int, frozenset[int]]:
-    """Which blocks of which messages, by position, a prompt shows as a line: media that the model need not see again.
+def faded(messages: Sequence[Message], turns: int | None, *, asking: bool) -> dict[int, frozenset[int]]:
+    """Which blocks of which messages, by index, a prompt shows as a line: media that the model need not see again.
 
     A user's are shown until answered, and in this many turns after; those of tools and of the model until it spoke
     again. Of small images, the newest `SMALL_IMAGES` stay. Links are treated like data, as a provider loads what is
-    behind them for each request. ``asking``: whether the question follows these units.
+    behind them for each request. ``asking``: whether the question follows these messages.
     """
-    age, small, spoke, handles = 0, 0, False, dict[int, frozenset[int]]()
-    for unit in reversed(units) if turns is not None else ():
-        if asking and unit.role is Role.ASSISTANT and not unit.messages[0].tool_calls:
+    age, small, spoke, lines = 0, 0, False, dict[int, frozenset[int]]()
+    for number in reversed(range(len(messages))) if turns is not None else ():
+        message, rows = messages[number], set[int]()
+        if asking and message.role is Role.ASSISTANT and not message.tool_calls:
             age, asking = age + 1, False  # it answered what comes before it
-        for event in reversed(unit.events):
-            message, rows = event.message, set[int]()
-            is_old = spoke if message.role in (Role.ASSISTANT, Role.TOOL) else turns is not None and age > turns
-            for row, block in reversed(media_blocks(message.content).items()):
-                is_small = is_small_image(block, SMALL_BYTES)
-                small += is_small
-                if is_old and not (is_small and small <= SMALL_IMAGES):
-                    rows.add(row)
-            if rows:
-                handles[event.position] = frozenset(rows)
-        asking, spoke = asking or unit.opens, spoke or unit.role is Role.ASSISTANT
-    return handles
+        is_old = spoke if message.role in (Role.ASSISTANT, Role.TOOL) else turns is not None and age > turns
+        for row, block in reversed(media_blocks(message.content).items()):
+            is_small = is_small_image(block, SMALL_BYTES)
+            small += is_small
+            if is_old and not (is_small and small <= SMALL_IMAGES):
+                rows.add(row)
+        if rows:
+            lines[number] = frozenset(rows)
+        asking, spoke = asking or message.opens, spoke or message.role is Role.ASSISTANT
+    return lines
 
 
 def with_handles(message: Message, rows: Collection[int], handle: str, reader: str) -> Message:

@@ -256,7 +256,10 @@ def view(
         name = next((unit.messages[0].name for unit in reversed(units) if unit.opens), None)
         question = Message(content=words, name=name)
     reader = "" if request.reader is None else request.reader.name
-    handles = faded(units, request.marks.media_turns, asking=asked is None and query is not None)
+    events = [event for unit in units for event in unit.events]
+    said = [event.message for event in events]
+    lines_of = faded(said, request.marks.media_turns, asking=asked is None and query is not None)
+    handles = {events[number].position: blocks for number, blocks in lines_of.items()}
     costs = replace(costs, handles=handles, reader=reader)
 
     instructions, others = [request.instructions], list[Voice]()
