@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from hybrid_memory import EventKind, HybridMemory
-from hybrid_memory.engines.in_memory.log import InMemoryArchive
+from hybrid_memory.engines.in_memory import InMemoryArchive
 from hybrid_memory.errors import MemoryClosedError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.ports import Floats

@@ -14,7 +14,7 @@ import pytest
 
 from hybrid_memory import Event, HybridMemory, MemoryConfig, Record, Scope, ScopedMemory, open_memory
 from hybrid_memory.documents.items import GetItem, PutItem
-from hybrid_memory.engines.in_memory.log import InMemoryArchive
+from hybrid_memory.engines.in_memory import InMemoryArchive
 from hybrid_memory.errors import (
     InvalidInputError,
     ModelError,

@@ -220,7 +220,7 @@ def test_more_records_than_a_query_hands_out(index: MilvusIndex, monkeypatch: py
     assert len(index.matching(["cat"], Where(ALICE), 999).ids) == 100
     index._vectors._state.put({f"sum:{owner_key(ALICE)}": None})
     index.train(ALICE)
-    assert index.centroid(ALICE)[1] == 250
+    assert index.status(ALICE, sums=True).vectors == 250
     waiting = [entry_of(make_record(number, "dog")) for number in range(251, 501)]
     index.upsert(ALICE, waiting, after=index.applied(ALICE), upto=500)
     assert [record.id for record, _ in index.pending(ALICE, 230)] == list(range(251, 481))
@@ -257,9 +257,9 @@ def test_settling_mends_counts_that_a_crash_left_wrong(index: MilvusIndex) -> No
     assert not np.allclose(wrong, oracle.matching(words, Where(ALICE), 7).scores)
     index.train(ALICE)
     assert_same_ranking(index.matching(words, Where(ALICE), 7), oracle.matching(words, Where(ALICE), ALL), 7)
-    centroid, count = index.centroid(ALICE)
-    assert count == oracle.centroid(ALICE)[1]
-    np.testing.assert_allclose(centroid, oracle.centroid(ALICE)[0], atol=1e-4)
+    status, expected = index.status(ALICE, sums=True), oracle.status(ALICE, sums=True)
+    assert status.vectors == expected.vectors
+    np.testing.assert_allclose(status.mean, expected.mean, atol=1e-4)
     assert index.corrections(["dogg"], ALICE) == {}
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from hybrid_memory.index.record import Record, RecordKind
+from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Origin
 from hybrid_memory.scope import Scope
 
@@ -49,14 +50,39 @@ def owner_scope(tenant: str, user: str, agent: str, space: str, session: str = "
     return Scope(tenant or None, user or None, agent or None, session or None, space or None)
 
 
-def to_json(payload: dict[str, Any]) -> str:
-    """Compact JSON."""
-    return json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+def to_json(value: Any) -> str:
+    """Compact JSON without whitespace or line breaks."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def digest(payload: str) -> bytes:
     """A digest of JSON, the same whatever the order of its keys."""
     return hashlib.sha256(json.dumps(json.loads(payload), sort_keys=True).encode()).digest()
+
+
+EVENT_FIELDS = ("position", "id", "session", "kind", "at", "payload", "sources", "author")
+"""The columns of an event in a table, besides those of its owner."""
+
+
+def event_row(event: Event) -> tuple[Any, ...]:
+    """The values of `EVENT_FIELDS`."""
+    said = (event.scope.session or "", event.kind.value, to_micros(event.at), to_json(event.payload))
+    return (event.position, event.id, *said, json.dumps(event.sources), event.author)
+
+
+def event_in(row: Sequence[Any], *owner: str) -> Event:
+    """The event in a row of `EVENT_FIELDS`; tenant, user, agent and space follow, or are given."""
+    position, event_id, session, kind, at, payload, sources, author, *names = (*row, *owner)
+    return Event(
+        position=position,
+        id=event_id,
+        scope=owner_scope(*names, session),
+        kind=EventKind(kind),
+        at=from_micros(at),
+        payload=json.loads(payload),
+        sources=() if sources == "[]" else tuple(json.loads(sources)),
+        author=author,
+    )
 
 
 RECORD_FIELDS = (

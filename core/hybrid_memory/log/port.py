@@ -17,6 +17,10 @@ Key: TypeAlias = str | bytes | Callable[[], str | bytes]
 """A passphrase, a key of 32 bytes, or a function that returns one of them when the store is opened."""
 
 
+Payloads: TypeAlias = Mapping[int, dict[str, Any]]
+"""New payloads of events, by position."""
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """An event without a position yet; ``fixed_id`` if the caller chose the id, so that the event may already exist."""
@@ -196,13 +200,7 @@ class EventLog(Readable):
 
     @abstractmethod
     def erase(
-        self,
-        owner: Scope,
-        positions: Sequence[int],
-        rewritten: Mapping[int, dict[str, Any]],
-        note: Draft,
-        *,
-        seen: int | None = None,
+        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
     ) -> Appended:
         """Destroy these events of the owner, replace the payload of others, and append the note: all or nothing.
 
@@ -273,7 +271,7 @@ class Archive(Readable):
         """Store these events of one owner; durable on return. Existing events stay as they are."""
 
     @abstractmethod
-    def erase(self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]]) -> None:
+    def erase(self, owner: Scope, positions: Sequence[int], rewritten: Payloads) -> None:
         """Destroy these events of the owner, and replace the payload of others; ignores events that do not exist.
 
         On return no read finds the old text, and the engine has been told to remove it from disk.

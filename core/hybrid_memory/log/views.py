@@ -9,11 +9,11 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, NoReturn, TypeAlias, Unpack
+from typing import NoReturn, TypeAlias, Unpack
 
 from hybrid_memory.errors import InvalidInputError, OutdatedError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Appended, Archive, Draft, EventLog, LogSize, LogState, Reading, Selection
+from hybrid_memory.log.port import Appended, Archive, Draft, EventLog, LogSize, LogState, Payloads, Reading, Selection
 from hybrid_memory.scope import Scope
 
 
@@ -30,13 +30,7 @@ class DelegatingLog(EventLog):
         return self._log.read(scope, **which)
 
     def erase(
-        self,
-        owner: Scope,
-        positions: Sequence[int],
-        rewritten: Mapping[int, dict[str, Any]],
-        note: Draft,
-        *,
-        seen: int | None = None,
+        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
     ) -> Appended:
         return self._log.erase(owner, positions, rewritten, note, seen=seen)
 
@@ -75,13 +69,7 @@ class ReadOnlyLog(DelegatingLog):
         self._refuse(owner, drafts, seen)
 
     def erase(
-        self,
-        owner: Scope,
-        positions: Sequence[int],
-        rewritten: Mapping[int, dict[str, Any]],
-        note: Draft,
-        *,
-        seen: int | None = None,
+        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
     ) -> Appended:
         self._refuse(owner, positions, rewritten, note, seen)
 
@@ -216,13 +204,7 @@ class VisibleLog(DelegatingLog):
         return super().append(owner, drafts, seen=seen)
 
     def erase(
-        self,
-        owner: Scope,
-        positions: Sequence[int],
-        rewritten: Mapping[int, dict[str, Any]],
-        note: Draft,
-        *,
-        seen: int | None = None,
+        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
     ) -> Appended:
         self._check_present()
         return super().erase(owner, positions, rewritten, note, seen=seen)
@@ -333,13 +315,7 @@ class ArchivedLog(DelegatingLog):
         return wanted.cut(_merged(hot, self._archive.read(scope, **between.asked())))
 
     def erase(
-        self,
-        owner: Scope,
-        positions: Sequence[int],
-        rewritten: Mapping[int, dict[str, Any]],
-        note: Draft,
-        *,
-        seen: int | None = None,
+        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
     ) -> Appended:
         """Erase from both parts; see `EventLog.erase`.
 

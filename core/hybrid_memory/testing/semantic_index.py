@@ -194,9 +194,9 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
             np.testing.assert_allclose(found, oracle.similar(vector, owner, asked), atol=TOLERANCE)
             assert np.isnan(found).any()
             np.testing.assert_allclose(filled.likeness(owner, asked), oracle.likeness(owner, asked), atol=TOLERANCE)
-            (mean, count), (expected, total) = filled.centroid(owner), oracle.centroid(owner)
-            assert (mean.shape, count) == (expected.shape, total)
-            np.testing.assert_allclose(mean, expected, atol=TOLERANCE)
+            mine, theirs = filled.status(owner, sums=True), oracle.status(owner, sums=True)
+            assert (mine.mean.shape, mine.vectors) == (theirs.mean.shape, theirs.vectors)
+            np.testing.assert_allclose(mine.mean, theirs.mean, atol=TOLERANCE)
         full = oracle.nearest(vector, Where(ALICE), ALL)
         assert_same_ranking(filled.nearest(vector, Where(ALICE), ALL), full, ALL)
         assert filled.similar(vector, ALICE, ids()).shape == (0,)
@@ -341,7 +341,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
         assert self._matches(index, Where(ALICE)) == []
         assert np.isnan(index.similar(ONES, ALICE, ids(1, 2))).all()
         assert index.columns(ids(1, 2), Where(ALICE), 1).ids.tolist() == []
-        assert index.centroid(ALICE)[1] == 0
+        assert index.status(ALICE, sums=True).vectors == 0
         assert index.likeness(ALICE, ids(1, 2)).tolist() == [[0, 0], [0, 0]]
         assert index.embedder() is None
 

@@ -125,7 +125,13 @@ class Pool:
             PoolTimeout: all connections were in use for too long.
             OperationalError: the server cannot be reached.
         """
-        pool = self._opened()
+        with self._lock:
+            if self._closed:
+                raise PoolClosed("the pool is closed")
+            if self._pool is None:
+                self._ping()
+                self._pool = self._made()
+            pool = self._pool
         try:
             with pool.connection(POOL_SECONDS) as connection:
                 yield connection
@@ -143,15 +149,6 @@ class Pool:
         """Close all connections; those in use are closed when they are returned."""
         self._closed = True
         self._give_up(self._pool)
-
-    def _opened(self) -> ConnectionPool[PatientConnection]:
-        with self._lock:
-            if self._closed:
-                raise PoolClosed("the pool is closed")
-            if self._pool is None:
-                self._ping()
-                self._pool = self._made()
-            return self._pool
 
     def _give_up(self, pool: ConnectionPool[PatientConnection] | None) -> None:
         with self._lock:

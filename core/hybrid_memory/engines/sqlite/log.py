@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Unpack
 
 from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.rows import mark_unscrubbed
-from hybrid_memory.engines.stored import digest, from_micros, micros_or_none, owner_scope, to_json, to_micros
+from hybrid_memory.engines.stored import (
+    EVENT_FIELDS,
+    digest,
+    event_in,
+    event_row,
+    from_micros,
+    micros_or_none,
+    owner_scope,
+    to_json,
+    to_micros,
+)
 from hybrid_memory.errors import IdConflictError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind, mark_of
-from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Reading, Selection
+from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Payloads, Reading, Selection
 from hybrid_memory.scope import Scope
 
-_COLUMNS = (
-    "e.position, e.id, e.session, e.kind, e.at, e.payload, e.sources, e.author, o.tenant, o.user, o.agent, o.space"
-)
+_COLUMNS = f"{', '.join(f'e.{name}' for name in EVENT_FIELDS)}, o.tenant, o.user, o.agent, o.space"
 
 
 class SqliteLog(EventLog):
@@ -52,16 +60,10 @@ class SqliteLog(EventLog):
             f"ORDER BY {order} {'DESC' if wanted.newest else 'ASC'} LIMIT ?",
             [number, *values, -1 if wanted.limit is None else wanted.limit],
         )
-        return [_event(row) for row in (reversed(rows) if wanted.newest else rows)]
+        return [event_in(row) for row in (reversed(rows) if wanted.newest else rows)]
 
     def erase(
-        self,
-        owner: Scope,
-        positions: Sequence[int],
-        rewritten: Mapping[int, dict[str, Any]],
-        note: Draft,
-        *,
-        seen: int | None = None,
+        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
     ) -> Appended:
         def erased(connection: sqlite3.Connection) -> Appended:
             number = self._db.owner_id_for_writing(connection, owner)
@@ -107,15 +109,9 @@ class SqliteLog(EventLog):
         def restored(connection: sqlite3.Connection) -> None:
             number = self._db.owner_id_for_writing(connection, owner)
             connection.executemany(
-                "INSERT OR IGNORE INTO events(position, id, owner, session, kind, at, payload, sources, author) "
+                "INSERT OR IGNORE INTO events(owner, position, id, session, kind, at, payload, sources, author) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (
-                        *(event.position, event.id, number, event.scope.session or "", event.kind, to_micros(event.at)),
-                        *(to_json(event.payload), json.dumps(event.sources), event.author),
-                    )
-                    for event in events
-                ],
+                [(number, *event_row(event)) for event in events],
             )
 
         self._db.write(restored)
@@ -139,7 +135,7 @@ class SqliteLog(EventLog):
             newest = f"SELECT max(position) FROM events WHERE owner = o.id {which}"
             asked = f"SELECT {_COLUMNS} FROM owners o JOIN events e ON e.position = ({newest})"
             for row in self._db.query(asked, () if kind is None else (kind,)):
-                last.setdefault(owner_scope(*row[8:]), {})[kind] = _event(row)
+                last.setdefault(owner_scope(*row[8:]), {})[kind] = event_in(row)
         return last
 
     def mark(self, owner: Scope, position: int) -> str:
@@ -250,17 +246,3 @@ def _existing(connection: sqlite3.Connection, key: tuple[Any, ...], kind: str, p
         return row[0], (row[1], json.loads(row[2])) == (kind, json.loads(payload))
     position, *dropped = connection.execute(f"SELECT position, kind, digest FROM dropped {where}", key).fetchone()
     return position, dropped == [kind, digest(payload)]
-
-
-def _event(row: tuple[Any, ...]) -> Event:
-    position, event_id, session, kind, at, payload, sources, author, *owner = row
-    return Event(
-        position=position,
-        id=event_id,
-        scope=owner_scope(*owner, session),
-        kind=EventKind(kind),
-        at=from_micros(at),
-        payload=json.loads(payload),
-        sources=() if sources == "[]" else tuple(json.loads(sources)),
-        author=author,
-    )
