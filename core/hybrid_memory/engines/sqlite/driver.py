@@ -51,7 +51,12 @@ class Driver:
 
     def __init__(self, path: Path, key: Key | None) -> None:
         self.path = path
-        self._module: Any = sqlite3 if key is None else _sqlcipher()
+        self._module: Any = sqlite3
+        if key is not None:
+            try:
+                self._module = import_module("sqlcipher3.dbapi2")
+            except ImportError as error:
+                raise MissingDependencyError("sqlcipher3", "encryption") from error
         self.secret = None if key is None else secret_of(key)
         self.error: type[sqlite3.DatabaseError] = self._module.DatabaseError
         self._salt = b""
@@ -77,7 +82,12 @@ class Driver:
         """Derive the key for the file's salt, or a new salt if it is empty; False if the salt is unchanged."""
         if self.secret is None:
             return False
-        before, self._salt = self._salt, self._salt_of_file()
+        before, connection = self._salt, self._connection()
+        try:  # SQLCipher reads it: opening and closing the file directly would drop its locks
+            connection.execute(f"PRAGMA key = \"x'{bytes(RAW_BYTES).hex()}'\"")
+            self._salt = bytes.fromhex(connection.execute("PRAGMA cipher_salt").fetchone()[0])
+        finally:
+            connection.close()
         if self._salt == before:
             return False
         self._key = _stretched(self.secret, self._salt)
@@ -109,15 +119,6 @@ class Driver:
         if self.encrypted:
             connection.execute("PRAGMA cipher_log_level = NONE")  # we report errors; it would write them to stderr too
         return connection
-
-    def _salt_of_file(self) -> bytes:
-        """The salt, read by SQLCipher: opening and closing the file directly would drop its locks."""
-        connection = self._connection()
-        try:
-            connection.execute(f"PRAGMA key = \"x'{bytes(RAW_BYTES).hex()}'\"")
-            return bytes.fromhex(connection.execute("PRAGMA cipher_salt").fetchone()[0])
-        finally:
-            connection.close()
 
     def wait(self, connection: sqlite3.Connection, seconds: float | None = None) -> None:
         """Make the connection wait this long for locks of others, instead of `BUSY_SECONDS`."""
@@ -162,13 +163,6 @@ class Driver:
         if self.path.stat().st_size % _PAGE_BYTES == 0:
             return WrongKeyError(f"cannot {doing} {self.path} without a key: it is encrypted, or damaged, or no store")
         return StoreUnavailableError(f"cannot {doing} {self.path}: {error}")
-
-
-def _sqlcipher() -> Any:
-    try:
-        return import_module("sqlcipher3.dbapi2")
-    except ImportError as error:
-        raise MissingDependencyError("sqlcipher3", "encryption") from error
 
 
 def secret_of(key: Key) -> str | bytes:
@@ -272,17 +266,15 @@ class KeyNotes:
 
     def left(self) -> bool:
         """Whether they exist and nobody uses them."""
-        return any(file.exists() for file in self._files) and not self._held and not self._locked()
-
-    def _locked(self) -> bool:
-        for file in self._files:
-            if file.exists() and file.stat().st_size:
+        files = [file for file in self._files if file.exists()]
+        for file in files:
+            if file.stat().st_size and not self._held:
                 connection = sqlite3.connect(file, timeout=0)
                 try:
                     connection.execute("SELECT 1 FROM sqlite_master").fetchone()
                 except sqlite3.DatabaseError as error:
                     if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-                        return True
+                        return False
                 finally:
                     connection.close()
-        return False
+        return bool(files) and not self._held

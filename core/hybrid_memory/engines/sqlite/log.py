@@ -50,7 +50,24 @@ class SqliteLog(EventLog):
         wanted, number = Selection(**which), self._db.owner_id(scope)
         if number is None or (wanted.limit is not None and wanted.limit <= 0) or wanted.ids == []:
             return []
-        conditions, values, order = _conditions(wanted)
+        bounds = (
+            # Ids have an index of their own.
+            ("e.position > ?", wanted.after if wanted.ids is None else wanted.after or None),
+            ("e.position <= ?", wanted.upto),
+            ("e.at >= ?", micros_or_none(wanted.since)),
+            ("e.at < ?", micros_or_none(wanted.until)),
+            ("e.id IN (SELECT value FROM json_each(?))", None if wanted.ids is None else json.dumps(list(wanted.ids))),
+        )
+        conditions = [condition for condition, value in bounds if value is not None]
+        values: list[Any] = [value for _, value in bounds if value is not None]
+        order = "e.position" if wanted.ids is None else "+e.position"
+        if wanted.kinds:
+            conditions.append(f"e.kind IN ({', '.join('?' for _ in wanted.kinds)})")
+            values.extend(wanted.kinds)
+            if EventKind.MESSAGE not in wanted.kinds:
+                conditions.append("e.kind <> 'message'")  # lets SQLite see that the index of the other kinds will do
+                # Few events are sorted sooner than all of an owner's are walked through; the newest come soon anyway.
+                order = "e.position" if wanted.newest and wanted.limit is not None else "+e.position"
         if scope.session is not None:
             conditions.append("e.session = ?")
             values.append(scope.session)
@@ -80,7 +97,12 @@ class SqliteLog(EventLog):
                     connection.execute(
                         "UPDATE dropped SET digest = ? WHERE position = ? AND owner = ?", (digest(written), *at)
                     )
-            _delete(connection, number, positions)
+            for table in ("events", "dropped"):  # of archived events, what is known of them
+                connection.execute(
+                    f"DELETE FROM {table} WHERE owner = ? AND position IN (SELECT value FROM json_each(?))",
+                    (number, json.dumps(list(positions))),
+                )
+            mark_unscrubbed(connection)
             return _append_one(connection, number, note)
 
         return self._db.write(erased)
@@ -131,7 +153,7 @@ class SqliteLog(EventLog):
         last: dict[Scope, dict[EventKind | None, Event]] = {}
         for kind in kinds:
             which = "" if kind is None else "AND kind = ?"
-            which += "" if kind in {None, EventKind.MESSAGE} else " AND kind <> 'message'"  # as in `_conditions`
+            which += "" if kind in {None, EventKind.MESSAGE} else " AND kind <> 'message'"  # as in `read`
             newest = f"SELECT max(position) FROM events WHERE owner = o.id {which}"
             asked = f"SELECT {_COLUMNS} FROM owners o JOIN events e ON e.position = ({newest})"
             for row in self._db.query(asked, () if kind is None else (kind,)):
@@ -176,45 +198,10 @@ class SqliteLog(EventLog):
         self._db.close()
 
 
-def _conditions(wanted: Selection) -> tuple[list[str], list[Any], str]:
-    """SQL conditions on ``events e`` for the requested events, with their values, and the order by position."""
-    bounds = (
-        (
-            "e.position > ?",
-            wanted.after if wanted.ids is None else wanted.after or None,
-        ),  # ids have an index of their own
-        ("e.position <= ?", wanted.upto),
-        ("e.at >= ?", micros_or_none(wanted.since)),
-        ("e.at < ?", micros_or_none(wanted.until)),
-        ("e.id IN (SELECT value FROM json_each(?))", None if wanted.ids is None else json.dumps(list(wanted.ids))),
-    )
-    parts = [condition for condition, value in bounds if value is not None]
-    values: list[Any] = [value for _, value in bounds if value is not None]
-    order = "e.position" if wanted.ids is None else "+e.position"
-    if wanted.kinds:
-        parts.append(f"e.kind IN ({', '.join('?' for _ in wanted.kinds)})")
-        values.extend(wanted.kinds)
-        if EventKind.MESSAGE not in wanted.kinds:
-            parts.append("e.kind <> 'message'")  # lets SQLite see that the index of the other kinds will do
-            # Few events are sorted sooner than all of an owner's are walked through; the newest come soon anyway.
-            order = "e.position" if wanted.newest and wanted.limit is not None else "+e.position"
-    return parts, values, order
-
-
 def _last(connection: sqlite3.Connection, owner: int, which: str = "TRUE") -> int:
     """The last position of an owner's events; 0 if there are none."""
     (last,) = connection.execute(f"SELECT max(position) FROM events WHERE owner = ? AND {which}", (owner,)).fetchone()
     return last or 0
-
-
-def _delete(connection: sqlite3.Connection, owner: int, positions: Sequence[int]) -> None:
-    """Destroy events of an owner, including what is known of archived ones."""
-    for table in ("events", "dropped"):
-        connection.execute(
-            f"DELETE FROM {table} WHERE owner = ? AND position IN (SELECT value FROM json_each(?))",
-            (owner, json.dumps(list(positions))),
-        )
-    mark_unscrubbed(connection)
 
 
 def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> Appended:

@@ -93,12 +93,12 @@ MOST_CHANGES = 20_000
 _ALL = ("changes", "vector_files", "vectors", "pending", "embeddings", "records", "index_state", "embedder")
 
 
-def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[int, list[int]]:
-    """Delete records with their terms and vectors; returns how many there were, and their owners."""
+def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> int:
+    """Delete records with their terms and vectors; returns how many there were."""
     listed = (json.dumps(list(ids)),)
     chosen = "IN (SELECT value FROM json_each(?))"
     if not connection.execute(f"SELECT 1 FROM records WHERE id {chosen} LIMIT 1", listed).fetchall():
-        return 0, []
+        return 0
     embeddings = connection.execute(f"SELECT DISTINCT embedding FROM vectors WHERE record {chosen}", listed).fetchall()
     postings.remove(connection, ids)
     for table in ("vectors", "pending"):
@@ -108,12 +108,11 @@ def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[
     )
     # Fetched at once: an interrupt would leave a statement open that the frame of a comprehension holds.
     rows = connection.execute(f"SELECT DISTINCT owner FROM records WHERE id {chosen}", listed).fetchall()
-    owners = [owner for (owner,) in rows]
-    for owner in owners:
+    for (owner,) in rows:
         note_changes(connection, owner, ids)
     gone = connection.execute(f"DELETE FROM records WHERE id {chosen}", listed).rowcount
     mark_unscrubbed(connection)
-    return gone, owners
+    return gone
 
 
 def delete_all(connection: sqlite3.Connection) -> int:
