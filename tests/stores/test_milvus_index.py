@@ -11,7 +11,7 @@ from pymilvus import MilvusClient
 
 from hybrid_memory import Scope
 from hybrid_memory.engines.in_memory import InMemoryIndex
-from hybrid_memory.engines.milvus import MilvusIndex, catalog, vectors
+from hybrid_memory.engines.milvus import MilvusIndex, catalog, tables
 from hybrid_memory.engines.milvus import index as milvus_index
 from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import POSITIONS, STRETCHES, owner_key
@@ -210,7 +210,7 @@ def test_an_approximate_index_still_gives_as_many_as_asked_for(
 
 def test_more_records_than_a_query_hands_out(index: MilvusIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     """The window of a server is 16,384 rows."""
-    for module in (catalog, vectors, milvus_index):
+    for module in (catalog, tables, milvus_index):
         monkeypatch.setattr(module, "WINDOW", 100)
     fill(index, 250)
     newest = list(range(250, 0, -1))

@@ -21,17 +21,19 @@ from hybrid_memory.engines.milvus.rows import (
     to_record,
     to_row,
 )
-from hybrid_memory.engines.milvus.state import (
+from hybrid_memory.engines.milvus.tables import (
     EMBEDDER,
     Neighbours,
+    Probing,
     StateTable,
     TermCounts,
+    VectorTable,
     anchor_of,
     applied_of,
     sum_of,
     tail_of,
+    unpacked,
 )
-from hybrid_memory.engines.milvus.vectors import Probing, VectorTable, unpacked
 from hybrid_memory.engines.stored import to_micros
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.bm25 import occurrences, ranked_occurrences
@@ -189,8 +191,8 @@ class MilvusIndex(SemanticIndex):
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         self._catalog.check_open()
         if owner is None:
-            return dict(self._vectors.known([key for key in keys if isinstance(key, bytes)]).items())
-        return dict(self._vectors.of(owner_key(owner), [key for key in keys if isinstance(key, int)]).items())
+            return {**self._vectors.known([key for key in keys if isinstance(key, bytes)])}
+        return {**self._vectors.of(owner_key(owner), [key for key in keys if isinstance(key, int)])}
 
     def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         self._catalog.check_open()

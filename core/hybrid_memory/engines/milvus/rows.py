@@ -65,7 +65,7 @@ def to_row(entry: Entry) -> Row:
         "owner": owner_key(record.scope),
         "session": digest("session", record.scope.session),
         "category": "" if record.category is None else digest("category", record.category),
-        "metadata": [*pairs, *_origin(record)],
+        "metadata": pairs if record.origin is Origin.IMPORTED else [*pairs, digest("origin", record.origin)],
         "length": len(record.text),
         "importance": float(record.importance),
         "last_used": NEVER if record.last_used is None else values["last_used"],
@@ -145,15 +145,7 @@ def _conditions(where: Where) -> Iterator[str]:
 
 def _origins(where: Where) -> tuple[bool, list[str]]:
     one_of, names = origin_labels(where.origins)
-    return one_of, [_origin_label(name) for name in names]
-
-
-def _origin(record: Record) -> list[str]:
-    return [] if record.origin is Origin.IMPORTED else [_origin_label(record.origin)]
-
-
-def _origin_label(origin: str) -> str:
-    return digest("origin", origin)
+    return one_of, [digest("origin", name) for name in names]
 
 
 def _predicate(where: Where, visible: Callable[[int], bool]) -> Callable[[Row], bool]:

@@ -151,7 +151,8 @@ def to_entry(owner: str, entry: Entry) -> str:
     scope, at = record.scope, values["at"]
     words = " ".join(map(encode, entry.terms.split()))
     session = digest_or_none(scope.session)
-    meta = ",".join([*pairs(record.metadata), *_origin(record)]) or NONE
+    origins = [] if record.origin is Origin.IMPORTED else [origin_label(record.origin)]
+    meta = ",".join([*pairs(record.metadata), *origins]) or NONE
     data = to_json([record.id, _owner_parts(scope), scope.session, *(values[name] for name in _DATA)])
     labels = (values["kind"], digest_or_none(record.category), session, meta)
     fields = {
@@ -203,10 +204,6 @@ def pairs(metadata: Mapping[str, Any]) -> list[str]:
 def origin_label(origin: str) -> str:
     """The label of an origin among the pairs; it contains a NUL, which no key does."""
     return digest(f"\0origin {origin}")
-
-
-def _origin(record: Record) -> list[str]:
-    return [] if record.origin is Origin.IMPORTED else [origin_label(record.origin)]
 
 
 def encode(term: str) -> str:

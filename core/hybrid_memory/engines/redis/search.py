@@ -94,7 +94,9 @@ class QueryEngine:
         return found
 
     def search(self, query: str, *options: Value) -> list[int]:
-        return [_number(key) for key in self._search(query, "NOCONTENT", *options)]
+        command = self._asked(query, "NOCONTENT", *options)
+        answer: list[Any] = self._whole(lambda: self._connection.call(*command))
+        return [_number(key) for key in answer[1:]]
 
     def firsts(self, queries: Sequence[str], field: str) -> list[bytes | None]:
         commands = [self._asked(query, "NOCONTENT", "LIMIT", 0, 1) for query in queries]
@@ -102,11 +104,6 @@ class QueryEngine:
         keys = [one[1] if len(one) > 1 else None for one in answer]
         fields = iter(self._connection.calls([("HGET", key, field) for key in keys if key is not None]))
         return [None if key is None else next(fields) for key in keys]
-
-    def _search(self, query: str, *options: Value) -> list[Any]:
-        command = self._asked(query, *options)
-        answer: list[Any] = self._whole(lambda: self._connection.call(*command))
-        return answer[1:]
 
     def _whole(self, run: Callable[[], Any]) -> Any:
         """The answer to a search after the server has indexed everything."""
@@ -198,7 +195,9 @@ def condition(where: Where) -> str:
     if where.until is not None:
         parts.append(f"@at:[-inf ({to_micros(where.until)}]")
     parts += [f"@meta:{{{pair}}}" for pair in pairs(where.metadata)]
-    parts += _origins(where)
+    one_of, labels = origin_labels(where.origins)
+    if where.origins and labels:
+        parts.append(f"{'' if one_of else '-'}@meta:{{{'|'.join(map(origin_label, labels))}}}")
     parts += [
         f"-@turn:[{max(first, 0)} {last if last < _EXACT else '+inf'}]"
         for first, last in where.hidden
@@ -210,12 +209,6 @@ def condition(where: Where) -> str:
             labels = f"({labels}|@kind:{{{name}}})"
         parts.append(f"-({labels} @at:[-inf ({to_micros(instant)}])")
     return " ".join(parts)
-
-
-def _origins(where: Where) -> list[str]:
-    one_of, labels = origin_labels(where.origins)
-    listed = "|".join(map(origin_label, labels))
-    return [f"{'' if one_of else '-'}@meta:{{{listed}}}"] if where.origins and labels else []
 
 
 _POSTING = np.dtype([("id", "<f8"), ("count", "<u4"), ("length", "<u4")])
