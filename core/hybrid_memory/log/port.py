@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, Protocol, TypeAlias, TypedDict, Unpack
+from typing import Any, Protocol, TypeAlias, TypedDict, Unpack, cast
 
 from hybrid_memory import display
 from hybrid_memory.log.event import Event, EventKind, handle
@@ -113,16 +113,7 @@ class Selection:
 
     def asked(self) -> Reading:
         """The selection as arguments of `Readable.read`."""
-        return Reading(
-            after=self.after,
-            upto=self.upto,
-            since=self.since,
-            until=self.until,
-            kinds=self.kinds,
-            ids=self.ids,
-            limit=self.limit,
-            newest=self.newest,
-        )
+        return cast("Reading", {part.name: getattr(self, part.name) for part in fields(self)})
 
     def test(self) -> Callable[[Event], bool]:
         """Whether an event matches, ignoring the limit."""
@@ -331,10 +322,6 @@ class Receipt:
     note: str = ""
 
     def __repr__(self) -> str:
-        return f"<Receipt{' of a dry run' if self.dry_run else ''} {', '.join(self._effects()) or 'nothing was done'}>"
-
-    def _effects(self) -> list[str]:
-        """The effects of the write, each in a few words."""
         names = ("duplicates", "corrected", "forgotten", "quarantined", "waiting")
         lists = {name: getattr(self, name) for name in names}
         counts = {
@@ -342,12 +329,13 @@ class Receipt:
             **{name: getattr(self, name) for name in ("indexed", "embedded", "compacted", "learned", "archived")},
             **{f"erased {name}": count for name, count in self.erased.items()},
         }
-        return [
+        effects = [
             *([display.counted(len(self.ids), "event")] if self.ids else []),
             *([f"at {handle(self.positions[0], self.positions[-1])}"] if self.positions else []),
             *(display.amount(count, name) for name, count in counts.items() if count),
             *([self.note] if self.note else []),
         ]
+        return f"<Receipt{' of a dry run' if self.dry_run else ''} {', '.join(effects) or 'nothing was done'}>"
 
 
 def receipt_of(appended: Sequence[Appended]) -> Receipt:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hybrid_memory.engines.in_memory import InMemoryIndex
-from hybrid_memory.index.port import Explored, RecordColumns, Search, SemanticIndex
+from hybrid_memory.index.port import RecordColumns, Search, SemanticIndex
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.message import Origin
 from hybrid_memory.scope import Scope
@@ -73,7 +73,12 @@ class IndexRecallContract:
             expected = oracle.explore(searches, where, radius=2, vector=vector, wanted=wanted)
             for mine, theirs, search in zip(found.matches, expected.matches, searches, strict=True):
                 assert_same_ranking(mine, theirs, search.k, where)
-            _assert_same_places(found, expected)
+            for column in fields(RecordColumns):
+                here, there = getattr(found.places, column.name), getattr(expected.places, column.name)
+                assert here.dtype == there.dtype, column.name
+                np.testing.assert_allclose(here, there, rtol=1e-12, err_msg=column.name)
+            assert found.similarity.dtype == np.float32
+            np.testing.assert_allclose(found.similarity, expected.similarity, atol=TOLERANCE)
             assert found.counts.keys() <= set(wanted)
             assert found.counts == filled.terms(where.scope.owner, wanted)
 
@@ -110,15 +115,6 @@ class IndexRecallContract:
         assert found in ({}, oracle.corrections(words, ALICE))
         assert not {"berlin", "cta"} & found.keys()
         assert filled.corrections(words, STRANGER) == filled.corrections([], ALICE) == {}
-
-
-def _assert_same_places(actual: Explored, expected: Explored) -> None:
-    for column in fields(RecordColumns):
-        mine, theirs = getattr(actual.places, column.name), getattr(expected.places, column.name)
-        assert mine.dtype == theirs.dtype, column.name
-        np.testing.assert_allclose(mine, theirs, rtol=1e-12, err_msg=column.name)
-    assert actual.similarity.dtype == np.float32
-    np.testing.assert_allclose(actual.similarity, expected.similarity, atol=TOLERANCE)
 
 
 class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
