@@ -69,7 +69,7 @@ def test_after_a_restart_the_same_object_works_on(server: MilvusServer, url: str
         lambda: index.upsert(ALICE, [], after=0, upto=1),
         lambda: index.get([1]),
         index.size,
-        index.reset,
+        lambda: index.delete(None),
     ):
         with pytest.raises(StoreUnavailableError, match="is the server running"):
             call()
@@ -134,7 +134,7 @@ def follow(index: MilvusIndex, corpus: Corpus) -> None:
 
 
 def records_of(index: MilvusIndex, corpus: Corpus, owner: Scope) -> None:
-    applied = index.applied(owner)
+    applied = index.status(owner).applied
     rest = [entry for entry in corpus.of(owner) if entry.record.id > applied][:5]
     while rest:
         assert index.upsert(owner, rest, after=applied, upto=rest[-1].record.id)

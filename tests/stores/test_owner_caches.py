@@ -57,7 +57,7 @@ def record(number: int, owner: Scope = OWNER, **fields: Any) -> Record:
 
 def put(index: SqliteIndex, numbers: list[int], owner: Scope = OWNER, **more: Any) -> None:
     """Records with their vectors."""
-    at = index.applied(owner)
+    at = index.status(owner).applied
     entries = [Entry(record(number, owner), f"word{number}") for number in numbers]
     assert index.upsert(owner, entries, after=at, upto=max([at, *numbers]), **more)
     keys = {number: b"key %d" % number for number in numbers}
@@ -106,7 +106,7 @@ def test_a_fresh_start_reads_the_mapped_file(tmp_path: Path, read: list[int]) ->
     for _ in range(2):
         database = Database(tmp_path / "memory.db", power_safe=False)
         with closing(SqliteIndex(database, exact_limit=50)) as index:
-            if not index.applied(OWNER):
+            if not index.status(OWNER).applied:
                 put(index, list(range(1, 301)))
                 index.train(OWNER)
                 put(index, [301, 302])

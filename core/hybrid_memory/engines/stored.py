@@ -34,11 +34,6 @@ def micros_or_none(at: datetime | None) -> int | None:
     return None if at is None else to_micros(at)
 
 
-def instant_or_none(micros: int | None) -> datetime | None:
-    """The instant in UTC, or None."""
-    return None if micros is None else from_micros(micros)
-
-
 def owner_key(scope: Scope) -> tuple[str, str, str, str]:
     """Tenant, user, agent and space; empty if absent."""
     return (scope.tenant or "", scope.user or "", scope.agent or "", scope.space or "")
@@ -104,7 +99,7 @@ def plain(record: Record) -> dict[str, Any]:
 
 def record_of(scope: Scope, values: Mapping[str, Any]) -> Record:
     """The record with the fields that `plain` returned."""
-    instants = {name: instant_or_none(values[name]) for name in _INSTANTS}
+    instants = {name: None if values[name] is None else from_micros(values[name]) for name in _INSTANTS}
     typed = {
         "kind": RecordKind(values["kind"]),
         "sources": tuple(values["sources"]),

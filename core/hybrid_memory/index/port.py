@@ -296,10 +296,6 @@ class SemanticIndex(IndexEngine):
 
     ranked_records: ClassVar[int | None] = 1_000
 
-    def applied(self, owner: Scope) -> int:
-        """The log position up to which this owner's records were derived; initially 0."""
-        return self.status(owner).applied
-
     def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
         """How far the index is for each of these owners: position, anchor, and one record without a vector, if any."""
         return {owner: self.status(owner, pending=1) for owner in owners}
@@ -418,10 +414,6 @@ class SemanticIndex(IndexEngine):
         """These records of the owner, in the given order, with their vectors."""
         records = self.get(ids.tolist())
         return Fetched([one for one in records if one.scope.owner == owner.owner], *self.vector_rows(owner, ids))
-
-    def reset(self) -> None:
-        """Drop everything derived: records, terms, vectors, applied positions and the embedder's name."""
-        self.delete(None)
 
     def train(self, owner: Scope) -> None:
         """Optimize for search after many writes; may take seconds, and only affects speed."""

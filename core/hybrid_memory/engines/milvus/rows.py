@@ -59,6 +59,9 @@ def to_row(entry: Entry) -> Row:
     """The entry's row, without vectors."""
     record, values = entry.record, plain(entry.record)
     rest = {"scope": asdict(record.scope), **{name: value for name, value in values.items() if name not in _COLUMNS}}
+    terms, encoded = entry.terms, entry.terms.encode()
+    if len(encoded) > TERMS_BYTES:
+        terms = encoded[:TERMS_BYTES].decode(errors="ignore").rpartition(" ")[0]
     pairs = [_pair(key, value) for key, value in record.metadata.items() if not isinstance(value, dict | list)]
     return {
         **{name: values[name] for name in _COLUMNS},
@@ -69,7 +72,7 @@ def to_row(entry: Entry) -> Row:
         "length": len(record.text),
         "importance": float(record.importance),
         "last_used": NEVER if record.last_used is None else values["last_used"],
-        "terms": _clipped(entry.terms),
+        "terms": terms,
         "doc": pieces(json.dumps(rest, ensure_ascii=False)),
     }
 
@@ -184,10 +187,3 @@ def _pair(key: str, value: Any) -> str:
 
 def _listed(names: Iterator[str]) -> str:
     return json.dumps(sorted(names))
-
-
-def _clipped(terms: str) -> str:
-    encoded = terms.encode()
-    if len(encoded) <= TERMS_BYTES:
-        return terms
-    return encoded[:TERMS_BYTES].decode(errors="ignore").rpartition(" ")[0]

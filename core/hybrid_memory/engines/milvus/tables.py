@@ -56,34 +56,14 @@ class StateTable:
         self._catalog.remove(STATE, [name for name, value in values.items() if value is None])
 
 
-def applied_of(owner: str) -> str:
-    """The name of the document with the owner's applied position."""
-    return f"applied:{owner}"
+def name_of(kind: str, *parts: str | int) -> str:
+    """The name of a document.
 
-
-def anchor_of(owner: str) -> str:
-    """The name of the document with the anchor of the owner's applied position."""
-    return f"anchor:{owner}"
-
-
-def newest_of(owner: str) -> str:
-    """The name of the document with the latest time of the owner's records, in microseconds."""
-    return f"newest:{owner}"
-
-
-def sum_of(owner: str) -> str:
-    """The name of the document with the sum of the owner's vectors."""
-    return f"sum:{owner}"
-
-
-def place_of(segment: int, ordinal: int) -> str:
-    """The name of the document with the ids of records at this segment and ordinal."""
-    return f"place:{segment}:{ordinal}"
-
-
-def tail_of(owner: str, session: str) -> str:
-    """The name of the document with the id of a session's last turn; the session is given as a digest."""
-    return f"tail:{owner}:{session}"
+    Of an owner: ``applied`` (position), ``anchor`` (of that position), ``newest`` (the latest time of a record, in
+    microseconds), ``sum`` (of the vectors), ``total`` (number and length of the records), and of one of its sessions,
+    given as a digest, ``tail`` (the id of the last turn). Of a segment and ordinal: ``place`` (the ids of the records).
+    """
+    return ":".join(map(str, (kind, *parts)))
 
 
 SPELT_CHARS = 64
@@ -98,8 +78,8 @@ class TermCounts:
     def of(self, owner: str, terms: Sequence[str]) -> tuple[dict[str, int], int, int]:
         """For each of these terms, how many of the owner's records have it; their number and total length."""
         names = {_name_of(owner, term): term for term in terms}
-        rows = self._stored([total_of(owner), *names])
-        whole = rows.pop(total_of(owner), {"count": 0, "length": 0})
+        rows = self._stored([name_of("total", owner), *names])
+        whole = rows.pop(name_of("total", owner), {"count": 0, "length": 0})
         return {names[name]: row["count"] for name, row in rows.items()}, whole["count"], whole["length"]
 
     def change(self, added: Sequence[Row], removed: Sequence[Row]) -> None:
@@ -110,7 +90,7 @@ class TermCounts:
 
     def repair(self, owner: str) -> None:
         """Recount everything if the counts do not match the number of records."""
-        total, mine = total_of(owner), f'owner == "{owner}"'
+        total, mine = name_of("total", owner), f'owner == "{owner}"'
         if self._stored([total]).get(total, {"count": 0})["count"] == self._catalog.count(RECORDS, mine):
             return
         known = {row["id"] for row in self._catalog.select(TERMS, f"term like '{owner}:%'", ["id"])}
@@ -130,7 +110,7 @@ class TermCounts:
         changed = {_name_of(owner, term): (term, count) for term, count in counts.items() if count}
         if not changed and total == less:
             return
-        whole = total_of(owner)
+        whole = name_of("total", owner)
         before = self._stored([whole, *changed])
         rows = [
             _row(name, owner, term, max(count + (before[name]["count"] if name in before else 0), 0))
@@ -145,11 +125,6 @@ class TermCounts:
 
     def _stored(self, names: Sequence[str]) -> dict[str, Row]:
         return {row["id"]: row for row in self._catalog.fetch(TERMS, names, ["id", "count", "length"])}
-
-
-def total_of(owner: str) -> str:
-    """The name of the document with the number of the owner's records and their total length."""
-    return f"total:{owner}"
 
 
 def _name_of(owner: str, term: str) -> str:
@@ -189,7 +164,7 @@ class Neighbours:
         seeds = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids.tolist())), ["id", "segment", "ordinal"])
         steps = range(-radius, radius + 1)
         by_position = self._state.get(
-            place_of(seed["segment"], seed["ordinal"] + step) for seed in seeds for step in steps
+            name_of("place", seed["segment"], seed["ordinal"] + step) for seed in seeds for step in steps
         )
         near = sorted({number for those in by_position.values() for number in those})
         # Looked up by primary key and filtered here: a filter over so many ids is slow.
@@ -198,7 +173,7 @@ class Neighbours:
 
     def latest(self, where: Where, k: int) -> list[int]:
         """The ids of the k newest records, newest first, from increasingly large time windows."""
-        narrowing, name = Narrowing.of(where), newest_of(owner_key(where.scope))
+        narrowing, name = Narrowing.of(where), name_of("newest", owner_key(where.scope))
         upper = self._state.get([name]).get(name)
         if upper is not None and where.until is not None:
             upper = min(upper, to_micros(where.until))
@@ -217,9 +192,11 @@ class Neighbours:
     def after_writing(self, rows: Sequence[Row], old: Sequence[Row]) -> dict[str, Any]:
         highest: dict[str, int] = defaultdict(int)
         for row in rows:
-            highest[newest_of(row["owner"])] = max(highest.get(newest_of(row["owner"]), row["at"]), row["at"])
+            highest[name_of("newest", row["owner"])] = max(
+                highest.get(name_of("newest", row["owner"]), row["at"]), row["at"]
+            )
             if row["kind"] == RecordKind.TURN:
-                name = tail_of(row["owner"], row["session"])
+                name = name_of("tail", row["owner"], row["session"])
                 highest[name] = max(highest[name], row["id"])
         stored = self._state.get([*highest, *_places((*rows, *old))])
         last = {name: max(number, stored.pop(name, number)) for name, number in highest.items()}
@@ -227,7 +204,7 @@ class Neighbours:
 
     def after_deleting(self, rows: Sequence[Row]) -> dict[str, Any]:
         gone = {row["id"] for row in rows}
-        sessions = {tail_of(row["owner"], row["session"]): row for row in rows}
+        sessions = {name_of("tail", row["owner"], row["session"]): row for row in rows}
         left: dict[str, Any] = {}
         for name, last in self._state.get(sessions).items():
             if last in gone:
@@ -239,7 +216,7 @@ class Neighbours:
 
 
 def _places(rows: Sequence[Row]) -> list[str]:
-    return [place_of(row["segment"], row["ordinal"]) for row in rows]
+    return [name_of("place", row["segment"], row["ordinal"]) for row in rows]
 
 
 def _moved(stored: Mapping[str, list[int]], rows: Sequence[Row], old: Sequence[Row]) -> dict[str, list[int] | None]:
@@ -336,10 +313,10 @@ class VectorTable:
         if self.embedder() is None:
             return
         expression = f'owner == "{owner}"'
-        summed = self._state.get([sum_of(owner)]).get(sum_of(owner), {"count": 0})
+        summed = self._state.get([name_of("sum", owner)]).get(name_of("sum", owner), {"count": 0})
         if summed["count"] != len(self._catalog.select(VECTORS, expression, ["id"])):
             rows = self._catalog.select(VECTORS, expression, ["id", "vector"], page=VECTOR_PAGE)
-            self._state.put({sum_of(owner): _summed(rows, None, 1)})
+            self._state.put({name_of("sum", owner): _summed(rows, None, 1)})
 
     def nearest(self, vector: Floats, narrowing: Narrowing, k: int) -> Matches:
         if k < 1 or (stored := self.embedder()) is None or stored[1] != len(vector):
@@ -372,8 +349,13 @@ class VectorTable:
         mine: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
             mine[row["owner"]].append(row)
-        sums = self._state.get(sum_of(owner) for owner in mine)
-        self._state.put({sum_of(owner): _summed(part, sums.get(sum_of(owner)), sign) for owner, part in mine.items()})
+        sums = self._state.get(name_of("sum", owner) for owner in mine)
+        self._state.put(
+            {
+                name_of("sum", owner): _summed(part, sums.get(name_of("sum", owner)), sign)
+                for owner, part in mine.items()
+            }
+        )
 
 
 def _vector(row: Row) -> Floats:

@@ -41,8 +41,7 @@ from hybrid_memory.engines.redis.search import (
     columns_of,
     condition,
     field_of,
-    nearest_of,
-    numbers_of,
+    number_in,
     occurrences_in,
 )
 from hybrid_memory.engines.stored import to_micros
@@ -290,10 +289,11 @@ class RedisIndex(SemanticIndex):
             ids = np.array(self._latest(search.where, search.k), dtype=np.int64)
             return Matches(ids, np.zeros(len(ids), dtype=np.float32))
         if len(answer) < _TEXT_ANSWERS:
-            return nearest_of(answer[0], search.k) if answer else Matches.best({}, 0)
+            rows = zip(answer[0][1::2], answer[0][2::2], strict=True) if answer else ()
+            return Matches.best({number_in(key): 1 - float(fields[1]) for key, fields in rows}, search.k)
         (_, *keys), (records, length), scores, postings = answer
         counts = [int(float(score or 0)) % WORD_STEP for score in scores]
-        found = occurrences_in(postings, numbers_of(keys))
+        found = occurrences_in(postings, keys)
         return ranked_occurrences(found, counts, int(records or 0), int(length or 0), search.k)
 
     def _places(self, seeds: Ids, where: Where, radius: int) -> tuple[RecordColumns, list[bytes | None]]:

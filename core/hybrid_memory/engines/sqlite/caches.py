@@ -200,12 +200,6 @@ class _Kept:
     large: bool | None = None
     nbytes: int = 0
 
-    def weigh(self) -> int:
-        """By how many bytes it has grown since last asked."""
-        before = self.nbytes
-        self.nbytes = sum(one.nbytes for one in (self.records, self.vectors) if one is not None)
-        return self.nbytes - before
-
 
 class OwnerCaches:
     """The cached vectors and columns of the most recently used owners.
@@ -219,12 +213,12 @@ class OwnerCaches:
         self._db = database
         self._exact_limit = exact_limit
         self._most_bytes = most_bytes
-        self._files = VectorFiles(database)
+        self.files = VectorFiles(database)
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._nbytes = 0
         self._lock = threading.Lock()
         self._training = threading.Lock()
-        database.clean_before_scrubbing(self._files.clean)
+        database.clean_before_scrubbing(self.files.clean)
 
     @property
     def nbytes(self) -> int:
@@ -233,7 +227,7 @@ class OwnerCaches:
 
     def records(self, owner: int) -> RecordCache:
         """The columns of all of the owner's records."""
-        state = self._files.state(owner)
+        state = self.files.state(owner)
         with self._lock:
             kept = self._used(owner)
             if kept.records is None:
@@ -262,7 +256,7 @@ class OwnerCaches:
 
     def vectors(self, owner: int) -> VectorCache | None:
         """The owner's vectors; None before the store has any."""
-        state = self._files.state(owner)
+        state = self.files.state(owner)
         if not state.dim:
             return None
         with self._lock:
@@ -270,14 +264,14 @@ class OwnerCaches:
         with kept.lock:
             cache = kept.vectors
             if cache is None or (cache.dim, cache.token, cache.revision) != (state.dim, state.token, state.revision):
-                cache = kept.vectors = self._cache(owner, state, self._files.opened(owner, state))
+                cache = kept.vectors = self._cache(owner, state, self.files.opened(owner, state))
             most = 2 * self._exact_limit  # more new vectors than these are not kept unquantized in memory
             asked = "SELECT 1 FROM vectors WHERE owner = ? AND seq > ? ORDER BY seq LIMIT 1 OFFSET ?"
             if state.upto - cache.upto > most and self._db.query(asked, (owner, cache.upto, most)):
-                cache = kept.vectors = self._cache(owner, state, self._files.gathered(owner, state))
+                cache = kept.vectors = self._cache(owner, state, self.files.gathered(owner, state))
             try:
                 if cache.upto < state.upto or cache.seen < state.seen:
-                    self._files.catch_up(owner, cache, state)
+                    self.files.catch_up(owner, cache, state)
             except BaseException:
                 kept.vectors = None  # which may be half of something
                 raise
@@ -290,7 +284,7 @@ class OwnerCaches:
         if count <= self._exact_limit:
             return
         with self._training:
-            state = self._files.state(owner)
+            state = self.files.state(owner)
             with self._lock:
                 kept = self._used(owner)
             with kept.lock:
@@ -298,20 +292,16 @@ class OwnerCaches:
             same = cache is not None and (cache.token, cache.revision) == (state.token, state.revision)
             known = cache.quantized if cache is not None and same else None
             if known is None or not known.trained_at:
-                known = self._files.opened(owner, state)
+                known = self.files.opened(owner, state)
             if known is not None:
                 left = len(known) - int(np.count_nonzero(known.gone))
                 if count - left <= max(self._exact_limit, len(known)) // GROWN and 2 * left >= len(known):
                     return  # few are new, and most of the others are still there
             retrained = known is None or count > RETRAINED * known.trained_at
-            made = self._files.made(owner, state, known, count, retrained=retrained)
+            made = self.files.made(owner, state, known, count, retrained=retrained)
             if made is not None:
                 with kept.lock:
                     kept.vectors = self._cache(owner, state, made)
-
-    def remove_files(self) -> None:
-        """Remove the saved files, inside the transaction that deletes everything; see `VectorFiles.remove`."""
-        self._files.remove()
 
     def close(self) -> None:
         with self._lock:
@@ -327,13 +317,15 @@ class OwnerCaches:
         with self._lock:
             if self._kept.get(owner) is not kept:
                 return
-            self._nbytes += kept.weigh()
+            nbytes = sum(one.nbytes for one in (kept.records, kept.vectors) if one is not None)
+            self._nbytes += nbytes - kept.nbytes
+            kept.nbytes = nbytes
             while self._nbytes > self._most_bytes and len(self._kept) > 1:
                 _, oldest = self._kept.popitem(last=False)
                 self._nbytes -= oldest.nbytes
 
     def _cache(self, owner: int, state: State, quantized: QuantizedVectors | None) -> VectorCache:
-        stored = partial(self._files.stored, owner, state.dim)
+        stored = partial(self.files.stored, owner, state.dim)
         cache = VectorCache(state.dim, stored, quantized=quantized, exact_limit=self._exact_limit)
         cache.revision = state.revision
         cache.token = state.token if quantized is None or quantized.nbytes else quantized.token.tobytes()

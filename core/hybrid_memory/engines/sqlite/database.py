@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hybrid_memory.engines.sqlite.driver import Driver, KeyNotes, secret_of
+from hybrid_memory.engines.sqlite.driver import BUSY_SECONDS, Driver, KeyNotes, secret_of
 from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, SCHEMA, VERSION
 from hybrid_memory.engines.sqlite.scrubbing import Scrubber, truncate_journal
 from hybrid_memory.engines.stored import owner_key
@@ -284,7 +284,8 @@ class Database:
         self._check_open()
         connection = self._driver.connect()
         self._configure(connection)
-        self._driver.wait(connection, self._patience)
+        seconds = BUSY_SECONDS if self._patience is None else self._patience
+        connection.execute(f"PRAGMA busy_timeout = {1000 * seconds}")
         return connection
 
     def prepare_rekey(self, key: Key) -> None:

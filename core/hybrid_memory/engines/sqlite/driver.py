@@ -120,10 +120,6 @@ class Driver:
             connection.execute("PRAGMA cipher_log_level = NONE")  # we report errors; it would write them to stderr too
         return connection
 
-    def wait(self, connection: sqlite3.Connection, seconds: float | None = None) -> None:
-        """Make the connection wait this long for locks of others, instead of `BUSY_SECONDS`."""
-        connection.execute(f"PRAGMA busy_timeout = {int(1000 * (BUSY_SECONDS if seconds is None else seconds))}")
-
     def use_wal(self, connection: sqlite3.Connection) -> None:
         """Switch to the write-ahead log; retries, as SQLite does not wait if another process is doing the same."""
         deadline = time.monotonic() + BUSY_SECONDS

@@ -244,7 +244,7 @@ class SqliteIndex(SemanticIndex):
         def deleted(connection: sqlite3.Connection) -> int:
             if ids is None:
                 gone = delete_all(connection)
-                self._caches.remove_files()
+                self._caches.files.remove()  # inside the transaction
                 return gone
             return delete_records(connection, ids)
 

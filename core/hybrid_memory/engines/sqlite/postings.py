@@ -80,12 +80,6 @@ def remove(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
     connection.executemany("DELETE FROM words WHERE record = ?", [(number,) for _, number, _ in rows])
 
 
-def remove_all(connection: sqlite3.Connection) -> None:
-    """Empty the index."""
-    for table in ("postings", "posting_blocks", "words"):
-        connection.execute(f"DELETE FROM {table}")
-
-
 def counts(select: Select, owner: int | None, terms: Sequence[str]) -> dict[str, int]:
     """How many records of the owner have each of these terms."""
     return dict(

@@ -312,11 +312,6 @@ def lists_for(count: int) -> int:
     return max(1, int(2 * math.sqrt(count)))
 
 
-def sample_size(count: int) -> int:
-    """How many of this many vectors to sample for learning the lists."""
-    return min(count, TRAINED_ON * lists_for(count))
-
-
 def quantized(
     grouping: Grouping, parts: Callable[[], Iterator[Part]], new_block: Callable[[int], Block]
 ) -> QuantizedVectors | None:

@@ -90,7 +90,19 @@ def _outside(stretches: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
 MOST_CHANGES = 20_000
 """The most changed records of an owner that are noted individually."""
 
-_ALL = ("changes", "vector_files", "vectors", "pending", "embeddings", "records", "index_state", "embedder")
+_ALL = (
+    "postings",
+    "posting_blocks",
+    "words",
+    "changes",
+    "vector_files",
+    "vectors",
+    "pending",
+    "embeddings",
+    "records",
+    "index_state",
+    "embedder",
+)
 
 
 def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> int:
@@ -118,7 +130,6 @@ def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> int:
 def delete_all(connection: sqlite3.Connection) -> int:
     """Delete everything derived from the log; returns how many records there were."""
     gone = int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
-    postings.remove_all(connection)
     for table in _ALL:
         connection.execute(f"DELETE FROM {table}")
     connection.execute("UPDATE revision SET number = number + 1")

@@ -68,7 +68,7 @@ class Scrubber:
 
     def close(self) -> None:
         """Close the file; call it after closing all connections to it."""
-        _FILES.leave(self)
+        _FILES.leave(id(self))
 
     def _clean(self, connection: sqlite3.Connection) -> bool:
         outside = not self._encrypted and hasattr(os, "pread")
@@ -186,7 +186,7 @@ class _OpenFiles:
         status = path.stat()
         with self._lock:
             self._users[id(user)] = status.st_dev, status.st_ino
-        weakref.finalize(user, self._left, id(user)).atexit = False
+        weakref.finalize(user, self.leave, id(user)).atexit = False
 
     def opened(self, user: Scrubber) -> int:
         with self._lock:
@@ -195,10 +195,7 @@ class _OpenFiles:
                 self._descriptors[key] = os.open(user._path, os.O_RDWR | getattr(os, "O_BINARY", 0))  # noqa: SLF001
             return self._descriptors[key]
 
-    def leave(self, user: Scrubber) -> None:
-        self._left(id(user))
-
-    def _left(self, user: int) -> None:
+    def leave(self, user: int) -> None:
         with self._lock:
             key = self._users.pop(user, None)
             if key is not None and key not in self._users.values() and key in self._descriptors:

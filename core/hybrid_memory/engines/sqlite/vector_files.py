@@ -17,6 +17,7 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.quantized import (
     TOKEN_BYTES,
+    TRAINED_ON,
     Block,
     Grouping,
     Mask,
@@ -27,7 +28,6 @@ from hybrid_memory.engines.sqlite.quantized import (
     memory_block,
     opened,
     quantized,
-    sample_size,
 )
 from hybrid_memory.engines.sqlite.rows import REVISION
 from hybrid_memory.engines.sqlite.vector_cache import VectorCache
@@ -118,7 +118,7 @@ class VectorFiles:
         """
         sources = self._parts(owner, state, known, keep_lists=not retrained)
         if retrained or known is None:
-            step = max(1, count // sample_size(count))
+            step = max(1, count // min(count, TRAINED_ON * lists_for(count)))
             sampled = [vectors[::step] for _, vectors, _ in sources()]
             sample = np.concatenate(sampled or [np.empty((0, 0), dtype=np.float32)])
             if not len(sample):
