@@ -6,7 +6,8 @@ import gc
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -14,8 +15,10 @@ from hybrid_memory import Event, EventKind, Hit, HybridMemory, Message, ScopedMe
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.fact import Claim
+from hybrid_memory.ports import Embedder, Floats
 
 T = TypeVar("T")
+EMBEDDING = frozenset({"embed_documents", "embed_query"})
 
 PATIENCE = 120.0
 """Seconds that a test waits for what should happen soon; far more than it takes on a busy machine."""
@@ -65,6 +68,42 @@ class Line:
             return answer
 
         return call
+
+
+class FaultyEmbedder:
+    """Another embedder, whose calls are listed by name, and which fails on request."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self.name, self.dim = inner.name, inner.dim
+        self.calls: list[str] = []
+        self._inner = inner
+        self._error: Exception | None = None
+        self._methods: Collection[str] = ()
+        self._passes = 0
+
+    @contextmanager
+    def failing(self, error: Exception, *, methods: Collection[str] = EMBEDDING, after: int = 0) -> Iterator[None]:
+        """Inside the block, raise the error from these methods after so many successful calls."""
+        self._error, self._methods, self._passes = error, methods, after
+        try:
+            yield
+        finally:
+            self._error = None
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        self._called("embed_documents")
+        return self._inner.embed_documents(texts)
+
+    def embed_query(self, text: str) -> Floats:
+        self._called("embed_query")
+        return self._inner.embed_query(text)
+
+    def _called(self, method: str) -> None:
+        self.calls.append(method)
+        if self._error is not None and method in self._methods:
+            self._passes -= 1
+            if self._passes < 0:
+                raise self._error.with_traceback(None)
 
 
 def line_to(memory: HybridMemory, engine: str) -> Line:

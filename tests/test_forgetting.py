@@ -33,9 +33,8 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.scope import Scope
 from hybrid_memory.store import forget
 from hybrid_memory.store.erasure import STREAM_BATCH
-from hybrid_memory.testing.models import FaultyEmbedder
 from hybrid_memory.text.tokens import estimate_tokens
-from tests.doubles import texts
+from tests.doubles import FaultyEmbedder, texts
 from tests.faces import Face
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)

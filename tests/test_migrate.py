@@ -23,8 +23,7 @@ from hybrid_memory.errors import (
 )
 from hybrid_memory.log.views import ArchivedLog
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.testing.models import FaultyEmbedder
-from tests.doubles import Line, end_of, line_to, texts
+from tests.doubles import FaultyEmbedder, Line, end_of, line_to, texts
 from tests.faces import Child, Face, Open
 
 Make: TypeAlias = Callable[..., HybridMemory]

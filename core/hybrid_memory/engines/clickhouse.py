@@ -24,7 +24,15 @@ import clickhouse_connect
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import ClickHouseError, DatabaseError
 
-from hybrid_memory.engines.stored import event_in, micros_or_none, owner_scope, to_json
+from hybrid_memory.engines.stored import (
+    EVENT_FIELDS,
+    event_in,
+    event_row,
+    micros_or_none,
+    owner_key,
+    owner_scope,
+    to_json,
+)
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, MissingDependencyError, StoreUnavailableError
 from hybrid_memory.log.event import Event
 from hybrid_memory.log.port import Archive, LogSize, Payloads, Reading, Selection
@@ -205,14 +213,9 @@ def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
         yield values[start : start + _CHUNK]
 
 
-COLUMNS = (
-    "owner", "position", "version", "tenant", "user", "agent", "space", "session", "id", "kind", "at", "payload",
-    "sources", "author",
-)  # fmt: skip
-SELECTED = (
-    "position, id, session, kind, toUnixTimestamp64Micro(at), payload, sources, author, tenant, user, agent, space, "
-    "version"
-)
+_PLAIN = (*EVENT_FIELDS, "tenant", "user", "agent", "space")
+COLUMNS = ("owner", "version", *_PLAIN)
+SELECTED = ", ".join("toUnixTimestamp64Micro(at)" if name == "at" else name for name in (*_PLAIN, "version"))
 
 # Of one place the row with the highest version is read. What is replaced or deleted leaves the disk within seconds,
 # not after ClickHouse's eight minutes; in return everything is synced, as those old parts were the safety net.
@@ -239,18 +242,9 @@ def _identity(scope: Scope) -> dict[str, Any]:
 
 def row_of(event: Event, version: int) -> list[Any]:
     """The values of `COLUMNS`."""
-    values: dict[str, Any] = {
-        **_identity(event.scope),
-        "position": event.position,
-        "version": version,
-        "id": event.id,
-        "kind": str(event.kind),
-        "at": event.at,
-        "payload": to_json(event.payload),
-        "sources": to_json(event.sources),
-        "author": event.author,
-    }
-    return [values[column] for column in COLUMNS]
+    position, event_id, session, kind, _, *rest = event_row(event)
+    number = _identity(event.scope)["owner"]
+    return [number, version, position, event_id, session, kind, event.at, *rest, *owner_key(event.scope)]
 
 
 _INSERTING = {"async_insert": 0, "max_partitions_per_insert_block": 0}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -78,6 +78,12 @@ def event_in(row: Sequence[Any], *owner: str) -> Event:
         sources=() if sources == "[]" else tuple(json.loads(sources)),
         author=author,
     )
+
+
+def stated(bounds: Iterable[tuple[str, Any]]) -> tuple[list[str], list[Any]]:
+    """The conditions that have a value other than None, and these values."""
+    given = [(condition, value) for condition, value in bounds if value is not None]
+    return [condition for condition, _ in given], [value for _, value in given]
 
 
 RECORD_FIELDS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
 import psycopg
 from psycopg import Connection
@@ -20,6 +20,7 @@ from hybrid_memory.engines.stored import (
     micros_or_none,
     owner_key,
     owner_scope,
+    stated,
     to_json,
     to_micros,
 )
@@ -120,15 +121,14 @@ class PostgresLog(EventLog):
         wanted, number = Selection(**which), self._db.owner_id(scope)
         if number is None or (wanted.limit is not None and wanted.limit <= 0) or wanted.ids == []:
             return []
-        bounds: tuple[tuple[str, Any], ...] = (
+        bounds = (
             ("position > %s", wanted.after or None),
             ("position <= %s", wanted.upto),
             ("at >= %s", micros_or_none(wanted.since)),
             ("at < %s", micros_or_none(wanted.until)),
             ("kind = ANY(%s)", [kind.value for kind in wanted.kinds] or None),
         )
-        conditions = [condition for condition, value in bounds if value is not None]
-        values = [value for _, value in bounds if value is not None]
+        conditions, values = stated(bounds)
         if wanted.kinds and EventKind.MESSAGE not in wanted.kinds:
             conditions.append("kind <> 'message'")  # lets Postgres see that the index of the other kinds will do
         if scope.session is not None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats
 from hybrid_memory.engines.postgres.connection import PostgresConnection, Row
-from hybrid_memory.engines.stored import RECORD_FIELDS, row_of, to_micros
+from hybrid_memory.engines.stored import RECORD_FIELDS, micros_or_none, row_of, stated, to_micros
 from hybrid_memory.index.bm25 import BM25_B, BM25_K1
 from hybrid_memory.index.port import RANKED_TERMS, Entry, Explored, Matches, RecordColumns, Search
 from hybrid_memory.index.record import Where
@@ -54,22 +54,19 @@ def pairs(metadata: Mapping[str, Any]) -> list[int]:
 
 def conditions(where: Where) -> tuple[list[str], list[Any]]:
     """SQL conditions on ``records r`` other than the owner, with their values."""
-    asked: list[tuple[str, Any]] = []
-    if where.scope.session is not None:
-        asked.append(("r.session = %s", where.scope.session))
-    for column, names in (("r.kind", where.kinds), ("r.category", where.categories), ("r.origin", where.origins)):
-        if names:
-            asked.append((f"{column} = ANY(%s)", sorted(map(str, names))))
-    if where.since is not None:
-        asked.append(("r.at >= %s", to_micros(where.since)))
-    if where.until is not None:
-        asked.append(("r.at < %s", to_micros(where.until)))
-    if where.metadata:
-        asked.append(("r.pairs @> %s::bigint[]", pairs(where.metadata)))
-    if hidden := joined(where.hidden):
-        ranges = "{" + ",".join(f"[{first},{last}]" for first, last in hidden) + "}"
-        asked.append(("NOT r.turn <@ %s::int8multirange", ranges))
-    parts, values = [part for part, _ in asked], [value for _, value in asked]
+    ranges = ",".join(f"[{first},{last}]" for first, last in joined(where.hidden))
+    parts, values = stated(
+        [
+            ("r.session = %s", where.scope.session),
+            ("r.kind = ANY(%s)", sorted(map(str, where.kinds)) or None),
+            ("r.category = ANY(%s)", sorted(where.categories) or None),
+            ("r.origin = ANY(%s)", sorted(map(str, where.origins)) or None),
+            ("r.at >= %s", micros_or_none(where.since)),
+            ("r.at < %s", micros_or_none(where.until)),
+            ("r.pairs @> %s::bigint[]", pairs(where.metadata) if where.metadata else None),
+            ("NOT r.turn <@ %s::int8multirange", f"{{{ranges}}}" if ranges else None),
+        ]
+    )
     for name, instant in where.fresh.items():
         parts.append("(r.at >= %s OR (r.kind <> %s AND r.category IS DISTINCT FROM %s))")
         values += [to_micros(instant), name, name]

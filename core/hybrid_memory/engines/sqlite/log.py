@@ -17,6 +17,7 @@ from hybrid_memory.engines.stored import (
     from_micros,
     micros_or_none,
     owner_scope,
+    stated,
     to_json,
     to_micros,
 )
@@ -58,8 +59,7 @@ class SqliteLog(EventLog):
             ("e.at < ?", micros_or_none(wanted.until)),
             ("e.id IN (SELECT value FROM json_each(?))", None if wanted.ids is None else json.dumps(list(wanted.ids))),
         )
-        conditions = [condition for condition, value in bounds if value is not None]
-        values: list[Any] = [value for _, value in bounds if value is not None]
+        conditions, values = stated(bounds)
         order = "e.position" if wanted.ids is None else "+e.position"
         if wanted.kinds:
             conditions.append(f"e.kind IN ({', '.join('?' for _ in wanted.kinds)})")

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from hybrid_memory.engines.sqlite import postings
-from hybrid_memory.engines.stored import RECORD_FIELDS, to_micros
+from hybrid_memory.engines.stored import RECORD_FIELDS, micros_or_none, stated, to_micros
 from hybrid_memory.index.record import Where
 from hybrid_memory.log.views import joined
 
@@ -32,21 +32,12 @@ def json_holds(metadata: str, wanted: str) -> bool:
 
 def conditions(where: Where) -> tuple[list[str], list[Any]]:
     """SQL conditions on ``records r`` other than the owner, with their values."""
-    parts: list[str] = []
-    values: list[Any] = []
-    if where.scope.session is not None:
-        parts.append("r.session = ?")
-        values.append(where.scope.session)
+    since, until = micros_or_none(where.since), micros_or_none(where.until)
+    parts, values = stated([("r.session = ?", where.scope.session), ("r.at >= ?", since), ("r.at < ?", until)])
     for column, names in (("r.kind", where.kinds), ("r.category", where.categories), ("r.origin", where.origins)):
         if names:
             parts.append(f"{column} IN ({', '.join('?' * len(names))})")
             values.extend(sorted(names))
-    if where.since is not None:
-        parts.append("r.at >= ?")
-        values.append(to_micros(where.since))
-    if where.until is not None:
-        parts.append("r.at < ?")
-        values.append(to_micros(where.until))
     if hidden := joined(where.hidden):
         condition, positions = _outside(hidden)
         parts.append(condition)
