@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any, TypeVar
 
 from hybrid_memory import Event, EventKind, Hit, HybridMemory, Message, ScopedMemory
@@ -18,7 +19,6 @@ from hybrid_memory.facts.fact import Claim
 from hybrid_memory.ports import Embedder, Floats
 
 T = TypeVar("T")
-EMBEDDING = frozenset({"embed_documents", "embed_query"})
 
 PATIENCE = 120.0
 """Seconds that a test waits for what should happen soon; far more than it takes on a busy machine."""
@@ -77,18 +77,16 @@ class FaultyEmbedder:
         self.name, self.dim = inner.name, inner.dim
         self.calls: list[str] = []
         self._inner = inner
-        self._error: Exception | None = None
-        self._methods: Collection[str] = ()
-        self._passes = 0
+        self._failing: tuple[Exception, Collection[str], Iterator[int]] | None = None
 
     @contextmanager
-    def failing(self, error: Exception, *, methods: Collection[str] = EMBEDDING, after: int = 0) -> Iterator[None]:
-        """Inside the block, raise the error from these methods after so many successful calls."""
-        self._error, self._methods, self._passes = error, methods, after
+    def failing(self, error: Exception, *, methods: Collection[str] = (), after: int = 0) -> Iterator[None]:
+        """Inside the block, raise the error from these methods, or both, after so many successful calls."""
+        self._failing = error, methods, count(-after)
         try:
             yield
         finally:
-            self._error = None
+            self._failing = None
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         self._called("embed_documents")
@@ -100,10 +98,9 @@ class FaultyEmbedder:
 
     def _called(self, method: str) -> None:
         self.calls.append(method)
-        if self._error is not None and method in self._methods:
-            self._passes -= 1
-            if self._passes < 0:
-                raise self._error.with_traceback(None)
+        error, methods, calls = self._failing or (None, (), count())
+        if error is not None and method in (methods or (method,)) and next(calls) >= 0:
+            raise error.with_traceback(None)
 
 
 def line_to(memory: HybridMemory, engine: str) -> Line:

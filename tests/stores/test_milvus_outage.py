@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from hybrid_memory import Scope
 from hybrid_memory.engines.in_memory import InMemoryIndex
 from hybrid_memory.engines.milvus import MilvusIndex
-from hybrid_memory.errors import MissingDependencyError, StoreUnavailableError
+from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.index.record import Where
 from hybrid_memory.ports import Use
 from hybrid_memory.testing.corpus import (
@@ -48,12 +47,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusServer]:
 @pytest.fixture
 def url(server: MilvusServer) -> str:
     return f"{server.url}?prefix=index_{next(NUMBERS)}"
-
-
-def test_the_server_names_the_package_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.testing.servers.find_spec", lambda _name: None)
-    with pytest.raises(MissingDependencyError, match="pymilvus"):
-        MilvusServer(tmp_path)
 
 
 def test_after_a_restart_the_same_object_works_on(server: MilvusServer, url: str) -> None:

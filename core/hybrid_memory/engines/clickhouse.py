@@ -378,11 +378,7 @@ class Address:
 
 
 def parsed(url: str) -> Address:
-    """The parts of the URL.
-
-    Raises:
-        InvalidConfigError: it is not the URL of an archive.
-    """
+    """The parts of the URL."""
     scheme, _, rest = url.partition("://")
     if scheme != "chdb" and scheme not in _PORTS:
         raise InvalidConfigError(f"{scheme!r} is not a known archive: {_FORMS}")

@@ -67,7 +67,7 @@ def event_row(event: Event) -> tuple[Any, ...]:
 
 def event_in(row: Sequence[Any], *owner: str) -> Event:
     """The event in a row of `EVENT_FIELDS`; tenant, user, agent and space follow, or are given."""
-    position, event_id, session, kind, at, payload, sources, author, *names = (*row, *owner)
+    position, event_id, session, kind, at, payload, sources, author, *names = [*row, *owner]
     return Event(
         position=position,
         id=event_id,

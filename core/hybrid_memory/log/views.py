@@ -299,8 +299,8 @@ class ArchivedLog(DelegatingLog):
         if self._reach(scope, beyond=between.after) <= between.after:
             return hot
         # Of an event that an interrupted `expire` left in both, the one in the hot log.
-        found = {event.position: event for event in (*self._archive.read(scope, **between.asked()), *hot)}
-        return wanted.cut([found[position] for position in sorted(found)])
+        events = {event.position: event for event in (*self._archive.read(scope, **between.asked()), *hot)}
+        return wanted.cut([events[position] for position in sorted(events)])
 
     def erase(
         self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None

@@ -36,11 +36,6 @@ Field: TypeAlias = tuple[str, DataType, dict[str, Any]]
 class Catalog:
     """The collections ``prefix_records``, ``_vectors``, ``_pending``, ``_terms`` and ``_state``.
 
-    Args:
-        address: the server or folder, and the prefix.
-        index: type and parameters of the vector index.
-        engine_timeout: see `Connection`.
-
     Attributes:
         lite: whether it is Milvus Lite, which is slow until rows are flushed into segments.
     """

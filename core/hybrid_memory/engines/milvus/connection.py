@@ -42,11 +42,8 @@ _LOST = ("not loaded", "not been loaded", "not exist", "not found", "can't find 
 class Connection:
     """The client for one address, created at the first call.
 
-    Args:
-        address: the server or folder.
-        engine_timeout: seconds that a read may take while a caller waits; see `OrchestrationConfig.engine_timeout`.
-        restore: called with the client if the server reports a missing or unloaded collection, as after a restart; the
-            call is then repeated.
+    If the server reports a missing or unloaded collection, as after a restart, ``restore`` is called with the client,
+    and the call is repeated.
     """
 
     def __init__(
@@ -62,12 +59,7 @@ class Connection:
         self._breaker = Breaker()
 
     def call(self, verb: str, *args: Any, **named: Any) -> Any:
-        """The result of the client method with this name.
-
-        Raises:
-            StoreUnavailableError: the server does not answer, or answers with an error.
-            MemoryClosedError: after `close`.
-        """
+        """The result of the client method with this name."""
         self.check_open()
         return self._guarded(lambda: self._called(verb, *args, **named))
 

@@ -192,8 +192,8 @@ class MilvusIndex(SemanticIndex):
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         self._catalog.check_open()
         if owner is None:
-            return {**self._vectors.known([key for key in keys if isinstance(key, bytes)])}
-        return {**self._vectors.of(owner_key(owner), [key for key in keys if isinstance(key, int)])}
+            return dict(self._vectors.known([key for key in keys if isinstance(key, bytes)]).items())
+        return dict(self._vectors.of(owner_key(owner), [key for key in keys if isinstance(key, int)]).items())
 
     def terms(self, owner: Scope, wanted: Sequence[str] = (), *, near: str = "") -> dict[str, int]:
         self._catalog.check_open()

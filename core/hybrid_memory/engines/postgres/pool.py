@@ -84,12 +84,6 @@ class Pool:
 
     psycopg's pool reconnects in its own threads with increasing pauses; waiting for these would not report that the
     server is unreachable.
-
-    Args:
-        conninfo: the database.
-        most: the most connections at the same time.
-        configure: prepares a new connection.
-        ping: raises if the server does not answer.
     """
 
     def __init__(
@@ -119,12 +113,7 @@ class Pool:
 
     @contextmanager
     def connection(self) -> Iterator[PatientConnection]:
-        """A connection for exclusive use.
-
-        Raises:
-            PoolTimeout: all connections were in use for too long.
-            OperationalError: the server cannot be reached.
-        """
+        """A connection for exclusive use; raises `PoolTimeout` if all were in use for too long."""
         with self._lock:
             if self._closed:
                 raise PoolClosed("the pool is closed")

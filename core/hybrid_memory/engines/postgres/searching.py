@@ -163,14 +163,7 @@ class Statement:
 
 
 def searching(search: Search, owner: int, *, ranked: int | None, approximate: bool) -> Statement:
-    """A statement that returns ids and scores, best first.
-
-    Args:
-        search: the search.
-        owner: the owner's number.
-        ranked: the most term matches to rank; None for all.
-        approximate: whether the owner has an approximate index.
-    """
+    """A statement that returns ids and scores, best first; of more than ``ranked`` term matches, only the rarest."""
     query, k = search.query, search.k
     parts, values = conditions(search.where)
     if query is None:
@@ -253,10 +246,6 @@ class Approximate:
 
     They hold half-precision vectors; their results are rescored exactly. A single index for all owners would visit the
     vectors of others first and find too few.
-
-    Args:
-        connection: the connection to the database.
-        exact_limit: up to this many vectors of one owner are searched exactly; None always searches exactly.
     """
 
     def __init__(self, connection: PostgresConnection, exact_limit: int | None) -> None:

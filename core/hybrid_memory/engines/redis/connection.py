@@ -128,11 +128,7 @@ class RedisConnection:
         return answer
 
     def rewrite(self) -> None:
-        """Make the server rewrite its files, and wait for it.
-
-        Raises:
-            StoreUnavailableError: it could not.
-        """
+        """Make the server rewrite its files, and wait for it."""
         self._attempted("use", lambda: _rewrite(self._client, self.address))
 
     def check_open(self) -> None:

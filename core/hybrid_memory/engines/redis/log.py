@@ -168,9 +168,7 @@ class RedisLog(EventLog):
     def _settled(self, owner: Scope, drafts: Sequence[Draft], base: int, write: Callable[[], Any]) -> Any:
         """The result of a writing script; if its answer is lost, it is determined from the stored events.
 
-        Raises:
-            StoreUnavailableError: nothing was written.
-            OutcomeUnknownError: the result is unknown, as the server may still execute the call.
+        The result is unknown if the server may still execute the call.
         """
         try:
             return write()

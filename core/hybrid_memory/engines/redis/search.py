@@ -196,9 +196,9 @@ def condition(where: Where) -> str:
     if where.until is not None:
         parts.append(f"@at:[-inf ({to_micros(where.until)}]")
     parts += [f"@meta:{{{pair}}}" for pair in pairs(where.metadata)]
-    one_of, labels = origin_labels(where.origins)
-    if where.origins and labels:
-        parts.append(f"{'' if one_of else '-'}@meta:{{{'|'.join(map(origin_label, labels))}}}")
+    one_of, names = origin_labels(where.origins)
+    if where.origins and names:
+        parts.append(f"{'' if one_of else '-'}@meta:{{{'|'.join(map(origin_label, names))}}}")
     parts += [
         f"-@turn:[{max(first, 0)} {last if last < _EXACT else '+inf'}]"
         for first, last in where.hidden
@@ -228,10 +228,7 @@ def occurrences_in(postings: Sequence[bytes | None], keys: Sequence[bytes]) -> O
 def columns_of(lines: Sequence[bytes], where: Where) -> tuple[RecordColumns, npt.NDArray[np.bool_]]:
     """The columns of the records that the condition allows, by id, and which of the lines those are.
 
-    Args:
-        lines: lines of the owner's records: id, uses, last use, segment, ordinal, length, importance, time, turn, kind,
-            category, session, metadata.
-        where: the condition.
+    A line has id, uses, last use, segment, ordinal, length, importance, time, turn, kind, category, session, metadata.
     """
     words = b" ".join(lines).decode().split()
     width = len(_NUMBERS) + _LABELS

@@ -202,12 +202,7 @@ class _Kept:
 
 
 class OwnerCaches:
-    """The cached vectors and columns of the most recently used owners.
-
-    Args:
-        exact_limit: see `SqliteIndex`.
-        most_bytes: the memory limit for all owners together; a single owner may exceed it while no other is cached.
-    """
+    """The cached vectors and columns of the most recently used owners; a single one may exceed ``most_bytes``."""
 
     def __init__(self, database: Database, *, exact_limit: int, most_bytes: int = CACHE_BYTES) -> None:
         self._db = database
@@ -219,11 +214,6 @@ class OwnerCaches:
         self._lock = threading.Lock()
         self._training = threading.Lock()
         database.clean_before_scrubbing(self.files.clean)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory in use."""
-        return self._nbytes
 
     def records(self, owner: int) -> RecordCache:
         """The columns of all of the owner's records."""

@@ -35,18 +35,6 @@ class Driver:
     """Opens connections to one file, and translates its errors.
 
     The key is derived from a passphrase once, not by SQLCipher at every connection, as that takes 0.2 s.
-
-    Args:
-        path: the file.
-        key: the key of an encrypted file; None for an unencrypted one.
-
-    Attributes:
-        error: the base class of every connection's errors.
-        secret: the passphrase or the bytes; None for an unencrypted file.
-
-    Raises:
-        InvalidConfigError: the key is empty, or has the wrong number of bytes.
-        MissingDependencyError: SQLCipher is not installed.
     """
 
     def __init__(self, path: Path, key: Key | None) -> None:
@@ -183,9 +171,6 @@ class KeyNotes:
 
     They exist from before the first of several files gets its new key until the last one has it. After a crash, the key
     that opens the store becomes the key of all its files. The process that changes the key keeps them locked.
-
-    Attributes:
-        ours: whether this object wrote them.
     """
 
     def __init__(self, path: Path) -> None:
@@ -194,11 +179,7 @@ class KeyNotes:
         self.ours = False
 
     def write(self, old: str | bytes, new: str | bytes) -> None:
-        """Write both notes, durable on return, and keep them locked.
-
-        Raises:
-            StoreUnavailableError: they cannot be written, or already exist.
-        """
+        """Write both notes, durable on return, and keep them locked."""
         for file in self._files:
             if file.exists() and file.stat().st_size:
                 raise StoreUnavailableError(f"the key of {file.parent} changed or is changing: open the store again")
@@ -216,11 +197,7 @@ class KeyNotes:
                 raise StoreUnavailableError(f"cannot write {file}: {error}") from error
 
     def other(self, key: str | bytes) -> str | bytes | None:
-        """The other key; None if there is no note for this one.
-
-        Raises:
-            StoreUnavailableError: another process is still changing the key.
-        """
+        """The other key; None if there is no note for this one. Raises while another process is changing the key."""
         for file in self._files:
             if not (file.exists() and file.stat().st_size):
                 continue

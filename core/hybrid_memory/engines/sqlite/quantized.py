@@ -72,18 +72,12 @@ class Shape:
 
 
 class QuantizedVectors:
-    """Vectors in lists, each in the list of its nearest centroid. A row is an index into all of them.
-
-    Args:
-        block: the whole block, possibly memory-mapped; see `Shape`.
+    """Vectors in lists, each in the list of its nearest centroid, in a block. A row is an index into all of them.
 
     Attributes:
         ids: record ids by row.
         gone: the rows with overwritten vectors; other processes see them too.
         total: the sum of the vectors that were not overwritten.
-
-    Raises:
-        ValueError: it is not a valid block.
     """
 
     head: Ids
@@ -231,12 +225,7 @@ class _Best:
 
 
 def opened(path: Path, *, writable: bool = False) -> QuantizedVectors:
-    """The vectors in a file, memory-mapped.
-
-    Raises:
-        OSError: it cannot be read.
-        ValueError: it contains no vectors, or only a part of them.
-    """
+    """The vectors in a file, memory-mapped; raises `ValueError` if it contains no vectors, or only a part of them."""
     with path.open("r+b" if writable else "rb") as file:
         return QuantizedVectors(np.memmap(file, dtype=np.uint8, mode="r+" if writable else "r"))
 

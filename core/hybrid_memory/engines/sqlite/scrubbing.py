@@ -39,14 +39,7 @@ Connect = Callable[[], sqlite3.Connection]
 
 
 class Scrubber:
-    """Cleans one store file.
-
-    Args:
-        path: the file.
-        connect: opens a connection that may write.
-        encrypted: whether the file is encrypted; then the pages cannot be cleaned from outside, and the whole file is
-            rewritten.
-    """
+    """Cleans one store file; the pages of an encrypted one cannot be cleaned from outside, so it is rewritten."""
 
     def __init__(self, path: Path, connect: Connect, *, encrypted: bool) -> None:
         self._path = path
@@ -104,12 +97,7 @@ class Scrubber:
 
 
 class PageFile:
-    """The pages of a database file, as https://www.sqlite.org/fileformat.html describes them.
-
-    Args:
-        descriptor: the open file.
-        size: bytes per page; reserved: bytes at the end of each page; count: the number of pages.
-    """
+    """The pages of a database file, as https://www.sqlite.org/fileformat.html describes them; sizes in bytes."""
 
     def __init__(self, descriptor: int, size: int, reserved: int, count: int) -> None:
         self._descriptor = descriptor

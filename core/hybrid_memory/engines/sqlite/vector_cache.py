@@ -26,17 +26,11 @@ Stored = Callable[[Ids], tuple[Ids, Floats]]
 class VectorCache:
     """Vectors with the ids of their records; a copy that can always be rebuilt.
 
-    FAISS may crash if one thread adds while another searches, so every method takes the cache's lock.
-
-    Args:
-        dim: the width of the vectors.
-        stored: reads the owner's vectors from the store.
-        quantized: the vectors to start with.
-        exact_limit: if a search allows at most this many of the quantized vectors, they are compared one by one.
+    FAISS may crash if one thread adds while another searches, so every method takes the cache's lock. If a search
+    allows at most ``exact_limit`` of the quantized vectors, they are compared one by one.
 
     Attributes:
-        revision, upto, seen: the state of the store that is cached: revision, last vector, last change.
-        token: the token of the owner's quantized file, as of when it was last looked up.
+        revision, upto, seen, token: the state of the store that is cached; see `State`.
     """
 
     def __init__(
@@ -65,10 +59,6 @@ class VectorCache:
     def recent(self) -> int:
         """The number of vectors that are not quantized."""
         return len(self._ids)
-
-    @property
-    def approximate(self) -> bool:
-        return self.quantized is not None
 
     @property
     def nbytes(self) -> int:

@@ -113,8 +113,7 @@ class VectorFiles:
     ) -> QuantizedVectors | None:
         """All vectors of the owner, saved if possible; None if all of them were deleted in the meantime.
 
-        Of ``count`` vectors some may be known already and are not read again; ``retrained``: the lists are learned
-        again.
+        Those already known are not read again; ``retrained``: the lists are learned again.
         """
         sources = self._parts(owner, state, known, keep_lists=not retrained)
         if retrained or known is None:
@@ -180,11 +179,7 @@ class VectorFiles:
         return np.array([row[1] for row in rows], dtype=np.int64), _rows(rows, dim)
 
     def clean(self) -> None:
-        """Overwrite deleted vectors in the files, and remove files that do not belong to this store.
-
-        Raises:
-            StoreUnavailableError: a file cannot be changed.
-        """
+        """Overwrite deleted vectors in the files, and remove files that do not belong to this store."""
         if self._db.encrypted or not self._folder.is_dir():
             return
         changed = self._db.query(
@@ -206,11 +201,7 @@ class VectorFiles:
             raise StoreUnavailableError(f"cannot remove the vectors of deleted records: {error}") from error
 
     def remove(self) -> None:
-        """Remove all files.
-
-        Raises:
-            StoreUnavailableError: one cannot be removed.
-        """
+        """Remove all files."""
         try:
             for file in self._folder.glob("owner-*"):
                 file.unlink(missing_ok=True)
