@@ -67,11 +67,11 @@ def event_row(event: Event) -> tuple[Any, ...]:
 
 def event_in(row: Sequence[Any], *owner: str) -> Event:
     """The event in a row of `EVENT_FIELDS`; tenant, user, agent and space follow, or are given."""
-    position, event_id, session, kind, at, payload, sources, author, *names = [*row, *owner]
+    position, event_id, session, kind, at, payload, sources, author = row[: len(EVENT_FIELDS)]
     return Event(
         position=position,
         id=event_id,
-        scope=owner_scope(*names, session),
+        scope=owner_scope(*row[len(EVENT_FIELDS) :], *owner, session),
         kind=EventKind(kind),
         at=from_micros(at),
         payload=json.loads(payload),
