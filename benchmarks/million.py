@@ -86,7 +86,7 @@ def written(index: SqliteIndex, owner: Scope, start: int, vectors: Floats) -> No
     """The next records of the owner."""
     ids = range(start + 1, start + len(vectors) + 1)
     entries = [Entry(Record(n, owner, f"turn {n}", NOON, (f"e{n}",), segment=n, ordinal=0), f"t{n}") for n in ids]
-    index.upsert(owner, entries, after=index.applied(owner), upto=ids[-1])
+    index.upsert(owner, entries, after=index.status(owner).applied, upto=ids[-1])
     keys = {n: b"%d" % n for n in ids}
     index.put_vectors(EMBEDDER, keys, dict(zip(keys.values(), vectors, strict=True)))
 

@@ -6,14 +6,17 @@ import gc
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any, TypeVar
 
 from hybrid_memory import Event, EventKind, Hit, HybridMemory, Message, ScopedMemory
 from hybrid_memory.errors import StoreUnavailableError
 from hybrid_memory.facts.attributes import attribute
 from hybrid_memory.facts.fact import Claim
+from hybrid_memory.ports import Embedder, Floats
 
 T = TypeVar("T")
 
@@ -65,6 +68,39 @@ class Line:
             return answer
 
         return call
+
+
+class FaultyEmbedder:
+    """Another embedder, whose calls are listed by name, and which fails on request."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self.name, self.dim = inner.name, inner.dim
+        self.calls: list[str] = []
+        self._inner = inner
+        self._failing: tuple[Exception, Collection[str], Iterator[int]] | None = None
+
+    @contextmanager
+    def failing(self, error: Exception, *, methods: Collection[str] = (), after: int = 0) -> Iterator[None]:
+        """Inside the block, raise the error from these methods, or both, after so many successful calls."""
+        self._failing = error, methods, count(-after)
+        try:
+            yield
+        finally:
+            self._failing = None
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        self._called("embed_documents")
+        return self._inner.embed_documents(texts)
+
+    def embed_query(self, text: str) -> Floats:
+        self._called("embed_query")
+        return self._inner.embed_query(text)
+
+    def _called(self, method: str) -> None:
+        self.calls.append(method)
+        error, methods, calls = self._failing or (None, (), count())
+        if error is not None and method in (methods or (method,)) and next(calls) >= 0:
+            raise error.with_traceback(None)
 
 
 def line_to(memory: HybridMemory, engine: str) -> Line:

@@ -15,8 +15,7 @@ from hybrid_memory import HybridMemory, ScopedMemory, SpaceMemory, Weights
 from hybrid_memory.errors import AccessDeniedError, StoreUnavailableError
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.recall.cache import RecallProjection
-from hybrid_memory.testing.models import FaultyEmbedder
-from tests.doubles import Clock, Deriving, Line, end_of, line_to, texts
+from tests.doubles import Clock, Deriving, FaultyEmbedder, Line, end_of, line_to, texts
 from tests.faces import Face, Open
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)

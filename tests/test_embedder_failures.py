@@ -7,8 +7,7 @@ import pytest
 
 from hybrid_memory.errors import EmbedderMismatchError, ModelError
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.testing.models import FaultyEmbedder
-from tests.doubles import texts
+from tests.doubles import FaultyEmbedder, texts
 from tests.faces import Face, Open
 
 OFFLINE = ConnectionError("model host is offline")

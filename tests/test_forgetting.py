@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -25,7 +25,7 @@ from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.facts.facts import FactsProjection
 from hybrid_memory.index.record import Where
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Appended, Draft
+from hybrid_memory.log.port import Appended, Draft, Payloads
 from hybrid_memory.log.views import DelegatingLog
 from hybrid_memory.models.embedders import HashingEmbedder
 from hybrid_memory.recall.cache import RecallProjection
@@ -33,9 +33,8 @@ from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.scope import Scope
 from hybrid_memory.store import forget
 from hybrid_memory.store.erasure import STREAM_BATCH
-from hybrid_memory.testing.models import FaultyEmbedder
 from hybrid_memory.text.tokens import estimate_tokens
-from tests.doubles import texts
+from tests.doubles import FaultyEmbedder, texts
 from tests.faces import Face
 
 START = datetime(2024, 5, 1, 9, tzinfo=UTC)
@@ -446,7 +445,7 @@ class Counted(DelegatingLog):
 
     seen = 0
     most = 0
-    rewritten: Mapping[int, dict[str, Any]] = MappingProxyType({})
+    rewritten: Payloads = MappingProxyType({})
 
     def read(self, scope: Scope, **which: Any) -> list[Event]:
         events = super().read(scope, **which)
@@ -454,17 +453,9 @@ class Counted(DelegatingLog):
         self.most = max(self.most, len(events))
         return events
 
-    def erase(
-        self,
-        owner: Scope,
-        positions: Sequence[int],
-        rewritten: Mapping[int, dict[str, Any]],
-        note: Draft,
-        *,
-        seen: int | None = None,
-    ) -> Appended:
+    def erase(self, owner: Scope, positions: Sequence[int], rewritten: Payloads, *rest: Any, **named: Any) -> Appended:
         self.rewritten = rewritten
-        return super().erase(owner, positions, rewritten, note, seen=seen)
+        return super().erase(owner, positions, rewritten, *rest, **named)
 
 
 def test_forgetting_one_turn_reads_each_fold_and_the_turns_behind_it_once() -> None:

@@ -469,7 +469,7 @@ def test_the_index_follows_the_log_from_where_it_stood(gallery: Gallery, monkeyp
     alice.remember([said(image(RED)), "words", said(image(BLUE)), said(image(RED)), said(image(GREEN)), "more"])
     receipt = memory.flush()
     assert (receipt.indexed, receipt.embedded) == (6, 4)  # two turns with words, and four pictures
-    assert {alice.scope: media(alice).applied(alice.scope)} == memory._runtime.services.log.heads()
+    assert {alice.scope: media(alice).status(alice.scope).applied} == memory._runtime.services.log.heads()
     memory._runtime.services.media_embedder = None
     alice.remember(said(image(MIXED)))
     assert memory.flush().embedded == 0

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from redis import Redis
 
 from hybrid_memory import MemoryConfig, open_memory
-from hybrid_memory.engines.clickhouse.connection import parsed
+from hybrid_memory.engines.clickhouse import parsed
 from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.postgres.connection import _parsed as parsed_postgres
 from hybrid_memory.engines.redis.connection import RedisConnection

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from hybrid_memory import HybridMemory, MemoryConfig, Weights, open_memory
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.models.embedders import HashingEmbedder
-from hybrid_memory.testing.models import FaultyEmbedder
 from hybrid_memory.text.tokenize import terms
+from tests.doubles import FaultyEmbedder
 from tests.faces import Face, Open
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)

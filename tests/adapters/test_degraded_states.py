@@ -109,7 +109,7 @@ def index_behind(store: Store) -> None:
 
 def index_emptied(store: Store) -> None:
     store.remember()
-    store.memory._runtime.services.index.reset()
+    store.memory._runtime.services.index.delete(None)
 
 
 def other_width(store: Store) -> None:
@@ -127,7 +127,7 @@ def half_rebuilt(store: Store) -> None:
     store.remember()
     store.memory.rebuild(embedder=HashingEmbedder(32))
     store.none_at_once()
-    store.memory._runtime.services.index.reset()
+    store.memory._runtime.services.index.delete(None)
 
 
 def failing(store: Store) -> None:

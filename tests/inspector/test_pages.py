@@ -52,12 +52,12 @@ def test_no_page_writes_learns_indexes_or_counts_anything(fresh: HybridMemory, b
     fresh.scoped(user="alice", session="new").remember("I work as a pilot now. What was my job?")
     services = fresh._runtime.services
     before = {owner: services.log.read(owner) for owner in fresh.owners()}
-    applied = {owner: services.index.applied(owner) for owner in fresh.owners()}
+    applied = {owner: services.index.status(owner).applied for owner in fresh.owners()}
     browser = browse(fresh, writable=True)
     for path in pages_of(fresh):
         assert browser.get(path).status_code == 200, path
     assert {owner: services.log.read(owner) for owner in fresh.owners()} == before
-    assert {owner: services.index.applied(owner) for owner in fresh.owners()} == applied
+    assert {owner: services.index.status(owner).applied for owner in fresh.owners()} == applied
     assert not list(services.state(RecallProjection).uses.counted())
 
 

@@ -55,7 +55,7 @@ class Store:
     def write(self, numbers: list[int]) -> list[int]:
         """Append and index turns; returns their positions."""
         positions = self.say(numbers)
-        after = self.index.applied(ALICE)
+        after = self.index.status(ALICE).applied
         entries = [
             Entry(
                 Record(p, ALICE, canary(n), NOON, (self.name(n),), segment=p, ordinal=0, metadata={"said": canary(n)}),
@@ -82,7 +82,7 @@ class Store:
     def reindex(self, positions: list[int], text: str) -> None:
         """Replace the words of records; they wait for a new vector."""
         records = [replace(record, text=text, metadata={}) for record in self.index.get(positions)]
-        at = self.index.applied(ALICE)
+        at = self.index.status(ALICE).applied
         assert self.index.upsert(ALICE, [Entry(record, text) for record in records], after=at, upto=at)
 
     def close(self) -> None:

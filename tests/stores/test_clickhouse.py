@@ -9,9 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hybrid_memory.engines.clickhouse import ClickHouseArchive
-from hybrid_memory.engines.clickhouse import connection as address
-from hybrid_memory.engines.clickhouse.connection import parsed
+from hybrid_memory.engines.clickhouse import CALL_SECONDS, ClickHouseArchive, parsed
 from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, MissingDependencyError, StoreUnavailableError
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.testing.drafts import ALICE, archived
@@ -94,7 +92,7 @@ def test_a_server_that_is_away_is_named_at_each_call() -> None:
 
 
 def test_a_server_that_does_not_answer_is_given_up(deaf: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(address, "CALL_SECONDS", 1)
+    monkeypatch.setattr("hybrid_memory.engines.clickhouse.CALL_SECONDS", 1)
     archive = ClickHouseArchive(f"clickhouse://127.0.0.1:{deaf}/db")
     with pytest.raises(StoreUnavailableError, match=str(deaf)):
         archive.read(ALICE)
@@ -115,7 +113,7 @@ def test_a_silent_server_is_asked_once_and_only_for_a_short_time_where_somebody_
         began = time.monotonic()
         with pytest.raises(StoreUnavailableError, match=str(deaf)):
             archive.read(ALICE)
-        assert time.monotonic() - began < address.CALL_SECONDS
+        assert time.monotonic() - began < CALL_SECONDS
         for _ in range(20):
             with pytest.raises(StoreUnavailableError, match="is not asked, as it did not answer lately"):
                 archive.heads()

@@ -139,5 +139,5 @@ class TestSemanticIndex(SemanticIndexContract):
         yield index
         size = index.size()
         if (size.records, size.vectors) != (len(corpus.entries), len(corpus.keys)):
-            index.reset()
+            index.delete(None)
             corpus.fill(index)

@@ -76,7 +76,7 @@ def test_a_file_of_vectors_is_neither_written_nor_read_beside_an_encrypted_store
         store.fill()
         cache = store.index._caches.vectors(1)
         assert cache is not None
-        assert cache.approximate
+        assert cache.quantized is not None
     assert "damaged" not in caplog.text
     assert (tmp_path / "memory.db.faiss" / "owner-1.vectors").read_bytes() == b"not to be read"
 

@@ -11,7 +11,7 @@ from pymilvus import MilvusClient
 
 from hybrid_memory import Scope
 from hybrid_memory.engines.in_memory import InMemoryIndex
-from hybrid_memory.engines.milvus import MilvusIndex, catalog, vectors
+from hybrid_memory.engines.milvus import MilvusIndex, catalog, tables
 from hybrid_memory.engines.milvus import index as milvus_index
 from hybrid_memory.engines.milvus.connection import Address
 from hybrid_memory.engines.milvus.rows import POSITIONS, STRETCHES, owner_key
@@ -39,7 +39,7 @@ VECTOR = unit(np.ones(DIM))
 @pytest.fixture
 def index(milvus_server: MilvusServer) -> Iterator[MilvusIndex]:
     index = MilvusIndex(milvus_server.url)
-    index.reset()
+    index.delete(None)
     yield index
     index.close()
 
@@ -47,7 +47,7 @@ def index(milvus_server: MilvusServer) -> Iterator[MilvusIndex]:
 def fill(index: MilvusIndex, count: int, owner: Scope = ALICE, first: int = 1) -> None:
     """So many records with vectors that differ."""
     entries = [entry_of(make_record(number, "a cat", scope=owner)) for number in range(first, first + count)]
-    assert index.upsert(owner, entries, after=index.applied(owner), upto=first + count)
+    assert index.upsert(owner, entries, after=index.status(owner).applied, upto=first + count)
     vectors = {b"%d" % number: leaning(number) for number in range(first, first + count)}
     index.put_vectors(EMBEDDER, {number: b"%d" % number for number in range(first, first + count)}, vectors)
 
@@ -129,7 +129,7 @@ def test_the_parameters_of_the_index_reach_the_server(
     milvus_server: MilvusServer, options: dict[str, Any], expected: tuple[str, dict[str, int] | None]
 ) -> None:
     index = MilvusIndex(f"{milvus_server.url}?prefix=parameters", **options)
-    index.reset()
+    index.delete(None)
     fill(index, 30)
     client = MilvusClient(milvus_server.url.replace("milvus", "http"))
     described = client.describe_index("parameters_vectors", "vector")
@@ -160,7 +160,7 @@ def test_two_embedded_indexes_share_a_folder(tmp_path: Path) -> None:
     url = f"milvus:///{tmp_path}/memory.db"
     for _ in range(2):
         one, two = MilvusIndex(f"{url}?prefix=one"), MilvusIndex(f"{url}?prefix=two")
-        one.reset()
+        one.delete(None)
         fill(one, 3)
         two.close()
         assert one.size().records == 3
@@ -195,7 +195,7 @@ def test_an_approximate_index_still_gives_as_many_as_asked_for(
 ) -> None:
     """The ten that are allowed are those farthest from the query."""
     index = MilvusIndex(f"{milvus_server.url}?prefix=approximate", index_type=index_type, nlist=64, nprobe=1)
-    index.reset()
+    index.delete(None)
     chance = np.random.default_rng(0)
     rows = {b"%d" % number: unit(chance.normal(size=DIM)) for number in range(1, 501)}
     far = sorted(range(1, 501), key=lambda number: float(rows[b"%d" % number] @ VECTOR))[:10]
@@ -210,7 +210,7 @@ def test_an_approximate_index_still_gives_as_many_as_asked_for(
 
 def test_more_records_than_a_query_hands_out(index: MilvusIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     """The window of a server is 16,384 rows."""
-    for module in (catalog, vectors, milvus_index):
+    for module in (catalog, tables, milvus_index):
         monkeypatch.setattr(module, "WINDOW", 100)
     fill(index, 250)
     newest = list(range(250, 0, -1))
@@ -220,9 +220,9 @@ def test_more_records_than_a_query_hands_out(index: MilvusIndex, monkeypatch: py
     assert len(index.matching(["cat"], Where(ALICE), 999).ids) == 100
     index._vectors._state.put({f"sum:{owner_key(ALICE)}": None})
     index.train(ALICE)
-    assert index.centroid(ALICE)[1] == 250
+    assert index.status(ALICE, sums=True).vectors == 250
     waiting = [entry_of(make_record(number, "dog")) for number in range(251, 501)]
-    index.upsert(ALICE, waiting, after=index.applied(ALICE), upto=500)
+    index.upsert(ALICE, waiting, after=index.status(ALICE).applied, upto=500)
     assert [record.id for record, _ in index.pending(ALICE, 230)] == list(range(251, 481))
 
 
@@ -230,7 +230,7 @@ def test_two_clients_see_what_the_other_wrote(index: MilvusIndex, milvus_server:
     other = MilvusIndex(milvus_server.url)
     fill(index, 5)
     fill(other, 5, BOB, first=6)
-    assert other.applied(ALICE) == index.applied(ALICE) == 6
+    assert other.status(ALICE).applied == index.status(ALICE).applied == 6
     assert other.nearest(VECTOR, Where(ALICE), 9).ids.tolist() == [5, 4, 3, 2, 1]
     mine, theirs = (one.matching(["cat"], Where(BOB), 9) for one in (index, other))
     assert mine.ids.tolist() == theirs.ids.tolist() == [6, 7, 8, 9, 10]
@@ -238,7 +238,7 @@ def test_two_clients_see_what_the_other_wrote(index: MilvusIndex, milvus_server:
     assert not other.upsert(ALICE, [entry_of(make_record(20))], after=0, upto=20)
     other.delete([5])
     assert index.nearest(VECTOR, Where(ALICE), 9).ids.tolist() == [4, 3, 2, 1]
-    other.reset()
+    other.delete(None)
     assert index.size().records == 0
     fill(index, 2)
     assert other.nearest(VECTOR, Where(ALICE), 9).ids.tolist() == [2, 1]
@@ -257,9 +257,9 @@ def test_settling_mends_counts_that_a_crash_left_wrong(index: MilvusIndex) -> No
     assert not np.allclose(wrong, oracle.matching(words, Where(ALICE), 7).scores)
     index.train(ALICE)
     assert_same_ranking(index.matching(words, Where(ALICE), 7), oracle.matching(words, Where(ALICE), ALL), 7)
-    centroid, count = index.centroid(ALICE)
-    assert count == oracle.centroid(ALICE)[1]
-    np.testing.assert_allclose(centroid, oracle.centroid(ALICE)[0], atol=1e-4)
+    status, expected = index.status(ALICE, sums=True), oracle.status(ALICE, sums=True)
+    assert status.vectors == expected.vectors
+    np.testing.assert_allclose(status.mean, expected.mean, atol=1e-4)
     assert index.corrections(["dogg"], ALICE) == {}
 
 

@@ -57,7 +57,7 @@ def record(number: int, owner: Scope = OWNER, **fields: Any) -> Record:
 
 def put(index: SqliteIndex, numbers: list[int], owner: Scope = OWNER, **more: Any) -> None:
     """Records with their vectors."""
-    at = index.applied(owner)
+    at = index.status(owner).applied
     entries = [Entry(record(number, owner), f"word{number}") for number in numbers]
     assert index.upsert(owner, entries, after=at, upto=max([at, *numbers]), **more)
     keys = {number: b"key %d" % number for number in numbers}
@@ -106,7 +106,7 @@ def test_a_fresh_start_reads_the_mapped_file(tmp_path: Path, read: list[int]) ->
     for _ in range(2):
         database = Database(tmp_path / "memory.db", power_safe=False)
         with closing(SqliteIndex(database, exact_limit=50)) as index:
-            if not index.applied(OWNER):
+            if not index.status(OWNER).applied:
                 put(index, list(range(1, 301)))
                 index.train(OWNER)
                 put(index, [301, 302])
@@ -116,7 +116,7 @@ def test_a_fresh_start_reads_the_mapped_file(tmp_path: Path, read: list[int]) ->
             assert read[0] <= 2 + 2 * 4
             cache = index._caches.vectors(1)
             assert cache is not None
-            assert cache.approximate
+            assert cache.quantized is not None
             assert cache.recent == 2
             assert cache.nbytes < 1000 + 2 * 4 * DIM
 
@@ -133,11 +133,11 @@ def test_memory_stays_under_its_bound_while_owners_come_and_go(tmp_path: Path) -
             for number, owner in enumerate(owners):
                 assert nearest(index, 50 * number + 3, owner=owner) == [50 * number + 3]
                 assert len(index.columns(ids(50 * number + 3), Where(owner), 1).ids) > 1
-                most = max(most, index._caches.nbytes)
+                most = max(most, index._caches._nbytes)
         kept = [owner for owner in index._caches._kept.values() if owner.nbytes]
         assert 3 < len(kept) < 10
         assert bound / 2 < most <= bound
-        assert index._caches.nbytes == sum(owner.nbytes for owner in kept)
+        assert index._caches._nbytes == sum(owner.nbytes for owner in kept)
 
 
 def test_an_owner_larger_than_the_bound_is_served_alone(tmp_path: Path) -> None:

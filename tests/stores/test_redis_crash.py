@@ -81,7 +81,7 @@ def test_an_index_answers_whole_after_a_restart(server: RedisServer) -> None:
     again = index.matching(["cat"], Where(ALICE), size)
     assert again.ids.tolist() == words.ids.tolist()
     assert len(np.intersect1d(index.nearest(vector, Where(ALICE), 10).ids, near.ids)) >= 9
-    assert index.applied(ALICE) == index.size().vectors == size
+    assert index.status(ALICE).applied == index.size().vectors == size
     assert index.upsert(ALICE, [entry_of(make_record(size + 1, "dog"))], after=size, upto=size + 1)
     index.close()
 

@@ -113,7 +113,7 @@ def test_two_stores_on_one_server_keep_apart(redis_server: RedisServer) -> None:
         assert index.matching(["cat"], Where(ALICE), 5).ids.tolist() == [number]
         assert index.nearest(unit(np.ones(number * 8)), Where(ALICE), 5).ids.tolist() == [number]
         assert index.embedder() == ("m", number * 8)
-    indexes[0].reset()
+    indexes[0].delete(None)
     assert indexes[1].size().records == 1
     for index in indexes:
         index.close()
@@ -130,7 +130,7 @@ def test_an_update_whose_answer_was_lost_counts_as_done(index: RedisIndex, monke
 
     monkeypatch.setattr(index._connection._client, "evalsha", lost)
     assert index.upsert(ALICE, [entry_of(make_record(2, "cat"))], after=1, upto=2, uses={1: Use(1, START)})
-    assert index.applied(ALICE) == index.size().records == 2
+    assert index.status(ALICE).applied == index.size().records == 2
     assert index.get([1])[0].uses == 1
     assert index.terms(ALICE, ["cat"]) == {"cat": 2}
 
@@ -193,5 +193,5 @@ def test_words_that_no_record_has_any_more_leave_no_key(index: RedisIndex, redis
     assert index.search(["cat"], Where(ALICE), ALL).ids.tolist() == []
     assert len(index.search(["tram"], Where(ALICE), ALL).ids) == 25
     assert b"tcat" not in posted()
-    index.reset()
+    index.delete(None)
     assert posted() == set()

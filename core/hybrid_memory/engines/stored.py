@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
 from hybrid_memory.index.record import Record, RecordKind
+from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Origin
 from hybrid_memory.scope import Scope
 
@@ -33,11 +34,6 @@ def micros_or_none(at: datetime | None) -> int | None:
     return None if at is None else to_micros(at)
 
 
-def instant_or_none(micros: int | None) -> datetime | None:
-    """The instant in UTC, or None."""
-    return None if micros is None else from_micros(micros)
-
-
 def owner_key(scope: Scope) -> tuple[str, str, str, str]:
     """Tenant, user, agent and space; empty if absent."""
     return (scope.tenant or "", scope.user or "", scope.agent or "", scope.space or "")
@@ -49,14 +45,45 @@ def owner_scope(tenant: str, user: str, agent: str, space: str, session: str = "
     return Scope(tenant or None, user or None, agent or None, session or None, space or None)
 
 
-def to_json(payload: dict[str, Any]) -> str:
-    """Compact JSON."""
-    return json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+def to_json(value: Any) -> str:
+    """Compact JSON without whitespace or line breaks."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def digest(payload: str) -> bytes:
     """A digest of JSON, the same whatever the order of its keys."""
     return hashlib.sha256(json.dumps(json.loads(payload), sort_keys=True).encode()).digest()
+
+
+EVENT_FIELDS = ("position", "id", "session", "kind", "at", "payload", "sources", "author")
+"""The columns of an event in a table, besides those of its owner."""
+
+
+def event_row(event: Event) -> tuple[Any, ...]:
+    """The values of `EVENT_FIELDS`."""
+    said = (event.scope.session or "", event.kind.value, to_micros(event.at), to_json(event.payload))
+    return (event.position, event.id, *said, json.dumps(event.sources), event.author)
+
+
+def event_in(row: Sequence[Any], *owner: str) -> Event:
+    """The event in a row of `EVENT_FIELDS`; tenant, user, agent and space follow, or are given."""
+    position, event_id, session, kind, at, payload, sources, author = row[: len(EVENT_FIELDS)]
+    return Event(
+        position=position,
+        id=event_id,
+        scope=owner_scope(*row[len(EVENT_FIELDS) :], *owner, session),
+        kind=EventKind(kind),
+        at=from_micros(at),
+        payload=json.loads(payload),
+        sources=() if sources == "[]" else tuple(json.loads(sources)),
+        author=author,
+    )
+
+
+def stated(bounds: Iterable[tuple[str, Any]]) -> tuple[list[str], list[Any]]:
+    """The conditions that have a value other than None, and these values."""
+    given = [(condition, value) for condition, value in bounds if value is not None]
+    return [condition for condition, _ in given], [value for _, value in given]
 
 
 RECORD_FIELDS = (
@@ -78,7 +105,7 @@ def plain(record: Record) -> dict[str, Any]:
 
 def record_of(scope: Scope, values: Mapping[str, Any]) -> Record:
     """The record with the fields that `plain` returned."""
-    instants = {name: instant_or_none(values[name]) for name in _INSTANTS}
+    instants = {name: None if values[name] is None else from_micros(values[name]) for name in _INSTANTS}
     typed = {
         "kind": RecordKind(values["kind"]),
         "sources": tuple(values["sources"]),

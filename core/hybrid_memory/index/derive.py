@@ -156,7 +156,10 @@ def passage_and_alone(record: Record, previous: Record | None, cleaning: Cleanin
     if record.kind is RecordKind.ITEM:
         return record.text[:ITEM_CHARS], record.text[:ITEM_CHARS]
     turn = _line(record, cleaning)[:PASSAGE_CHARS]
-    answered, alone = _answered(record, previous, CONTEXT_CHARS - len(turn)), f"<message role='user'>{turn}</message>"
+    alone, room = f"<message role='user'>{turn}</message>", CONTEXT_CHARS - len(turn)
+    answered = ""  # the end of the previous turn, if another speaker said it
+    if previous is not None and room > 0 and _voice(previous) != _voice(record):
+        answered = previous.text[-room:]
     return (f"<message role='user'>{answered}\n{turn}</message>" if answered else alone), alone
 
 
@@ -173,10 +176,3 @@ def _line(record: Record, cleaning: CleaningLevel) -> str:
 
 def _voice(record: Record) -> str:
     return named(record.text)[0] or record.speaker
-
-
-def _answered(record: Record, previous: Record | None, room: int) -> str:
-    """The last characters of the previous turn, if another speaker said it."""
-    if previous is None or _voice(previous) == _voice(record) or room <= 0:
-        return ""
-    return previous.text[-room:]

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from types import MappingProxyType
-from typing import ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -273,6 +273,15 @@ class IndexEngine(Protocol):
         ...
 
 
+def stacked(vectors: Mapping[Any, Floats], ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """The vectors of these ids as rows (zeros without one), and which have one; shapes (n, dim) and (n,)."""
+    rows = np.zeros((len(ids), len(next(iter(vectors.values()), ()))), dtype=np.float32)
+    present = np.array([number in vectors for number in ids.tolist()], dtype=np.bool_)
+    for row in np.flatnonzero(present):
+        rows[row] = vectors[int(ids[row])]
+    return rows, present
+
+
 RANKED_TERMS = 12
 """The most terms that remain if frequent ones are left out: each is counted over the whole store, which takes 50 us."""
 
@@ -287,10 +296,6 @@ class SemanticIndex(IndexEngine):
 
     ranked_records: ClassVar[int | None] = 1_000
 
-    def applied(self, owner: Scope) -> int:
-        """The log position up to which this owner's records were derived; initially 0."""
-        return self.status(owner).applied
-
     def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
         """How far the index is for each of these owners: position, anchor, and one record without a vector, if any."""
         return {owner: self.status(owner, pending=1) for owner in owners}
@@ -303,15 +308,10 @@ class SemanticIndex(IndexEngine):
         """Counts over all owners."""
         return self.status(sums=True).size
 
-    def centroid(self, owner: Scope) -> tuple[Floats, int]:
-        """The mean of the owner's vectors, and their number; a vector of width 0 if there are none."""
-        status = self.status(owner, sums=True)
-        return status.mean, status.vectors if len(status.mean) else 0
-
     def tails(self, owner: Scope, sessions: Sequence[str | None]) -> dict[str | None, Record]:
         """The last turn of each of these sessions, if it has one."""
         last = self.status(owner, sessions=sessions).tails
-        records = self._by_id(list(last.values()))
+        records = {record.id: record for record in self.get(list(last.values()))}
         return {session: records[number] for session, number in last.items() if number in records}
 
     def pending(self, owner: Scope, limit: int) -> list[tuple[Record, Record | None]]:
@@ -346,7 +346,10 @@ class SemanticIndex(IndexEngine):
 
         Leaves out the most frequent terms if thousands of the owner's records have them.
         """
-        return self.search(self._rarest(terms, where.scope.owner), where, k)
+        rarest = list(dict.fromkeys(terms))
+        if self.ranked_records is not None:
+            rarest = self._chosen(self.terms(where.scope.owner, rarest) if terms else {})
+        return self.search(rarest, where, k)
 
     def latest(self, where: Where, k: int) -> Ids:
         """The k newest records, newest first; of the same instant the higher id comes first."""
@@ -378,13 +381,7 @@ class SemanticIndex(IndexEngine):
 
     def vector_rows(self, owner: Scope, ids: Ids) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """The vectors of these records (zeros without one), and which have one; shapes (n, dim) and (n,)."""
-        stored = self.vectors(ids.tolist(), owner) if len(ids) else {}
-        width = len(next(iter(stored.values()), ()))
-        rows, present = np.zeros((len(ids), width), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
-        for row, number in enumerate(ids.tolist()):
-            if (vector := stored.get(number)) is not None:
-                rows[row], present[row] = vector, True
-        return rows, present
+        return stacked(self.vectors(ids.tolist(), owner) if len(ids) else {}, ids)
 
     def explore(
         self,
@@ -400,7 +397,12 @@ class SemanticIndex(IndexEngine):
         Text searches leave out the most frequent terms, as `matching` does. Similarities are to the vector; ``wanted``
         are terms to count. This is everything a recall searches for, so that a server can do it in one round trip.
         """
-        matches = [self._found(search) for search in searches]
+        matches = [
+            self.search(search.query, search.where, search.k)
+            if search.query is None or isinstance(search.query, np.ndarray)
+            else self.matching(search.query, search.where, search.k)
+            for search in searches
+        ]
         found = [np.empty(0, dtype=np.int64), *(each.ids for each in matches)]
         places = self.columns(np.unique(np.concatenate(found)), where, radius)
         similarity = np.full(len(places.ids), np.nan, dtype=np.float32)
@@ -412,10 +414,6 @@ class SemanticIndex(IndexEngine):
         """These records of the owner, in the given order, with their vectors."""
         records = self.get(ids.tolist())
         return Fetched([one for one in records if one.scope.owner == owner.owner], *self.vector_rows(owner, ids))
-
-    def reset(self) -> None:
-        """Drop everything derived: records, terms, vectors, applied positions and the embedder's name."""
-        self.delete(None)
 
     def train(self, owner: Scope) -> None:
         """Optimize for search after many writes; may take seconds, and only affects speed."""
@@ -431,21 +429,6 @@ class SemanticIndex(IndexEngine):
 
     def close(self) -> None:
         """Release everything; later calls raise `MemoryClosedError`."""
-
-    def _found(self, search: Search) -> Matches:
-        query, where = search.query, search.where
-        if query is None or isinstance(query, np.ndarray):
-            return self.search(query, where, search.k)
-        return self.matching(query, where, search.k)
-
-    def _by_id(self, ids: Sequence[int]) -> dict[int, Record]:
-        return {record.id: record for record in self.get(ids)}
-
-    def _rarest(self, terms: Sequence[str], owner: Scope) -> list[str]:
-        """The rarest terms, as many as keep the number of matching records low enough to rank."""
-        if self.ranked_records is None:
-            return list(dict.fromkeys(terms))
-        return self._chosen(self.terms(owner, list(dict.fromkeys(terms))) if terms else {})
 
     def _chosen(self, counts: Mapping[str, int]) -> list[str]:
         """The rarest of these terms, by the number of the owner's records that have them."""

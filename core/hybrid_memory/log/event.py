@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from hybrid_memory.log.message import Message, Origin, Role, lowest
+from hybrid_memory.log.message import Message, Origin, lowest
 from hybrid_memory.scope import Scope
 
 
@@ -83,10 +83,7 @@ class Event:
     @cached_property
     def message(self) -> Message:
         """The message in a message event, with its id and time."""
-        message = Message(**self.payload, id=self.id, at=self.at)
-        if message.role is Role.SYSTEM and message.origin is None and self.scope.space is not None:
-            return message.model_copy(update={"origin": Origin.PERSON})  # as version 0.9 stored it
-        return message
+        return Message(**self.payload, id=self.id, at=self.at)
 
     @property
     def mark(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -119,7 +119,10 @@ class Echoes:
         payload = {key: value for key, value in event.payload.items() if key != "extra"}  # a framework's copy of words
         if message.role is Role.TOOL:
             text = _plain(message.text)
-            repeated = _names(text, self._positions) or any(words in text for words in self._words)
+            stretches = [(int(found[1]), int(found[2] or found[1])) for found in _HANDLE.finditer(text)]
+            repeated = any(words in text for words in self._words) or any(
+                first <= position <= last for position in self._positions for first, last in stretches
+            )
             return {**payload, "content": FORGOTTEN} if repeated else None
         written = [_plain(call.written_arguments) for call in message.tool_calls]
         cleared = [
@@ -127,12 +130,6 @@ class Echoes:
             for call, arguments in zip(payload["tool_calls"], written, strict=True)
         ]
         return {**payload, "tool_calls": cleared} if cleared != payload["tool_calls"] else None
-
-
-def _names(text: str, positions: Collection[int]) -> bool:
-    """Whether a handle in the text refers to one of the positions."""
-    stretches = [(int(found[1]), int(found[2] or found[1])) for found in _HANDLE.finditer(text)]
-    return any(first <= position <= last for position in positions for first, last in stretches)
 
 
 def _plain(text: str) -> str:

@@ -111,8 +111,19 @@ class Media:
 def media_of(block: Mapping[str, Any]) -> Media | None:
     """The bytes in a media block; None for other blocks, links, and data that cannot be decoded."""
     family, (data, _) = _family(block), _carried(block)
-    content = None if family is None or data is None else _decoded(data)
-    if family is None or data is None or not content:
+    if family is None or data is None:
+        return None
+    url = _DATA_URL.match(data)  # or base64 text, in either alphabet, with or without padding
+    body = data[url.end() :] if url else data
+    try:
+        if url and not url[0].endswith(";base64,"):
+            content = unquote_to_bytes(body)
+        else:
+            body = body.translate(_URL_SAFE)
+            content = b64decode(body + "=" * (-len(body) % 4), validate=True)
+    except ValueError:
+        return None
+    if not content:
         return None
     found = _declared(block, family) or base64_kind(data)[0] or family
     return Media(family if family in _SENSES else _sense(found) or family, found, content, _name(block))
@@ -143,19 +154,6 @@ def _declared(block: Mapping[str, Any], family: str) -> str | None:
     """The media type stated in the block."""
     suffix = _first(block, ("format",))
     return _first(block, _KIND_KEYS) or (suffix and f"{family}/{suffix}")
-
-
-def _decoded(data: str) -> bytes | None:
-    """The bytes in a data URL or base64 text, in either alphabet, with or without padding."""
-    url = _DATA_URL.match(data)
-    body = data[url.end() :] if url else data
-    try:
-        if url and not url[0].endswith(";base64,"):
-            return unquote_to_bytes(body)
-        body = body.translate(_URL_SAFE)
-        return b64decode(body + "=" * (-len(body) % 4), validate=True)
-    except ValueError:
-        return None
 
 
 def base64_kind(data: str) -> tuple[str | None, int]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, Protocol, TypeAlias, TypedDict, Unpack
+from typing import Any, Protocol, TypeAlias, TypedDict, Unpack, cast
 
 from hybrid_memory import display
 from hybrid_memory.log.event import Event, EventKind, handle
@@ -15,6 +15,10 @@ from hybrid_memory.scope import Scope
 
 Key: TypeAlias = str | bytes | Callable[[], str | bytes]
 """A passphrase, a key of 32 bytes, or a function that returns one of them when the store is opened."""
+
+
+Payloads: TypeAlias = Mapping[int, dict[str, Any]]
+"""New payloads of events, by position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +113,7 @@ class Selection:
 
     def asked(self) -> Reading:
         """The selection as arguments of `Readable.read`."""
-        return Reading(
-            after=self.after,
-            upto=self.upto,
-            since=self.since,
-            until=self.until,
-            kinds=self.kinds,
-            ids=self.ids,
-            limit=self.limit,
-            newest=self.newest,
-        )
+        return cast("Reading", {part.name: getattr(self, part.name) for part in fields(self)})
 
     def test(self) -> Callable[[Event], bool]:
         """Whether an event matches, ignoring the limit."""
@@ -196,13 +191,7 @@ class EventLog(Readable):
 
     @abstractmethod
     def erase(
-        self,
-        owner: Scope,
-        positions: Sequence[int],
-        rewritten: Mapping[int, dict[str, Any]],
-        note: Draft,
-        *,
-        seen: int | None = None,
+        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
     ) -> Appended:
         """Destroy these events of the owner, replace the payload of others, and append the note: all or nothing.
 
@@ -273,7 +262,7 @@ class Archive(Readable):
         """Store these events of one owner; durable on return. Existing events stay as they are."""
 
     @abstractmethod
-    def erase(self, owner: Scope, positions: Sequence[int], rewritten: Mapping[int, dict[str, Any]]) -> None:
+    def erase(self, owner: Scope, positions: Sequence[int], rewritten: Payloads) -> None:
         """Destroy these events of the owner, and replace the payload of others; ignores events that do not exist.
 
         On return no read finds the old text, and the engine has been told to remove it from disk.
@@ -333,10 +322,6 @@ class Receipt:
     note: str = ""
 
     def __repr__(self) -> str:
-        return f"<Receipt{' of a dry run' if self.dry_run else ''} {', '.join(self._effects()) or 'nothing was done'}>"
-
-    def _effects(self) -> list[str]:
-        """The effects of the write, each in a few words."""
         names = ("duplicates", "corrected", "forgotten", "quarantined", "waiting")
         lists = {name: getattr(self, name) for name in names}
         counts = {
@@ -344,12 +329,13 @@ class Receipt:
             **{name: getattr(self, name) for name in ("indexed", "embedded", "compacted", "learned", "archived")},
             **{f"erased {name}": count for name, count in self.erased.items()},
         }
-        return [
+        effects = [
             *([display.counted(len(self.ids), "event")] if self.ids else []),
             *([f"at {handle(self.positions[0], self.positions[-1])}"] if self.positions else []),
             *(display.amount(count, name) for name, count in counts.items() if count),
             *([self.note] if self.note else []),
         ]
+        return f"<Receipt{' of a dry run' if self.dry_run else ''} {', '.join(effects) or 'nothing was done'}>"
 
 
 def receipt_of(appended: Sequence[Appended]) -> Receipt:

@@ -9,11 +9,11 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, NoReturn, TypeAlias, Unpack
+from typing import NoReturn, TypeAlias, Unpack
 
 from hybrid_memory.errors import InvalidInputError, OutdatedError, StoreUnavailableError
 from hybrid_memory.log.event import Event, EventKind
-from hybrid_memory.log.port import Appended, Archive, Draft, EventLog, LogSize, LogState, Reading, Selection
+from hybrid_memory.log.port import Appended, Archive, Draft, EventLog, LogSize, LogState, Payloads, Reading, Selection
 from hybrid_memory.scope import Scope
 
 
@@ -30,13 +30,7 @@ class DelegatingLog(EventLog):
         return self._log.read(scope, **which)
 
     def erase(
-        self,
-        owner: Scope,
-        positions: Sequence[int],
-        rewritten: Mapping[int, dict[str, Any]],
-        note: Draft,
-        *,
-        seen: int | None = None,
+        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
     ) -> Appended:
         return self._log.erase(owner, positions, rewritten, note, seen=seen)
 
@@ -75,13 +69,7 @@ class ReadOnlyLog(DelegatingLog):
         self._refuse(owner, drafts, seen)
 
     def erase(
-        self,
-        owner: Scope,
-        positions: Sequence[int],
-        rewritten: Mapping[int, dict[str, Any]],
-        note: Draft,
-        *,
-        seen: int | None = None,
+        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
     ) -> Appended:
         self._refuse(owner, positions, rewritten, note, seen)
 
@@ -132,18 +120,13 @@ def hidden(rollbacks: Sequence[Event], horizon: Horizon | None = None) -> Stretc
     before = None if horizon is None else horizon.before
     upto = MAX_POSITION if horizon is None or horizon.upto is None else horizon.upto
     seen = [event for event in rollbacks if event.position <= upto and (before is None or event.at < before)]
-    found = _after(seen)
-    return joined([*found, (upto + 1, MAX_POSITION)]) if upto < MAX_POSITION else found
-
-
-def _after(rollbacks: Sequence[Event]) -> Stretches:
-    found = []
-    end = len(rollbacks)
+    stretches = [(upto + 1, MAX_POSITION)]
+    end = len(seen)
     while end:
-        last = rollbacks[end - 1]
-        found.append((last.payload["to"] + 1, last.position))
-        end = bisect_right(rollbacks, last.payload["to"], hi=end - 1, key=lambda event: event.position)
-    return joined(found)
+        last = seen[end - 1]
+        stretches.append((last.payload["to"] + 1, last.position))
+        end = bisect_right(seen, last.payload["to"], hi=end - 1, key=lambda event: event.position)
+    return joined(stretches)
 
 
 def replaced(events: Sequence[Event], before: Mapping[int, str] | None = None) -> dict[int, str]:
@@ -216,13 +199,7 @@ class VisibleLog(DelegatingLog):
         return super().append(owner, drafts, seen=seen)
 
     def erase(
-        self,
-        owner: Scope,
-        positions: Sequence[int],
-        rewritten: Mapping[int, dict[str, Any]],
-        note: Draft,
-        *,
-        seen: int | None = None,
+        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
     ) -> Appended:
         self._check_present()
         return super().erase(owner, positions, rewritten, note, seen=seen)
@@ -236,10 +213,17 @@ class VisibleLog(DelegatingLog):
         before = None if self._horizon is None else self._horizon.before
         wanted = replace(wanted, until=min(filter(None, (wanted.until, before)), default=None))
         if wanted.ids is not None and wanted.limit is None:  # few; between hidden stretches each would be looked up
-            return [event for event in self._read(scope, wanted) if visible(event.position, self._hidden)]
+            named = self._log.read(scope, **wanted.asked())
+            return [event for event in named if visible(event.position, self._hidden)]
         found: list[Event] = []
-        stretches = self._shown(wanted.after, MAX_POSITION if wanted.upto is None else wanted.upto)
-        for first, last in reversed(stretches) if wanted.newest else stretches:
+        # The visible ranges, not split at hidden stretches too short to skip.
+        ranges, after, upto = [], wanted.after, MAX_POSITION if wanted.upto is None else wanted.upto
+        for begin, end in self._hidden:
+            if end - begin >= SHORT:
+                ranges.append((after + 1, min(begin - 1, upto)))
+                after = max(after, end)
+        ranges = [(first, last) for first, last in (*ranges, (after + 1, upto)) if first <= last]
+        for first, last in reversed(ranges) if wanted.newest else ranges:
             left = None if wanted.limit is None else wanted.limit - len(found)
             if left is not None and left <= 0:
                 break
@@ -252,7 +236,7 @@ class VisibleLog(DelegatingLog):
         found: list[Event] = []
         batch = wanted.limit
         while first <= last:
-            part = self._read(scope, replace(wanted, after=first - 1, upto=last, limit=batch))
+            part = self._log.read(scope, **replace(wanted, after=first - 1, upto=last, limit=batch).asked())
             kept = [event for event in part if visible(event.position, self._hidden)]
             found = kept + found if wanted.newest else found + kept
             if wanted.limit is None or batch is None or len(part) < batch or len(found) >= wanted.limit:
@@ -260,22 +244,6 @@ class VisibleLog(DelegatingLog):
             first, last = (first, part[0].position - 1) if wanted.newest else (part[-1].position + 1, last)
             batch *= 2
         return wanted.cut(found)
-
-    def _read(self, scope: Scope, wanted: Selection) -> list[Event]:
-        return self._log.read(scope, **wanted.asked())
-
-    def _shown(self, after: int, upto: int) -> list[tuple[int, int]]:
-        """The visible ranges of ``after < position <= upto``, not split at hidden stretches too short to skip."""
-        shown = []
-        first = after + 1
-        for begin, end in self._hidden:
-            if end - begin < SHORT:
-                continue
-            if first < begin:
-                shown.append((first, min(begin - 1, upto)))
-            first = max(first, end + 1)
-        shown.append((first, upto))
-        return [(start, end) for start, end in shown if start <= end]
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
         return len(self.read(owner.owner, after=after))
@@ -330,16 +298,12 @@ class ArchivedLog(DelegatingLog):
             between = replace(wanted, after=edge) if wanted.newest else replace(wanted, upto=edge)
         if self._reach(scope, beyond=between.after) <= between.after:
             return hot
-        return wanted.cut(_merged(hot, self._archive.read(scope, **between.asked())))
+        # Of an event that an interrupted `expire` left in both, the one in the hot log.
+        events = {event.position: event for event in (*self._archive.read(scope, **between.asked()), *hot)}
+        return wanted.cut([events[position] for position in sorted(events)])
 
     def erase(
-        self,
-        owner: Scope,
-        positions: Sequence[int],
-        rewritten: Mapping[int, dict[str, Any]],
-        note: Draft,
-        *,
-        seen: int | None = None,
+        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
     ) -> Appended:
         """Erase from both parts; see `EventLog.erase`.
 
@@ -447,9 +411,3 @@ class ArchivedLog(DelegatingLog):
             reach = max(known, reach)
             self._reaches[owner] = (reach, before if asked is None else asked)
             return reach
-
-
-def _merged(*parts: Sequence[Event]) -> list[Event]:
-    """The events of all parts by position; of duplicates the one of the first part."""
-    found = {event.position: event for part in reversed(parts) for event in part}
-    return [found[position] for position in sorted(found)]

@@ -141,7 +141,7 @@ async def rebuild(
     try:
         for index in derived:
             index.emptied = True
-            await run.call(index.port(services).reset)
+            await run.call(index.port(services).delete, None)
         for owner in await run.call(services.truth.heads):
             indexed += sum([await index.follow(run, services, owner) for index in derived])
     finally:

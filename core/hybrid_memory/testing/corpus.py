@@ -104,7 +104,7 @@ def store(
     """Store records of one owner (Alice if there are none), by default from the applied position to the last record."""
     owner = records[0].scope.owner if records else ALICE
     last = upto if upto is not None else max(record.id for record in records)
-    start = index.applied(owner) if after is None else after
+    start = index.status(owner).applied if after is None else after
     return index.upsert(owner, [entry_of(record) for record in records], after=start, upto=last, uses=uses)
 
 

@@ -54,7 +54,12 @@ def pixels(data: bytes) -> Pixels:
     if not data.startswith(_SIGNATURE):
         raise ValueError("not a PNG picture")
     try:
-        chunks = _chunks(data[len(_SIGNATURE) :])
+        chunks: dict[bytes, bytes] = {}
+        at = len(_SIGNATURE)
+        while at < len(data):
+            (length,) = _LENGTH.unpack(data[at : at + 4])
+            chunks[data[at + 4 : at + 8]] = data[at + 8 : at + 8 + length]
+            at += 12 + length
         width, height, *form = _HEADER.unpack(chunks[b"IHDR"])
         rows = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), dtype=np.uint8).reshape(height, 1 + 3 * width)
     except (KeyError, struct.error, zlib.error, ValueError) as error:
@@ -62,15 +67,6 @@ def pixels(data: bytes) -> Pixels:
     if tuple(form) != _TRUE_COLOUR or rows[:, 0].any():
         raise ValueError("no picture of this module: only plain rows of RGB, 8 bits each, are read")
     return rows[:, 1:].reshape(height, width, 3)
-
-
-def _chunks(data: bytes) -> dict[bytes, bytes]:
-    found: dict[bytes, bytes] = {}
-    while data:
-        (length,) = _LENGTH.unpack(data[:4])
-        found[data[4:8]] = data[8 : 8 + length]
-        data = data[12 + length :]
-    return found
 
 
 class ColourEmbedder:
@@ -92,7 +88,12 @@ class ColourEmbedder:
     def embed_images(self, images: Sequence[bytes]) -> Floats:
         """Unit rows of shape (n, 6); raises `ValueError` for data that `png` did not write."""
         self.seen += images
-        return unit_rows(np.stack([self._shares(pixels(data)) for data in images]))
+        shares = []
+        for data in images:
+            points = pixels(data).reshape(-1, 3).astype(np.float32)
+            nearest = np.square(points[:, None] - self._palette).sum(axis=2).argmin(axis=1)
+            shares.append(np.bincount(nearest, minlength=len(self._palette)).astype(np.float32))
+        return unit_rows(np.stack(shares))
 
     def embed_image_query(self, text: str) -> Floats:
         """A unit vector of shape (6,); a text that names no colour gets equal shares of all."""
@@ -106,10 +107,3 @@ class ColourEmbedder:
 
     def embed_query(self, text: str) -> Floats:
         return self._texts.embed_query(text)
-
-    def _shares(self, seen: Pixels) -> Floats:
-        """The share of pixels nearest to each colour."""
-        points = seen.reshape(-1, 3).astype(np.float32)
-        nearest = np.square(points[:, None] - self._palette).sum(axis=2).argmin(axis=1)
-        shares: Floats = np.bincount(nearest, minlength=len(self._palette)).astype(np.float32)
-        return shares

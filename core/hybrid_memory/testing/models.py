@@ -1,75 +1,11 @@
-"""Models for tests: an embedder that fails on demand, and language models that follow a script or fail."""
+"""Language models for tests, which follow a script or fail."""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
-
-from hybrid_memory.arrays import Floats
-from hybrid_memory.models.port import Embedder
-
-METHODS = frozenset({"embed_documents", "embed_query"})
-
-
-class FaultyEmbedder:
-    """Wraps an embedder, keeps its name, and fails on request.
-
-    Args:
-        inner: the embedder that answers unless a failure was requested.
-
-    Attributes:
-        calls: names of the methods called so far, including failed calls.
-    """
-
-    def __init__(self, inner: Embedder) -> None:
-        self.calls: list[str] = []
-        self._inner = inner
-        self._lock = threading.Lock()
-        self._error: Exception | None = None
-        self._methods: Collection[str] = METHODS
-        self._passes = 0
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
-
-    @property
-    def dim(self) -> int:
-        return self._inner.dim
-
-    @contextmanager
-    def failing(self, error: Exception, *, methods: Collection[str] = METHODS, after: int = 0) -> Iterator[None]:
-        """Inside the block, raise the error from these methods after ``after`` successful calls."""
-        with self._lock:
-            self._error, self._methods, self._passes = error, methods, after
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._error = None
-
-    def embed_documents(self, texts: Sequence[str]) -> Floats:
-        self._called("embed_documents")
-        return self._inner.embed_documents(texts)
-
-    def embed_query(self, text: str) -> Floats:
-        self._called("embed_query")
-        return self._inner.embed_query(text)
-
-    def _called(self, method: str) -> None:
-        with self._lock:
-            self.calls.append(method)
-            if self._error is None or method not in self._methods:
-                return
-            if self._passes:
-                self._passes -= 1
-                return
-            error = self._error
-        raise error.with_traceback(None)
-
 
 Fault = Literal["raises", "hangs", "empty", "rubbish", "broken JSON", "other schema"]
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hybrid_memory.engines.in_memory import InMemoryIndex
-from hybrid_memory.index.port import Explored, RecordColumns, Search, SemanticIndex
+from hybrid_memory.index.port import RecordColumns, Search, SemanticIndex
 from hybrid_memory.index.record import Record, RecordKind, Where
 from hybrid_memory.log.message import Origin
 from hybrid_memory.scope import Scope
@@ -57,8 +57,30 @@ ONES = unit(np.ones(DIM))
 VECTOR = unit(np.arange(DIM) + 1.0)
 
 
-class IndexRecallContract:
-    """The tests of `SemanticIndexContract` about the calls a recall makes; subclass that class instead."""
+class SemanticIndexContract(IndexWritingContract):
+    """Tests that every semantic index must pass. Subclass it and provide an ``index`` fixture.
+
+    The fixture is an empty index with exact search, closed after the test.
+    """
+
+    @pytest.fixture
+    def index(self) -> SemanticIndex:
+        raise NotImplementedError("give a fixture named 'index'")
+
+    @pytest.fixture(params=range(2), ids=lambda seed: f"seed {seed}")
+    def corpus(self, request: pytest.FixtureRequest) -> Corpus:
+        return random_corpus(request.param)
+
+    @pytest.fixture
+    def oracle(self, corpus: Corpus) -> InMemoryIndex:
+        oracle = InMemoryIndex()
+        corpus.fill(oracle)
+        return oracle
+
+    @pytest.fixture
+    def filled(self, index: SemanticIndex, corpus: Corpus) -> SemanticIndex:
+        corpus.fill(index)
+        return index
 
     @pytest.mark.parametrize("by_meaning", [False, True], ids=["words", "meaning"])
     def test_exploring_agrees_with_the_oracle(
@@ -73,7 +95,12 @@ class IndexRecallContract:
             expected = oracle.explore(searches, where, radius=2, vector=vector, wanted=wanted)
             for mine, theirs, search in zip(found.matches, expected.matches, searches, strict=True):
                 assert_same_ranking(mine, theirs, search.k, where)
-            _assert_same_places(found, expected)
+            for column in fields(RecordColumns):
+                here, there = getattr(found.places, column.name), getattr(expected.places, column.name)
+                assert here.dtype == there.dtype, column.name
+                np.testing.assert_allclose(here, there, rtol=1e-12, err_msg=column.name)
+            assert found.similarity.dtype == np.float32
+            np.testing.assert_allclose(found.similarity, expected.similarity, atol=TOLERANCE)
             assert found.counts.keys() <= set(wanted)
             assert found.counts == filled.terms(where.scope.owner, wanted)
 
@@ -110,41 +137,6 @@ class IndexRecallContract:
         assert found in ({}, oracle.corrections(words, ALICE))
         assert not {"berlin", "cta"} & found.keys()
         assert filled.corrections(words, STRANGER) == filled.corrections([], ALICE) == {}
-
-
-def _assert_same_places(actual: Explored, expected: Explored) -> None:
-    for column in fields(RecordColumns):
-        mine, theirs = getattr(actual.places, column.name), getattr(expected.places, column.name)
-        assert mine.dtype == theirs.dtype, column.name
-        np.testing.assert_allclose(mine, theirs, rtol=1e-12, err_msg=column.name)
-    assert actual.similarity.dtype == np.float32
-    np.testing.assert_allclose(actual.similarity, expected.similarity, atol=TOLERANCE)
-
-
-class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
-    """Tests that every semantic index must pass. Subclass it and provide an ``index`` fixture.
-
-    The fixture is an empty index with exact search, closed after the test.
-    """
-
-    @pytest.fixture
-    def index(self) -> SemanticIndex:
-        raise NotImplementedError("give a fixture named 'index'")
-
-    @pytest.fixture(params=range(2), ids=lambda seed: f"seed {seed}")
-    def corpus(self, request: pytest.FixtureRequest) -> Corpus:
-        return random_corpus(request.param)
-
-    @pytest.fixture
-    def oracle(self, corpus: Corpus) -> InMemoryIndex:
-        oracle = InMemoryIndex()
-        corpus.fill(oracle)
-        return oracle
-
-    @pytest.fixture
-    def filled(self, index: SemanticIndex, corpus: Corpus) -> SemanticIndex:
-        corpus.fill(index)
-        return index
 
     @pytest.mark.parametrize("k", [1, 7, ALL])
     @pytest.mark.parametrize("by", ["vector", "words", "time"])
@@ -194,9 +186,9 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
             np.testing.assert_allclose(found, oracle.similar(vector, owner, asked), atol=TOLERANCE)
             assert np.isnan(found).any()
             np.testing.assert_allclose(filled.likeness(owner, asked), oracle.likeness(owner, asked), atol=TOLERANCE)
-            (mean, count), (expected, total) = filled.centroid(owner), oracle.centroid(owner)
-            assert (mean.shape, count) == (expected.shape, total)
-            np.testing.assert_allclose(mean, expected, atol=TOLERANCE)
+            mine, theirs = filled.status(owner, sums=True), oracle.status(owner, sums=True)
+            assert (mine.mean.shape, mine.vectors) == (theirs.mean.shape, theirs.vectors)
+            np.testing.assert_allclose(mine.mean, theirs.mean, atol=TOLERANCE)
         full = oracle.nearest(vector, Where(ALICE), ALL)
         assert_same_ranking(filled.nearest(vector, Where(ALICE), ALL), full, ALL)
         assert filled.similar(vector, ALICE, ids()).shape == (0,)
@@ -308,7 +300,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
             assert self._matches(index, Where(owner)) == [number]
             assert index.columns(ids(1, 2, 3, 4), Where(owner), 1).ids.tolist() == [number]
             assert index.get([number])[0].scope == owner
-            assert index.applied(owner) == number
+            assert index.status(owner).applied == number
 
     def test_names_may_hold_any_characters(self, index: SemanticIndex) -> None:
         for number, name in enumerate(NAMES, start=1):
@@ -341,7 +333,7 @@ class SemanticIndexContract(IndexWritingContract, IndexRecallContract):
         assert self._matches(index, Where(ALICE)) == []
         assert np.isnan(index.similar(ONES, ALICE, ids(1, 2))).all()
         assert index.columns(ids(1, 2), Where(ALICE), 1).ids.tolist() == []
-        assert index.centroid(ALICE)[1] == 0
+        assert index.status(ALICE, sums=True).vectors == 0
         assert index.likeness(ALICE, ids(1, 2)).tolist() == [[0, 0], [0, 0]]
         assert index.embedder() is None
 

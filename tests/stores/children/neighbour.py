@@ -33,7 +33,7 @@ def main() -> None:
         draft = Draft(f"b{number}", True, None, EventKind.MESSAGE, now, {"content": f"word{number}"})
         position = log.append(BOB, [draft])[0].position
         record = Record(position, BOB, f"word{number}", now, (draft.id,), segment=position, ordinal=0)
-        index.upsert(BOB, [Entry(record, f"word{number}")], after=index.applied(BOB), upto=position)
+        index.upsert(BOB, [Entry(record, f"word{number}")], after=index.status(BOB).applied, upto=position)
         row = np.eye(DIM, dtype=np.float32)[number % DIM]
         index.put_vectors(("canaries", DIM), {position: b"b%d" % (number % DIM)}, {b"b%d" % (number % DIM): row})
         found = index.matching([f"word{number}"], Where(BOB), 1).ids.tolist()

@@ -36,11 +36,6 @@ Field: TypeAlias = tuple[str, DataType, dict[str, Any]]
 class Catalog:
     """The collections ``prefix_records``, ``_vectors``, ``_pending``, ``_terms`` and ``_state``.
 
-    Args:
-        address: the server or folder, and the prefix.
-        index: type and parameters of the vector index.
-        engine_timeout: see `Connection`.
-
     Attributes:
         lite: whether it is Milvus Lite, which is slow until rows are flushed into segments.
     """
@@ -202,7 +197,9 @@ class Catalog:
             (TERMS, DataType.VARCHAR, [term, *numbers]),
             (STATE, DataType.VARCHAR, [value]),
         ):
-            yield name, _schema(key, [*fields, dummy]), _dummy_index()
+            index = IndexParams()
+            index.add_index("dummy", index_type="FLAT", metric_type="IP")
+            yield name, _schema(key, [*fields, dummy]), index
 
     def _make(self, client: MilvusClient, name: str, schema: CollectionSchema, index: IndexParams) -> None:
         # Strong: what was written is seen by the next read, whichever client it comes from.
@@ -248,12 +245,6 @@ def _records(tokenizer: str) -> tuple[CollectionSchema, IndexParams]:
     index = IndexParams()
     index.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
     return schema, index
-
-
-def _dummy_index() -> IndexParams:
-    index = IndexParams()
-    index.add_index("dummy", index_type="FLAT", metric_type="IP")
-    return index
 
 
 def _literal(ids: Sequence[int | str]) -> str:

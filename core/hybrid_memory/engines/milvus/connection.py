@@ -42,11 +42,8 @@ _LOST = ("not loaded", "not been loaded", "not exist", "not found", "can't find 
 class Connection:
     """The client for one address, created at the first call.
 
-    Args:
-        address: the server or folder.
-        engine_timeout: seconds that a read may take while a caller waits; see `OrchestrationConfig.engine_timeout`.
-        restore: called with the client if the server reports a missing or unloaded collection, as after a restart; the
-            call is then repeated.
+    If the server reports a missing or unloaded collection, as after a restart, ``restore`` is called with the client,
+    and the call is repeated.
     """
 
     def __init__(
@@ -62,22 +59,19 @@ class Connection:
         self._breaker = Breaker()
 
     def call(self, verb: str, *args: Any, **named: Any) -> Any:
-        """The result of the client method with this name.
-
-        Raises:
-            StoreUnavailableError: the server does not answer, or answers with an error.
-            MemoryClosedError: after `close`.
-        """
+        """The result of the client method with this name."""
         self.check_open()
         return self._guarded(lambda: self._called(verb, *args, **named))
 
     def _guarded(self, run: Callable[[], T]) -> T:
         return self._breaker.call(
-            run, probe=self._ping, refusal=self._silent, answered=lambda error: _answered(error.__cause__)
+            run,
+            probe=self._ping,
+            refusal=lambda failure: StoreUnavailableError(
+                f"Milvus at {self._address} is not asked, as it did not answer lately: {failure}"
+            ),
+            answered=lambda error: _answered(error.__cause__),
         )
-
-    def _silent(self, failure: Exception | None) -> StoreUnavailableError:
-        return StoreUnavailableError(f"Milvus at {self._address} is not asked, as it did not answer lately: {failure}")
 
     def _ping(self) -> None:
         """Check that the server responds; with TLS, the call itself is the check."""
@@ -92,7 +86,11 @@ class Connection:
         except MilvusException as error:
             if not any(word in str(error) for word in _LOST):
                 raise self._failed(verb, error) from error
-            answer = self._again(client, verb, *args, **named)
+            try:
+                self._restore(client)
+                answer = getattr(client, verb)(*args, timeout=self._seconds(verb), **named)
+            except (MilvusException, grpc.RpcError, OSError) as again:
+                raise self._failed(verb, again) from again
         except (grpc.RpcError, grpc.FutureTimeoutError, OSError) as error:
             raise self._failed(verb, error) from error
         except (AttributeError, ValueError) as error:  # of a client or channel that was closed meanwhile
@@ -127,26 +125,27 @@ class Connection:
     def _open(self) -> MilvusClient:
         self.check_open()
         if self._address.host and time.monotonic() - self._answered > _QUIET_SECONDS:
-            self._knock()
+            # Fail fast if the server is down; the client itself would keep retrying.
+            try:
+                socket.create_connection((self._address.host, self._address.port), CONNECT_SECONDS).close()
+            except OSError as error:
+                raise self._failed("connect", error) from error
         with self._lock:
             self.check_open()
             if self._client is None:
                 self._client = self._connected()
             return self._client
 
-    def _knock(self) -> None:
-        """Fail fast if the server is down; the client itself would keep retrying."""
-        try:
-            socket.create_connection((self._address.host, self._address.port), CONNECT_SECONDS).close()
-        except OSError as error:
-            raise self._failed("connect", error) from error
-
     def _connected(self) -> MilvusClient:
         if not self._address.host and importlib.util.find_spec("milvus_lite") is None:
             raise MissingDependencyError("milvus-lite", "milvus")
         try:
             if not self._address.host:
-                _enter(self._address.uri)
+                # The connections of this process to one folder share an engine, and are counted.
+                folder = Path(self._address.uri).absolute()
+                with _folders_lock:
+                    _folders[folder] += 1
+                folder.parent.mkdir(parents=True, exist_ok=True)
             client = MilvusClient(
                 self._address.uri,
                 user=self._address.user,
@@ -163,29 +162,19 @@ class Connection:
         self._answered = time.monotonic()
         return client
 
-    def _again(self, client: MilvusClient, verb: str, *args: Any, **named: Any) -> Any:
-        try:
-            self._restore(client)
-            return getattr(client, verb)(*args, timeout=self._seconds(verb), **named)
-        except (MilvusException, grpc.RpcError, OSError) as error:
-            raise self._failed(verb, error) from error
-
     def _seconds(self, verb: str) -> float:
         """The timeout of this call."""
         return min(self._engine_timeout, CALL_SECONDS) if verb in _READING and hurried() else CALL_SECONDS
 
-    def _forget(self) -> None:
-        """Create a new client next time: one that lost its server may not find it again."""
-        with self._lock:
-            client, self._client = self._client, None
-        if client is not None:
-            with suppress(MilvusException, grpc.RpcError, ValueError):
-                client.close()
-
     def _failed(self, verb: str, error: Exception) -> StoreUnavailableError:
         self._answered = 0.0
         if self._address.host and not _answered(error):
-            self._forget()
+            # One that lost its server may not find it again: the next call makes a new client.
+            with self._lock:
+                client, self._client = self._client, None
+            if client is not None:
+                with suppress(MilvusException, grpc.RpcError, ValueError):
+                    client.close()
         where = f"Milvus at {self._address}" if self._address.host else f"Milvus Lite in {self._address}"
         hint = (
             "is the server running, and are user, password and database right?"
@@ -203,14 +192,6 @@ def _answered(error: BaseException | None) -> bool:
 
 _folders: Counter[Path] = Counter()
 _folders_lock = threading.Lock()
-
-
-def _enter(folder: str) -> None:
-    """Count one more connection of this process to the folder; they share one engine."""
-    path = Path(folder).absolute()
-    with _folders_lock:
-        _folders[path] += 1
-    path.parent.mkdir(parents=True, exist_ok=True)
 
 
 def _leave(folder: str) -> None:

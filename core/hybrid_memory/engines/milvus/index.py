@@ -21,17 +21,16 @@ from hybrid_memory.engines.milvus.rows import (
     to_record,
     to_row,
 )
-from hybrid_memory.engines.milvus.state import (
+from hybrid_memory.engines.milvus.tables import (
     EMBEDDER,
     Neighbours,
+    Probing,
     StateTable,
     TermCounts,
-    anchor_of,
-    applied_of,
-    sum_of,
-    tail_of,
+    VectorTable,
+    name_of,
+    unpacked,
 )
-from hybrid_memory.engines.milvus.vectors import Probing, VectorTable, unpacked
 from hybrid_memory.engines.stored import to_micros
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.bm25 import occurrences, ranked_occurrences
@@ -102,14 +101,14 @@ class MilvusIndex(SemanticIndex):
         self, owner: Scope | None = None, *, sessions: Sequence[str | None] = (), pending: int = 0, sums: bool = False
     ) -> Status:
         key = "" if owner is None else owner_key(owner)
-        tails = {session: tail_of(key, digest("session", session)) for session in sessions}
-        named = [EMBEDDER, applied_of(key), anchor_of(key), *([sum_of(key)] if sums else [])]
+        tails = {session: name_of("tail", key, digest("session", session)) for session in sessions}
+        named = [EMBEDDER, name_of("applied", key), name_of("anchor", key), *([name_of("sum", key)] if sums else [])]
         stored = self._state.get([*named, *tails.values()])
         pending_ids = self._catalog.select(PENDING, f'owner == "{key}"', ["id"], limit=pending) if pending else []
-        count, total = unpacked(stored.get(sum_of(key)))
+        count, total = unpacked(stored.get(name_of("sum", key)))
         return Status(
-            applied=int(stored.get(applied_of(key), 0)),
-            anchor=stored.get(anchor_of(key), ""),
+            applied=int(stored.get(name_of("applied", key), 0)),
+            anchor=stored.get(name_of("anchor", key), ""),
             embedder=(stored[EMBEDDER][0], stored[EMBEDDER][1]) if EMBEDDER in stored else None,
             tails={session: stored[name] for session, name in tails.items() if name in stored},
             pending=sorted(row["id"] for row in pending_ids),
@@ -144,9 +143,13 @@ class MilvusIndex(SemanticIndex):
                 self._vectors.drop([row["id"] for row in old])
             self._catalog.write(RECORDS, rows)
             self._terms.change(rows, old)
-            self._use(key, uses)
+            used = [row for row in self._catalog.fetch(RECORDS, list(uses), [*WHOLE, "terms"]) if row["owner"] == key]
+            for row in used:
+                use = uses[row["id"]]
+                row |= {"uses": row["uses"] + use.count, "last_used": max(row["last_used"], to_micros(use.at))}
+            self._catalog.write(RECORDS, used)
             # What says that all is done comes last.
-            done = {anchor_of(key): anchor, applied_of(key): upto}
+            done = {name_of("anchor", key): anchor, name_of("applied", key): upto}
             self._state.put({**self._neighbours.after_writing(rows, old), **done})
         return True
 
@@ -256,18 +259,3 @@ class MilvusIndex(SemanticIndex):
             self._terms.change([], rows)
             self._catalog.remove(RECORDS, gone)
         return len(gone)
-
-    def _use(self, owner: str, uses: Mapping[int, Use]) -> None:
-        rows = self._catalog.fetch(RECORDS, list(uses), [*WHOLE, "terms"])
-        self._catalog.write(
-            RECORDS,
-            [
-                {
-                    **row,
-                    "uses": row["uses"] + uses[row["id"]].count,
-                    "last_used": max(row["last_used"], to_micros(uses[row["id"]].at)),
-                }
-                for row in rows
-                if row["owner"] == owner
-            ],
-        )

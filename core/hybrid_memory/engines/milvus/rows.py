@@ -59,17 +59,20 @@ def to_row(entry: Entry) -> Row:
     """The entry's row, without vectors."""
     record, values = entry.record, plain(entry.record)
     rest = {"scope": asdict(record.scope), **{name: value for name, value in values.items() if name not in _COLUMNS}}
+    terms, encoded = entry.terms, entry.terms.encode()
+    if len(encoded) > TERMS_BYTES:
+        terms = encoded[:TERMS_BYTES].decode(errors="ignore").rpartition(" ")[0]
     pairs = [_pair(key, value) for key, value in record.metadata.items() if not isinstance(value, dict | list)]
     return {
         **{name: values[name] for name in _COLUMNS},
         "owner": owner_key(record.scope),
         "session": digest("session", record.scope.session),
         "category": "" if record.category is None else digest("category", record.category),
-        "metadata": [*pairs, *_origin(record)],
+        "metadata": pairs if record.origin is Origin.IMPORTED else [*pairs, digest("origin", record.origin)],
         "length": len(record.text),
         "importance": float(record.importance),
         "last_used": NEVER if record.last_used is None else values["last_used"],
-        "terms": _clipped(entry.terms),
+        "terms": terms,
         "doc": pieces(json.dumps(rest, ensure_ascii=False)),
     }
 
@@ -145,15 +148,7 @@ def _conditions(where: Where) -> Iterator[str]:
 
 def _origins(where: Where) -> tuple[bool, list[str]]:
     one_of, names = origin_labels(where.origins)
-    return one_of, [_origin_label(name) for name in names]
-
-
-def _origin(record: Record) -> list[str]:
-    return [] if record.origin is Origin.IMPORTED else [_origin_label(record.origin)]
-
-
-def _origin_label(origin: str) -> str:
-    return digest("origin", origin)
+    return one_of, [digest("origin", name) for name in names]
 
 
 def _predicate(where: Where, visible: Callable[[int], bool]) -> Callable[[Row], bool]:
@@ -192,10 +187,3 @@ def _pair(key: str, value: Any) -> str:
 
 def _listed(names: Iterator[str]) -> str:
     return json.dumps(sorted(names))
-
-
-def _clipped(terms: str) -> str:
-    encoded = terms.encode()
-    if len(encoded) <= TERMS_BYTES:
-        return terms
-    return encoded[:TERMS_BYTES].decode(errors="ignore").rpartition(" ")[0]

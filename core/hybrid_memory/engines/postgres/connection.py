@@ -258,7 +258,9 @@ class PostgresConnection:
         return self._breaker.call(
             lambda: self._tried("use", pooled),
             probe=self._ping,
-            refusal=self._silent,
+            refusal=lambda failure: StoreUnavailableError(
+                f"Postgres at {self.address} is not asked, as it did not answer lately: {failure}"
+            ),
             answered=lambda error: (
                 not isinstance(error.__cause__, OperationalError) or isinstance(error.__cause__, PoolTimeout)
             ),
@@ -268,14 +270,11 @@ class PostgresConnection:
         try:
             return run()
         except (psycopg.Error, OSError) as error:
-            if _is_ours(error):
+            if isinstance(error, psycopg.Error) and (error.sqlstate or "").startswith("HM"):  # raised by our functions
                 raise
             self.check_open()
             reason = str(cleaned(error, self._address.secrets)).strip().partition("\n")[0]
             raise StoreUnavailableError(f"cannot {verb} Postgres at {self.address}: {reason}{_help(error)}") from error
-
-    def _silent(self, failure: Exception | None) -> StoreUnavailableError:
-        return StoreUnavailableError(f"Postgres at {self.address} is not asked, as it did not answer lately: {failure}")
 
     def _ping(self) -> None:
         """Check on a separate connection that the server responds."""
@@ -319,7 +318,18 @@ class PostgresConnection:
                 connection.execute(_MOVE_ON, [0])
             # A pooler answers with a process of its own, and may run each transaction in another session.
             self._direct = connection.execute(_PROCESS).fetchone() == (connection.info.backend_pid,)
-            self._warn(connection)
+            rows = connection.execute(
+                "SELECT current_setting('fsync'), rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+            ).fetchall()
+        for fsync, above in rows:
+            if fsync == "off":
+                _log.warning("Postgres at %s runs with fsync = off: a crash may lose everything", self.address)
+            if above:
+                _log.warning(
+                    "the role at Postgres at %s bypasses row-level security: only the conditions of each query keep "
+                    "owners apart; give the library a role that is not a superuser",
+                    self.address,
+                )
 
     def _create(self, connection: PatientConnection) -> int:
         """Make the tables, unless another process has; returns the version of those that are there."""
@@ -338,31 +348,12 @@ class PostgresConnection:
             connection.execute("INSERT INTO hm.store VALUES (1, %s)", [VERSION])
             return VERSION
 
-    def _warn(self, connection: Connection[Row]) -> None:
-        """Log a warning about server settings that may lose acknowledged data or expose it to others."""
-        rows = connection.execute(
-            "SELECT current_setting('fsync'), rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
-        ).fetchall()
-        for fsync, above in rows:
-            if fsync == "off":
-                _log.warning("Postgres at %s runs with fsync = off: a crash may lose everything", self.address)
-            if above:
-                _log.warning(
-                    "the role at Postgres at %s bypasses row-level security: only the conditions of each query keep "
-                    "owners apart; give the library a role that is not a superuser",
-                    self.address,
-                )
-
 
 _SETTINGS = (
     "SELECT set_config('hybrid_memory.owner', %s, true), set_config('statement_timeout', %s, true), "
     "set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)"
 )
 """Settings of one transaction: whoever gets the session after it sees none of them."""
-
-
-def _is_ours(error: Exception) -> bool:
-    return isinstance(error, psycopg.Error) and (error.sqlstate or "").startswith("HM")
 
 
 def _is_full(error: Exception) -> bool:
@@ -419,7 +410,7 @@ class _Address:
 def _parsed(url: str, suffix: str) -> _Address:
     scheme, found, rest = url.partition("://")
     if scheme not in _SCHEMES or not found:
-        raise InvalidConfigError(f"a Postgres URL begins with postgresql://, got {_shown(url)}")
+        raise InvalidConfigError(f"a Postgres URL begins with postgresql://, got {shown_url(url)!r}")
     named, _, query = rest.partition("?")
     options = dict(parse_qsl(query, keep_blank_values=True))
     schema, pool = options.pop("schema", "hybrid_memory") + suffix, options.pop("pool", str(MAX_CONNECTIONS))
@@ -436,7 +427,7 @@ def _parsed(url: str, suffix: str) -> _Address:
         with suppress(psycopg.Error):  # raised outside: it quotes the URL
             known = psycopg.conninfo.conninfo_to_dict(conninfo)
     if known is None or not (known.get("port") or "0").replace(",", "").isdecimal():
-        raise InvalidConfigError(f"{_shown(url)} is not a Postgres URL: {ENCODE}")
+        raise InvalidConfigError(f"{shown_url(url)!r} is not a Postgres URL: {ENCODE}")
     host, port = known.get("host") or "localhost", known.get("port") or "5432"
     secrets = (
         known.get("password") or known.get("user"),
@@ -445,8 +436,3 @@ def _parsed(url: str, suffix: str) -> _Address:
     )
     texts = tuple(str(secret) for secret in secrets if secret)
     return _Address(conninfo, f"{host}:{port}", schema, int(pool), (*texts, *map(unquote, texts)))
-
-
-def _shown(url: str) -> str:
-    """The URL without its password."""
-    return repr(shown_url(url))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,10 @@ import numpy as np
 from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.postgres.connection import EVERYBODY, PostgresConnection, Row
 from hybrid_memory.engines.postgres.pool import PatientConnection
-from hybrid_memory.engines.postgres.rows import FIELDS_OF, INSERT, term_number, to_row
 from hybrid_memory.engines.postgres.searching import (
+    FIELDS_OF,
+    INSERT,
+    Approximate,
     Statement,
     explored,
     exploring,
@@ -21,8 +22,12 @@ from hybrid_memory.engines.postgres.searching import (
     looked_at,
     places,
     searching,
+    sum_of,
+    term_number,
+    to_array,
+    to_row,
+    to_text,
 )
-from hybrid_memory.engines.postgres.vectors import Approximate, sum_of, to_array, to_text
 from hybrid_memory.engines.stored import owner_scope, record_in, to_micros
 from hybrid_memory.errors import EmbedderMismatchError
 from hybrid_memory.index.port import (
@@ -38,6 +43,7 @@ from hybrid_memory.index.port import (
     SemanticIndex,
     Status,
     Use,
+    stacked,
 )
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.scope import Scope
@@ -169,7 +175,33 @@ class PostgresIndex(SemanticIndex):
     def put_vectors(
         self, embedder: tuple[str, int], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]
     ) -> None:
-        self._db.write(partial(_put, embedder=embedder, keys=keys, vectors=vectors))
+        def put(connection: PatientConnection, _: int) -> None:
+            connection.execute("INSERT INTO hm.embedder VALUES (1, %s, %s) ON CONFLICT DO NOTHING", embedder)
+            ((name, dim),) = connection.execute("SELECT name, dim FROM hm.embedder").fetchall()
+            if (name, dim) != tuple(embedder):
+                raise EmbedderMismatchError((name, dim), embedder)
+            chosen = "SELECT owner, id FROM hm.records WHERE id = ANY(%s) AND coalesce(pending)"
+            waiting = connection.execute(f"{chosen} ORDER BY owner, id FOR UPDATE", [list(keys)]).fetchall()
+            unknown = {keys[record] for _, record in waiting} - vectors.keys()
+            rows = connection.execute(_STORED, [list(unknown)], binary=True).fetchall() if unknown else []
+            known = {**vectors, **{bytes(key): to_array(vector) for key, vector in rows}}
+            given = [
+                (owner, record, keys[record], known[keys[record]]) for owner, record in waiting if keys[record] in known
+            ]
+            if not given:
+                return
+            with connection.batched():
+                connection.cursor().executemany(
+                    "INSERT INTO hm.vectors(owner, record, key, vector) VALUES (%s, %s, %s, %s::vec.vector)",
+                    [(owner, record, key, to_text(vector)) for owner, record, key, vector in given],
+                )
+                connection.execute(
+                    "UPDATE hm.records SET pending = false WHERE id = ANY(%s)", [[record for _, record, _, _ in given]]
+                )
+            for owner in sorted({owner for owner, *_ in given}):
+                _add(connection, owner, [vector for whose, _, _, vector in given if whose == owner])
+
+        self._db.write(put)
 
     def search(self, query: Query, where: Where, k: int) -> Matches:
         number = self._db.owner_id(where.scope)
@@ -200,12 +232,7 @@ class PostgresIndex(SemanticIndex):
         number = self._db.owner_id(owner)
         rows = [] if number is None else self._db.query(_FETCH, [ids.tolist(), number], owner=number)
         stored = {row[5]: to_array(row[-1]) for row in rows if row[-1] is not None}
-        dim = len(next(iter(stored.values()), ()))
-        vectors, present = np.zeros((len(ids), dim), dtype=np.float32), np.zeros(len(ids), dtype=np.bool_)
-        for row, record in enumerate(ids.tolist()):
-            if record in stored:
-                vectors[row], present[row] = stored[record], True
-        return Fetched([record_in(row[:-1]) for row in rows], vectors, present)
+        return Fetched([record_in(row[:-1]) for row in rows], *stacked(stored, ids))
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         number = self._db.owner_id(where.scope)
@@ -254,9 +281,15 @@ class PostgresIndex(SemanticIndex):
 
     def delete(self, ids: Sequence[int] | None) -> int:
         self._approximate.forget(everything=ids is None)
-        if ids is None:
-            return self._db.write(_delete_all)
-        return self._db.write(lambda connection, _: _delete(connection, list(map(int, ids))))
+
+        def deleted(connection: PatientConnection, _: int) -> int:
+            if ids is not None:
+                return _delete(connection, list(map(int, ids)))
+            ((gone,),) = connection.execute("SELECT count(*) FROM hm.records").fetchall()
+            connection.execute("TRUNCATE hm.records, hm.postings, hm.term_counts, hm.vectors, hm.indexed, hm.embedder")
+            return int(gone)
+
+        return self._db.write(deleted)
 
     def train(self, owner: Scope) -> None:
         number = self._db.owner_id(owner)
@@ -306,38 +339,6 @@ def _insert(connection: PatientConnection, number: int, entries: Sequence[Entry]
     )
 
 
-def _put(
-    connection: PatientConnection,
-    _: int,
-    *,
-    embedder: tuple[str, int],
-    keys: Mapping[int, bytes],
-    vectors: Mapping[bytes, Floats],
-) -> None:
-    connection.execute("INSERT INTO hm.embedder VALUES (1, %s, %s) ON CONFLICT DO NOTHING", embedder)
-    ((name, dim),) = connection.execute("SELECT name, dim FROM hm.embedder").fetchall()
-    if (name, dim) != tuple(embedder):
-        raise EmbedderMismatchError((name, dim), embedder)
-    chosen = "SELECT owner, id FROM hm.records WHERE id = ANY(%s) AND coalesce(pending) ORDER BY owner, id FOR UPDATE"
-    waiting = connection.execute(chosen, [list(keys)]).fetchall()
-    unknown = {keys[record] for _, record in waiting} - vectors.keys()
-    rows = connection.execute(_STORED, [list(unknown)], binary=True).fetchall() if unknown else []
-    known = {**vectors, **{bytes(key): to_array(vector) for key, vector in rows}}
-    given = [(owner, record, keys[record], known[keys[record]]) for owner, record in waiting if keys[record] in known]
-    if not given:
-        return
-    with connection.batched():
-        connection.cursor().executemany(
-            "INSERT INTO hm.vectors(owner, record, key, vector) VALUES (%s, %s, %s, %s::vec.vector)",
-            [(owner, record, key, to_text(vector)) for owner, record, key, vector in given],
-        )
-        connection.execute(
-            "UPDATE hm.records SET pending = false WHERE id = ANY(%s)", [[record for _, record, _, _ in given]]
-        )
-    for owner in sorted({owner for owner, *_ in given}):
-        _add(connection, owner, [vector for whose, _, _, vector in given if whose == owner])
-
-
 def _add(connection: PatientConnection, owner: int, vectors: Sequence[Floats], sign: int = 1) -> None:
     """Add vectors to the owner's sum, or subtract them."""
     ((total,),) = connection.execute("SELECT total FROM hm.indexed WHERE owner = %s FOR UPDATE", [owner]).fetchall()
@@ -384,9 +385,3 @@ def _delete(connection: PatientConnection, ids: Sequence[int]) -> int:
         )
         connection.execute("DELETE FROM hm.records WHERE id = ANY(%s)", [list(ids)])
     return sum(count for _, count, _ in fewer)
-
-
-def _delete_all(connection: PatientConnection, _: int) -> int:
-    ((gone,),) = connection.execute("SELECT count(*) FROM hm.records").fetchall()
-    connection.execute("TRUNCATE hm.records, hm.postings, hm.term_counts, hm.vectors, hm.indexed, hm.embedder")
-    return int(gone)

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Collection, Sequence
+from typing import Unpack
 
 import psycopg
 from psycopg import Connection
 
 from hybrid_memory.engines.postgres.connection import PostgresConnection, Row
 from hybrid_memory.engines.postgres.pool import PatientConnection
-from hybrid_memory.engines.stored import digest, from_micros, micros_or_none, owner_key, owner_scope, to_json, to_micros
+from hybrid_memory.engines.stored import (
+    EVENT_FIELDS,
+    digest,
+    event_in,
+    event_row,
+    from_micros,
+    micros_or_none,
+    owner_key,
+    owner_scope,
+    stated,
+    to_json,
+    to_micros,
+)
 from hybrid_memory.errors import IdConflictError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind, mark_of
-from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Reading, Selection
+from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Payloads, Reading, Selection
 from hybrid_memory.scope import Scope
 
-_COLUMNS = "position, id, session, kind, at, payload, sources, author"
+_COLUMNS = ", ".join(EVENT_FIELDS)
 _APPEND = f"SELECT * FROM hm.append({', '.join(['%s'] * 5)}, %s, %s, %s, %s::bigint[], %s, %s, %s, %s::bigint[])"
 ERASED_BEYOND = "HM001"
 """The error code raised by `append`; defined by this library."""
@@ -109,7 +121,16 @@ class PostgresLog(EventLog):
         wanted, number = Selection(**which), self._db.owner_id(scope)
         if number is None or (wanted.limit is not None and wanted.limit <= 0) or wanted.ids == []:
             return []
-        conditions, values = _conditions(wanted)
+        bounds = (
+            ("position > %s", wanted.after or None),
+            ("position <= %s", wanted.upto),
+            ("at >= %s", micros_or_none(wanted.since)),
+            ("at < %s", micros_or_none(wanted.until)),
+            ("kind = ANY(%s)", [kind.value for kind in wanted.kinds] or None),
+        )
+        conditions, values = stated(bounds)
+        if wanted.kinds and EventKind.MESSAGE not in wanted.kinds:
+            conditions.append("kind <> 'message'")  # lets Postgres see that the index of the other kinds will do
         if scope.session is not None:
             # An id is unique almost alone: without statistics, the planner may read the whole session instead.
             conditions.append("session = %s" if wanted.ids is None else "session || '' = %s")
@@ -124,16 +145,10 @@ class PostgresLog(EventLog):
             [*asked, *([] if wanted.limit is None else [wanted.limit])],
             owner=number,
         )
-        return [_event(scope.owner, row) for row in (reversed(rows) if wanted.newest else rows)]
+        return [event_in(row, *owner_key(scope)) for row in (reversed(rows) if wanted.newest else rows)]
 
     def erase(
-        self,
-        owner: Scope,
-        positions: Sequence[int],
-        rewritten: Mapping[int, dict[str, Any]],
-        note: Draft,
-        *,
-        seen: int | None = None,
+        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
     ) -> Appended:
         number = self._db.owner_id(owner)
 
@@ -144,8 +159,17 @@ class PostgresLog(EventLog):
                     return done
                 if seen is not None and last > seen:
                     raise OutdatedError(f"events of {owner} were appended up to {last}, beyond {seen}")
-                _rewrite(connection, number, rewritten)
-                _delete(connection, number, positions)
+                written = {position: to_json(payload) for position, payload in rewritten.items()}
+                digests = {position: digest(payload) for position, payload in written.items()}
+                for column, values in (("events SET payload", written), ("dropped SET digest", digests)):
+                    if values:
+                        connection.cursor().executemany(
+                            f"UPDATE hm.{column} = %s WHERE owner = %s AND position = %s",
+                            [(value, number, position) for position, value in values.items()],
+                        )
+                for table in ("events", "dropped") if positions else ():
+                    chosen = f"DELETE FROM hm.{table} WHERE owner = %s AND position = ANY(%s)"
+                    connection.execute(chosen, [number, list(positions)])
             return self._appended(connection, owner, [note], None, tried > 0)[0]
 
         return self._db.write(erased)
@@ -176,7 +200,7 @@ class PostgresLog(EventLog):
 
         def restored(connection: Connection[Row], _: int) -> None:
             _locked(connection, number)
-            columns = zip(*map(_row, events), strict=True)
+            columns = zip(*map(event_row, events), strict=True)
             connection.execute(
                 "INSERT INTO hm.events(owner, position, id, session, kind, at, payload, sources, author) "
                 "SELECT %s, e.* FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::text[], %s::bigint[], "
@@ -223,11 +247,18 @@ class PostgresLog(EventLog):
         return LogState(head, mark_of(name, from_micros(at)), last)
 
     def newest(self, kinds: Sequence[EventKind | None]) -> dict[Scope, dict[EventKind | None, Event]]:
+        statements: list[tuple[str, list[str]]] = []
+        for kind in kinds:  # for each owner, found by an index
+            condition = "" if kind is None else "AND kind = %s"
+            if kind not in {None, EventKind.MESSAGE}:
+                condition += " AND kind <> 'message'"
+            newest = f"SELECT {_COLUMNS} FROM hm.events WHERE owner = o.id {condition} ORDER BY position DESC LIMIT 1"
+            text = f'SELECT o.tenant, o."user", o.agent, o.space, x.* FROM hm.owners o, LATERAL ({newest}) x'
+            statements.append((text, [] if kind is None else [kind.value]))
         last: dict[Scope, dict[EventKind | None, Event]] = {}
-        for kind, rows in zip(kinds, self._db.queries([_newest(kind) for kind in kinds]), strict=True):
+        for kind, rows in zip(kinds, self._db.queries(statements), strict=True):
             for row in rows:
-                owner = owner_scope(*row[:4])
-                last.setdefault(owner, {})[kind] = _event(owner, row[4:])
+                last.setdefault(owner_scope(*row[:4]), {})[kind] = event_in(row[4:], *row[:4])
         return last
 
     def count(self, owner: Scope, *, after: int = 0) -> int:
@@ -260,11 +291,6 @@ _HEAD = (
     "UPDATE hm.owners o SET head = coalesce((SELECT max(e.position) FROM hm.events e WHERE e.owner = o.id), 0) "
     "WHERE o.id = %s"
 )
-
-
-def _delete(connection: Connection[Row], owner: int, positions: Sequence[int]) -> None:
-    for table in ("events", "dropped") if positions else ():
-        connection.execute(f"DELETE FROM hm.{table} WHERE owner = %s AND position = ANY(%s)", [owner, list(positions)])
 
 
 def _first_places(drafts: Sequence[Draft]) -> list[int]:
@@ -306,61 +332,3 @@ def _locked(connection: Connection[Row], owner: int) -> int:
     """The owner's last position; locks the owner's row against appends until this transaction ends."""
     rows = connection.execute("SELECT head FROM hm.owners WHERE id = %s FOR NO KEY UPDATE", [owner]).fetchall()
     return int(rows[0][0]) if rows else 0
-
-
-def _rewrite(connection: Connection[Row], owner: int, rewritten: Mapping[int, dict[str, Any]]) -> None:
-    written = {position: to_json(payload) for position, payload in rewritten.items()}
-    cursor = connection.cursor()
-    for statement, values in (
-        ("UPDATE hm.events SET payload = %s WHERE owner = %s AND position = %s", written),
-        (
-            "UPDATE hm.dropped SET digest = %s WHERE owner = %s AND position = %s",
-            {position: digest(payload) for position, payload in written.items()},
-        ),
-    ):
-        if values:
-            cursor.executemany(statement, [(value, owner, position) for position, value in values.items()])
-
-
-def _newest(kind: EventKind | None) -> tuple[str, list[str]]:
-    """A statement for the last event of this kind of each owner, each found by an index."""
-    condition = "" if kind is None else "AND kind = %s"
-    if kind not in {None, EventKind.MESSAGE}:
-        condition += " AND kind <> 'message'"
-    last = f"SELECT {_COLUMNS} FROM hm.events WHERE owner = o.id {condition} ORDER BY position DESC LIMIT 1"
-    statement = f'SELECT o.tenant, o."user", o.agent, o.space, x.* FROM hm.owners o, LATERAL ({last}) x'
-    return statement, [] if kind is None else [kind.value]
-
-
-def _conditions(wanted: Selection) -> tuple[list[str], list[Any]]:
-    """SQL conditions for the requested events, with their values; without ids."""
-    bounds: tuple[tuple[str, Any], ...] = (
-        ("position > %s", wanted.after or None),
-        ("position <= %s", wanted.upto),
-        ("at >= %s", micros_or_none(wanted.since)),
-        ("at < %s", micros_or_none(wanted.until)),
-        ("kind = ANY(%s)", [kind.value for kind in wanted.kinds] or None),
-    )
-    parts = [condition for condition, value in bounds if value is not None]
-    if wanted.kinds and EventKind.MESSAGE not in wanted.kinds:
-        parts.append("kind <> 'message'")  # lets Postgres see that the index of the other kinds will do
-    return parts, [value for _, value in bounds if value is not None]
-
-
-def _row(event: Event) -> tuple[Any, ...]:
-    said = (event.scope.session or "", event.kind.value, to_micros(event.at), to_json(event.payload))
-    return (event.position, event.id, *said, json.dumps(event.sources), event.author)
-
-
-def _event(owner: Scope, row: Row) -> Event:
-    position, event_id, session, kind, at, payload, sources, author = row
-    return Event(
-        position=position,
-        id=event_id,
-        scope=owner_scope(owner.tenant or "", owner.user or "", owner.agent or "", owner.space or "", session),
-        kind=EventKind(kind),
-        at=from_micros(at),
-        payload=json.loads(payload),
-        sources=tuple(json.loads(sources)),
-        author=author,
-    )

@@ -84,12 +84,6 @@ class Pool:
 
     psycopg's pool reconnects in its own threads with increasing pauses; waiting for these would not report that the
     server is unreachable.
-
-    Args:
-        conninfo: the database.
-        most: the most connections at the same time.
-        configure: prepares a new connection.
-        ping: raises if the server does not answer.
     """
 
     def __init__(
@@ -119,13 +113,14 @@ class Pool:
 
     @contextmanager
     def connection(self) -> Iterator[PatientConnection]:
-        """A connection for exclusive use.
-
-        Raises:
-            PoolTimeout: all connections were in use for too long.
-            OperationalError: the server cannot be reached.
-        """
-        pool = self._opened()
+        """A connection for exclusive use; raises `PoolTimeout` if all were in use for too long."""
+        with self._lock:
+            if self._closed:
+                raise PoolClosed("the pool is closed")
+            if self._pool is None:
+                self._ping()
+                self._pool = self._made()
+            pool = self._pool
         try:
             with pool.connection(POOL_SECONDS) as connection:
                 yield connection
@@ -143,15 +138,6 @@ class Pool:
         """Close all connections; those in use are closed when they are returned."""
         self._closed = True
         self._give_up(self._pool)
-
-    def _opened(self) -> ConnectionPool[PatientConnection]:
-        with self._lock:
-            if self._closed:
-                raise PoolClosed("the pool is closed")
-            if self._pool is None:
-                self._ping()
-                self._pool = self._made()
-            return self._pool
 
     def _give_up(self, pool: ConnectionPool[PatientConnection] | None) -> None:
         with self._lock:

@@ -1,20 +1,92 @@
-"""SQL for the index: searches, the columns of their matches, and both in one statement."""
+"""SQL for the index: records as rows, searches, the columns of their matches, both in one statement; HNSW indexes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from time import monotonic
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats
-from hybrid_memory.engines.postgres.connection import Row
-from hybrid_memory.engines.postgres.rows import conditions, term_number
-from hybrid_memory.engines.postgres.vectors import to_text
+from hybrid_memory.engines.postgres.connection import PostgresConnection, Row
+from hybrid_memory.engines.stored import RECORD_FIELDS, micros_or_none, row_of, stated, to_micros
 from hybrid_memory.index.bm25 import BM25_B, BM25_K1
-from hybrid_memory.index.port import RANKED_TERMS, Explored, Matches, RecordColumns, Search
+from hybrid_memory.index.port import RANKED_TERMS, Entry, Explored, Matches, RecordColumns, Search
 from hybrid_memory.index.record import Where
+from hybrid_memory.log.views import joined
+
+_log = logging.getLogger(__name__)
+
+FIELDS_OF = f"SELECT o.tenant, o.user, o.agent, o.space, r.session, {', '.join(f'r.{name}' for name in RECORD_FIELDS)}"
+_WRITTEN = ("owner", "session", "length", "pairs", "terms", "words", *RECORD_FIELDS)
+INSERT = f"INSERT INTO hm.records({', '.join(_WRITTEN)}) VALUES ({', '.join(f'%({name})s' for name in _WRITTEN)})"
+
+
+def to_row(owner: int, entry: Entry, counts: Counter[str]) -> dict[str, Any]:
+    """The values of `INSERT`."""
+    numbers = [term_number(term) for term in counts]
+    indexed = {"pairs": pairs(entry.record.metadata), "terms": numbers, "words": counts.total()}
+    return row_of(owner, entry.record) | indexed
+
+
+@lru_cache(maxsize=1 << 17)
+def term_number(term: str) -> int:
+    """A 64-bit number for a term in postings, where text would take three times the space."""
+    return int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8).digest(), "big", signed=True)
+
+
+def pairs(metadata: Mapping[str, Any]) -> list[int]:
+    """A number for each metadata pair, distinguishing types; lists and objects are left out."""
+    return [
+        term_number(f"{key}\n{json.dumps(value)}")
+        for key, value in metadata.items()
+        if not isinstance(value, (dict, list))
+    ]
+
+
+def conditions(where: Where) -> tuple[list[str], list[Any]]:
+    """SQL conditions on ``records r`` other than the owner, with their values."""
+    ranges = ",".join(f"[{first},{last}]" for first, last in joined(where.hidden))
+    parts, values = stated(
+        [
+            ("r.session = %s", where.scope.session),
+            ("r.kind = ANY(%s)", sorted(map(str, where.kinds)) or None),
+            ("r.category = ANY(%s)", sorted(where.categories) or None),
+            ("r.origin = ANY(%s)", sorted(map(str, where.origins)) or None),
+            ("r.at >= %s", micros_or_none(where.since)),
+            ("r.at < %s", micros_or_none(where.until)),
+            ("r.pairs @> %s::bigint[]", pairs(where.metadata) if where.metadata else None),
+            ("NOT r.turn <@ %s::int8multirange", f"{{{ranges}}}" if ranges else None),
+        ]
+    )
+    for name, instant in where.fresh.items():
+        parts.append("(r.at >= %s OR (r.kind <> %s AND r.category IS DISTINCT FROM %s))")
+        values += [to_micros(instant), name, name]
+    return parts, values
+
+
+def sum_of(stored: bytes) -> npt.NDArray[np.float64]:
+    """The stored sum of an owner's vectors: 8 bytes per number."""
+    return np.frombuffer(stored, dtype=np.float64)
+
+
+def to_array(stored: bytes) -> Floats:
+    """The vector that the server has sent in its binary form, after two numbers of 16 bits."""
+    return np.frombuffer(stored, dtype=">f4", offset=4).astype(np.float32)
+
+
+def to_text(vector: Floats) -> str:
+    """A vector as the server reads it."""
+    return f"[{','.join(map(repr, vector.tolist()))}]"
+
 
 LOOKED_AT = 8
 """From an approximate index, this many times k candidates are fetched and scored exactly."""
@@ -91,14 +163,7 @@ class Statement:
 
 
 def searching(search: Search, owner: int, *, ranked: int | None, approximate: bool) -> Statement:
-    """A statement that returns ids and scores, best first.
-
-    Args:
-        search: the search.
-        owner: the owner's number.
-        ranked: the most term matches to rank; None for all.
-        approximate: whether the owner has an approximate index.
-    """
+    """A statement that returns ids and scores, best first; of more than ``ranked`` term matches, only the rarest."""
     query, k = search.query, search.k
     parts, values = conditions(search.where)
     if query is None:
@@ -164,3 +229,79 @@ def found_in(rows: Sequence[Row]) -> Matches:
 
 def _matches(ids: Sequence[int], scores: Sequence[float]) -> Matches:
     return Matches(ids=np.array(ids, dtype=np.int64), scores=np.array(scores, dtype=np.float32))
+
+
+HALF_WIDTH = 4_000
+"""The maximum width of vectors in a half-precision index."""
+
+MOST_INDEXES = 100
+"""The most owners with an index: the planner of every query considers each one, and every write too."""
+
+RECHECK_SECONDS = 30
+"""For this long, an owner without an index is assumed to have none, although another process may build it."""
+
+
+class Approximate:
+    """The HNSW indexes of a schema, one for each owner with too many vectors to search exactly.
+
+    They hold half-precision vectors; their results are rescored exactly. A single index for all owners would visit the
+    vectors of others first and find too few.
+    """
+
+    def __init__(self, connection: PostgresConnection, exact_limit: int | None) -> None:
+        self._db = connection
+        self._limit = exact_limit
+        self._known: dict[int, tuple[bool, float]] = {}
+
+    def build(self, owner: int) -> None:
+        """Build the owner's index if there are enough vectors and no index yet; may take minutes."""
+        if self._limit is None or self.has(owner):
+            return
+        ((count, dim, indexes, may_create),) = self._db.query(_COUNTS, [owner])
+        if count <= self._limit or dim > HALF_WIDTH:
+            return
+        if not may_create:
+            _log.warning("owner %s is searched exactly: only the owner of the table may create its vector index", owner)
+            return
+        if indexes >= MOST_INDEXES:
+            _log.info("%s owners have a vector index already: another one is searched exactly", indexes)
+            return
+        self._db.patiently(
+            f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {_name(owner)} ON hm.vectors "
+            f"USING hnsw ((vector::vec.halfvec({int(dim)})) vec.halfvec_ip_ops) WHERE owner = {int(owner)}"
+        )
+        self._known.pop(owner, None)
+
+    def forget(self, *, everything: bool) -> None:
+        """Forget which indexes exist and look again; drop them if everything is removed."""
+        self._known.clear()
+        if everything:
+            for (name,) in self._db.query(_NAMES):
+                self._db.patiently(f"DROP INDEX IF EXISTS hm.{name}")
+
+    def has(self, owner: int) -> bool:
+        """Whether the owner has an index."""
+        if self._limit is None:
+            return False
+        there, since = self._known.get(owner, (False, -RECHECK_SECONDS))
+        if not there and monotonic() - since >= RECHECK_SECONDS:
+            there = bool(self._db.query(f"{_NAMES} AND c.relname = %s", [_name(owner)]))
+            self._known[owner] = there, monotonic()
+        return there
+
+
+_NAMES = (
+    "SELECT c.relname FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid WHERE i.indisvalid "
+    "AND i.indrelid = 'hm.vectors'::regclass AND c.relname LIKE 'nearest\\_of\\_%%'"
+)
+
+
+_COUNTS = (
+    "SELECT coalesce((SELECT vectors FROM hm.indexed WHERE owner = %s), 0), "
+    f"coalesce((SELECT dim FROM hm.embedder), 0), (SELECT count(*) FROM ({_NAMES}) n), "
+    "(SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'hm.vectors'::regclass)"
+)
+
+
+def _name(owner: int) -> str:
+    return f"nearest_of_{int(owner)}"

@@ -128,11 +128,7 @@ class RedisConnection:
         return answer
 
     def rewrite(self) -> None:
-        """Make the server rewrite its files, and wait for it.
-
-        Raises:
-            StoreUnavailableError: it could not.
-        """
+        """Make the server rewrite its files, and wait for it."""
         self._attempted("use", lambda: _rewrite(self._client, self.address))
 
     def check_open(self) -> None:
@@ -153,12 +149,11 @@ class RedisConnection:
         return self._breaker.call(
             lambda: self._tried(verb, run, retry=retry),
             probe=self._ping,
-            refusal=self._silent,
+            refusal=lambda failure: StoreUnavailableError(
+                f"Redis at {self.address} is not asked, as it did not answer lately: {failure}"
+            ),
             answered=lambda error: isinstance(error.__cause__, ResponseError),
         )
-
-    def _silent(self, failure: Exception | None) -> StoreUnavailableError:
-        return StoreUnavailableError(f"Redis at {self.address} is not asked, as it did not answer lately: {failure}")
 
     def _ping(self) -> None:
         """Check on a separate connection that the server responds."""
@@ -176,8 +171,10 @@ class RedisConnection:
                 return run()
         except (RedisError, OSError) as error:
             self.check_open()
+            # Without the command, which may contain names and text.
+            reason = _COMMAND.sub("", str(cleaned(error, self._secrets)))
             raise StoreUnavailableError(
-                f"cannot {verb} Redis at {self.address}: {_reason(cleaned(error, self._secrets))}; see that the server "
+                f"cannot {verb} Redis at {self.address}: {reason}; see that the server "
                 "runs, and that host, port, user and password are right"
             ) from error
 
@@ -225,35 +222,27 @@ class Script:
         self.sha = hashlib.sha1(self.text.encode()).hexdigest()  # noqa: S324 - it is Redis's own name for it
 
 
-def _reason(error: Exception) -> str:
-    """What went wrong, without the command, which may contain names and text."""
-    return _COMMAND.sub("", str(error))
-
-
 def _parsed(url: str) -> _Address:
     if (parts := parts_of(url)) is None:
-        raise InvalidConfigError(f"{_shown(url)} is not a Redis URL: {ENCODE}")
+        raise InvalidConfigError(f"{shown_url(url)!r} is not a Redis URL: {ENCODE}")
     port = parts.port or 6379
     options = parse_qs(parts.query, keep_blank_values=True)
     prefix = options.pop("prefix", ["hybrid-memory"])[-1]
     database = parts.path.strip("/") or "0"
     if parts.scheme not in _SCHEMES:
-        raise InvalidConfigError(f"a Redis URL begins with one of {', '.join(_SCHEMES)}, got {_shown(url)}")
+        raise InvalidConfigError(f"a Redis URL begins with one of {', '.join(_SCHEMES)}, got {shown_url(url)!r}")
     if options or parts.fragment:
-        raise InvalidConfigError(f"the only option of a Redis URL is prefix, got {_shown(url)}")
+        raise InvalidConfigError(f"the only option of a Redis URL is prefix, got {shown_url(url)!r}")
     if not _PREFIX.fullmatch(prefix):
         raise InvalidConfigError(
             f"the prefix of a Redis URL is 1 to 64 letters, digits, dots, dashes or underscores, got {prefix!r}"
         )
     if not database.isdecimal():
-        raise InvalidConfigError(f"the path of a Redis URL is the number of a database, got {_shown(url)}; {ENCODE}")
+        raise InvalidConfigError(
+            f"the path of a Redis URL is the number of a database, got {shown_url(url)!r}; {ENCODE}"
+        )
     user, password = (unquote(part) if part else None for part in (parts.username, parts.password))
     return _Address(parts.scheme, parts.hostname or "localhost", port, int(database), user, password, prefix)
-
-
-def _shown(url: str) -> str:
-    """The URL without its password."""
-    return repr(shown_url(url))
 
 
 SCRUB_SECONDS = 600

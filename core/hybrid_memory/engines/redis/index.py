@@ -41,8 +41,7 @@ from hybrid_memory.engines.redis.search import (
     columns_of,
     condition,
     field_of,
-    nearest_of,
-    numbers_of,
+    number_in,
     occurrences_in,
 )
 from hybrid_memory.engines.stored import to_micros
@@ -61,6 +60,7 @@ from hybrid_memory.index.port import (
     SemanticIndex,
     Status,
     Use,
+    stacked,
 )
 from hybrid_memory.index.record import Record, Where
 from hybrid_memory.runtime.caches import LruCache
@@ -106,6 +106,12 @@ class RedisIndex(SemanticIndex):
             *(("ZREVRANGE", f"{root}:turns:{digest_or_none(session)}", 0, 0) for session in sessions),
         ]
         embedder, (applied, anchor, vectors, *total), ids, *last = self._connection.calls(commands)
+        size = IndexSize(0, 0, 0)
+        if sums and owner is None:
+            tags = [tag.decode() for tag in self._connection.call("HKEYS", self._keys.owners)]
+            counts = self._connection.calls([("HMGET", self._state(tag), "records", "vectors") for tag in tags])
+            every, held = (sum(int(one[column] or 0) for one in counts) for column in (0, 1))
+            size = IndexSize(records=every, vectors=held, pending=every - held)
         return Status(
             applied=int(applied or 0),
             anchor=(anchor or b"").decode(),
@@ -114,7 +120,7 @@ class RedisIndex(SemanticIndex):
             pending=[int(number) for number in ids] if pending else (),
             vectors=int(vectors or 0),
             total=np.frombuffer(total[0], dtype=np.float64) if total and total[0] is not None else None,
-            size=self._size() if sums and owner is None else IndexSize(0, 0, 0),
+            size=size,
         )
 
     def upsert(
@@ -178,7 +184,13 @@ class RedisIndex(SemanticIndex):
         """Four round trips: term counts, searches, neighbours, and columns with vectors."""
         texts = [search.query for search in searches if not (search.query is None or _is_vector(search.query))]
         counts = self.terms(where.scope, list(dict.fromkeys([*wanted, *(term for text in texts for term in text)])))
-        matches = self._searched([self._with_rarest(search, counts) for search in searches])
+        rarest = [
+            search
+            if search.query is None or _is_vector(search.query)
+            else replace(search, query=self._chosen({term: counts[term] for term in search.query if term in counts}))
+            for search in searches
+        ]
+        matches = self._searched(rarest)
         seeds = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(each.ids for each in matches)]))
         places, vectors = self._places(seeds, where, radius)
         similarity = np.full(len(places.ids), np.nan, dtype=np.float32)
@@ -188,14 +200,8 @@ class RedisIndex(SemanticIndex):
 
     def fetch(self, ids: Ids, owner: Scope) -> Fetched:
         stored = self._hashes(owner_tag(owner), ids.tolist(), FIELDS)
-        rows = [None if row is None else _vector(row) for *_, row in stored]
-        width = next((len(row) for row in rows if row is not None), 0)
-        none = np.zeros(width, dtype=np.float32)
-        return Fetched(
-            [to_record(fields) for *fields, _ in stored if fields[0] is not None],
-            np.array([none if row is None else row for row in rows], dtype=np.float32).reshape(len(ids), width),
-            np.array([row is not None for row in rows], dtype=np.bool_),
-        )
+        vectors = {n: _vector(row) for n, (*_, row) in zip(ids.tolist(), stored, strict=True) if row is not None}
+        return Fetched([to_record(fields) for *fields, _ in stored if fields[0] is not None], *stacked(vectors, ids))
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         return self._places(ids, where, radius)[0]
@@ -203,7 +209,9 @@ class RedisIndex(SemanticIndex):
     def vectors(self, keys: Sequence[int | bytes], owner: Scope | None = None) -> dict[int | bytes, Floats]:
         wanted = list(dict.fromkeys(keys))
         if owner is not None:
-            return self._vectors_of(owner_tag(owner), [key for key in wanted if isinstance(key, int)])
+            numbers = [key for key in wanted if isinstance(key, int)]
+            rows = zip(numbers, self._hashes(owner_tag(owner), numbers, ()), strict=True)
+            return {number: _vector(row) for number, (row,) in rows if row is not None}
         embedder, hashes = self.embedder(), [key for key in wanted if isinstance(key, bytes)]
         if embedder is None or not hashes:
             return {}
@@ -231,9 +239,15 @@ class RedisIndex(SemanticIndex):
         return [records[number] for number in ids if number in records]
 
     def delete(self, ids: Sequence[int] | None) -> int:
-        if ids is None:
-            return self._reset()
         gone = 0
+        if ids is None:
+            for owner in self._connection.call("HKEYS", self._keys.owners):
+                numbers = list(map(int, self._run(RESET, owner.decode(), [])))
+                self._connection.calls([("UNLINK", key) for key in self._by_key(numbers)])
+                gone += len(numbers)
+            # Last, so that whoever finds a half-done reset does not mix vectors of two embedders.
+            self._connection.call("DEL", self._keys.embedder)
+            return gone
         for tag, numbers in self._by_owner(ids).items():
             gone += self._run(DELETE, tag, numbers)
         self._connection.calls([["HDEL", key, *numbers] for key, numbers in self._by_key(ids).items()])
@@ -275,17 +289,12 @@ class RedisIndex(SemanticIndex):
             ids = np.array(self._latest(search.where, search.k), dtype=np.int64)
             return Matches(ids, np.zeros(len(ids), dtype=np.float32))
         if len(answer) < _TEXT_ANSWERS:
-            return nearest_of(answer[0], search.k) if answer else Matches.best({}, 0)
+            rows = zip(answer[0][1::2], answer[0][2::2], strict=True) if answer else ()
+            return Matches.best({number_in(key): 1 - float(fields[1]) for key, fields in rows}, search.k)
         (_, *keys), (records, length), scores, postings = answer
         counts = [int(float(score or 0)) % WORD_STEP for score in scores]
-        found = occurrences_in(postings, numbers_of(keys))
+        found = occurrences_in(postings, keys)
         return ranked_occurrences(found, counts, int(records or 0), int(length or 0), search.k)
-
-    def _with_rarest(self, search: Search, counts: Mapping[str, int]) -> Search:
-        query = search.query
-        if query is None or _is_vector(query):
-            return search
-        return replace(search, query=self._chosen({term: counts[term] for term in query if term in counts}))
 
     def _places(self, seeds: Ids, where: Where, radius: int) -> tuple[RecordColumns, list[bytes | None]]:
         """The columns of these records and their neighbours, and the vector of each."""
@@ -294,7 +303,8 @@ class RedisIndex(SemanticIndex):
         stored = {number: row for number, row in zip(ids, self._hashes(tag, ids, LINE), strict=True) if row[2]}
         lines = [b"%d %b %b %b %b" % (number, row[0], row[1] or b"0", row[2], row[3]) for number, row in stored.items()]
         places, allowed = columns_of(lines, where)
-        self._remember(tag, places.ids.tolist())
+        for number in places.ids.tolist():
+            self._seen.put(number, tag)
         return places, [row[-1] for row, fits in zip(stored.values(), allowed.tolist(), strict=True) if fits]
 
     def _fetched(self, owners: Mapping[int, str]) -> dict[int, Record]:
@@ -302,10 +312,6 @@ class RedisIndex(SemanticIndex):
         commands = [("HMGET", self._keys.record(tag, number), *FIELDS) for number, tag in owners.items()]
         answers = zip(owners, self._connection.calls(commands), strict=True)
         return {number: to_record(fields) for number, fields in answers if fields[0] is not None}
-
-    def _vectors_of(self, tag: str, ids: Sequence[int]) -> dict[int | bytes, Floats]:
-        rows = zip(ids, self._hashes(tag, ids, ()), strict=True)
-        return {number: _vector(row) for number, (row,) in rows if row is not None}
 
     def _hashes(self, tag: str, ids: Sequence[int], fields: Sequence[str]) -> list[list[Any]]:
         """These fields of each record, with its vector last; None for missing records."""
@@ -331,22 +337,6 @@ class RedisIndex(SemanticIndex):
                 return found
             room *= 16
         return []
-
-    def _reset(self) -> int:
-        gone = 0
-        for owner in self._connection.call("HKEYS", self._keys.owners):
-            ids = self._run(RESET, owner.decode(), [])
-            self._connection.calls([("UNLINK", key) for key in self._by_key(map(int, ids))])
-            gone += len(ids)
-        # Last, so that whoever finds a half-done reset does not mix vectors of two embedders.
-        self._connection.call("DEL", self._keys.embedder)
-        return gone
-
-    def _size(self) -> IndexSize:
-        tags = [owner.decode() for owner in self._connection.call("HKEYS", self._keys.owners)]
-        counts = self._connection.calls([("HMGET", self._state(tag), "records", "vectors") for tag in tags])
-        records, vectors = (sum(int(one[column] or 0) for one in counts) for column in (0, 1))
-        return IndexSize(records=records, vectors=vectors, pending=records - vectors)
 
     def _by_key(self, ids: Iterable[int]) -> dict[str, list[int]]:
         keys: dict[str, list[int]] = defaultdict(list)
@@ -374,10 +364,6 @@ class RedisIndex(SemanticIndex):
 
     def _run(self, script: Script, tag: str, values: Sequence[Value]) -> Any:
         return self._connection.script(script, [self._keys.index(tag), self._keys.record(tag)], values)
-
-    def _remember(self, tag: str, ids: Iterable[int]) -> None:
-        for number in ids:
-            self._seen.put(number, tag)
 
 
 def _is_vector(query: Query) -> TypeGuard[Floats]:

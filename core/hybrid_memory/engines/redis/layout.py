@@ -10,7 +10,7 @@ from typing import Any
 
 from hybrid_memory.engines.redis.connection import Value
 from hybrid_memory.engines.redis.index_scripts import PLACE_STEP
-from hybrid_memory.engines.stored import from_micros, plain, record_of, to_micros
+from hybrid_memory.engines.stored import from_micros, plain, record_of, to_json, to_micros
 from hybrid_memory.index.port import Entry
 from hybrid_memory.index.record import Record, RecordKind
 from hybrid_memory.log.event import Event, EventKind
@@ -121,11 +121,6 @@ def payload_digest(payload: dict[str, Any]) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def to_json(value: Any) -> str:
-    """Compact JSON without whitespace or line breaks."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
 def _plain(value: Any) -> Any:
     """The value with one form for numbers that Python treats as equal: 1, 1.0 and true."""
     if isinstance(value, dict):
@@ -156,7 +151,8 @@ def to_entry(owner: str, entry: Entry) -> str:
     scope, at = record.scope, values["at"]
     words = " ".join(map(encode, entry.terms.split()))
     session = digest_or_none(scope.session)
-    meta = ",".join([*pairs(record.metadata), *_origin(record)]) or NONE
+    origins = [] if record.origin is Origin.IMPORTED else [origin_label(record.origin)]
+    meta = ",".join([*pairs(record.metadata), *origins]) or NONE
     data = to_json([record.id, _owner_parts(scope), scope.session, *(values[name] for name in _DATA)])
     labels = (values["kind"], digest_or_none(record.category), session, meta)
     fields = {
@@ -193,7 +189,7 @@ def to_record(fields: Sequence[bytes | None]) -> Record:
     """The record in the fields `FIELDS`."""
     data, uses, last = fields
     number, (tenant, user, agent, space), session, *rest = json.loads(data or b"")
-    values = dict(zip(_DATA, rest, strict=False))  # records that were stored before have no origin
+    values = dict(zip(_DATA, rest, strict=True))
     values |= {"id": number, "uses": int(uses or 0), "last_used": None if last is None else int(last)}
     return record_of(Scope(tenant, user, agent, session, space), values)
 
@@ -208,10 +204,6 @@ def pairs(metadata: Mapping[str, Any]) -> list[str]:
 def origin_label(origin: str) -> str:
     """The label of an origin among the pairs; it contains a NUL, which no key does."""
     return digest(f"\0origin {origin}")
-
-
-def _origin(record: Record) -> list[str]:
-    return [] if record.origin is Origin.IMPORTED else [origin_label(record.origin)]
 
 
 def encode(term: str) -> str:

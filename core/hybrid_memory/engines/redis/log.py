@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, Unpack
 from zlib import crc32
@@ -20,11 +20,10 @@ from hybrid_memory.engines.redis.layout import (
     owner_tag,
     payload_digest,
     to_event,
-    to_json,
     to_values,
 )
 from hybrid_memory.engines.redis.log_scripts import APPEND, COUNT, DROP, ERASE, GET, RAISE, READ, RESTORE, STATE
-from hybrid_memory.engines.stored import to_micros
+from hybrid_memory.engines.stored import to_json, to_micros
 from hybrid_memory.errors import (
     IdConflictError,
     OutcomeUnknownError,
@@ -33,7 +32,7 @@ from hybrid_memory.errors import (
     StoreUnavailableError,
 )
 from hybrid_memory.log.event import Event, EventKind, mark_of
-from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Reading, Selection
+from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Payloads, Reading, Selection
 from hybrid_memory.scope import Scope
 
 PAGE = 5_000
@@ -87,13 +86,7 @@ class RedisLog(EventLog):
         return events[::-1] if wanted.newest else events
 
     def erase(
-        self,
-        owner: Scope,
-        positions: Sequence[int],
-        rewritten: Mapping[int, dict[str, Any]],
-        note: Draft,
-        *,
-        seen: int | None = None,
+        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
     ) -> Appended:
         values = [*to_values(note), len(rewritten)]
         for position, payload in rewritten.items():
@@ -175,9 +168,7 @@ class RedisLog(EventLog):
     def _settled(self, owner: Scope, drafts: Sequence[Draft], base: int, write: Callable[[], Any]) -> Any:
         """The result of a writing script; if its answer is lost, it is determined from the stored events.
 
-        Raises:
-            StoreUnavailableError: nothing was written.
-            OutcomeUnknownError: the result is unknown, as the server may still execute the call.
+        The result is unknown if the server may still execute the call.
         """
         try:
             return write()

@@ -16,7 +16,7 @@ from hybrid_memory.engines.redis.layout import Keys, digest, digest_or_none, ori
 from hybrid_memory.engines.stored import origin_labels, to_micros
 from hybrid_memory.errors import InvalidConfigError, StoreUnavailableError
 from hybrid_memory.index.bm25 import Occurrences
-from hybrid_memory.index.port import Matches, RecordColumns
+from hybrid_memory.index.port import RecordColumns
 from hybrid_memory.index.record import RecordKind, Where
 
 Algorithm = Literal["flat", "hnsw"]
@@ -94,7 +94,9 @@ class QueryEngine:
         return found
 
     def search(self, query: str, *options: Value) -> list[int]:
-        return [_number(key) for key in self._search(query, "NOCONTENT", *options)]
+        command = self._asked(query, "NOCONTENT", *options)
+        answer: list[Any] = self._whole(lambda: self._connection.call(*command))
+        return [number_in(key) for key in answer[1:]]
 
     def firsts(self, queries: Sequence[str], field: str) -> list[bytes | None]:
         commands = [self._asked(query, "NOCONTENT", "LIMIT", 0, 1) for query in queries]
@@ -102,11 +104,6 @@ class QueryEngine:
         keys = [one[1] if len(one) > 1 else None for one in answer]
         fields = iter(self._connection.calls([("HGET", key, field) for key in keys if key is not None]))
         return [None if key is None else next(fields) for key in keys]
-
-    def _search(self, query: str, *options: Value) -> list[Any]:
-        command = self._asked(query, *options)
-        answer: list[Any] = self._whole(lambda: self._connection.call(*command))
-        return answer[1:]
 
     def _whole(self, run: Callable[[], Any]) -> Any:
         """The answer to a search after the server has indexed everything."""
@@ -172,7 +169,8 @@ def field_of(dim: int) -> str:
     return f"v{dim}"
 
 
-def _number(key: bytes) -> int:
+def number_in(key: bytes) -> int:
+    """The record id in a key."""
     return int(key.rsplit(b":", 1)[1])
 
 
@@ -198,7 +196,9 @@ def condition(where: Where) -> str:
     if where.until is not None:
         parts.append(f"@at:[-inf ({to_micros(where.until)}]")
     parts += [f"@meta:{{{pair}}}" for pair in pairs(where.metadata)]
-    parts += _origins(where)
+    one_of, names = origin_labels(where.origins)
+    if where.origins and names:
+        parts.append(f"{'' if one_of else '-'}@meta:{{{'|'.join(map(origin_label, names))}}}")
     parts += [
         f"-@turn:[{max(first, 0)} {last if last < _EXACT else '+inf'}]"
         for first, last in where.hidden
@@ -212,43 +212,23 @@ def condition(where: Where) -> str:
     return " ".join(parts)
 
 
-def _origins(where: Where) -> list[str]:
-    one_of, labels = origin_labels(where.origins)
-    listed = "|".join(map(origin_label, labels))
-    return [f"{'' if one_of else '-'}@meta:{{{listed}}}"] if where.origins and labels else []
-
-
 _POSTING = np.dtype([("id", "<f8"), ("count", "<u4"), ("length", "<u4")])
 
 
-def occurrences_in(postings: Sequence[bytes | None], ids: Sequence[int]) -> Occurrences:
-    """The occurrences of the words in these records, from the postings; words are numbered."""
+def occurrences_in(postings: Sequence[bytes | None], keys: Sequence[bytes]) -> Occurrences:
+    """The occurrences of the words in the records with these keys, from the postings; words are numbered."""
     blobs = [np.frombuffer(blob or b"", dtype=_POSTING) for blob in postings]
     rows = np.concatenate([np.empty(0, dtype=_POSTING), *blobs])
-    kept = np.isin(rows["id"], np.array(ids, dtype=np.float64))
+    kept = np.isin(rows["id"], np.array([number_in(key) for key in keys], dtype=np.float64))
     terms = np.repeat(np.arange(len(blobs)), [len(blob) for blob in blobs])
     numbers, counts, lengths = (rows[name][kept].astype(np.int64) for name in ("id", "count", "length"))
     return Occurrences(numbers, terms[kept], counts, lengths)
 
 
-def numbers_of(keys: Sequence[bytes]) -> list[int]:
-    """The record ids in these keys."""
-    return [_number(key) for key in keys]
-
-
-def nearest_of(answer: Sequence[Any], k: int) -> Matches:
-    """The matches of a command made by `QueryEngine.near`."""
-    pairs = zip(answer[1::2], answer[2::2], strict=True)
-    return Matches.best({_number(key): 1 - float(fields[1]) for key, fields in pairs}, k)
-
-
 def columns_of(lines: Sequence[bytes], where: Where) -> tuple[RecordColumns, npt.NDArray[np.bool_]]:
     """The columns of the records that the condition allows, by id, and which of the lines those are.
 
-    Args:
-        lines: lines of the owner's records: id, uses, last use, segment, ordinal, length, importance, time, turn, kind,
-            category, session, metadata.
-        where: the condition.
+    A line has id, uses, last use, segment, ordinal, length, importance, time, turn, kind, category, session, metadata.
     """
     words = b" ".join(lines).decode().split()
     width = len(_NUMBERS) + _LABELS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -107,32 +106,25 @@ def check_file(path: Path, key: Key | None = None) -> Iterator[Finding]:
     try:
         with closing(driver.connect()) as connection:
             connection.execute("PRAGMA query_only = ON")
-            yield _schema(connection)
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version == VERSION:
+                yield Finding("schema", "ok", f"version {version}")
+            else:
+                mend = f"use the {DISTRIBUTION} that wrote it"
+                yield Finding("schema", "wrong", f"version {version}, not {VERSION}", mend)
             problems = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({SHOWN})")]
             if problems == ["ok"]:
                 yield Finding("integrity", "ok", "no page of the file is damaged")
             else:
                 yield Finding("integrity", "wrong", "; ".join(problems), RESTORE)
-            yield from _leftovers(connection)
+            indexed = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone() is not None
+            for what, sql in LEFTOVERS.items() if indexed else ():
+                (count,) = connection.execute(sql).fetchone()
+                if count:
+                    yield Finding("orphans", "wrong", f"{count:,} {what}", REBUILD)
     except driver.error as error:
         yield Finding("integrity", "wrong", str(driver.failure("read", error)), RESTORE)
     yield _disk(path)
-
-
-def _schema(connection: sqlite3.Connection) -> Finding:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version != VERSION:
-        return Finding("schema", "wrong", f"version {version}, not {VERSION}", f"use the {DISTRIBUTION} that wrote it")
-    return Finding("schema", "ok", f"version {version}")
-
-
-def _leftovers(connection: sqlite3.Connection) -> Iterator[Finding]:
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone() is None:
-        return
-    for what, sql in LEFTOVERS.items():
-        (count,) = connection.execute(sql).fetchone()
-        if count:
-            yield Finding("orphans", "wrong", f"{count:,} {what}", REBUILD)
 
 
 def _disk(path: Path) -> Finding:

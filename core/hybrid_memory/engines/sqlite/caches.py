@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -122,35 +122,29 @@ class RecordCache:
             if revision != self._revision:
                 self._put(np.empty((0, _WIDTH)))
                 self._revision, self._seen, self._used = revision, seen, 0
-            table = self._table
+            parts = [self._table]
+            last = int(self._ids[-1]) if len(self) else 0
             if seen > self._seen:
-                table = self._changed(table)
+                changes = "SELECT record FROM changes WHERE owner = ? AND seq > ?"
+                changed = np.unique(np.array(self._db.query(changes, (self._owner, self._seen)), dtype=np.int64))
+                listed = json.dumps(changed[changed <= last].tolist())
+                again = self._read("id IN (SELECT value FROM json_each(?)) AND +owner = ?", (listed, self._owner))
+                left = np.concatenate([self._table[~np.isin(self._ids, changed)], again])
+                parts = [left[np.argsort(left[:, 0], kind="stable")]]
                 self._seen = seen
-            new = list(self._new(int(self._ids[-1]) if len(self) else 0))
-            if new or table is not self._table:
-                self._put(np.concatenate([table, *new]))
+            new = "owner = ? AND id > ? ORDER BY id LIMIT ?"
+            while len(rows := self._read(new, (self._owner, last, READ_AT_ONCE))):
+                parts.append(rows)
+                last = int(rows[-1, 0])
+            if len(parts) > 1 or parts[0] is not self._table:
+                self._put(np.concatenate(parts))
             self._catch_up_uses()
-
-    def _changed(self, table: Table) -> Table:
-        """The columns without deleted rows, and with rows inserted in between."""
-        changes = "SELECT record FROM changes WHERE owner = ? AND seq > ?"
-        rows = self._db.query(changes, (self._owner, self._seen))
-        changed = np.unique(np.array(rows, dtype=np.int64))
-        last = table[-1, 0] if len(table) else 0
-        listed = json.dumps(changed[changed <= last].tolist())
-        again = self._read("id IN (SELECT value FROM json_each(?)) AND +owner = ?", (listed, self._owner))
-        left = np.concatenate([table[~np.isin(self._ids, changed)], again])
-        return left[np.argsort(left[:, 0], kind="stable")]
-
-    def _new(self, last: int) -> Iterator[Table]:
-        while len(rows := self._read("owner = ? AND id > ? ORDER BY id LIMIT ?", (self._owner, last, READ_AT_ONCE))):
-            yield rows
-            last = int(rows[-1, 0])
 
     def _read(self, condition: str, values: tuple[object, ...]) -> Table:
         rows = self._db.query(f"SELECT {_COLUMNS} FROM records WHERE {condition}", values)
+        names = self._labels
         # Doubles hold microseconds since 1970 and positions exactly up to 2**53.
-        table = [(*row[:-_LABELS], *map(self._label, row[-_LABELS:])) for row in rows]
+        table = [(*row[:-_LABELS], *(names.setdefault(name, len(names)) for name in row[-_LABELS:])) for row in rows]
         return np.array(table, dtype=np.float64).reshape(-1, _WIDTH)
 
     def _put(self, table: Table) -> None:
@@ -176,9 +170,6 @@ class RecordCache:
             self._table[rows_changed[:, None], [_USES, _LAST_USED]] = changed[:, 1:]
         if len(changed):
             self._used = int(changed[:, 2].max())
-
-    def _label(self, name: str | None) -> int:
-        return self._labels.setdefault(name, len(self._labels))
 
 
 def _key(segments: npt.NDArray[np.float64], ordinals: npt.NDArray[np.float64]) -> Ids:
@@ -209,40 +200,24 @@ class _Kept:
     large: bool | None = None
     nbytes: int = 0
 
-    def weigh(self) -> int:
-        """By how many bytes it has grown since last asked."""
-        before = self.nbytes
-        self.nbytes = sum(one.nbytes for one in (self.records, self.vectors) if one is not None)
-        return self.nbytes - before
-
 
 class OwnerCaches:
-    """The cached vectors and columns of the most recently used owners.
-
-    Args:
-        exact_limit: see `SqliteIndex`.
-        most_bytes: the memory limit for all owners together; a single owner may exceed it while no other is cached.
-    """
+    """The cached vectors and columns of the most recently used owners; a single one may exceed ``most_bytes``."""
 
     def __init__(self, database: Database, *, exact_limit: int, most_bytes: int = CACHE_BYTES) -> None:
         self._db = database
         self._exact_limit = exact_limit
         self._most_bytes = most_bytes
-        self._files = VectorFiles(database)
+        self.files = VectorFiles(database)
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._nbytes = 0
         self._lock = threading.Lock()
         self._training = threading.Lock()
-        database.clean_before_scrubbing(self._files.clean)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory in use."""
-        return self._nbytes
+        database.clean_before_scrubbing(self.files.clean)
 
     def records(self, owner: int) -> RecordCache:
         """The columns of all of the owner's records."""
-        state = self._files.state(owner)
+        state = self.files.state(owner)
         with self._lock:
             kept = self._used(owner)
             if kept.records is None:
@@ -271,7 +246,7 @@ class OwnerCaches:
 
     def vectors(self, owner: int) -> VectorCache | None:
         """The owner's vectors; None before the store has any."""
-        state = self._files.state(owner)
+        state = self.files.state(owner)
         if not state.dim:
             return None
         with self._lock:
@@ -279,12 +254,14 @@ class OwnerCaches:
         with kept.lock:
             cache = kept.vectors
             if cache is None or (cache.dim, cache.token, cache.revision) != (state.dim, state.token, state.revision):
-                cache = kept.vectors = self._cache(owner, state, self._files.opened(owner, state))
-            if self._many(owner, cache, state):
-                cache = kept.vectors = self._cache(owner, state, self._files.gathered(owner, state))
+                cache = kept.vectors = self._cache(owner, state, self.files.opened(owner, state))
+            most = 2 * self._exact_limit  # more new vectors than these are not kept unquantized in memory
+            asked = "SELECT 1 FROM vectors WHERE owner = ? AND seq > ? ORDER BY seq LIMIT 1 OFFSET ?"
+            if state.upto - cache.upto > most and self._db.query(asked, (owner, cache.upto, most)):
+                cache = kept.vectors = self._cache(owner, state, self.files.gathered(owner, state))
             try:
                 if cache.upto < state.upto or cache.seen < state.seen:
-                    self._files.catch_up(owner, cache, state)
+                    self.files.catch_up(owner, cache, state)
             except BaseException:
                 kept.vectors = None  # which may be half of something
                 raise
@@ -297,21 +274,24 @@ class OwnerCaches:
         if count <= self._exact_limit:
             return
         with self._training:
-            state = self._files.state(owner)
+            state = self.files.state(owner)
             with self._lock:
                 kept = self._used(owner)
-            known = self._current(owner, kept, state)
-            if known is not None and not self._outgrown(known, count):
-                return
+            with kept.lock:
+                cache = kept.vectors
+            same = cache is not None and (cache.token, cache.revision) == (state.token, state.revision)
+            known = cache.quantized if cache is not None and same else None
+            if known is None or not known.trained_at:
+                known = self.files.opened(owner, state)
+            if known is not None:
+                left = len(known) - int(np.count_nonzero(known.gone))
+                if count - left <= max(self._exact_limit, len(known)) // GROWN and 2 * left >= len(known):
+                    return  # few are new, and most of the others are still there
             retrained = known is None or count > RETRAINED * known.trained_at
-            made = self._files.made(owner, state, known, count, retrained=retrained)
+            made = self.files.made(owner, state, known, count, retrained=retrained)
             if made is not None:
                 with kept.lock:
                     kept.vectors = self._cache(owner, state, made)
-
-    def remove_files(self) -> None:
-        """Remove the saved files, inside the transaction that deletes everything; see `VectorFiles.remove`."""
-        self._files.remove()
 
     def close(self) -> None:
         with self._lock:
@@ -327,35 +307,16 @@ class OwnerCaches:
         with self._lock:
             if self._kept.get(owner) is not kept:
                 return
-            self._nbytes += kept.weigh()
+            nbytes = sum(one.nbytes for one in (kept.records, kept.vectors) if one is not None)
+            self._nbytes += nbytes - kept.nbytes
+            kept.nbytes = nbytes
             while self._nbytes > self._most_bytes and len(self._kept) > 1:
                 _, oldest = self._kept.popitem(last=False)
                 self._nbytes -= oldest.nbytes
 
     def _cache(self, owner: int, state: State, quantized: QuantizedVectors | None) -> VectorCache:
-        stored = partial(self._files.stored, owner, state.dim)
+        stored = partial(self.files.stored, owner, state.dim)
         cache = VectorCache(state.dim, stored, quantized=quantized, exact_limit=self._exact_limit)
         cache.revision = state.revision
         cache.token = state.token if quantized is None or quantized.nbytes else quantized.token.tobytes()
         return cache
-
-    def _current(self, owner: int, kept: _Kept, state: State) -> QuantizedVectors | None:
-        """The quantized vectors for this state of the store, from memory or the file."""
-        with kept.lock:
-            cache = kept.vectors
-        same = cache is not None and (cache.token, cache.revision) == (state.token, state.revision)
-        known = cache.quantized if cache is not None and same else None
-        return known if known is not None and known.trained_at else self._files.opened(owner, state)
-
-    def _outgrown(self, current: QuantizedVectors, count: int) -> bool:
-        """Whether many of this many vectors are new, or most of the others were deleted."""
-        left = len(current) - int(np.count_nonzero(current.gone))
-        return count - left > max(self._exact_limit, len(current)) // GROWN or 2 * left < len(current)
-
-    def _many(self, owner: int, cache: VectorCache, state: State) -> bool:
-        """Whether there are too many new vectors to keep them unquantized in memory."""
-        most = 2 * self._exact_limit
-        if state.upto - cache.upto <= most:
-            return False
-        asked = "SELECT 1 FROM vectors WHERE owner = ? AND seq > ? ORDER BY seq LIMIT 1 OFFSET ?"
-        return bool(self._db.query(asked, (owner, cache.upto, most)))

@@ -7,11 +7,10 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hybrid_memory.engines.sqlite.driver import Driver, KeyNotes, secret_of
+from hybrid_memory.engines.sqlite.driver import BUSY_SECONDS, Driver, KeyNotes, secret_of
 from hybrid_memory.engines.sqlite.schema import APPLICATION_ID, SCHEMA, VERSION
 from hybrid_memory.engines.sqlite.scrubbing import Scrubber, truncate_journal
 from hybrid_memory.engines.stored import owner_key
@@ -99,7 +98,13 @@ class Database:
         self._writer = self._opened_to_read() if read_only else self._opened()
         self._scrubber = Scrubber(path, self._scrubbing, encrypted=self.encrypted)
         if not self._driver.frozen:
-            self._finish_scrub()
+            # The scrubbing that a killed process left undone, unless other processes block it for long.
+            self._patience = OPENING_SECONDS
+            try:
+                self.scrub()
+            except StoreError as error:
+                _log.warning("%s; this is retried when the store is next opened", error)
+            self._patience = None
 
     @property
     def encrypted(self) -> bool:
@@ -208,22 +213,18 @@ class Database:
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         self._refresh()
-        reader = self._reader()
-        with reader.lock:
-            self._check_open()
-            try:
-                return reader.connection.execute(sql, parameters).fetchall()
-            except self._driver.error as error:
-                raise self._driver.failure("read", error) from error
-
-    def _reader(self) -> _Reader:
         reader: _Reader | None = getattr(self._local, "reader", None)
         if reader is None:
             with self._registry:
                 self._check_open()
                 reader = self._local.reader = _Reader(self._reading())
                 self._readers.add(reader)
-        return reader
+        with reader.lock:
+            self._check_open()
+            try:
+                return reader.connection.execute(sql, parameters).fetchall()
+            except self._driver.error as error:
+                raise self._driver.failure("read", error) from error
 
     def _reading(self) -> sqlite3.Connection:
         try:
@@ -283,17 +284,9 @@ class Database:
         self._check_open()
         connection = self._driver.connect()
         self._configure(connection)
-        self._driver.wait(connection, self._patience)
+        seconds = BUSY_SECONDS if self._patience is None else self._patience
+        connection.execute(f"PRAGMA busy_timeout = {1000 * seconds}")
         return connection
-
-    def _finish_scrub(self) -> None:
-        """Do the scrubbing that a killed process left undone, unless other processes block it for long."""
-        self._patience = OPENING_SECONDS
-        try:
-            self.scrub()
-        except StoreError as error:
-            _log.warning("%s; this is retried when the store is next opened", error)
-        self._patience = None
 
     def prepare_rekey(self, key: Key) -> None:
         """Make sure that either key opens the file, whatever happens, until `settle_rekey`.
@@ -311,10 +304,18 @@ class Database:
             InvalidConfigError: the file is not encrypted, or the key is invalid.
             StoreUnavailableError: another process is writing.
         """
+
+        def rekeyed() -> None:
+            self._stale = True
+            try:
+                self._driver.rekey(key)
+            finally:
+                self._reopen()
+
         self._secret()
         with self._lock, self._registry:
             self._check_open()
-            self._alone(list(self._readers), partial(self._rekeyed, key))
+            self._alone(list(self._readers), rekeyed)
 
     def _secret(self) -> str | bytes:
         if self._driver.secret is None:
@@ -336,13 +337,6 @@ class Database:
             return work()
         with readers[0].lock:
             return self._alone(readers[1:], work)
-
-    def _rekeyed(self, key: Key) -> None:
-        self._stale = True
-        try:
-            self._driver.rekey(key)
-        finally:
-            self._reopen()
 
     def _reopen(self) -> None:
         """Replace the connections by ones with the new key. Nobody reads or writes in the meantime."""

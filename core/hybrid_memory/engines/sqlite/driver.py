@@ -35,23 +35,16 @@ class Driver:
     """Opens connections to one file, and translates its errors.
 
     The key is derived from a passphrase once, not by SQLCipher at every connection, as that takes 0.2 s.
-
-    Args:
-        path: the file.
-        key: the key of an encrypted file; None for an unencrypted one.
-
-    Attributes:
-        error: the base class of every connection's errors.
-        secret: the passphrase or the bytes; None for an unencrypted file.
-
-    Raises:
-        InvalidConfigError: the key is empty, or has the wrong number of bytes.
-        MissingDependencyError: SQLCipher is not installed.
     """
 
     def __init__(self, path: Path, key: Key | None) -> None:
         self.path = path
-        self._module: Any = sqlite3 if key is None else _sqlcipher()
+        self._module: Any = sqlite3
+        if key is not None:
+            try:
+                self._module = import_module("sqlcipher3.dbapi2")
+            except ImportError as error:
+                raise MissingDependencyError("sqlcipher3", "encryption") from error
         self.secret = None if key is None else secret_of(key)
         self.error: type[sqlite3.DatabaseError] = self._module.DatabaseError
         self._salt = b""
@@ -77,7 +70,12 @@ class Driver:
         """Derive the key for the file's salt, or a new salt if it is empty; False if the salt is unchanged."""
         if self.secret is None:
             return False
-        before, self._salt = self._salt, self._salt_of_file()
+        before, connection = self._salt, self._connection()
+        try:  # SQLCipher reads it: opening and closing the file directly would drop its locks
+            connection.execute(f"PRAGMA key = \"x'{bytes(RAW_BYTES).hex()}'\"")
+            self._salt = bytes.fromhex(connection.execute("PRAGMA cipher_salt").fetchone()[0])
+        finally:
+            connection.close()
         if self._salt == before:
             return False
         self._key = _stretched(self.secret, self._salt)
@@ -109,19 +107,6 @@ class Driver:
         if self.encrypted:
             connection.execute("PRAGMA cipher_log_level = NONE")  # we report errors; it would write them to stderr too
         return connection
-
-    def _salt_of_file(self) -> bytes:
-        """The salt, read by SQLCipher: opening and closing the file directly would drop its locks."""
-        connection = self._connection()
-        try:
-            connection.execute(f"PRAGMA key = \"x'{bytes(RAW_BYTES).hex()}'\"")
-            return bytes.fromhex(connection.execute("PRAGMA cipher_salt").fetchone()[0])
-        finally:
-            connection.close()
-
-    def wait(self, connection: sqlite3.Connection, seconds: float | None = None) -> None:
-        """Make the connection wait this long for locks of others, instead of `BUSY_SECONDS`."""
-        connection.execute(f"PRAGMA busy_timeout = {int(1000 * (BUSY_SECONDS if seconds is None else seconds))}")
 
     def use_wal(self, connection: sqlite3.Connection) -> None:
         """Switch to the write-ahead log; retries, as SQLite does not wait if another process is doing the same."""
@@ -164,13 +149,6 @@ class Driver:
         return StoreUnavailableError(f"cannot {doing} {self.path}: {error}")
 
 
-def _sqlcipher() -> Any:
-    try:
-        return import_module("sqlcipher3.dbapi2")
-    except ImportError as error:
-        raise MissingDependencyError("sqlcipher3", "encryption") from error
-
-
 def secret_of(key: Key) -> str | bytes:
     """The passphrase or the 32 bytes; raises `InvalidConfigError` for anything else."""
     secret: object = key() if callable(key) else key
@@ -193,9 +171,6 @@ class KeyNotes:
 
     They exist from before the first of several files gets its new key until the last one has it. After a crash, the key
     that opens the store becomes the key of all its files. The process that changes the key keeps them locked.
-
-    Attributes:
-        ours: whether this object wrote them.
     """
 
     def __init__(self, path: Path) -> None:
@@ -204,11 +179,7 @@ class KeyNotes:
         self.ours = False
 
     def write(self, old: str | bytes, new: str | bytes) -> None:
-        """Write both notes, durable on return, and keep them locked.
-
-        Raises:
-            StoreUnavailableError: they cannot be written, or already exist.
-        """
+        """Write both notes, durable on return, and keep them locked."""
         for file in self._files:
             if file.exists() and file.stat().st_size:
                 raise StoreUnavailableError(f"the key of {file.parent} changed or is changing: open the store again")
@@ -226,11 +197,7 @@ class KeyNotes:
                 raise StoreUnavailableError(f"cannot write {file}: {error}") from error
 
     def other(self, key: str | bytes) -> str | bytes | None:
-        """The other key; None if there is no note for this one.
-
-        Raises:
-            StoreUnavailableError: another process is still changing the key.
-        """
+        """The other key; None if there is no note for this one. Raises while another process is changing the key."""
         for file in self._files:
             if not (file.exists() and file.stat().st_size):
                 continue
@@ -272,17 +239,15 @@ class KeyNotes:
 
     def left(self) -> bool:
         """Whether they exist and nobody uses them."""
-        return any(file.exists() for file in self._files) and not self._held and not self._locked()
-
-    def _locked(self) -> bool:
-        for file in self._files:
-            if file.exists() and file.stat().st_size:
+        files = [file for file in self._files if file.exists()]
+        for file in files:
+            if file.stat().st_size and not self._held:
                 connection = sqlite3.connect(file, timeout=0)
                 try:
                     connection.execute("SELECT 1 FROM sqlite_master").fetchone()
                 except sqlite3.DatabaseError as error:
                     if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-                        return True
+                        return False
                 finally:
                     connection.close()
-        return False
+        return bool(files) and not self._held

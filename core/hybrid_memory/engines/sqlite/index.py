@@ -22,7 +22,6 @@ from hybrid_memory.engines.sqlite.rows import (
     delete_records,
     holding,
     json_holds,
-    mark_unscrubbed,
     note_changes,
 )
 from hybrid_memory.engines.sqlite.vector_cache import EXACT_LIMIT
@@ -57,18 +56,26 @@ class SqliteIndex(SemanticIndex):
             "LEFT JOIN index_state i ON i.owner = ?",
             (number,),
         )
-        tails = {session: self._tail(number, session) for session in sessions}
+        tails = {}
+        for session in sessions:
+            last = "SELECT id FROM records WHERE owner = ? AND session = ? AND kind = 'turn' ORDER BY id DESC LIMIT 1"
+            for (tail,) in self._db.query(last, (number, session or "")):
+                tails[session] = int(tail)
+        counts = [(0, 0, 0)]
+        if sums and owner is None:
+            tables = ("records", "vectors", "pending")
+            counts = self._db.query(f"SELECT {', '.join(f'(SELECT count(*) FROM {table})' for table in tables)}")
         pending_ids = "SELECT record FROM pending WHERE owner = ? ORDER BY record LIMIT ?"
         cache = self._caches.vectors(number) if sums and number is not None else None
         return Status(
             applied=applied or 0,
             anchor=anchor or "",
             embedder=None if name is None else (name, dim),
-            tails={session: tail for session, tail in tails.items() if tail is not None},
+            tails=tails,
             pending=[row[0] for row in self._db.query(pending_ids, (number, pending))] if pending else (),
             vectors=len(cache or ()),
             total=None if cache is None else cache.total,
-            size=self._size() if sums and owner is None else IndexSize(0, 0, 0),
+            size=IndexSize(*counts[0]),
         )
 
     def statuses(self, owners: Sequence[Scope]) -> dict[Scope, Status]:
@@ -115,7 +122,11 @@ class SqliteIndex(SemanticIndex):
             )
             if not moved.rowcount:
                 return False
-            delete_records(connection, [*_of_owner(connection, number, gone), *(entry.record.id for entry in entries)])
+            mine = connection.execute(
+                "SELECT id FROM records WHERE owner = ? AND id IN (SELECT value FROM json_each(?))",
+                (number, json.dumps(list(gone))),
+            ).fetchall()
+            delete_records(connection, [*(record for (record,) in mine), *(entry.record.id for entry in entries)])
             last = connection.execute("SELECT max(id) FROM records WHERE owner = ?", (number,)).fetchone()[0] or 0
             connection.executemany(INSERT, [row_of(number, entry.record) for entry in entries])
             postings.add(connection, number, [(entry.record.id, entry.terms) for entry in entries])
@@ -177,11 +188,24 @@ class SqliteIndex(SemanticIndex):
         if number is None:
             return Matches.best({}, 0)
         if query is None:
-            return self._latest(number, where, k)
+            parts, values = conditions(where)
+            rows = self._db.query(
+                f"SELECT r.id FROM records r WHERE {' AND '.join(['r.owner = ?', *parts])} "
+                "ORDER BY r.at DESC, r.id DESC LIMIT ?",
+                [number, *values, k],
+            )
+            return Matches(np.array([row[0] for row in rows], dtype=np.int64), np.zeros(len(rows), dtype=np.float32))
         if not isinstance(query, np.ndarray):
             return self._matching(number, query, where, k)
         cache = self._caches.vectors(number)
-        return Matches.best({}, 0) if cache is None else cache.search(query, k, self._allowed(number, where))
+        if cache is None:
+            return Matches.best({}, 0)
+        if where == Where(where.scope.owner):
+            return cache.search(query, k)
+        allowed, having = self._caches.records(number).visible(where), self._having(number, where)
+        if having is not None:
+            allowed = np.intersect1d(allowed, having, assume_unique=True)
+        return cache.search(query, k, allowed)
 
     def columns(self, ids: Ids, where: Where, radius: int) -> RecordColumns:
         number = self._db.owner_id(where.scope)
@@ -220,12 +244,9 @@ class SqliteIndex(SemanticIndex):
         def deleted(connection: sqlite3.Connection) -> int:
             if ids is None:
                 gone = delete_all(connection)
-                self._caches.remove_files()
+                self._caches.files.remove()  # inside the transaction
                 return gone
-            gone, _ = delete_records(connection, ids)
-            if gone:
-                mark_unscrubbed(connection)
-            return gone
+            return delete_records(connection, ids)
 
         return self._db.write(deleted)
 
@@ -254,36 +275,6 @@ class SqliteIndex(SemanticIndex):
             asked = part.stop
         return Matches(every.ids[taken][:k], every.scores[taken][:k])
 
-    def _latest(self, number: int, where: Where, k: int) -> Matches:
-        parts, values = conditions(where)
-        rows = self._db.query(
-            f"SELECT r.id FROM records r WHERE {' AND '.join(['r.owner = ?', *parts])} "
-            "ORDER BY r.at DESC, r.id DESC LIMIT ?",
-            [number, *values, k],
-        )
-        return Matches(np.array([row[0] for row in rows], dtype=np.int64), np.zeros(len(rows), dtype=np.float32))
-
-    def _tail(self, number: int | None, session: str | None) -> int | None:
-        rows = self._db.query(
-            "SELECT id FROM records WHERE owner = ? AND session = ? AND kind = 'turn' ORDER BY id DESC LIMIT 1",
-            (number, session or ""),
-        )
-        return int(rows[0][0]) if rows else None
-
-    def _size(self) -> IndexSize:
-        ((records, vectors, pending),) = self._db.query(
-            "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM vectors), (SELECT count(*) FROM pending)"
-        )
-        return IndexSize(records=records, vectors=vectors, pending=pending)
-
-    def _allowed(self, number: int, where: Where) -> Ids | None:
-        """The ids that the search may return, or None for all of the owner's."""
-        if where == Where(where.scope.owner):
-            return None
-        visible = self._caches.records(number).visible(where)
-        having = self._having(number, where)
-        return visible if having is None else np.intersect1d(visible, having, assume_unique=True)
-
     def _having(self, number: int, where: Where) -> Ids | None:
         """The ids of the records with the metadata; None if there is no such condition."""
         parts, values = holding(where)
@@ -293,12 +284,3 @@ class SqliteIndex(SemanticIndex):
             f"SELECT r.id FROM records r WHERE r.owner = ? AND {' AND '.join(parts)}", [number, *values]
         )
         return np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
-
-
-def _of_owner(connection: sqlite3.Connection, number: int, ids: Collection[int]) -> list[int]:
-    """Those of the records that belong to the owner."""
-    asked = (number, json.dumps(list(ids)))
-    rows = connection.execute(
-        "SELECT id FROM records WHERE owner = ? AND id IN (SELECT value FROM json_each(?))", asked
-    )
-    return [number for (number,) in rows.fetchall()]

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Unpack
 
 from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.rows import mark_unscrubbed
-from hybrid_memory.engines.stored import digest, from_micros, micros_or_none, owner_scope, to_json, to_micros
+from hybrid_memory.engines.stored import (
+    EVENT_FIELDS,
+    digest,
+    event_in,
+    event_row,
+    from_micros,
+    micros_or_none,
+    owner_scope,
+    stated,
+    to_json,
+    to_micros,
+)
 from hybrid_memory.errors import IdConflictError, OutdatedError
 from hybrid_memory.log.event import Event, EventKind, mark_of
-from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Reading, Selection
+from hybrid_memory.log.port import Appended, Draft, EventLog, LogSize, LogState, Payloads, Reading, Selection
 from hybrid_memory.scope import Scope
 
-_COLUMNS = (
-    "e.position, e.id, e.session, e.kind, e.at, e.payload, e.sources, e.author, o.tenant, o.user, o.agent, o.space"
-)
+_COLUMNS = f"{', '.join(f'e.{name}' for name in EVENT_FIELDS)}, o.tenant, o.user, o.agent, o.space"
 
 
 class SqliteLog(EventLog):
@@ -42,7 +51,23 @@ class SqliteLog(EventLog):
         wanted, number = Selection(**which), self._db.owner_id(scope)
         if number is None or (wanted.limit is not None and wanted.limit <= 0) or wanted.ids == []:
             return []
-        conditions, values, order = _conditions(wanted)
+        bounds = (
+            # Ids have an index of their own.
+            ("e.position > ?", wanted.after if wanted.ids is None else wanted.after or None),
+            ("e.position <= ?", wanted.upto),
+            ("e.at >= ?", micros_or_none(wanted.since)),
+            ("e.at < ?", micros_or_none(wanted.until)),
+            ("e.id IN (SELECT value FROM json_each(?))", None if wanted.ids is None else json.dumps(list(wanted.ids))),
+        )
+        conditions, values = stated(bounds)
+        order = "e.position" if wanted.ids is None else "+e.position"
+        if wanted.kinds:
+            conditions.append(f"e.kind IN ({', '.join('?' for _ in wanted.kinds)})")
+            values.extend(wanted.kinds)
+            if EventKind.MESSAGE not in wanted.kinds:
+                conditions.append("e.kind <> 'message'")  # lets SQLite see that the index of the other kinds will do
+                # Few events are sorted sooner than all of an owner's are walked through; the newest come soon anyway.
+                order = "e.position" if wanted.newest and wanted.limit is not None else "+e.position"
         if scope.session is not None:
             conditions.append("e.session = ?")
             values.append(scope.session)
@@ -52,16 +77,10 @@ class SqliteLog(EventLog):
             f"ORDER BY {order} {'DESC' if wanted.newest else 'ASC'} LIMIT ?",
             [number, *values, -1 if wanted.limit is None else wanted.limit],
         )
-        return [_event(row) for row in (reversed(rows) if wanted.newest else rows)]
+        return [event_in(row) for row in (reversed(rows) if wanted.newest else rows)]
 
     def erase(
-        self,
-        owner: Scope,
-        positions: Sequence[int],
-        rewritten: Mapping[int, dict[str, Any]],
-        note: Draft,
-        *,
-        seen: int | None = None,
+        self, owner: Scope, positions: Sequence[int], rewritten: Payloads, note: Draft, *, seen: int | None = None
     ) -> Appended:
         def erased(connection: sqlite3.Connection) -> Appended:
             number = self._db.owner_id_for_writing(connection, owner)
@@ -78,7 +97,12 @@ class SqliteLog(EventLog):
                     connection.execute(
                         "UPDATE dropped SET digest = ? WHERE position = ? AND owner = ?", (digest(written), *at)
                     )
-            _delete(connection, number, positions)
+            for table in ("events", "dropped"):  # of archived events, what is known of them
+                connection.execute(
+                    f"DELETE FROM {table} WHERE owner = ? AND position IN (SELECT value FROM json_each(?))",
+                    (number, json.dumps(list(positions))),
+                )
+            mark_unscrubbed(connection)
             return _append_one(connection, number, note)
 
         return self._db.write(erased)
@@ -107,15 +131,9 @@ class SqliteLog(EventLog):
         def restored(connection: sqlite3.Connection) -> None:
             number = self._db.owner_id_for_writing(connection, owner)
             connection.executemany(
-                "INSERT OR IGNORE INTO events(position, id, owner, session, kind, at, payload, sources, author) "
+                "INSERT OR IGNORE INTO events(owner, position, id, session, kind, at, payload, sources, author) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (
-                        *(event.position, event.id, number, event.scope.session or "", event.kind, to_micros(event.at)),
-                        *(to_json(event.payload), json.dumps(event.sources), event.author),
-                    )
-                    for event in events
-                ],
+                [(number, *event_row(event)) for event in events],
             )
 
         self._db.write(restored)
@@ -135,11 +153,11 @@ class SqliteLog(EventLog):
         last: dict[Scope, dict[EventKind | None, Event]] = {}
         for kind in kinds:
             which = "" if kind is None else "AND kind = ?"
-            which += "" if kind in {None, EventKind.MESSAGE} else " AND kind <> 'message'"  # as in `_conditions`
+            which += "" if kind in {None, EventKind.MESSAGE} else " AND kind <> 'message'"  # as in `read`
             newest = f"SELECT max(position) FROM events WHERE owner = o.id {which}"
             asked = f"SELECT {_COLUMNS} FROM owners o JOIN events e ON e.position = ({newest})"
             for row in self._db.query(asked, () if kind is None else (kind,)):
-                last.setdefault(owner_scope(*row[8:]), {})[kind] = _event(row)
+                last.setdefault(owner_scope(*row[8:]), {})[kind] = event_in(row)
         return last
 
     def mark(self, owner: Scope, position: int) -> str:
@@ -180,45 +198,10 @@ class SqliteLog(EventLog):
         self._db.close()
 
 
-def _conditions(wanted: Selection) -> tuple[list[str], list[Any], str]:
-    """SQL conditions on ``events e`` for the requested events, with their values, and the order by position."""
-    bounds = (
-        (
-            "e.position > ?",
-            wanted.after if wanted.ids is None else wanted.after or None,
-        ),  # ids have an index of their own
-        ("e.position <= ?", wanted.upto),
-        ("e.at >= ?", micros_or_none(wanted.since)),
-        ("e.at < ?", micros_or_none(wanted.until)),
-        ("e.id IN (SELECT value FROM json_each(?))", None if wanted.ids is None else json.dumps(list(wanted.ids))),
-    )
-    parts = [condition for condition, value in bounds if value is not None]
-    values: list[Any] = [value for _, value in bounds if value is not None]
-    order = "e.position" if wanted.ids is None else "+e.position"
-    if wanted.kinds:
-        parts.append(f"e.kind IN ({', '.join('?' for _ in wanted.kinds)})")
-        values.extend(wanted.kinds)
-        if EventKind.MESSAGE not in wanted.kinds:
-            parts.append("e.kind <> 'message'")  # lets SQLite see that the index of the other kinds will do
-            # Few events are sorted sooner than all of an owner's are walked through; the newest come soon anyway.
-            order = "e.position" if wanted.newest and wanted.limit is not None else "+e.position"
-    return parts, values, order
-
-
 def _last(connection: sqlite3.Connection, owner: int, which: str = "TRUE") -> int:
     """The last position of an owner's events; 0 if there are none."""
     (last,) = connection.execute(f"SELECT max(position) FROM events WHERE owner = ? AND {which}", (owner,)).fetchone()
     return last or 0
-
-
-def _delete(connection: sqlite3.Connection, owner: int, positions: Sequence[int]) -> None:
-    """Destroy events of an owner, including what is known of archived ones."""
-    for table in ("events", "dropped"):
-        connection.execute(
-            f"DELETE FROM {table} WHERE owner = ? AND position IN (SELECT value FROM json_each(?))",
-            (owner, json.dumps(list(positions))),
-        )
-    mark_unscrubbed(connection)
 
 
 def _append_one(connection: sqlite3.Connection, owner: int, draft: Draft) -> Appended:
@@ -250,17 +233,3 @@ def _existing(connection: sqlite3.Connection, key: tuple[Any, ...], kind: str, p
         return row[0], (row[1], json.loads(row[2])) == (kind, json.loads(payload))
     position, *dropped = connection.execute(f"SELECT position, kind, digest FROM dropped {where}", key).fetchone()
     return position, dropped == [kind, digest(payload)]
-
-
-def _event(row: tuple[Any, ...]) -> Event:
-    position, event_id, session, kind, at, payload, sources, author, *owner = row
-    return Event(
-        position=position,
-        id=event_id,
-        scope=owner_scope(*owner, session),
-        kind=EventKind(kind),
-        at=from_micros(at),
-        payload=json.loads(payload),
-        sources=() if sources == "[]" else tuple(json.loads(sources)),
-        author=author,
-    )

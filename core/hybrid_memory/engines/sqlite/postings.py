@@ -80,12 +80,6 @@ def remove(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
     connection.executemany("DELETE FROM words WHERE record = ?", [(number,) for _, number, _ in rows])
 
 
-def remove_all(connection: sqlite3.Connection) -> None:
-    """Empty the index."""
-    for table in ("postings", "posting_blocks", "words"):
-        connection.execute(f"DELETE FROM {table}")
-
-
 def counts(select: Select, owner: int | None, terms: Sequence[str]) -> dict[str, int]:
     """How many records of the owner have each of these terms."""
     return dict(
@@ -124,7 +118,15 @@ def scored(select: Select, owner: int, terms: Sequence[str]) -> tuple[Ids, Array
     postings = np.concatenate(found)
     often = postings["count"].astype(np.float64)
     norm = BM25_K1 * (1 - BM25_B + BM25_B * postings["length"] / average)
-    return _added_up(_ids(postings), weights * often * (BM25_K1 + 1) / (often + norm))
+    ids, scores = _ids(postings), weights * often * (BM25_K1 + 1) / (often + norm)
+    # Each id once, with the sum of its scores.
+    first = int(ids.min())
+    if int(ids.max()) - first < _SPREAD * len(ids):
+        sums: Array = np.bincount(ids - first, weights=scores).astype(np.float64)
+        there: Ids = np.flatnonzero(sums).astype(np.int64)
+        return there + first, sums[there]
+    every, places = np.unique(ids, return_inverse=True)
+    return every, np.bincount(places, weights=scores).astype(np.float64)
 
 
 def best(ids: Ids, scores: Array, k: int) -> Matches:
@@ -212,15 +214,3 @@ def _remove_from(connection: sqlite3.Connection, owner: int, block: int, gone: M
 def _ids(postings: npt.NDArray[np.void]) -> Ids:
     ids: Ids = postings["low"].astype(np.int64) | (postings["high"].astype(np.int64) << 32)
     return ids
-
-
-def _added_up(ids: Ids, scores: Array) -> tuple[Ids, Array]:
-    """Each id once, with the sum of its scores."""
-    first = int(ids.min())
-    if int(ids.max()) - first < _SPREAD * len(ids):
-        sums: Array = np.bincount(ids - first, weights=scores).astype(np.float64)
-        there: Ids = np.flatnonzero(sums).astype(np.int64)
-        return there + first, sums[there]
-    every, places = np.unique(ids, return_inverse=True)
-    totals: Array = np.bincount(places, weights=scores).astype(np.float64)
-    return every, totals

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.sqlite import lazy_faiss as faiss
+
+
+class _Faiss:
+    """FAISS, imported on first use, so that calls that only read the log do not wait for the import."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(import_module("faiss"), name)
+        setattr(self, name, value)
+        return value
+
+
+faiss = _Faiss()
 
 PROBED_SHARE = 8
 """A search examines one in this many vectors: on real turns it found 96 % of the ten nearest; half as many, 92 %."""
@@ -60,18 +72,12 @@ class Shape:
 
 
 class QuantizedVectors:
-    """Vectors in lists, each in the list of its nearest centroid. A row is an index into all of them.
-
-    Args:
-        block: the whole block, possibly memory-mapped; see `Shape`.
+    """Vectors in lists, each in the list of its nearest centroid, in a block. A row is an index into all of them.
 
     Attributes:
         ids: record ids by row.
         gone: the rows with overwritten vectors; other processes see them too.
         total: the sum of the vectors that were not overwritten.
-
-    Raises:
-        ValueError: it is not a valid block.
     """
 
     head: Ids
@@ -219,12 +225,7 @@ class _Best:
 
 
 def opened(path: Path, *, writable: bool = False) -> QuantizedVectors:
-    """The vectors in a file, memory-mapped.
-
-    Raises:
-        OSError: it cannot be read.
-        ValueError: it contains no vectors, or only a part of them.
-    """
+    """The vectors in a file, memory-mapped; raises `ValueError` if it contains no vectors, or only a part of them."""
     with path.open("r+b" if writable else "rb") as file:
         return QuantizedVectors(np.memmap(file, dtype=np.uint8, mode="r+" if writable else "r"))
 
@@ -300,11 +301,6 @@ def lists_for(count: int) -> int:
     return max(1, int(2 * math.sqrt(count)))
 
 
-def sample_size(count: int) -> int:
-    """How many of this many vectors to sample for learning the lists."""
-    return min(count, TRAINED_ON * lists_for(count))
-
-
 def quantized(
     grouping: Grouping, parts: Callable[[], Iterator[Part]], new_block: Callable[[int], Block]
 ) -> QuantizedVectors | None:
@@ -316,7 +312,17 @@ def quantized(
     ids, lists = np.concatenate(every or [np.empty(0, np.int64)]), np.concatenate(members or [np.empty(0, np.int64)])
     if not len(ids):
         return None
-    made = _empty(grouping, ids, lists, new_block)
+    shape = Shape(grouping.centroids.shape[1], len(grouping.centroids), len(ids))
+    block = new_block(shape.size)
+    block[:64].view(np.int64)[:] = MAGIC, shape.dim, shape.lists, shape.rows, 0, 0, 0, grouping.trained_at
+    made = QuantizedVectors(block)
+    made.span[:], made.centroids[:] = grouping.span, grouping.centroids
+    made.bounds[1:] = np.cumsum(np.bincount(lists, minlength=shape.lists))
+    made.ids[:] = ids[np.argsort(lists, kind="stable")]
+    made.places[:] = np.argsort(made.ids, kind="stable")
+    made.ordered[:] = made.ids[made.places]
+    made.gone[:] = True
+    made = QuantizedVectors(block)  # whose quantizer knows the span
     quantizer = made._quantizer  # noqa: SLF001
     total = np.zeros(made.dim)
     for some, vectors, _ in parts():
@@ -328,18 +334,3 @@ def quantized(
             total += kept.sum(axis=0, dtype=np.float64)
     made.total[:] = total
     return made
-
-
-def _empty(grouping: Grouping, ids: Ids, lists: Ids, new_block: Callable[[int], Block]) -> QuantizedVectors:
-    """Empty space for these vectors, by list."""
-    shape = Shape(grouping.centroids.shape[1], len(grouping.centroids), len(ids))
-    block = new_block(shape.size)
-    block[:64].view(np.int64)[:] = MAGIC, shape.dim, shape.lists, shape.rows, 0, 0, 0, grouping.trained_at
-    made = QuantizedVectors(block)
-    made.span[:], made.centroids[:] = grouping.span, grouping.centroids
-    made.bounds[1:] = np.cumsum(np.bincount(lists, minlength=shape.lists))
-    made.ids[:] = ids[np.argsort(lists, kind="stable")]
-    made.places[:] = np.argsort(made.ids, kind="stable")
-    made.ordered[:] = made.ids[made.places]
-    made.gone[:] = True
-    return QuantizedVectors(block)  # whose quantizer knows the span

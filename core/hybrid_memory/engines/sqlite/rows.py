@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from hybrid_memory.engines.sqlite import postings
-from hybrid_memory.engines.stored import RECORD_FIELDS, to_micros
+from hybrid_memory.engines.stored import RECORD_FIELDS, micros_or_none, stated, to_micros
 from hybrid_memory.index.record import Where
 from hybrid_memory.log.views import joined
 
@@ -32,21 +32,12 @@ def json_holds(metadata: str, wanted: str) -> bool:
 
 def conditions(where: Where) -> tuple[list[str], list[Any]]:
     """SQL conditions on ``records r`` other than the owner, with their values."""
-    parts: list[str] = []
-    values: list[Any] = []
-    if where.scope.session is not None:
-        parts.append("r.session = ?")
-        values.append(where.scope.session)
+    since, until = micros_or_none(where.since), micros_or_none(where.until)
+    parts, values = stated([("r.session = ?", where.scope.session), ("r.at >= ?", since), ("r.at < ?", until)])
     for column, names in (("r.kind", where.kinds), ("r.category", where.categories), ("r.origin", where.origins)):
         if names:
             parts.append(f"{column} IN ({', '.join('?' * len(names))})")
             values.extend(sorted(names))
-    if where.since is not None:
-        parts.append("r.at >= ?")
-        values.append(to_micros(where.since))
-    if where.until is not None:
-        parts.append("r.at < ?")
-        values.append(to_micros(where.until))
     if hidden := joined(where.hidden):
         condition, positions = _outside(hidden)
         parts.append(condition)
@@ -90,15 +81,27 @@ def _outside(stretches: Sequence[tuple[int, int]]) -> tuple[str, list[int]]:
 MOST_CHANGES = 20_000
 """The most changed records of an owner that are noted individually."""
 
-_ALL = ("changes", "vector_files", "vectors", "pending", "embeddings", "records", "index_state", "embedder")
+_ALL = (
+    "postings",
+    "posting_blocks",
+    "words",
+    "changes",
+    "vector_files",
+    "vectors",
+    "pending",
+    "embeddings",
+    "records",
+    "index_state",
+    "embedder",
+)
 
 
-def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[int, list[int]]:
-    """Delete records with their terms and vectors; returns how many there were, and their owners."""
+def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> int:
+    """Delete records with their terms and vectors; returns how many there were."""
     listed = (json.dumps(list(ids)),)
     chosen = "IN (SELECT value FROM json_each(?))"
     if not connection.execute(f"SELECT 1 FROM records WHERE id {chosen} LIMIT 1", listed).fetchall():
-        return 0, []
+        return 0
     embeddings = connection.execute(f"SELECT DISTINCT embedding FROM vectors WHERE record {chosen}", listed).fetchall()
     postings.remove(connection, ids)
     for table in ("vectors", "pending"):
@@ -108,18 +111,16 @@ def delete_records(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[
     )
     # Fetched at once: an interrupt would leave a statement open that the frame of a comprehension holds.
     rows = connection.execute(f"SELECT DISTINCT owner FROM records WHERE id {chosen}", listed).fetchall()
-    owners = [owner for (owner,) in rows]
-    for owner in owners:
+    for (owner,) in rows:
         note_changes(connection, owner, ids)
     gone = connection.execute(f"DELETE FROM records WHERE id {chosen}", listed).rowcount
     mark_unscrubbed(connection)
-    return gone, owners
+    return gone
 
 
 def delete_all(connection: sqlite3.Connection) -> int:
     """Delete everything derived from the log; returns how many records there were."""
     gone = int(connection.execute("SELECT count(*) FROM records").fetchone()[0])
-    postings.remove_all(connection)
     for table in _ALL:
         connection.execute(f"DELETE FROM {table}")
     connection.execute("UPDATE revision SET number = number + 1")

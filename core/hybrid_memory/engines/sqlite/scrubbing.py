@@ -39,14 +39,7 @@ Connect = Callable[[], sqlite3.Connection]
 
 
 class Scrubber:
-    """Cleans one store file.
-
-    Args:
-        path: the file.
-        connect: opens a connection that may write.
-        encrypted: whether the file is encrypted; then the pages cannot be cleaned from outside, and the whole file is
-            rewritten.
-    """
+    """Cleans one store file; the pages of an encrypted one cannot be cleaned from outside, so it is rewritten."""
 
     def __init__(self, path: Path, connect: Connect, *, encrypted: bool) -> None:
         self._path = path
@@ -68,7 +61,7 @@ class Scrubber:
 
     def close(self) -> None:
         """Close the file; call it after closing all connections to it."""
-        _FILES.leave(self)
+        _FILES.leave(id(self))
 
     def _clean(self, connection: sqlite3.Connection) -> bool:
         outside = not self._encrypted and hasattr(os, "pread")
@@ -104,12 +97,7 @@ class Scrubber:
 
 
 class PageFile:
-    """The pages of a database file, as https://www.sqlite.org/fileformat.html describes them.
-
-    Args:
-        descriptor: the open file.
-        size: bytes per page; reserved: bytes at the end of each page; count: the number of pages.
-    """
+    """The pages of a database file, as https://www.sqlite.org/fileformat.html describes them; sizes in bytes."""
 
     def __init__(self, descriptor: int, size: int, reserved: int, count: int) -> None:
         self._descriptor = descriptor
@@ -186,7 +174,7 @@ class _OpenFiles:
         status = path.stat()
         with self._lock:
             self._users[id(user)] = status.st_dev, status.st_ino
-        weakref.finalize(user, self._left, id(user)).atexit = False
+        weakref.finalize(user, self.leave, id(user)).atexit = False
 
     def opened(self, user: Scrubber) -> int:
         with self._lock:
@@ -195,10 +183,7 @@ class _OpenFiles:
                 self._descriptors[key] = os.open(user._path, os.O_RDWR | getattr(os, "O_BINARY", 0))  # noqa: SLF001
             return self._descriptors[key]
 
-    def leave(self, user: Scrubber) -> None:
-        self._left(id(user))
-
-    def _left(self, user: int) -> None:
+    def leave(self, user: int) -> None:
         with self._lock:
             key = self._users.pop(user, None)
             if key is not None and key not in self._users.values() and key in self._descriptors:

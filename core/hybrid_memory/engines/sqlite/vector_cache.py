@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hybrid_memory.arrays import Floats, Ids
-from hybrid_memory.engines.sqlite import lazy_faiss as faiss
-from hybrid_memory.engines.sqlite.quantized import Mask, QuantizedVectors
+from hybrid_memory.engines.sqlite.quantized import Mask, QuantizedVectors, faiss
 from hybrid_memory.index.port import Matches
 
 EXACT_LIMIT = 50_000
@@ -25,31 +23,14 @@ Stored = Callable[[Ids], tuple[Ids, Floats]]
 """Those of some ids that have a vector in the store, with the vectors."""
 
 
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Limit FAISS to one thread: for a single query, waiting for a second made it 20 times slower on a busy machine."""
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)  # of this thread only
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(before)
-
-
 class VectorCache:
     """Vectors with the ids of their records; a copy that can always be rebuilt.
 
-    FAISS may crash if one thread adds while another searches, so every method takes the cache's lock.
-
-    Args:
-        dim: the width of the vectors.
-        stored: reads the owner's vectors from the store.
-        quantized: the vectors to start with.
-        exact_limit: if a search allows at most this many of the quantized vectors, they are compared one by one.
+    FAISS may crash if one thread adds while another searches, so every method takes the cache's lock. If a search
+    allows at most ``exact_limit`` of the quantized vectors, they are compared one by one.
 
     Attributes:
-        revision, upto, seen: the state of the store that is cached: revision, last vector, last change.
-        token: the token of the owner's quantized file, as of when it was last looked up.
+        revision, upto, seen, token: the state of the store that is cached; see `State`.
     """
 
     def __init__(
@@ -78,10 +59,6 @@ class VectorCache:
     def recent(self) -> int:
         """The number of vectors that are not quantized."""
         return len(self._ids)
-
-    @property
-    def approximate(self) -> bool:
-        return self.quantized is not None
 
     @property
     def nbytes(self) -> int:
@@ -165,8 +142,13 @@ class VectorCache:
             mask[rows] = True
             selector = faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
             parameters = faiss.SearchParameters(sel=selector)
-        with _one_thread():
+        # For a single query, waiting for the other threads of FAISS made it 20 times slower on a busy machine.
+        threads = faiss.omp_get_max_threads()
+        faiss.omp_set_num_threads(1)  # of this thread only
+        try:
             top, labels = self._index.search(vector.reshape(1, -1), min(k, self.recent), params=parameters)
+        finally:
+            faiss.omp_set_num_threads(threads)
         found = labels[0][labels[0] >= 0]
         return self._ids[found], top[0][: len(found)]
 

@@ -17,6 +17,7 @@ from hybrid_memory.arrays import Floats, Ids
 from hybrid_memory.engines.sqlite.database import Database
 from hybrid_memory.engines.sqlite.quantized import (
     TOKEN_BYTES,
+    TRAINED_ON,
     Block,
     Grouping,
     Mask,
@@ -27,7 +28,6 @@ from hybrid_memory.engines.sqlite.quantized import (
     memory_block,
     opened,
     quantized,
-    sample_size,
 )
 from hybrid_memory.engines.sqlite.rows import REVISION
 from hybrid_memory.engines.sqlite.vector_cache import VectorCache
@@ -113,12 +113,13 @@ class VectorFiles:
     ) -> QuantizedVectors | None:
         """All vectors of the owner, saved if possible; None if all of them were deleted in the meantime.
 
-        Of ``count`` vectors some may be known already and are not read again; ``retrained``: the lists are learned
-        again.
+        Those already known are not read again; ``retrained``: the lists are learned again.
         """
         sources = self._parts(owner, state, known, keep_lists=not retrained)
         if retrained or known is None:
-            sample = _sample(sources, count)
+            step = max(1, count // min(count, TRAINED_ON * lists_for(count)))
+            sampled = [vectors[::step] for _, vectors, _ in sources()]
+            sample = np.concatenate(sampled or [np.empty((0, 0), dtype=np.float32)])
             if not len(sample):
                 return None
             grouping = Grouping.learned(sample, count, lists_for(count))
@@ -178,41 +179,34 @@ class VectorFiles:
         return np.array([row[1] for row in rows], dtype=np.int64), _rows(rows, dim)
 
     def clean(self) -> None:
-        """Overwrite deleted vectors in the files, and remove files that do not belong to this store.
-
-        Raises:
-            StoreUnavailableError: a file cannot be changed.
-        """
+        """Overwrite deleted vectors in the files, and remove files that do not belong to this store."""
         if self._db.encrypted or not self._folder.is_dir():
             return
         changed = self._db.query(
             "SELECT 1 FROM vector_files f WHERE seen < (SELECT max(seq) FROM changes c WHERE c.owner = f.owner) LIMIT 1"
         )
+
+        def cleaned(connection: sqlite3.Connection) -> None:
+            files = connection.execute("SELECT owner, token, seen FROM vector_files").fetchall()
+            left = {self._file(owner) for owner, token, seen in files if self._cleaned(connection, owner, token, seen)}
+            for file in self._folder.glob("owner-*"):
+                if file not in left:
+                    file.unlink(missing_ok=True)
+
         owners = {f"owner-{owner}{SUFFIX}" for (owner,) in self._db.query("SELECT owner FROM vector_files")}
         try:
             if changed or any(file.name not in owners for file in self._folder.iterdir()):
-                self._db.write(self._clean)
+                self._db.write(cleaned)
         except OSError as error:
             raise StoreUnavailableError(f"cannot remove the vectors of deleted records: {error}") from error
 
     def remove(self) -> None:
-        """Remove all files.
-
-        Raises:
-            StoreUnavailableError: one cannot be removed.
-        """
+        """Remove all files."""
         try:
             for file in self._folder.glob("owner-*"):
                 file.unlink(missing_ok=True)
         except OSError as error:
             raise StoreUnavailableError(f"cannot remove the vectors of deleted records: {error}") from error
-
-    def _clean(self, connection: sqlite3.Connection) -> None:
-        files = connection.execute("SELECT owner, token, seen FROM vector_files").fetchall()
-        left = {self._file(owner) for owner, token, seen in files if self._cleaned(connection, owner, token, seen)}
-        for file in self._folder.glob("owner-*"):
-            if file not in left:
-                file.unlink(missing_ok=True)
 
     def _cleaned(self, connection: sqlite3.Connection, owner: int, token: bytes, seen: int) -> bool:
         """Whether the file remains, without anything that the store no longer has."""
@@ -237,25 +231,23 @@ class VectorFiles:
     ) -> QuantizedVectors | None:
         temporary = self._file(owner).with_suffix(f".{os.getpid()}.tmp")
         try:
-            made = make(partial(file_block, temporary))
-            if made is None:
+            if (made := make(partial(file_block, temporary))) is None:
                 return None
             made.flush()
-            return self._db.write(partial(self._adopted, owner, made, temporary))
+
+            def adopted(connection: sqlite3.Connection) -> QuantizedVectors | None:
+                # Without what was deleted since the file was started; nobody deletes in the meantime.
+                if connection.execute(f"SELECT {REVISION}", (owner,)).fetchone() != (made.revision,):
+                    return None
+                _forget_stale(connection, owner, made)
+                seen = "SELECT ifnull(max(seq), 0) FROM changes WHERE owner = ?"
+                _note(connection, owner, made, connection.execute(seen, (owner,)).fetchone()[0])
+                temporary.replace(self._file(owner))
+                return opened(self._file(owner))
+
+            return self._db.write(adopted)
         finally:
             temporary.unlink(missing_ok=True)
-
-    def _adopted(
-        self, owner: int, made: QuantizedVectors, temporary: Path, connection: sqlite3.Connection
-    ) -> QuantizedVectors | None:
-        """Move the file into place, without what was deleted since it was started; nobody deletes in the meantime."""
-        if connection.execute(f"SELECT {REVISION}", (owner,)).fetchone() != (made.revision,):
-            return None
-        _forget_stale(connection, owner, made)
-        (last,) = connection.execute("SELECT ifnull(max(seq), 0) FROM changes WHERE owner = ?", (owner,)).fetchone()
-        _note(connection, owner, made, last)
-        temporary.replace(self._file(owner))
-        return opened(self._file(owner))
 
     def _parts(
         self, owner: int, state: State, known: QuantizedVectors | None, *, keep_lists: bool
@@ -298,9 +290,3 @@ def _note(connection: sqlite3.Connection, owner: int, file: QuantizedVectors, se
 
 def _rows(rows: Sequence[tuple[int, int, bytes]], dim: int) -> Floats:
     return np.frombuffer(b"".join(row[2] for row in rows), dtype=np.float32).reshape(len(rows), dim)
-
-
-def _sample(parts: Callable[[], Iterator[Part]], count: int) -> Floats:
-    """A sample of this many vectors, from all parts."""
-    step = max(1, count // sample_size(count))
-    return np.concatenate([vectors[::step] for _, vectors, _ in parts()] or [np.empty((0, 0), dtype=np.float32)])

@@ -1,17 +1,32 @@
-"""Documents for values that Milvus cannot query quickly: positions, tails, neighbours, term counts."""
+"""The tables of an index: documents for what Milvus cannot query quickly, term counts, neighbours, and vectors."""
 
 from __future__ import annotations
 
+import base64
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from hybrid_memory.arrays import Ids
-from hybrid_memory.engines.milvus.catalog import FLAT, RECORDS, STATE, TERMS, Catalog
+import numpy as np
+import numpy.typing as npt
+
+from hybrid_memory.arrays import Floats, Ids
+from hybrid_memory.engines.milvus.catalog import (
+    FLAT,
+    RECORDS,
+    STATE,
+    TERMS,
+    VECTOR_PAGE,
+    VECTORS,
+    WINDOW,
+    Catalog,
+)
 from hybrid_memory.engines.milvus.rows import NARROWING, NEVER, PLACE, Narrowing, Row, digest, owner_key, pieces
 from hybrid_memory.engines.stored import to_micros
-from hybrid_memory.index.port import RecordColumns
+from hybrid_memory.errors import EmbedderMismatchError
+from hybrid_memory.index.port import Matches, RecordColumns
 from hybrid_memory.index.record import RecordKind, Where
 from hybrid_memory.text.tokenize import allowed_edits
 
@@ -41,34 +56,14 @@ class StateTable:
         self._catalog.remove(STATE, [name for name, value in values.items() if value is None])
 
 
-def applied_of(owner: str) -> str:
-    """The name of the document with the owner's applied position."""
-    return f"applied:{owner}"
+def name_of(kind: str, *parts: str | int) -> str:
+    """The name of a document.
 
-
-def anchor_of(owner: str) -> str:
-    """The name of the document with the anchor of the owner's applied position."""
-    return f"anchor:{owner}"
-
-
-def newest_of(owner: str) -> str:
-    """The name of the document with the latest time of the owner's records, in microseconds."""
-    return f"newest:{owner}"
-
-
-def sum_of(owner: str) -> str:
-    """The name of the document with the sum of the owner's vectors."""
-    return f"sum:{owner}"
-
-
-def place_of(segment: int, ordinal: int) -> str:
-    """The name of the document with the ids of records at this segment and ordinal."""
-    return f"place:{segment}:{ordinal}"
-
-
-def tail_of(owner: str, session: str) -> str:
-    """The name of the document with the id of a session's last turn; the session is given as a digest."""
-    return f"tail:{owner}:{session}"
+    Of an owner: ``applied`` (position), ``anchor`` (of that position), ``newest`` (the latest time of a record, in
+    microseconds), ``sum`` (of the vectors), ``total`` (number and length of the records), and of one of its sessions,
+    given as a digest, ``tail`` (the id of the last turn). Of a segment and ordinal: ``place`` (the ids of the records).
+    """
+    return ":".join(map(str, (kind, *parts)))
 
 
 SPELT_CHARS = 64
@@ -83,8 +78,8 @@ class TermCounts:
     def of(self, owner: str, terms: Sequence[str]) -> tuple[dict[str, int], int, int]:
         """For each of these terms, how many of the owner's records have it; their number and total length."""
         names = {_name_of(owner, term): term for term in terms}
-        rows = self._stored([total_of(owner), *names])
-        whole = rows.pop(total_of(owner), {"count": 0, "length": 0})
+        rows = self._stored([name_of("total", owner), *names])
+        whole = rows.pop(name_of("total", owner), {"count": 0, "length": 0})
         return {names[name]: row["count"] for name, row in rows.items()}, whole["count"], whole["length"]
 
     def change(self, added: Sequence[Row], removed: Sequence[Row]) -> None:
@@ -95,7 +90,7 @@ class TermCounts:
 
     def repair(self, owner: str) -> None:
         """Recount everything if the counts do not match the number of records."""
-        total, mine = total_of(owner), f'owner == "{owner}"'
+        total, mine = name_of("total", owner), f'owner == "{owner}"'
         if self._stored([total]).get(total, {"count": 0})["count"] == self._catalog.count(RECORDS, mine):
             return
         known = {row["id"] for row in self._catalog.select(TERMS, f"term like '{owner}:%'", ["id"])}
@@ -115,7 +110,7 @@ class TermCounts:
         changed = {_name_of(owner, term): (term, count) for term, count in counts.items() if count}
         if not changed and total == less:
             return
-        whole = total_of(owner)
+        whole = name_of("total", owner)
         before = self._stored([whole, *changed])
         rows = [
             _row(name, owner, term, max(count + (before[name]["count"] if name in before else 0), 0))
@@ -130,11 +125,6 @@ class TermCounts:
 
     def _stored(self, names: Sequence[str]) -> dict[str, Row]:
         return {row["id"]: row for row in self._catalog.fetch(TERMS, names, ["id", "count", "length"])}
-
-
-def total_of(owner: str) -> str:
-    """The name of the document with the number of the owner's records and their total length."""
-    return f"total:{owner}"
 
 
 def _name_of(owner: str, term: str) -> str:
@@ -174,7 +164,7 @@ class Neighbours:
         seeds = self._catalog.fetch(RECORDS, list(dict.fromkeys(ids.tolist())), ["id", "segment", "ordinal"])
         steps = range(-radius, radius + 1)
         by_position = self._state.get(
-            place_of(seed["segment"], seed["ordinal"] + step) for seed in seeds for step in steps
+            name_of("place", seed["segment"], seed["ordinal"] + step) for seed in seeds for step in steps
         )
         near = sorted({number for those in by_position.values() for number in those})
         # Looked up by primary key and filtered here: a filter over so many ids is slow.
@@ -183,7 +173,7 @@ class Neighbours:
 
     def latest(self, where: Where, k: int) -> list[int]:
         """The ids of the k newest records, newest first, from increasingly large time windows."""
-        narrowing, name = Narrowing.of(where), newest_of(owner_key(where.scope))
+        narrowing, name = Narrowing.of(where), name_of("newest", owner_key(where.scope))
         upper = self._state.get([name]).get(name)
         if upper is not None and where.until is not None:
             upper = min(upper, to_micros(where.until))
@@ -202,9 +192,11 @@ class Neighbours:
     def after_writing(self, rows: Sequence[Row], old: Sequence[Row]) -> dict[str, Any]:
         highest: dict[str, int] = defaultdict(int)
         for row in rows:
-            highest[newest_of(row["owner"])] = max(highest.get(newest_of(row["owner"]), row["at"]), row["at"])
+            highest[name_of("newest", row["owner"])] = max(
+                highest.get(name_of("newest", row["owner"]), row["at"]), row["at"]
+            )
             if row["kind"] == RecordKind.TURN:
-                name = tail_of(row["owner"], row["session"])
+                name = name_of("tail", row["owner"], row["session"])
                 highest[name] = max(highest[name], row["id"])
         stored = self._state.get([*highest, *_places((*rows, *old))])
         last = {name: max(number, stored.pop(name, number)) for name, number in highest.items()}
@@ -212,7 +204,7 @@ class Neighbours:
 
     def after_deleting(self, rows: Sequence[Row]) -> dict[str, Any]:
         gone = {row["id"] for row in rows}
-        sessions = {tail_of(row["owner"], row["session"]): row for row in rows}
+        sessions = {name_of("tail", row["owner"], row["session"]): row for row in rows}
         left: dict[str, Any] = {}
         for name, last in self._state.get(sessions).items():
             if last in gone:
@@ -224,7 +216,7 @@ class Neighbours:
 
 
 def _places(rows: Sequence[Row]) -> list[str]:
-    return [place_of(row["segment"], row["ordinal"]) for row in rows]
+    return [name_of("place", row["segment"], row["ordinal"]) for row in rows]
 
 
 def _moved(stored: Mapping[str, list[int]], rows: Sequence[Row], old: Sequence[Row]) -> dict[str, list[int] | None]:
@@ -234,3 +226,155 @@ def _moved(stored: Mapping[str, list[int]], rows: Sequence[Row], old: Sequence[R
     for name, row in zip(_places(rows), rows, strict=True):
         moved[name].add(row["id"])
     return {name: sorted(ids) or None for name, ids in moved.items()}
+
+
+FILTERED = 256
+"""The fewest rows that a search fetches if they must be filtered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probing:
+    """How many inverted lists a search probes: without a filter, and with one.
+
+    A filtered search probes all lists, as the nearest ones may contain no allowed record. So does a search that found
+    too few.
+
+    Attributes:
+        exact: whether such a search misses nothing.
+    """
+
+    plain: int
+    narrowed: int
+    exact: bool
+
+
+class VectorTable:
+    """The collection of vectors, created with the first vector."""
+
+    def __init__(self, catalog: Catalog, state: StateTable, probing: Probing) -> None:
+        self._catalog = catalog
+        self._state = state
+        self._probing = probing
+
+    def embedder(self) -> tuple[str, int] | None:
+        stored = self._state.get([EMBEDDER])
+        return (stored[EMBEDDER][0], stored[EMBEDDER][1]) if stored else None
+
+    def prepare(self, embedder: tuple[str, int]) -> None:
+        """Create the collection for this embedder; errors as in `IndexEngine.put_vectors`."""
+        stored = self.embedder()
+        if stored is None:
+            # The name comes last: where it is missing, a collection that a crash left is made again.
+            self._catalog.make_vectors(embedder[1])
+            self._state.put({EMBEDDER: list(embedder)})
+        elif stored != embedder:
+            raise EmbedderMismatchError(stored, embedder)
+
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, Floats]:
+        wanted = list(dict.fromkeys(key.hex() for key in keys))
+        if not wanted or self.embedder() is None:
+            return {}
+        names = ", ".join(f'"{name}"' for name in wanted)
+        rows = self._catalog.select(VECTORS, f"key in [{names}]", ["id", "key"])
+        one_of = {row["key"]: row["id"] for row in rows}
+        vectors = self._fetch(list(one_of.values()), ["key"])
+        return {bytes.fromhex(row["key"]): _vector(row) for row in vectors}
+
+    def put(self, rows: Sequence[Row], keys: Mapping[int, bytes], vectors: Mapping[bytes, Floats]) -> None:
+        """Store the vectors of these records, given their rows, which have none yet."""
+        present = {row["id"] for row in self._catalog.fetch(VECTORS, [row["id"] for row in rows], ["id"])}
+        stored = [
+            {
+                **{name: row[name] for name in NARROWING},
+                "metadata": list(row["metadata"]),
+                "key": keys[row["id"]].hex(),
+                "vector": np.asarray(vectors[keys[row["id"]]], dtype=np.float32).tolist(),
+            }
+            for row in rows
+        ]
+        self._catalog.write(VECTORS, stored)
+        self._add([row for row in stored if row["id"] not in present], 1)
+        for owner in {row["owner"] for row in rows if row["id"] in present}:  # a crash came before they were counted
+            self.repair(owner)
+
+    def drop(self, ids: Sequence[int]) -> None:
+        if self.embedder() is not None and (rows := self._fetch(ids, ["owner"])):
+            self._catalog.remove(VECTORS, [row["id"] for row in rows])
+            self._add(rows, -1)
+
+    def of(self, owner: str, ids: Sequence[int]) -> dict[int, Floats]:
+        if not ids or self.embedder() is None:
+            return {}
+        rows = self._fetch(list(dict.fromkeys(ids)), ["owner"])
+        return {row["id"]: _vector(row) for row in rows if row["owner"] == owner}
+
+    def repair(self, owner: str) -> None:
+        """Recompute the sum of the owner's vectors if it does not match their number."""
+        if self.embedder() is None:
+            return
+        expression = f'owner == "{owner}"'
+        summed = self._state.get([name_of("sum", owner)]).get(name_of("sum", owner), {"count": 0})
+        if summed["count"] != len(self._catalog.select(VECTORS, expression, ["id"])):
+            rows = self._catalog.select(VECTORS, expression, ["id", "vector"], page=VECTOR_PAGE)
+            self._state.put({name_of("sum", owner): _summed(rows, None, 1)})
+
+    def nearest(self, vector: Floats, narrowing: Narrowing, k: int) -> Matches:
+        if k < 1 or (stored := self.embedder()) is None or stored[1] != len(vector):
+            return Matches.best({}, k)
+        limit = k if narrowing.whole else max(4 * k, FILTERED)
+        nprobe = self._probing.plain if narrowing.plain else self._probing.narrowed
+        while limit <= WINDOW:
+            hits = self._catalog.nearest(vector, narrowing.expression, limit, nprobe=nprobe)
+            scores = {row["id"]: row["distance"] for row in hits if narrowing.whole or narrowing.visible(row["turn"])}
+            if len(scores) >= k:
+                return Matches.best(scores, k)
+            if len(hits) == limit:
+                limit *= 4
+            elif nprobe < self._probing.narrowed:
+                nprobe = self._probing.narrowed
+            elif self._probing.exact:
+                return Matches.best(scores, k)
+            else:
+                break
+        # The same by brute force: there are few, or an approximate index missed some.
+        rows = self._catalog.select(VECTORS, narrowing.expression, ["id", "turn", "vector"], page=VECTOR_PAGE)
+        return Matches.best(
+            {row["id"]: float(_vector(row) @ vector) for row in rows if narrowing.visible(row["turn"])}, k
+        )
+
+    def _fetch(self, ids: Sequence[int], fields: Sequence[str]) -> list[Row]:
+        return self._catalog.fetch(VECTORS, ids, ["id", "vector", *fields])
+
+    def _add(self, rows: Sequence[Row], sign: int) -> None:
+        mine: dict[str, list[Row]] = defaultdict(list)
+        for row in rows:
+            mine[row["owner"]].append(row)
+        sums = self._state.get(name_of("sum", owner) for owner in mine)
+        self._state.put(
+            {
+                name_of("sum", owner): _summed(part, sums.get(name_of("sum", owner)), sign)
+                for owner, part in mine.items()
+            }
+        )
+
+
+def _vector(row: Row) -> Floats:
+    return np.asarray(row["vector"], dtype=np.float32)
+
+
+def _summed(rows: Sequence[Row], before: dict[str, Any] | None, sign: int) -> dict[str, Any] | None:
+    """The previous sum plus these vectors; None if there are none."""
+    count = (before["count"] if before else 0) + sign * len(rows)
+    if count < 1:
+        return None
+    total = sign * np.sum([_vector(row) for row in rows], axis=0, dtype=np.float64)
+    if (earlier := unpacked(before)[1]) is not None:
+        total = total + earlier
+    return {"count": count, "sum": base64.b64encode(total.astype(np.float64).tobytes()).decode()}
+
+
+def unpacked(document: dict[str, Any] | None) -> tuple[int, npt.NDArray[np.float64] | None]:
+    """The number of summed vectors, and their sum."""
+    if not document or not document["count"]:
+        return 0, None
+    return document["count"], np.frombuffer(base64.b64decode(document["sum"]), dtype=np.float64)

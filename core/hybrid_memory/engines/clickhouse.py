@@ -1,0 +1,418 @@
+"""The archive of L3 in ClickHouse, on a server or with its engine embedded in this process.
+
+One table, ordered by owner and position and partitioned by month.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from http.client import HTTPConnection, HTTPSConnection
+from math import ceil
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar, Unpack
+from urllib.parse import parse_qsl, unquote
+
+import clickhouse_connect
+from clickhouse_connect.driver.client import Client
+from clickhouse_connect.driver.exceptions import ClickHouseError, DatabaseError
+
+from hybrid_memory.engines.stored import (
+    EVENT_FIELDS,
+    event_in,
+    event_row,
+    micros_or_none,
+    owner_key,
+    owner_scope,
+    to_json,
+)
+from hybrid_memory.errors import InvalidConfigError, MemoryClosedError, MissingDependencyError, StoreUnavailableError
+from hybrid_memory.log.event import Event
+from hybrid_memory.log.port import Archive, LogSize, Payloads, Reading, Selection
+from hybrid_memory.runtime.breaker import Breaker
+from hybrid_memory.runtime.tasks import ENGINE_SECONDS, hurried
+from hybrid_memory.scope import Scope
+from hybrid_memory.store.engine import Engine
+from hybrid_memory.urls import ENCODE, cleaned, parts_of, shown_url
+
+Result = TypeVar("Result")
+
+
+class ClickHouseEngine(Engine):
+    """``clickhouse://host:8123/database``, or ``chdb:///folder`` for the embedded engine."""
+
+    def archive(self) -> Archive:
+        timeout = self.config.orchestration.engine_timeout.total_seconds()
+        return ClickHouseArchive(self.url, engine_timeout=timeout)
+
+
+ERASING_SECONDS = 60
+"""Seconds that ClickHouse has to rewrite the parts of the table with erased data."""
+
+_CHUNK = 1000
+"""Ids or positions per query."""
+
+_FROM = "FROM {table:Identifier}"
+_OWNER = (
+    "owner = {owner:UInt64} AND tenant = {tenant:String} AND user = {user:String} AND agent = {agent:String} "
+    "AND space = {space:String}"
+)
+_SESSION = "session = {session:String}"
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+class ClickHouseArchive(Archive):
+    """Archived events of one log in one ClickHouse table.
+
+    It connects at the first call, and reconnects at the next call after a failure.
+
+    Args:
+        url: ``clickhouse://[user:password@]host[:8123]/database?table=name``, ``clickhouse+tls://...`` (port 8443), or
+            ``chdb:///relative/folder`` and ``chdb:////absolute/folder`` for the embedded engine, which can have only
+            one folder open.
+        engine_timeout: seconds that a read may take while a caller waits; see `OrchestrationConfig.engine_timeout`.
+
+    Raises:
+        InvalidConfigError: the URL is invalid.
+    """
+
+    def __init__(self, url: str, *, engine_timeout: float = ENGINE_SECONDS) -> None:
+        address = parsed(url)
+        self._table = address.table
+        self._db = Connection(address, _CREATE.format(table=address.table), engine_timeout=engine_timeout)
+
+    def put(self, events: Sequence[Event]) -> None:
+        if events:
+            self._db.insert(self._table, COLUMNS, [row_of(event, version=0) for event in events])
+
+    def read(self, scope: Scope, **which: Unpack[Reading]) -> list[Event]:
+        wanted = Selection(**which)
+        bounds = {
+            "position > {after:Int64}": ("after", wanted.after),
+            "position <= {upto:Int64}": ("upto", wanted.upto),
+            "at >= fromUnixTimestamp64Micro({since:Int64})": ("since", micros_or_none(wanted.since)),
+            "at < fromUnixTimestamp64Micro({until:Int64})": ("until", micros_or_none(wanted.until)),
+            "kind IN {kinds:Array(String)}": ("kinds", [str(kind) for kind in wanted.kinds] or None),
+        }
+        conditions = [condition for condition, (_, value) in bounds.items() if value is not None]
+        values = {name: value for name, value in bounds.values() if value is not None}
+        if wanted.ids is not None:
+            chosen = [*conditions, "id IN {ids:Array(String)}"]
+            chunks = _chunks(sorted(set(wanted.ids)))
+            rows = [row for chunk in chunks for row in self._select(scope, chosen, {**values, "ids": chunk})]
+            return wanted.cut(sorted((event_in(row[:-1]) for row in rows), key=lambda event: event.position))
+        cut = "" if wanted.limit is None else "LIMIT {limit:UInt64}"
+        values["limit"] = max(0, wanted.limit or 0)
+        rows = self._select(scope, conditions, values, newest=wanted.newest, cut=cut)
+        return [event_in(row[:-1]) for row in (reversed(rows) if wanted.newest else rows)]
+
+    def erase(self, owner: Scope, positions: Sequence[int], rewritten: Payloads) -> None:
+        """Destroy events, rewrite others, and wait until no active part has the old text; see `Archive.erase`.
+
+        ClickHouse deletes the old files within seconds.
+
+        Raises:
+            StoreUnavailableError: ClickHouse failed, or did not finish within `ERASING_SECONDS`; it continues the work.
+        """
+        gone = set(positions)
+        began = False
+        for chunk in _chunks(sorted(gone | rewritten.keys())):
+            found = self._query(
+                f"SELECT {SELECTED} {_FROM} WHERE {_OWNER} AND position IN {{positions:Array(Int64)}}",
+                {**_identity(owner), "positions": chunk},
+            )
+            versions = [
+                (row[-1], event_in(row[:-1])) for row in found
+            ]  # all versions: those that are not read any more, too
+            doomed = sorted({event.position for _, event in versions} & gone)
+            stale = {
+                event.position: replace(event, payload=rewritten[event.position])
+                for _, event in versions
+                if event.position in rewritten.keys() - gone
+                and to_json(event.payload) != to_json(rewritten[event.position])
+            }
+            if not doomed and not stale:
+                continue
+            began, version = True, 1 + max(version for version, _ in versions)
+            if stale:
+                self._db.insert(self._table, COLUMNS, [row_of(event, version) for event in stale.values()])
+            self._db.command(
+                f"ALTER TABLE `{self._table}` DELETE WHERE owner = {{owner:UInt64}} AND (position IN "
+                "{doomed:Array(Int64)} OR (position IN {stale:Array(Int64)} AND version < {version:UInt64}))",
+                {**_identity(owner), "doomed": doomed, "stale": sorted(stale), "version": version},
+            )
+        if began:
+            self._wait_until_rewritten()
+
+    def heads(self, scope: Scope | None = None) -> dict[Scope, int]:
+        where, values = ("", {}) if scope is None else (f"WHERE {_OWNER}", _identity(scope))
+        rows = self._query(
+            f"SELECT tenant, user, agent, space, max(position) {_FROM} {where} GROUP BY tenant, user, agent, space",
+            values,
+        )
+        return {owner_scope(*row[:4]): row[4] for row in rows}
+
+    def count(self, owner: Scope, *, after: int = 0) -> int:
+        ((count,),) = self._query(
+            f"SELECT uniqExact(position) {_FROM} WHERE {_OWNER} AND position > {{after:Int64}}",
+            {**_identity(owner), "after": after},
+        )
+        return int(count)
+
+    def size(self) -> LogSize:
+        ((owners, sessions, events),) = self._query(
+            "SELECT uniqExact(tenant, user, agent, space), uniqExactIf((tenant, user, agent, space, session), "
+            "session <> '' OR kind = 'message'), count() FROM {table:Identifier} FINAL"
+        )
+        ((size,),) = self._query(
+            "SELECT sum(bytes_on_disk) FROM system.parts WHERE database = currentDatabase() AND table = {table:String}"
+        )
+        return LogSize(owners=owners, sessions=sessions, events=events, bytes=int(size or 0))
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _query(self, sql: str, values: Mapping[str, Any] = _NONE) -> list[Sequence[Any]]:
+        return self._db.query(sql, {**values, "table": self._table})
+
+    def _select(
+        self, scope: Scope, conditions: Sequence[str], values: Mapping[str, Any], *, newest: bool = False, cut: str = ""
+    ) -> list[Sequence[Any]]:
+        # Not FINAL: it reads all columns of the owner's rows before it filters. What is filtered by has one version.
+        where = " AND ".join([_OWNER, *([] if scope.session is None else [_SESSION]), *conditions])
+        order = "ORDER BY position DESC" if newest else "ORDER BY position"
+        return self._query(
+            f"SELECT {SELECTED} {_FROM} WHERE {where} {order}, version DESC LIMIT 1 BY position {cut}",
+            {**_identity(scope), **values},
+        )
+
+    def _wait_until_rewritten(self) -> None:
+        deadline, pause = time.monotonic() + ERASING_SECONDS, 0.005
+        while self._query(
+            "SELECT 1 FROM system.mutations WHERE database = currentDatabase() AND table = {table:String} "
+            "AND NOT is_done LIMIT 1"
+        ):
+            if time.monotonic() > deadline:
+                raise StoreUnavailableError(
+                    f"ClickHouse has not finished erasing from {self._table} within {ERASING_SECONDS} s: see "
+                    "system.mutations, then erase again"
+                )
+            time.sleep(pause)
+            pause = min(2 * pause, 0.5)
+
+
+def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(values), _CHUNK):
+        yield values[start : start + _CHUNK]
+
+
+_PLAIN = (*EVENT_FIELDS, "tenant", "user", "agent", "space")
+COLUMNS = ("owner", "version", *_PLAIN)
+SELECTED = ", ".join("toUnixTimestamp64Micro(at)" if name == "at" else name for name in (*_PLAIN, "version"))
+
+# Of one place the row with the highest version is read. What is replaced or deleted leaves the disk within seconds,
+# not after ClickHouse's eight minutes; in return everything is synced, as those old parts were the safety net.
+_CREATE = """
+CREATE TABLE IF NOT EXISTS `{table}` (
+    owner UInt64, position Int64, version UInt64,
+    tenant String, user String, agent String, space String, session String,
+    id String, kind LowCardinality(String), at DateTime64(6, 'UTC'),
+    payload String CODEC(ZSTD), sources String, author String
+)
+ENGINE = ReplacingMergeTree(version) PARTITION BY toYYYYMM(at) ORDER BY (owner, position)
+SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1,
+    old_parts_lifetime = 1, cleanup_delay_period = 1, cleanup_delay_period_random_add = 0, max_cleanup_delay_period = 1
+"""
+
+
+def _identity(scope: Scope) -> dict[str, Any]:
+    """The columns that identify an event's owner, empty if absent; a number groups its events on disk."""
+    parts = json.dumps([scope.tenant, scope.user, scope.agent, scope.space])
+    number = int.from_bytes(hashlib.blake2b(parts.encode(), digest_size=8).digest())
+    names = {name: getattr(scope, name) or "" for name in ("tenant", "user", "agent", "space", "session")}
+    return {"owner": number, **names}
+
+
+def row_of(event: Event, version: int) -> list[Any]:
+    """The values of `COLUMNS`."""
+    position, event_id, session, kind, _, *rest = event_row(event)
+    number = _identity(event.scope)["owner"]
+    return [number, version, position, event_id, session, kind, event.at, *rest, *owner_key(event.scope)]
+
+
+_INSERTING = {"async_insert": 0, "max_partitions_per_insert_block": 0}
+"""Inserts are durable on return, and may span more than a hundred months."""
+
+
+class Connection:
+    """A client of the server or of the embedded engine."""
+
+    def __init__(self, address: Address, prepare: str, *, engine_timeout: float = ENGINE_SECONDS) -> None:
+        self._address = address
+        self._engine_timeout = engine_timeout
+        self._prepare = prepare
+        self._lock = threading.Lock()
+        self._clients: dict[bool, Client] = {}
+        self._closed = False
+        self._breaker = Breaker()
+
+    def query(self, sql: str, parameters: Mapping[str, Any]) -> list[Sequence[Any]]:
+        return self._call("read", lambda client: list(client.query(sql, parameters=dict(parameters)).result_rows))
+
+    def command(self, sql: str, parameters: Mapping[str, Any]) -> None:
+        self._call("change", lambda client: client.command(sql, parameters=dict(parameters)))
+
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Insert these rows immediately; on disk on return."""
+        self._call(
+            "write to",
+            lambda client: client.insert(table, rows, column_names=list(columns), settings=_INSERTING),
+        )
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            for client in self._clients.values():
+                client.close()
+            self._clients.clear()
+
+    def _call(self, verb: str, run: Callable[[Client], Result]) -> Result:
+        if self._closed:
+            raise MemoryClosedError
+
+        def attempt() -> Result:
+            client = self._opened(soon=verb == "read" and "host" in self._address.options and hurried())
+            try:
+                return run(client)
+            except (ClickHouseError, OSError) as error:
+                if self._closed:  # under the call
+                    raise MemoryClosedError from error
+                raise self._unavailable(verb, error) from error
+
+        return self._breaker.call(
+            attempt,
+            probe=self._ping,
+            refusal=lambda failure: StoreUnavailableError(
+                f"the archive at {self._address.place} is not asked, as it did not answer lately: {failure}"
+            ),
+            answered=lambda error: type(error.__cause__) is DatabaseError,  # what is below says that nobody answered
+        )
+
+    def _ping(self) -> None:
+        """Check that the server responds."""
+        options = self._address.options
+        if "host" in options:
+            kind = HTTPSConnection if options["secure"] else HTTPConnection
+            connection = kind(options["host"], options["port"], timeout=PROBE_SECONDS)
+            with closing(connection):
+                connection.request("GET", "/ping")
+                connection.getresponse()
+
+    def _opened(self, *, soon: bool) -> Client:
+        with self._lock:
+            if self._closed:
+                raise MemoryClosedError
+            if soon in self._clients:
+                return self._clients[soon]
+            options = self._address.options
+            if soon:
+                # The client knows whole seconds only.
+                options = {**options, "send_receive_timeout": min(ceil(self._engine_timeout), CALL_SECONDS)}
+            try:
+                client = clickhouse_connect.get_client(**options)
+            except ImportError as error:
+                raise MissingDependencyError("chdb", "chdb") from error
+            except (ClickHouseError, OSError) as error:
+                raise self._unavailable("open", error) from error
+            try:
+                client.command(self._prepare)
+            except BaseException as error:
+                client.close()
+                if isinstance(error, ClickHouseError | OSError):
+                    raise self._unavailable("prepare", error) from error
+                raise
+            self._clients[soon] = client
+            return client
+
+    def _unavailable(self, verb: str, error: Exception) -> StoreUnavailableError:
+        reason = str(cleaned(error, self._address.secrets)).strip().replace("\n", " ")
+        if "already initialized with path" in reason:
+            reason = "this process has the embedded engine open on another folder, and can have one only"
+        return StoreUnavailableError(
+            f"cannot {verb} the archive at {self._address.place}: {reason[:500]}; "
+            "see that it runs and that this user may use the table, then try again"
+        )
+
+
+CONNECT_SECONDS = 2
+CALL_SECONDS = 10
+PROBE_SECONDS = 0.5
+TABLE = "memory_archive"
+"""The table if the URL names none."""
+
+_PORTS = {"clickhouse": 8123, "clickhouse+tls": 8443}
+_TABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+_FORMS = "use clickhouse://[user:password@]host[:8123]/database?table=name, clickhouse+tls://... or chdb:///folder"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Arguments for `clickhouse_connect.get_client`, the table, and the location as error messages show it."""
+
+    table: str
+    place: str
+    options: dict[str, Any] = field(repr=False)  # with the password
+
+    @property
+    def secrets(self) -> list[str]:
+        """Strings that no message may contain."""
+        user = self.options.get("username", "")
+        return [self.options.get("password", ""), "" if user == "default" else user]
+
+
+def parsed(url: str) -> Address:
+    """The parts of the URL."""
+    scheme, _, rest = url.partition("://")
+    if scheme != "chdb" and scheme not in _PORTS:
+        raise InvalidConfigError(f"{scheme!r} is not a known archive: {_FORMS}")
+    rest, _, query = rest.partition("?")
+    named = dict(parse_qsl(query, keep_blank_values=True))
+    table = named.pop("table", TABLE)
+    if named:
+        raise InvalidConfigError("the only option of an archive URL is table")
+    if not _TABLE.fullmatch(table):
+        raise InvalidConfigError(f"table {table!r} must be of letters, digits and underscores, at most 128")
+    if scheme == "chdb":
+        folder = rest.removeprefix("/")
+        if not rest.startswith("/") or not folder:
+            raise InvalidConfigError(
+                f"{shown_url(url)!r} names no folder: use chdb:///relative or chdb:////absolute/folder"
+            )
+        path = str(Path(folder).expanduser().absolute())
+        return Address(table, path, {"interface": "chdb", "path": path})
+    if (parts := parts_of(f"//{rest}")) is None:
+        raise InvalidConfigError(f"the URL of the {scheme} archive is wrong: {_FORMS}; {ENCODE}")
+    host, port = parts.hostname, parts.port or _PORTS[scheme]
+    database = unquote(parts.path.strip("/")) or "default"
+    if not host or "/" in database:
+        raise InvalidConfigError(f"the URL of the {scheme} archive must name a host and one database: {_FORMS}")
+    options = {
+        "host": host,
+        "port": port,
+        "username": unquote(parts.username or "default"),
+        "password": unquote(parts.password or ""),
+        "database": database,
+        "secure": scheme == "clickhouse+tls",
+        "connect_timeout": CONNECT_SECONDS,
+        "send_receive_timeout": CALL_SECONDS,
+        "autogenerate_session_id": False,  # a session admits one query at a time
+        "dedicated_pool": True,
+    }
+    return Address(table, f"{host}:{port}/{database}", options)
