@@ -41,7 +41,7 @@ from hybrid_memory.index.record import Where
 from hybrid_memory.log.event import TimeOrderedIds
 from hybrid_memory.log.port import Clock, EventLog, Key
 from hybrid_memory.log.views import ReadOnlyLog
-from hybrid_memory.media.media import MediaIndex
+from hybrid_memory.media import MediaIndex
 from hybrid_memory.memory import HybridMemory
 from hybrid_memory.memory.engines import Engines, engine_at, open_engines
 from hybrid_memory.models import tokenizers
@@ -56,7 +56,7 @@ from hybrid_memory.recall.cache import RecallProjection
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.scope import Scope
-from hybrid_memory.sharing.grant import GrantsProjection
+from hybrid_memory.sharing import GrantsProjection
 from hybrid_memory.sockets import load
 from hybrid_memory.store.engine import Engine, Finding, check_contents
 from hybrid_memory.store.indexing import TextIndex, content_key

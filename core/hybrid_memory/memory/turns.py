@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
+from hybrid_memory import media
 from hybrid_memory.config.memory import Weights
 from hybrid_memory.context import conversation as logged
 from hybrid_memory.context.request import Host
@@ -16,7 +17,6 @@ from hybrid_memory.index.record import RecordKind
 from hybrid_memory.log.event import Event, EventKind
 from hybrid_memory.log.message import Message, Origin, Role
 from hybrid_memory.log.port import Receipt
-from hybrid_memory.media import recall as media_recall
 from hybrid_memory.memory.faces import Handle, faces
 from hybrid_memory.memory.texts import ItemMemory
 from hybrid_memory.recall.cache import count_uses
@@ -28,8 +28,7 @@ from hybrid_memory.runtime.runners import Runner
 from hybrid_memory.runtime.tasks import INTERACTIVE, at_priority
 from hybrid_memory.runtime.tracing import traced
 from hybrid_memory.scope import Scope
-from hybrid_memory.sharing.decide import reached
-from hybrid_memory.sharing.grant import Right
+from hybrid_memory.sharing import Right, reached
 from hybrid_memory.store import remember
 from hybrid_memory.store import view as reading
 from hybrid_memory.store.remember import Content, as_messages
@@ -295,9 +294,7 @@ class Turns(Handle):
         """
         services = self._services
         with at_priority(INTERACTIVE), services.statistics.timed("recall_media"):
-            request = media_recall.MediaRequest.of(
-                self.scope, query, k=k, kinds=kinds, since=since, until=until, within=scope
-            )
-            return await media_recall.recall_media(run, services, request)
+            request = media.MediaRequest.of(self.scope, query, k=k, kinds=kinds, since=since, until=until, within=scope)
+            return await media.recall_media(run, services, request)
 
     recall_media, arecall_media = faces(_recall_media, needs=Right.READ)
