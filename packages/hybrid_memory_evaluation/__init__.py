@@ -58,7 +58,7 @@ _HOME = {
     "Setting": "hybrid_memory_evaluation.methods.method",
     "StockMethod": "hybrid_memory_evaluation.methods.stock",
     "StockReplay": "hybrid_memory_evaluation.methods.stock",
-    "Transcript": "hybrid_memory.apps.transcripts.transcript",
+    "Transcript": "hybrid_memory.apps.transcripts",
     "VERBATIM": "hybrid_memory_evaluation.methods.stock",
     "Writer": "hybrid_memory_evaluation.methods.stock",
     "embedder_of": "hybrid_memory_evaluation.methods.stock",

@@ -16,7 +16,7 @@ from typing import Any, Self
 from pydantic import Field, PydanticUserError, create_model
 
 from hybrid_memory.errors import InvalidInputError
-from hybrid_memory.runtime.time_limit import NoResultError, TimeLimit, described
+from hybrid_memory.runtime.breaker import NoResultError, TimeLimit, described
 from hybrid_memory.text.structured import cut_off, encodable
 from hybrid_memory.tools.tool import Answer
 from hybrid_memory.validation import CheckedModel, shown

@@ -47,12 +47,12 @@ from hybrid_memory.memory.engines import Engines, engine_at, open_engines
 from hybrid_memory.models import tokenizers
 from hybrid_memory.models.batching import BatchingEmbedder
 from hybrid_memory.models.embedders import AGREE, WrappedEmbedder, model_in
-from hybrid_memory.models.limited import LimitedCompressor, LimitedRanker, model_limit
 from hybrid_memory.models.media import as_media_embedder
 from hybrid_memory.models.named import any_embedder, embedder_of, given_embedder, language_model_of
 from hybrid_memory.models.port import Embedder, LanguageModel, MediaEmbedder, Ranker, TextCompressor
-from hybrid_memory.models.rerankers import WrappedReranker, as_reranker, is_ranker
+from hybrid_memory.models.rerankers import LimitedRanker, WrappedReranker, as_reranker, is_ranker
 from hybrid_memory.recall.cache import RecallProjection
+from hybrid_memory.runtime.breaker import limited, model_limit
 from hybrid_memory.runtime.caches import LruCache
 from hybrid_memory.runtime.statistics import Statistics
 from hybrid_memory.scope import Scope
@@ -298,6 +298,18 @@ def _rankers(*wanted: Any, timeout: timedelta) -> tuple[Ranker, WrappedReranker 
         elif one is not None:
             reranker = as_reranker(model, timeout)
     return ranker, reranker
+
+
+class LimitedCompressor:
+    """A compressor with a time limit."""
+
+    def __init__(self, model: TextCompressor, timeout: timedelta) -> None:
+        self._model = model
+        self._limit = model_limit("the compressor", timeout)
+
+    def compress(self, text: str, *, max_tokens: int) -> str:
+        """See `TextCompressor.compress`."""
+        return limited(self._limit, self._model.compress, text, max_tokens=max_tokens)
 
 
 def _able(model: T, *methods: str) -> T:

@@ -88,7 +88,7 @@ class Scheduler:
                 raise MemoryClosedError
             self.statistics.queued(task.kind)
             if task.deadline is not None:
-                job.expiry = self._timer.later(job.expires - job.since, partial(self._expire, job))
+                job.expiry = self._timer.later(job.expires - job.since, partial(self._cancelled, job, late=True))
             self._queue.put(job)
             self._wake()
         return job
@@ -164,28 +164,24 @@ class Scheduler:
         while True:
             try:
                 while not self._closed:
-                    self._step(worker)
+                    with self._lock:
+                        self._idle.pop(worker, None)
+                        worker.job = None
+                        job = None if self._closed else self._queue.take(self._allowed, worker.claim)
+                        if job is None and not self._closed:
+                            self._idle[worker] = None
+                        elif job is not None and self._queue.any(self._allowed):
+                            self._wake()
+                    if job is not None:
+                        self._run(job)
+                    elif not self._closed:
+                        worker.woken.get()
             except BaseException as error:  # noqa: BLE001 - from outside: what the job raises is in its future
                 job, worker.job = worker.job, None
                 if job is not None:
                     self._interrupted(job, error)
             else:
                 return
-
-    def _step(self, worker: _Worker) -> None:
-        """Run the next job, or wait until there may be one."""
-        with self._lock:
-            self._idle.pop(worker, None)
-            worker.job = None
-            job = None if self._closed else self._queue.take(self._allowed, worker.claim)
-            if job is None and not self._closed:
-                self._idle[worker] = None
-            elif job is not None and self._queue.any(self._allowed):
-                self._wake()
-        if job is not None:
-            self._run(job)
-        elif not self._closed:
-            worker.woken.get()
 
     def _run(self, job: AnyJob) -> None:
         if not job.set_running_or_notify_cancel():
@@ -223,26 +219,19 @@ class Scheduler:
         else:
             job.set_exception(error)
 
-    def _withdrawn(self, job: AnyJob) -> bool:
-        """Whether the job was queued; the caller that withdraws it ends it."""
+    def _cancelled(self, job: AnyJob, *, late: bool = False) -> None:
+        """End a job that is queued: its caller cancelled it, or it is too late for it."""
         with self._lock:
-            return self._queue.remove(job)
-
-    def _cancelled(self, job: AnyJob) -> None:
-        if self._withdrawn(job):
-            job.set_running_or_notify_cancel()
+            if not self._queue.remove(job):
+                return
+        if job.set_running_or_notify_cancel() and late:
+            self._fail_late(job)
+        else:
             self._count_cancelled(job)
 
     def _count_cancelled(self, job: AnyJob) -> None:
         self._timer.cancel(job.expiry)
         self.statistics.cancelled(job.task.kind)
-
-    def _expire(self, job: AnyJob) -> None:
-        if self._withdrawn(job):
-            if job.set_running_or_notify_cancel():
-                self._fail_late(job)
-            else:
-                self._count_cancelled(job)
 
     def _fail_late(self, job: AnyJob) -> None:
         self._timer.cancel(job.expiry)

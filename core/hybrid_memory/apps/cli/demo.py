@@ -12,9 +12,9 @@ import typer
 
 from hybrid_memory.apps.cli.knowledge import show_profile
 from hybrid_memory.apps.cli.printing import bar, one_line, show, show_rows
-from hybrid_memory.apps.cli.recalling import show_hits
 from hybrid_memory.apps.cli.stores import EmbeddedBy, EmbedderName, open_store
 from hybrid_memory.apps.cli.transfer import OWN, read_sessions, remember_all
+from hybrid_memory.apps.cli.turns import show_hits
 from hybrid_memory.display import counted
 from hybrid_memory.errors import InvalidInputError
 

@@ -32,8 +32,8 @@ from hybrid_memory.errors import IdConflictError, InvalidInputError, InvalidMess
 
 if TYPE_CHECKING:
     from hybrid_memory import HybridMemory, Message, ScopedMemory
+    from hybrid_memory.apps.transcripts import Transcript
     from hybrid_memory.apps.transcripts.documents import Record
-    from hybrid_memory.apps.transcripts.transcript import Transcript
 
 STDOUT = Path("-")
 OWN = "jsonl"
