@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable
 from copy import copy
 from datetime import UTC, datetime, timedelta
 from functools import partial, wraps
@@ -235,25 +235,20 @@ def _counter(count: TokenCounter, statistics: Statistics) -> TokenCounter:
 
     def counted(text: str, /) -> int:
         key = hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
-        tokens = cache.get(key)
-        if tokens is None:
-            tokens = _counted(count, text)
-            cache.put(key, tokens)
-        return tokens
+        if (known := cache.get(key)) is not None:
+            return known
+        try:
+            tokens = count(text)
+        except HybridMemoryError:
+            raise
+        except Exception as error:
+            raise ModelError(f"the token counter failed: {error}") from error
+        if not hasattr(type(tokens), "__index__") or tokens < 0:
+            raise ModelError(f"the token counter returned {shown(tokens)} instead of a number of tokens")
+        cache.put(key, index(tokens))
+        return index(tokens)
 
     return counted
-
-
-def _counted(count: TokenCounter, text: str) -> int:
-    try:
-        tokens = count(text)
-    except HybridMemoryError:
-        raise
-    except Exception as error:
-        raise ModelError(f"the token counter failed: {error}") from error
-    if not hasattr(type(tokens), "__index__") or tokens < 0:
-        raise ModelError(f"the token counter returned {shown(tokens)} instead of a number of tokens")
-    return index(tokens)
 
 
 def _guarded(log: EventLog, policy: RedactionConfig) -> EventLog:
@@ -428,26 +423,20 @@ def _cosine(
     index: SemanticIndex, owners: Iterable[Scope], embedder: Embedder, name: str, cleaning: CleaningLevel
 ) -> float | None:
     """The cosine of a stored vector and this embedder's for the same text; None without one to compare."""
-    for text, vector in _embedded(index, owners, name, cleaning):
-        try:
-            made = embedder.embed_documents([text])[0]
-        except ModelError:
-            raise
-        except Exception as error:  # a package of its own raises what it likes
-            raise ModelError(f"embedder {embedder.name!r} failed: {type(error).__name__}: {error}") from error
-        return float(made @ vector / (np.linalg.norm(vector) or 1)) if made.shape == vector.shape else 0.0
-    return None
-
-
-def _embedded(
-    index: SemanticIndex, owners: Iterable[Scope], name: str, cleaning: CleaningLevel
-) -> Iterator[tuple[str, Floats]]:
-    """Texts of turns, with their vectors."""
     for owner in islice(owners, LOOKED_AT):
         records = index.get(index.search(None, Where(owner), LOOKED_AT).ids.tolist())
         before = index.previous(owner, records)
-        for record in records:
-            for text in passage_and_alone(record, before.get(record.id), cleaning):
-                known = index.known([content_key(name, text)]) if len(text) <= COMPARED_CHARS else {}
-                for vector in known.values():
-                    yield text, vector
+        passages = (text for one in records for text in passage_and_alone(one, before.get(one.id), cleaning))
+        for text in passages:
+            known = index.known([content_key(name, text)]) if len(text) <= COMPARED_CHARS else {}
+            if not known:
+                continue
+            (vector,) = known.values()
+            try:
+                made = embedder.embed_documents([text])[0]
+            except ModelError:
+                raise
+            except Exception as error:  # a package of its own raises what it likes
+                raise ModelError(f"embedder {embedder.name!r} failed: {type(error).__name__}: {error}") from error
+            return float(made @ vector / (np.linalg.norm(vector) or 1)) if made.shape == vector.shape else 0.0
+    return None

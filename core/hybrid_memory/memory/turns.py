@@ -245,7 +245,9 @@ class Turns(Handle):
         )  # fmt: skip
         services = self._services
         with at_priority(INTERACTIVE), services.statistics.timed("recall"):
-            beside = None if items is None else await self._beside(run, request, items)
+            if items is not None and services.horizon is not None:
+                raise InvalidInputError("items have no past: leave them out of a view of the past")
+            beside = None if items is None else await items.beside(run, self._runtime, self.scope, request)
             hits = await _recalled(run, services, request, self._principal, beside)
         self._runtime.make_vectors()
         if count_uses(services, self.scope.owner, hits):
@@ -253,11 +255,6 @@ class Turns(Handle):
         return hits
 
     recall, arecall = faces(_recall, needs=Right.READ)
-
-    async def _beside(self, run: Runner, request: Request, items: ItemMemory) -> Beside | None:
-        if self._services.horizon is not None:
-            raise InvalidInputError("items have no past: leave them out of a view of the past")
-        return await items.beside(run, self._runtime, self.scope, request)
 
     async def _recall_media(
         self,

@@ -317,30 +317,29 @@ async def why(call: Call, memory: ScopedMemory, request: Asking) -> str:
     """Explain how a turn ranks for a query, or what was learned from it, or which turns support a fact."""
     about = request.about.strip()
     if not about.startswith(("#", "[")) and not about.isdecimal():
-        return await _why_known(call, memory, about)
+        facts: list[Fact] = await call(memory.facts, history=True)
+        behind = [fact for fact in facts if fact.attribute == about]
+        if behind:
+            current = [fact for fact in behind if fact.superseded_by is None]
+            return "\n".join([_explained(await call(memory.why, fact)) for fact in current])
+        profile: UserProfile = await call(memory.profile)
+        fields = type(profile).model_fields
+        if about in fields:
+            return _explained(await call(memory.why, about))
+        raise InvalidInputError(
+            f"{shown(about)} is not a handle, a profile field ({', '.join(fields)}) or a known attribute "
+            f"({', '.join({fact.attribute: None for fact in facts}) or 'nothing yet'})"
+        )
     place = position(about)
     memory = await home(call, memory, place)
     if request.query.strip():
         return _explained(await call(memory.why, named(place), request.query, k=MAX_HITS))
     messages: list[Message] = await call(memory.expand, named(place))
-    facts: list[Fact] = await call(memory.facts, history=True)
+    facts = await call(memory.facts, history=True)
     read = [_explained(await call(memory.why, fact)) for fact in facts if place in fact.positions]
     if not read:
         return f"{_turn(named(place), messages[0])}\nNothing was learned from it."
     return "\n".join([f"What was learned from {named(place)}:", *read])
-
-
-async def _why_known(call: Call, memory: ScopedMemory, name: str) -> str:
-    facts: list[Fact] = await call(memory.facts, history=True)
-    behind = [fact for fact in facts if fact.attribute == name]
-    if behind:
-        return "\n".join([_explained(await call(memory.why, fact)) for fact in behind if fact.superseded_by is None])
-    profile: UserProfile = await call(memory.profile)
-    if name in type(profile).model_fields:
-        return _explained(await call(memory.why, name))
-    known = ", ".join({fact.attribute: None for fact in facts}) or "nothing yet"
-    fields = ", ".join(type(profile).model_fields)
-    raise InvalidInputError(f"{shown(name)} is not a handle, a profile field ({fields}) or a known attribute ({known})")
 
 
 def _explained(explanation: Explanation) -> str:

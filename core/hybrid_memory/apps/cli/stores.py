@@ -27,7 +27,7 @@ from hybrid_memory.errors import (
 from hybrid_memory.urls import shown_url
 
 if TYPE_CHECKING:
-    from hybrid_memory import HybridMemory, MemoryConfig, Scope, ScopedMemory
+    from hybrid_memory import HybridMemory, MemoryConfig, ScopedMemory
 
 KEY = "HYBRID_MEMORY_KEY"
 """The environment variable with the key of an encrypted store: on the command line others would see it."""
@@ -241,10 +241,21 @@ class Owner:
         match exact or fitting:
             case [owner]:
                 if known and self.session is not None:
-                    _check_session(memory.for_scope(owner), self.session)
+                    events = memory.for_scope(owner).events(kinds=["message"])
+                    sessions = sorted({event.scope.session for event in events if event.scope.session is not None})
+                    if self.session not in sessions:
+                        there = f"there are: {listed(sessions)}" if sessions else "there are none"
+                        raise InvalidInputError(f"{owner} has no session {self.session!r}; {there}")
                 return memory.scoped(tenant=owner.tenant, user=owner.user, agent=owner.agent, session=self.session)
+            case [] if not owners:
+                raise InvalidInputError(
+                    f"{memory.url} is empty: name its owner with --user, or fill it with hybrid-memory import"
+                )
             case []:
-                raise InvalidInputError(_nobody(memory, given, owners))
+                wanted = " ".join(f"{part}={name!r}" for part, name in given.items())
+                raise InvalidInputError(
+                    f"{memory.url} has nothing of {wanted}; there are: {listed([*map(str, owners)])}"
+                )
             case several:
                 raise InvalidInputError(
                     f"the store has several owners, give --user, --agent or --tenant: {listed([*map(str, several)])}"
@@ -259,21 +270,6 @@ def catch_up(scoped: ScopedMemory) -> None:
         scoped.flush()
     except ModelError as error:  # recall goes by words
         typer.echo(str(error), err=True)
-
-
-def _check_session(scoped: ScopedMemory, session: str) -> None:
-    events = scoped.events(kinds=["message"])
-    names = sorted({event.scope.session for event in events if event.scope.session is not None})
-    if session not in names:
-        there = f"there are: {listed(names)}" if names else "there are none"
-        raise InvalidInputError(f"{scoped.scope} has no session {session!r}; {there}")
-
-
-def _nobody(memory: HybridMemory, given: dict[str, str], owners: list[Scope]) -> str:
-    if not owners:
-        return f"{memory.url} is empty: name its owner with --user, or fill it with hybrid-memory import"
-    names = " ".join(f"{part}={name!r}" for part, name in given.items())
-    return f"{memory.url} has nothing of {names}; there are: {listed([*map(str, owners)])}"
 
 
 def listed(names: list[str]) -> str:

@@ -222,22 +222,19 @@ def history(
 
     Example: hybrid-memory history memory.db --since 2026-03-01 -n 50
     """
+    from hybrid_memory.analysis import spoken  # noqa: PLC0415 - see above
+
     most = None if sessions else limit or None
     with owner.opened(store, embedder="none") as scoped:
         events = scoped.events(kinds=["message"], since=since, until=until, limit=most)
     if sessions:
         _show_sessions(events, as_json=as_json)
-    elif as_json:
+        return
+    if as_json:
         print_json([shapes.turn(event) for event in events])
-    elif events:
-        _show_turns(events)
-    else:
+        return
+    if not events:
         show(f"nothing was said in {scoped.scope}")
-
-
-def _show_turns(events: Sequence[Event]) -> None:
-    from hybrid_memory.analysis import spoken  # noqa: PLC0415 - see above
-
     for event in events:
         message, who = event.message, spoken(event.message.speaker, event.origin)
         place = "" if event.scope.session is None else f"  in {event.scope.session}"

@@ -8,8 +8,8 @@ import secrets
 import signal
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -285,17 +285,15 @@ def serve_http(
     config = uvicorn.Config(
         app, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=SECONDS_TO_END
     )
-    with _listening(host, port) as sock:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family)
+    except (OSError, OverflowError) as error:
+        raise InvalidInputError(f"cannot listen on {_in_url(host)}:{port}: {error}") from None
+    with listening as sock:
         name = LOOPBACK[0] if _anywhere(host) else _in_url(host)
         ready(f"http://{name}:{sock.getsockname()[1]}{PATH}", token)
         uvicorn.Server(config).run(sockets=[sock])
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    except (OSError, OverflowError) as error:
-        raise InvalidInputError(f"cannot listen on {_in_url(host)}:{port}: {error}") from None
 
 
 def _anywhere(host: str) -> bool:
@@ -324,17 +322,8 @@ def serve_stdio(memory: HybridMemory, binding: Binding) -> None:
     Raises:
         KeyboardInterrupt: it was interrupted or terminated.
     """
-    made = server(memory, binding)
-    with _ending_when_interrupted() as interrupted:
-        made.run("stdio")
-    if interrupted.is_set():
-        raise KeyboardInterrupt
-
-
-@contextmanager
-def _ending_when_interrupted() -> Iterator[threading.Event]:
-    """End stdin at a signal: the SDK reads it in a thread, which only input or the end of input wakes."""
-    interrupted = threading.Event()
+    made, interrupted = server(memory, binding), threading.Event()
+    # The SDK reads stdin in a thread, which only input or the end of input wakes: so at a signal stdin ends.
     stdin, (reading, writing) = os.dup(STDIN), os.pipe()
     os.dup2(reading, STDIN)
     os.close(reading)
@@ -343,22 +332,23 @@ def _ending_when_interrupted() -> Iterator[threading.Event]:
         interrupted.set()
         _close(writing)
 
+    def pass_on() -> None:
+        with suppress(OSError):
+            while chunk := os.read(stdin, CHUNK_BYTES):
+                while chunk:
+                    chunk = chunk[os.write(writing, chunk) :]
+        _close(writing)
+
     before = {number: signal.signal(number, end) for number in SIGNALS}
-    threading.Thread(target=_pass_on, args=(stdin, writing), daemon=True).start()
+    threading.Thread(target=pass_on, daemon=True).start()
     try:
-        yield interrupted
+        made.run("stdio")
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
         os.dup2(stdin, STDIN)
-
-
-def _pass_on(source: int, target: int) -> None:
-    with suppress(OSError):
-        while chunk := os.read(source, CHUNK_BYTES):
-            while chunk:
-                chunk = chunk[os.write(target, chunk) :]
-    _close(target)
+    if interrupted.is_set():
+        raise KeyboardInterrupt
 
 
 def _close(descriptor: int) -> None:

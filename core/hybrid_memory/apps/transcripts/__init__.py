@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, count, islice
@@ -92,22 +92,20 @@ def _read(
     if not path.exists():
         raise InvalidInputError(f"{path}: no such file or folder")
     empty = True
-    for file in _files(path, form) if path.is_dir() else [path]:
+    files = [path]
+    if path.is_dir():
+        patterns = _ANY if form == "auto" else _READERS[form].files
+        matching = {file for pattern in patterns for file in path.rglob(pattern)}
+        files = sorted(file for file in matching if file.is_file() and not file.name.startswith("."))
+        if not files:
+            raise InvalidInputError(f"{path} has no file named {' or '.join(patterns)}")
+    for file in files:
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
         chats = _transcripts(file, name, form, refusals)
         empty = empty and not chats
         yield file, chats
     if empty and refusals is None:
         raise InvalidInputError(f"{path} holds no messages")
-
-
-def _files(folder: Path, form: Form | Literal["auto"]) -> list[Path]:
-    patterns = _ANY if form == "auto" else _READERS[form].files
-    files = {file for pattern in patterns for file in folder.rglob(pattern)}
-    named = sorted(file for file in files if file.is_file() and not file.name.startswith("."))
-    if not named:
-        raise InvalidInputError(f"{folder} has no file named {' or '.join(patterns)}")
-    return named
 
 
 def _transcripts(file: Path, name: str, given: Form | Literal["auto"], refusals: list[str] | None) -> list[Transcript]:
@@ -184,7 +182,9 @@ class Transcript:
         seen: set[str] = set()
         said = []
         for number, message in enumerate(given, 1):
-            id_ = message.id if message.id and message.id not in seen else _free(f"turn-{number}", taken)
+            names = chain([f"turn-{number}"], (f"turn-{number}-{again}" for again in count(2)))
+            free = next(name for name in names if name not in taken)
+            id_ = message.id if message.id and message.id not in seen else free
             taken.add(id_)
             seen.add(id_)
             said.append(message if message.id == id_ else message.model_copy(update={"id": id_}))
@@ -198,11 +198,6 @@ class Transcript:
 
     def __repr__(self) -> str:
         return f"<Transcript {self.name}: {len(self.messages)} messages, read as {self.form}>"
-
-
-def _free(name: str, taken: Collection[str | None]) -> str:
-    names = chain([name], (f"{name}-{again}" for again in count(2)))
-    return next(free for free in names if free not in taken)
 
 
 def paired(messages: Iterable[Message]) -> list[Message]:
@@ -231,7 +226,12 @@ class _Calls:
             return message if calls == message.tool_calls else message.model_copy(update={"tool_calls": calls})
         if message.role is not Role.TOOL:
             return message
-        id_ = self._answered(message)
+        if message.tool_call_id:
+            ids = self._ids.get(message.tool_call_id, [message.tool_call_id])
+            id_: str | None = ids.pop(0) if len(ids) > 1 else ids[0]
+        else:
+            tools = (id_ for id_, tool in self._waiting.items() if message.name in (None, tool))
+            id_ = next(tools, next(iter(self._waiting), None))
         self._waiting.pop(id_ or "", None)
         return message if id_ == message.tool_call_id else message.model_copy(update={"tool_call_id": id_})
 
@@ -240,7 +240,8 @@ class _Calls:
         given: dict[str, list[str]] = {}
         results = []
         for call in calls:
-            id_ = call.id if call.id and call.id not in self._taken else self._unused()
+            unused = (name for number in self._numbers if (name := f"call-{number}") not in self._taken)
+            id_ = call.id if call.id and call.id not in self._taken else next(unused)
             self._taken.add(id_)
             self._waiting[id_] = call.name
             if call.id:
@@ -248,13 +249,3 @@ class _Calls:
             results.append(call if call.id == id_ else call.model_copy(update={"id": id_}))
         self._ids |= given
         return results
-
-    def _unused(self) -> str:
-        return next(name for number in self._numbers if (name := f"call-{number}") not in self._taken)
-
-    def _answered(self, message: Message) -> str | None:
-        if message.tool_call_id:
-            ids = self._ids.get(message.tool_call_id, [message.tool_call_id])
-            return ids.pop(0) if len(ids) > 1 else ids[0]
-        named = (id_ for id_, tool in self._waiting.items() if message.name in (None, tool))
-        return next(named, next(iter(self._waiting), None))

@@ -226,16 +226,11 @@ def conversations(records: Iterable[Record], form: str, fits: Fits, reads: Reads
         places = (record.part(item, f"message {number}") for number, item in enumerate(items, 1))
         yield Conversation(
             [said for place in places for said in message_of(place, place.value, form, fits, reads)],
-            record.name or _session(record.value),
+            record.name or name_of(mapping(record.value).get("session")) or "",
             stated_time(mapping(record.value)),
         )
     if not lists:
         yield Conversation(single)
-
-
-def _session(value: Any) -> str:
-    name = name_of(value.get("session")) if isinstance(value, Mapping) else None
-    return name or ""
 
 
 def message_of(record: Record, value: Any, form: str, fits: Fits, reads: Reads) -> list[Message]:
