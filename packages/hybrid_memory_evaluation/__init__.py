@@ -13,8 +13,17 @@ if TYPE_CHECKING:
     from hybrid_memory.apps.transcripts import Transcript, read_transcript
     from hybrid_memory_evaluation.evaluation import METHODS, Estimate, Evaluation
     from hybrid_memory_evaluation.methods import found_methods
-    from hybrid_memory_evaluation.methods.method import Method, Prompt, Replay, Setting
-    from hybrid_memory_evaluation.methods.stock import VERBATIM, StockMethod, StockReplay, Writer, embedder_of
+    from hybrid_memory_evaluation.methods.method import (
+        VERBATIM,
+        Method,
+        Prompt,
+        Replay,
+        Setting,
+        StockMethod,
+        StockReplay,
+        Writer,
+        embedder_of,
+    )
     from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind
     from hybrid_memory_evaluation.report import Figures, Judging, Outcome, Report
 
@@ -56,12 +65,12 @@ _HOME = {
     "Replay": "hybrid_memory_evaluation.methods.method",
     "Report": "hybrid_memory_evaluation.report",
     "Setting": "hybrid_memory_evaluation.methods.method",
-    "StockMethod": "hybrid_memory_evaluation.methods.stock",
-    "StockReplay": "hybrid_memory_evaluation.methods.stock",
+    "StockMethod": "hybrid_memory_evaluation.methods.method",
+    "StockReplay": "hybrid_memory_evaluation.methods.method",
     "Transcript": "hybrid_memory.apps.transcripts",
-    "VERBATIM": "hybrid_memory_evaluation.methods.stock",
-    "Writer": "hybrid_memory_evaluation.methods.stock",
-    "embedder_of": "hybrid_memory_evaluation.methods.stock",
+    "VERBATIM": "hybrid_memory_evaluation.methods.method",
+    "Writer": "hybrid_memory_evaluation.methods.method",
+    "embedder_of": "hybrid_memory_evaluation.methods.method",
     "found_methods": "hybrid_memory_evaluation.methods",
     "read_transcript": "hybrid_memory.apps.transcripts",
 }

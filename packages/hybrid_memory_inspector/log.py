@@ -12,8 +12,7 @@ from hybrid_memory import Event, EventKind, HybridMemory, Tier
 from hybrid_memory.analysis import handle, spoken
 from hybrid_memory.errors import InvalidInputError
 from hybrid_memory.validation import shown
-from hybrid_memory_inspector.reading import RECENT, PageRequest, moment_of, state_of, tiers_of
-from hybrid_memory_inspector.words import KINDS
+from hybrid_memory_inspector.reading import KINDS, RECENT, PageRequest, moment_of, state_of, tiers_of
 
 PAGE = 50
 SHOWN_CHARS = 500

@@ -12,8 +12,7 @@ from hybrid_memory.errors import InvalidInputError, ModelError
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.sentences import excerpt
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory_evaluation.judging.rubric import BEST, Criterion, criteria
-from hybrid_memory_evaluation.judging.scores import Grade
+from hybrid_memory_evaluation.judging.scores import BEST, Criterion, Grade, criteria
 from hybrid_memory_evaluation.probing.probe import Probe
 
 T = TypeVar("T")

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from hybrid_memory import Line
 from hybrid_memory.analysis import MAX_LINE_CHARS, actions
 from hybrid_memory.text.tokenize import cjk_share, terms
-from hybrid_memory_evaluation.probing.history import History, shortened, trimmed
-from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind
+from hybrid_memory_evaluation.probing.probe import History, Probe, ProbeKind, shortened, trimmed
 from hybrid_memory_evaluation.probing.statements import GAP
 
 MAX_TOPIC_WORDS = 6

@@ -9,8 +9,7 @@ from hybrid_memory import Line, Message, Role
 from hybrid_memory.analysis import FileState, Operation, TestRun, actions, errors, outcome, prose, refused
 from hybrid_memory.text.sentences import sentences
 from hybrid_memory.text.tokenize import terms
-from hybrid_memory_evaluation.probing.history import History, is_result, listed, shortened, trimmed
-from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind
+from hybrid_memory_evaluation.probing.probe import History, Probe, ProbeKind, is_result, listed, shortened, trimmed
 
 _GROUPS = {
     Operation.CREATED: ("Which files were created, and are still there?", "创建了哪些文件（现在仍然存在）？"),

@@ -13,8 +13,7 @@ from hybrid_memory.errors import ModelError
 from hybrid_memory.ports import LanguageModel
 from hybrid_memory.text.tokenize import cjk_share
 from hybrid_memory.text.tokens import estimate_tokens
-from hybrid_memory_evaluation.probing.history import CHINESE, History
-from hybrid_memory_evaluation.probing.probe import Probe, ProbeKind, plain
+from hybrid_memory_evaluation.probing.probe import CHINESE, History, Probe, ProbeKind, plain
 
 STRETCH_TOKENS = 3000
 """The most tokens of turns in one call."""
