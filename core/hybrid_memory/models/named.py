@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ def embedder_of(wanted: str) -> Embedder | None:  # noqa: PLR0911 - one for each
         return _run_here(provider, model)
     offered = _asked(provider, "embedder", provider, model)
     if wants_prefixes(model):
-        return WrappedEmbedder(_Prefixed(offered), name=f"{name_of(offered)}+prefixes")
+        return WrappedEmbedder(_prefixed(offered), name=f"{name_of(offered)}+prefixes")
     return WrappedEmbedder(offered, also={wanted})
 
 
@@ -143,17 +144,16 @@ def wants_prefixes(model: str) -> bool:
     return bool(_E5.search(model)) and "instruct" not in model.lower()
 
 
-class _Prefixed:
-    """A model with the prefixes added to its texts."""
+def _model_of(documents: Callable[[list[str]], Any], query: Callable[[str], Any]) -> Any:
+    return SimpleNamespace(embed_documents=documents, embed_query=query)
 
-    def __init__(self, model: Any) -> None:
-        self._model = model
 
-    def embed_documents(self, texts: Sequence[str]) -> Any:
-        return self._model.embed_documents([PASSAGE + text for text in texts])
-
-    def embed_query(self, text: str) -> Any:
-        return self._model.embed_query(QUERY + text)
+def _prefixed(model: Any) -> Any:
+    """The model with the prefixes added to its texts."""
+    return _model_of(
+        lambda texts: model.embed_documents([PASSAGE + text for text in texts]),
+        lambda text: model.embed_query(QUERY + text),
+    )
 
 
 def _run_here(provider: str, model: str) -> WrappedEmbedder:
@@ -166,30 +166,17 @@ def _run_here(provider: str, model: str) -> WrappedEmbedder:
         raise InvalidConfigError(f"embedder {provider}:{model} cannot be used: {_reason(error)}") from error
     name = f"{provider}/{model}"
     if model_in(name) == LOCAL_MODEL:
-        return WrappedEmbedder(_InScript(made), name=f"{name}+script")
+
+        def documents(texts: Sequence[str]) -> Floats:
+            rows = checked_rows(made.embed_documents(list(texts)), len(texts), None, LOCAL_MODEL)
+            return passages_in_script(rows, texts)
+
+        def query(text: str) -> Floats:
+            return query_in_script(checked_rows([made.embed_query(text)], 1, None, LOCAL_MODEL)[0], text)
+
+        # With the local embedder's last coordinate, so that their vectors are the same.
+        return WrappedEmbedder(_model_of(documents, query), name=f"{name}+script")
     return WrappedEmbedder(made, name=name)
-
-
-class _Asked:
-    """The functions that embed texts and a question."""
-
-    def __init__(self, documents: Callable[[list[str]], Any], query: Callable[[str], Any]) -> None:
-        self.embed_documents = documents
-        self.embed_query = query
-
-
-class _InScript:
-    """An embedder that adds the local embedder's last coordinate, so that their vectors are the same."""
-
-    def __init__(self, model: Any) -> None:
-        self._model = model
-
-    def embed_documents(self, texts: Sequence[str]) -> Floats:
-        rows = checked_rows(self._model.embed_documents(list(texts)), len(texts), None, LOCAL_MODEL)
-        return passages_in_script(rows, texts)
-
-    def embed_query(self, text: str) -> Floats:
-        return query_in_script(checked_rows([self._model.embed_query(text)], 1, None, LOCAL_MODEL)[0], text)
 
 
 def _fastembed(model: str) -> Any:
@@ -205,13 +192,13 @@ def _fastembed(model: str) -> Any:
             mean, source = PoolingType.MEAN, ModelSource(hf=model)
             TextEmbedding.add_custom_model(name, pooling=mean, normalization=True, sources=source, dim=0)
     loaded = TextEmbedding(name, **settings)
-    plain = _Asked(
+    plain = _model_of(
         lambda texts: np.stack(list(loaded.embed(texts))),
         lambda text: next(iter(loaded.embed([text]))),
     )
     if wants_prefixes(model):
-        return _Prefixed(plain)
-    return _Asked(
+        return _prefixed(plain)
+    return _model_of(
         lambda texts: np.stack(list(loaded.passage_embed(texts))), lambda text: next(iter(loaded.query_embed(text)))
     )
 
@@ -221,9 +208,9 @@ def _sentence_transformers(model: str) -> Any:
 
     loaded = SentenceTransformer(model)
     if any(loaded.prompts.values()):
-        return _Asked(loaded.encode_document, loaded.encode_query)
-    plain = _Asked(loaded.encode, loaded.encode)
-    return _Prefixed(plain) if wants_prefixes(model) else plain
+        return _model_of(loaded.encode_document, loaded.encode_query)
+    plain = _model_of(loaded.encode, loaded.encode)
+    return _prefixed(plain) if wants_prefixes(model) else plain
 
 
 _RUN_HERE = {"fastembed": _fastembed, "sentence-transformers": _sentence_transformers}

@@ -108,7 +108,7 @@ class Scheduler:
         """
         self._debounced.ask(key, max(0.0, delay.total_seconds()), task)
 
-    def close(self, *, wait: bool = True, until: float | None = None) -> bool:
+    def close(self, *, until: float | None = None) -> bool:
         """Cancel queued tasks and wait for running ones; False if some still run at this time of the clock."""
         with self._lock:
             self._closed = True
@@ -118,8 +118,6 @@ class Scheduler:
         self._timer.close()
         for job in jobs:
             job.cancel()
-        if not wait:
-            return True
         # Waited for by the real clock, whatever the tasks go by; each of them, even if one hangs.
         ended = [self._timer.join(until), *(joined(worker.thread, until) for worker in self._workers)]
         return all(ended)

@@ -37,7 +37,7 @@ FAILED = 1
 
 
 class Verbs(TyperGroup):
-    """Verbs of one word or of two: those of this package, and those that packages register as entry points.
+    """The verbs of this package, and those that packages register as entry points.
 
     An entry point is a `typer.Typer`; it is loaded when the group is made, since its module may import this one.
     """
@@ -51,13 +51,6 @@ class Verbs(TyperGroup):
                 _report(f"the commands of {entry.value} cannot be imported: {error}")
                 continue
             self.commands.update(others.commands)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The longest verb at the beginning of the arguments, and the rest."""
-        two = " ".join(args[:2])
-        if two in self.commands:
-            return two, self.commands[two], args[2:]
-        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(

@@ -18,9 +18,9 @@ import typer
 from hybrid_memory.apps.cli import printing as shapes
 from hybrid_memory.apps.cli.printing import as_json, print_json, show
 from hybrid_memory.apps.cli.stores import (
+    AUTO,
     AsJson,
     EmbeddedBy,
-    EmbedderName,
     Owner,
     StoreName,
     listed,
@@ -155,7 +155,7 @@ def import_chats(
     files: Files,
     *,
     form: Form = "auto",
-    embedder: EmbeddedBy = EmbedderName.AUTO,
+    embedder: EmbeddedBy = AUTO,
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
@@ -175,7 +175,7 @@ def import_chats(
         if len(chats) > 1:
             raise InvalidInputError(f"--session imports one conversation, these files hold {len(chats)}: leave it out")
         chats = [replace(chat, session=owner.session) for chat in chats]
-    with open_store(store, create=True, background=False, embedder=embedder.given) as memory:
+    with open_store(store, create=True, background=False, embedder=embedder) as memory:
         scoped = replace(owner, session=None).of(memory)
         unread = len(refusals)
         written = remember_all(memory, scoped, chats, refusals)
