@@ -51,29 +51,17 @@ __all__ = [
     "read_transcript",
 ]
 
-_HOME = {
-    "Estimate": "hybrid_memory_evaluation.evaluation",
-    "Evaluation": "hybrid_memory_evaluation.evaluation",
-    "Figures": "hybrid_memory_evaluation.report",
-    "Judging": "hybrid_memory_evaluation.report",
-    "METHODS": "hybrid_memory_evaluation.evaluation",
-    "Method": "hybrid_memory_evaluation.methods.method",
-    "Outcome": "hybrid_memory_evaluation.report",
-    "Probe": "hybrid_memory_evaluation.probing.probe",
-    "ProbeKind": "hybrid_memory_evaluation.probing.probe",
-    "Prompt": "hybrid_memory_evaluation.methods.method",
-    "Replay": "hybrid_memory_evaluation.methods.method",
-    "Report": "hybrid_memory_evaluation.report",
-    "Setting": "hybrid_memory_evaluation.methods.method",
-    "StockMethod": "hybrid_memory_evaluation.methods.method",
-    "StockReplay": "hybrid_memory_evaluation.methods.method",
-    "Transcript": "hybrid_memory.apps.transcripts",
-    "VERBATIM": "hybrid_memory_evaluation.methods.method",
-    "Writer": "hybrid_memory_evaluation.methods.method",
-    "embedder_of": "hybrid_memory_evaluation.methods.method",
-    "found_methods": "hybrid_memory_evaluation.methods",
-    "read_transcript": "hybrid_memory.apps.transcripts",
-}
+_MODULES = {
+    "hybrid_memory.apps.transcripts": ("Transcript", "read_transcript"),
+    "hybrid_memory_evaluation.evaluation": ("METHODS", "Estimate", "Evaluation"),
+    "hybrid_memory_evaluation.methods": ("found_methods",),
+    "hybrid_memory_evaluation.methods.method": (
+        "VERBATIM", "Method", "Prompt", "Replay", "Setting", "StockMethod", "StockReplay", "Writer", "embedder_of",
+    ),
+    "hybrid_memory_evaluation.probing.probe": ("Probe", "ProbeKind"),
+    "hybrid_memory_evaluation.report": ("Figures", "Judging", "Outcome", "Report"),
+}  # fmt: skip
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:

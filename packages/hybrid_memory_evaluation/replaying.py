@@ -63,7 +63,11 @@ def replayed(transcript: Transcript, method: Method, probes: Sequence[Probe], se
             replay.say(message)
             spent += time.perf_counter() - started
             waiting = message.role in (Role.USER, Role.TOOL)
-        texts = {message.id or "": _words(message) for message in transcript.messages}
+        # What a prompt must contain for the message to be in it verbatim.
+        texts = {
+            message.id or "": plain(message.text or " ".join(call.written_arguments for call in message.tool_calls))
+            for message in transcript.messages
+        }
         results = [_probe_result(replay, probe, texts, setting.count) for probe in probes]
     return {
         "prompts": prompts.as_dict(),
@@ -87,11 +91,6 @@ def _probe_result(replay: Replay, probe: Probe, texts: dict[str, str], count: To
                 finished = probe.found(shown) == 1
     share = len(reached) / len(probe.sources) if probe.sources else 0.0
     return ProbeResult(probe.id, survival, share, prompt.tokens, tokens, finished, list(prompt.messages))
-
-
-def _words(message: Message) -> str:
-    """The text that a prompt must contain for the message to be in it verbatim."""
-    return plain(message.text or " ".join(call.written_arguments for call in message.tool_calls))
 
 
 _ENGLISH = "Answer from the conversation above, briefly and exactly. If it does not tell, say that you don't know."
@@ -149,7 +148,8 @@ class Journal:
             by: computes the result, as JSON values.
             final: whether to keep the result; otherwise it is computed again next time.
         """
-        name = _digest(key)
+        written = json.dumps(key, ensure_ascii=False, default=str)
+        name = hashlib.blake2b(written.encode(), digest_size=12).hexdigest()
         if name in self._kept:
             return self._kept[name]
         value = by()
@@ -160,10 +160,6 @@ class Journal:
                 end.write(json.dumps({"key": name, "value": value}, ensure_ascii=False) + "\n")
         self._kept[name] = value
         return value
-
-
-def _digest(key: tuple[Any, ...]) -> str:
-    return hashlib.blake2b(json.dumps(key, ensure_ascii=False, default=str).encode(), digest_size=12).hexdigest()
 
 
 class Metered:

@@ -351,11 +351,7 @@ class CustomFunction:
 
     def _called(self, arguments: Mapping[str, Any]) -> Any:
         result = self.call(**arguments)
-        return asyncio.run(_awaited(result)) if inspect.iscoroutine(result) else result
-
-
-async def _awaited(result: Any) -> Any:
-    return await result
+        return asyncio.run(result) if inspect.iscoroutine(result) else result
 
 
 def failure(text: str) -> Answer:

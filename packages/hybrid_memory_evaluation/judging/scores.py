@@ -107,7 +107,7 @@ def order(cases: Iterable[CaseT], seed: int) -> list[CaseT]:
     The order of two cases depends only on themselves and the seed, so that it does not change when an evaluation
     continues with more cases. Duplicates stay.
     """
-    return sorted(cases, key=lambda case: _drawn(seed, *case))
+    return sorted(cases, key=lambda case: hashlib.blake2b(json.dumps([seed, *case]).encode(), digest_size=16).digest())
 
 
 def agreement(graded: Iterable[tuple[Hashable, float, Grade]]) -> Agreement | None:
@@ -134,10 +134,6 @@ def _estimate(values: Sequence[float]) -> Mean:
 
 def _deviation(values: Sequence[float]) -> float:
     return statistics.stdev(values) if len(values) > 1 else 0.0
-
-
-def _drawn(seed: int, *names: str | int) -> bytes:
-    return hashlib.blake2b(json.dumps([seed, *names]).encode(), digest_size=16).digest()
 
 
 @dataclass(frozen=True, slots=True)

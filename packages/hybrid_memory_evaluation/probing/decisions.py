@@ -81,17 +81,16 @@ def _taken_up(decision: _Decision, later: Sequence[_Decision]) -> bool:
 
 
 def _decision(history: History, line: Line) -> _Decision | None:
-    """The decision in a sentence and its topic; None if either is unclear."""
+    """The decision in a sentence and its topic; None if either is unclear.
+
+    A choice instead of something, for something, as the answer to a question, or as a gap in its sentence.
+    """
     said = history.spoken(line)
     asks = said.endswith(("?", "？", "吗", "呢", "呢。"))
-    if asks or len(line.text) >= MAX_LINE_CHARS or history.advises(line):
+    unclear = asks or len(line.text) >= MAX_LINE_CHARS or history.advises(line)
+    result = None if unclear else _CHOSEN.search(said)
+    if result is None:
         return None
-    match = _CHOSEN.search(said)
-    return _chosen(history, line, said, match) if match else None
-
-
-def _chosen(history: History, line: Line, said: str, result: re.Match[str]) -> _Decision | None:
-    """A choice: instead of something, for something, as the answer to a question, or as a gap in its sentence."""
     what = said[result.start(result.lastindex or 0) :]
     reason = _WHY.search(what)
     why = trimmed(reason["why"] or reason["zh"]) if reason else ""

@@ -54,7 +54,8 @@ def _gap(history: History, line: Line, items: list[str]) -> Probe | None:
     candidates = [item for item in items if _alone(item, statement)]
     if not candidates:
         return None
-    item = _whole(min(candidates, key=lambda item: (frequency(history, item), -len(item), item)), statement)
+    item = min(candidates, key=lambda item: (frequency(history, item), -len(item), item))
+    item = next((title for title in _QUOTED.findall(statement) if item in title), item)
     rest = re.sub(re.escape(item), GAP, statement, flags=re.IGNORECASE)
     words = frozenset(terms(rest))
     if len(words) < MIN_TERMS * (3 if cjk_share(rest) > 0 else 1) or _repeated(history, words, line):
@@ -69,11 +70,6 @@ def _gap(history: History, line: Line, items: list[str]) -> Probe | None:
         question = f"What stands in the gap of what {who} said: “{rest}”?"
     probe = Probe("", ProbeKind.RECALL, question, item, (item,), line.sources, by="statements")
     return probe if history.hides(probe) else None
-
-
-def _whole(item: str, statement: str) -> str:
-    """The item, or the quoted title that it is part of."""
-    return next((title for title in _QUOTED.findall(statement) if item in title), item)
 
 
 def _alone(item: str, statement: str) -> bool:
@@ -145,14 +141,9 @@ def _fields(history: History) -> Iterator[_Field]:
             continue
         label, id_ = _id_of(shown) or _asked(history, row, message.tool_call_id) or ("", "")
         for name, value in _scalars(shown) if id_ else ():
-            if name != label and value != id_ and _is_exact(name, value):
+            fits = MIN_VALUE_CHARS <= len(value) <= MAX_VALUE_CHARS and _EXACT_VALUE.search(value)
+            if name != label and value != id_ and fits and not _WHEN.search(name):
                 yield _Field(label.replace("_", " "), id_, name, value, message.id or "")
-
-
-def _is_exact(name: str, value: str) -> bool:
-    return (
-        MIN_VALUE_CHARS <= len(value) <= MAX_VALUE_CHARS and not _WHEN.search(name) and bool(_EXACT_VALUE.search(value))
-    )
 
 
 def _object(text: str) -> Mapping[str, Any] | None:

@@ -48,14 +48,6 @@ SHARES = 4
 Query = Annotated[str, typer.Argument(metavar="QUERY", show_default=False, help="A question, or any words.")]
 Most = Annotated[int, typer.Option("-k", min=1, help="How many hits at most.")]
 Why = Annotated[bool, typer.Option("--why", help="Show every signal of each score.")]
-MinConfidence = Annotated[
-    float | None,
-    typer.Option("--min-confidence", min=0, max=1, help="Leave out hits below this confidence, 0 to 1."),
-]
-Origins = Annotated[
-    list[str] | None,
-    typer.Option("--origin", metavar="ORIGIN", help="Only words of user, assistant, tool, web, ...; may be repeated."),
-]
 
 
 @with_owner()
@@ -65,10 +57,8 @@ def search(
     *,
     k: Most = 5,
     why: Why = False,
-    origins: Origins = None,
     since: Since = None,
     until: Until = None,
-    min_confidence: MinConfidence = None,
     owner: Owner,
     as_json: AsJson = False,
 ) -> None:
@@ -81,9 +71,7 @@ def search(
     """
     with owner.opened(store, derives=True) as scoped:
         reach: Literal["session", "user"] = "session" if owner.session else "user"
-        hits = scoped.recall(
-            query, k=k, scope=reach, since=since, until=until, origins=origins or (), min_confidence=min_confidence
-        )
+        hits = scoped.recall(query, k=k, scope=reach, since=since, until=until)
     if as_json:
         print_json([shapes.hit(hit) for hit in hits])
         return
