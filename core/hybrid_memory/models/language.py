@@ -150,7 +150,7 @@ def _asker(model: Any) -> Callable[[Any], Any]:
         except (StopIteration, TypeError, ValueError):
             return lambda chat: model(_as_prompt(chat))
         if first.name == "messages" or first.annotation not in (first.empty, str, "str", Any, "Any"):
-            return model
+            return model  # type: ignore[no-any-return]
         return lambda chat: model(_as_prompt(chat))
     raise InvalidInputError(
         f"{shown(model)} is not a language model: give a LangChain chat model, a LlamaIndex LLM, a LanguageModel, "

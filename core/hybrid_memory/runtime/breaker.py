@@ -222,12 +222,12 @@ class TimeLimit:
         try:
             value, problem = outcome.get(timeout=seconds)
         except queue.Empty:
-            error = NoResultError(f"{self._name} took longer than {seconds:g} s")
+            late = NoResultError(f"{self._name} took longer than {seconds:g} s")
             with self._lock:
                 self._left.append(thread)
             if self._breaker is not None:
-                self._breaker.failed(error)
-            raise error from None
+                self._breaker.failed(late)
+            raise late from None
         if problem is not None:
             raise NoResultError(f"{self._name} failed: {described(problem)}") from problem
         return value  # type: ignore[return-value]

@@ -162,24 +162,28 @@ class Scheduler:
         while True:
             try:
                 while not self._closed:
-                    with self._lock:
-                        self._idle.pop(worker, None)
-                        worker.job = None
-                        job = None if self._closed else self._queue.take(self._allowed, worker.claim)
-                        if job is None and not self._closed:
-                            self._idle[worker] = None
-                        elif job is not None and self._queue.any(self._allowed):
-                            self._wake()
-                    if job is not None:
-                        self._run(job)
-                    elif not self._closed:
-                        worker.woken.get()
+                    self._step(worker)
             except BaseException as error:  # noqa: BLE001 - from outside: what the job raises is in its future
                 job, worker.job = worker.job, None
                 if job is not None:
                     self._interrupted(job, error)
             else:
                 return
+
+    def _step(self, worker: _Worker) -> None:
+        """Run the next job, or wait until there may be one."""
+        with self._lock:
+            self._idle.pop(worker, None)
+            worker.job = None
+            job = None if self._closed else self._queue.take(self._allowed, worker.claim)
+            if job is None and not self._closed:
+                self._idle[worker] = None
+            elif job is not None and self._queue.any(self._allowed):
+                self._wake()
+        if job is not None:
+            self._run(job)
+        elif not self._closed:
+            worker.woken.get()
 
     def _run(self, job: AnyJob) -> None:
         if not job.set_running_or_notify_cancel():

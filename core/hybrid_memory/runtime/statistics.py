@@ -109,7 +109,7 @@ class Statistics:
         for kind, stats in fields.items():  # outside the lock: nobody who records waits for the sorting
             values = sorted(recent[kind])
             # The smallest value that this percentage does not exceed.
-            quantiles = {
+            quantiles: dict[str, Any] = {
                 f"p{percent}": values[(len(values) * percent - 1) // 100] for percent in (50, 95, 99) if values
             }
             kinds[kind] = KindStats(**stats, **quantiles)
